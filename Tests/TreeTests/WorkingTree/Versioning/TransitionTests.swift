@@ -81,7 +81,8 @@ struct TransitionTests {
     try merge(
       try foreign([put("a", "A"), .remove(Value.ID("b")), add("d/new", "n")]))
     #expect(mount.text("a") == "A" && mount.text("b") == nil && mount.text("d/new") == "n")
-    #expect(try mount.inode("a") == a)
+    // Other bytes by a merge have another number.
+    #expect(try (mount.inode("a") == a) == MountedTree.keepsNumbers)
     let told = Set(mount.told.all)
     let root = LiveTree.rootInode
     #expect(told.contains(.entry(parent: root, name: Array("b".utf8))))
@@ -103,7 +104,8 @@ struct TransitionTests {
     let made = try #require(try mount.store.version(other))
     let time = Attributes.Time(ofVersion: made.timestamp)
     for name in ["a", "b"] { #expect(try mount.status(name).mtime == time) }
-    #expect(try mount.inode("a") == a)
+    // Other bytes by a merge have another number.
+    #expect(try (mount.inode("a") == a) == MountedTree.keepsNumbers)
     try mount.close(handle)
     #expect(try mount.status("b").mtime == time)
   }
@@ -169,7 +171,7 @@ struct TransitionTests {
     let outcome = try mount.cut()
     #expect(outcome.head?.second != nil)
     #expect(mount.text("f") == (try mount.head()["f"]))
-    #expect(try mount.inode("f") == shown)
+    #expect(try (mount.inode("f") == shown) == MountedTree.keepsNumbers)
     #expect(mount.text("f") != "one\ntwo\nthree there\n")
   }
 
