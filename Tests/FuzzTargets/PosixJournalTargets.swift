@@ -104,7 +104,7 @@ enum JournalTargets {
     guard let tree = open(store) else { return }
     walk(tree.files, .root, depth: 0)
     _ = tree.pending()
-    // What was opened once is opened again: the new journal has what the replay made.
+    // A journal that was opened once is opened again: the new one has what the replay made.
     try expect(open(store) != nil, "a tree that opened does not open again")
   }
 
@@ -190,7 +190,7 @@ enum JournalTargets {
       ]
   }()
 
-  /// What stands in the frame of a record.
+  /// Returns the bytes that stand in the frame of a record.
   private static func encoded(_ record: JournalRecord) -> [UInt8] {
     Array(self.record(record).dropFirst(JournalFrame.headerSize))
   }
@@ -220,7 +220,7 @@ enum JournalTargets {
     }
   }
 
-  /// What would put a directory below itself: what ran over them ran for ever.
+  /// Changes that would put a directory below itself: loops over them ran for ever.
   private static var circles: [Change.Operation] {
     [
       .rename(

@@ -68,7 +68,7 @@ extension Journal {
     let candidates = files.idle(besides: current.number)
     try StoreError.wrapping { () throws(SystemError) in
       for file in candidates.values { try file.syncData() }
-      // What was removed stays so after a power failure.
+      // Removals last over a power failure.
       try current.file.syncData()
     }
     return punch(candidates, besides: live.merged)

@@ -134,7 +134,7 @@ struct TreeState {
     case .save(let number, _):
       writers.noteSaver(process, of: number, names: overlay.nodes[number]?.names ?? [])
     case .attributes(let number, _, _, _):
-      // Of the bytes that a head brought to its names the process has seen nothing.
+      // The process has seen nothing of bytes that a head brought to the file's names.
       writers.noteSaver(process, of: number, names: [])
     case .node, .write, .resize, .punch, .rmdir, .release: break
     }

@@ -28,7 +28,7 @@ extension WorkingTree {
       guard journal.needsRenewal(atRest: true) else { return false }
       _ = try renew(isForced: false)
       try journal.collect { liveBytes }
-      // What the file before has besides live bytes.
+      // The file before has dead bytes, too.
       _ = try journal.punch { liveBytes }
       return true
     } catch {

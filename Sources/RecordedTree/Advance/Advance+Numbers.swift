@@ -54,7 +54,7 @@ extension Advance {
     guard !usedNumbers.contains(hint.number) else { return false }
     guard let row = try rows.inode(hint.number), row.place != nil else { return true }
     for place in try rows.places(of: hint.number) {
-      // What is in a directory that has no place yet is decided about later.
+      // Names in a directory that has no place yet are decided about later.
       guard try isReachable(place.parent) else { return false }
       let there = try self.path(of: place)
       guard there != path, case .value(let entry)? = try after.find(path: there.bytes),

@@ -30,9 +30,9 @@ final class Checkout: @unchecked Sendable {
 
   /// A head that was put in place.
   struct Publication {
-    /// What was pending before.
+    /// The changes that were pending before.
     var before: Overlay
-    /// What is pending now.
+    /// The changes that are pending now.
     var after: Overlay
     /// The numbers that files and directories of the head got in place of others.
     var renumbered: [(old: InodeNumber, new: InodeNumber)]
