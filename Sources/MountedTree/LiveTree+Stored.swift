@@ -49,7 +49,8 @@ extension LiveTree {
           try StoreError.wrapping { () throws(SystemError) in
             try FileSystem.removeTree(journal(of: target))
           }
-          // Both are of one cut: a journal that has dropped what a later one took would lose that.
+          // The catalog and the journal must be of one cut: after a later one the journal lacks changes that the
+          // copied catalog does not have.
           let cut = try StoreCut.last(in: store)
           try copyCatalog()
           if try Journal.copy(journal(of: store.path), to: journal(of: target)),

@@ -45,7 +45,7 @@ package final class Versioner: Sendable {
   }
 
   deinit {
-    // Whoever is told may hold the tree.
+    // The listener may hold the tree, and the tree the listener.
     tree.listener.withLock { $0 = nil }
   }
 

@@ -49,7 +49,7 @@ final class DataFiles: Sendable {
     var lastNumber: UInt32
   }
 
-  /// A staging file with less is not left for what is dead in it.
+  /// A staging file with fewer bytes is not replaced by another to free the dead ones in it.
   private static let leastLeft: UInt64 = 1 << 20
   /// A staging file takes no more bytes than this.
   static let stageLimit: UInt64 = 256 << 20

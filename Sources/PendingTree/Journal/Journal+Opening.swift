@@ -86,7 +86,7 @@ extension Journal {
   /// Makes the directory, and removes what was never begun.
   private static func prepare(_ directory: String) throws(SystemError) -> [String] {
     if try FileSystem.exists(directory) {
-      // It must not lead out of the store.
+      // A symbolic link could lead out of the store.
       _ = try File(directory, [.read, .directory, .noFollow])
     } else {
       try FileSystem.makeKeptDirectory(directory)

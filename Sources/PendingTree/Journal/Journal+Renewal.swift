@@ -62,7 +62,7 @@ extension Journal {
   ///
   /// - Parameters:
   ///   - isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
-  ///   - afterFailure: does nothing unless nothing is recorded, and has the losses told of in the log too.
+  ///   - afterFailure: acts only while the journal refuses records, and tells the log of the losses too.
   ///   - image: is called once, without a lock of the journal; gives the overlay and the instant it is of, and
   ///     brings to the disk what the recorded tree has been given since the journal was begun.
   ///   - adopt: is called if bytes went to other places, without a lock of the journal; the owner applies the

@@ -34,7 +34,7 @@ extension Journal {
     let alive = live().merged
     try sync()
     guard punch(candidates, besides: alive) else { return false }
-    // The next full disk needs it again, where so much was given back.
+    // The next full disk needs the reserve again.
     Reserve.make(in: directory)
     return true
   }
@@ -50,7 +50,7 @@ extension Journal {
         // A file system without holes keeps what it has.
         try? file.punchHole(range)
       }
-      // Most of it may have been given back before.
+      // Holes that were there before free nothing.
       if let after = try? file.status(), after.allocated < before.allocated { isAny = true }
     }
     return isAny
@@ -58,7 +58,7 @@ extension Journal {
 
   /// As ``punch(_:)``, for a journal that was opened and could not be begun anew, since the disk is full.
   ///
-  /// - Important: what is live has to be so at the next opening too, if that reads the same records.
+  /// - Important: the next opening, which may read the same records, must need the same bytes.
   package func punchUnbegun(_ live: LiveBytes) throws(StoreError) -> Bool {
     let (isUnbegun, current) = state.withLock { s in
       if case .stopped(.read) = s.phase { return (true, s.file) }
@@ -68,7 +68,7 @@ extension Journal {
     let candidates = files.idle(besides: current.number)
     try StoreError.wrapping { () throws(SystemError) in
       for file in candidates.values { try file.syncData() }
-      // Removals last over a power failure.
+      // The removals have to last over a power failure.
       try current.file.syncData()
     }
     return punch(candidates, besides: live.merged)

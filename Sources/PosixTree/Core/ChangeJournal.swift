@@ -65,7 +65,7 @@ package protocol ChangeJournal: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
-  ///   - afterFailure: does nothing unless nothing is recorded, and has the losses told of in the log too.
+  ///   - afterFailure: acts only while the journal refuses records, and tells the log of the losses too.
   ///   - image: is called once; gives the overlay and the instant it is of.
   ///   - adopt: is called if bytes went to other places; the owner applies the moves to its overlay.
   /// - Returns: the files of which bytes could not be read back, in words.

@@ -92,7 +92,7 @@ struct HeadDifference {
     for (place, _) in before.changes where after.changes[place] == nil {
       try told.compare(place, recorded: nil)
     }
-    // Names of which the head changed nothing else, too.
+    // These names lead to another number, though the head changed nothing else at them.
     for (old, new) in publication.renumbered {
       let names = try StoreError.wrappingBase { () throws(BaseError) in try base.names(of: new) }
       for name in names { try told.compare(name, recorded: .some(old)) }
