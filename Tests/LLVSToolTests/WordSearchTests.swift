@@ -152,7 +152,7 @@ struct WordSearchTests {
         """
         echo first > a; echo commit > .llvs/control; '\(MountedStore.program)' search first -l
         strace -f -y -o ../trace -e trace=%file,%desc -p \(mounted.daemon) 2> ../err & tracer=$!
-        until grep -q attached ../err; do sleep 0.1; done
+        until grep -qs attached ../err; do sleep 0.1; done
         echo second > b; echo commit > .llvs/control; sleep 2; kill $tracer; wait $tracer
         python3 - <<'SCRIPT'
         made, indexed = set(), set()
