@@ -8,7 +8,10 @@ extension ModelRecord {
   ) -> (record: ModelRecord, groups: [ModelGroup: [ModelItem]]) {
     var record = self
     for item in items { record.place(item, store, table) }
-    record.joinMoves(store.head)
+    let joined = record.joinMoves(store.head)
+    for item in items where !joined.contains(ObjectIdentifier(item)) {
+      record.putWhereItStood(item, store, table)
+    }
     record.separate()
     var groups: [ModelGroup: [ModelItem]] = [:]
     for item in items {
@@ -40,7 +43,16 @@ extension ModelRecord {
       }
       if untouched { item.predecessor = store.head }
     }
-    // In a directory that moved here, what its writer had seen stands where the directory stood.
+  }
+
+  /// In a directory that moved here, and of which the move is made on the head, what the writer of a change had seen
+  /// stands where the directory stood.
+  private mutating func putWhereItStood(
+    _ item: ModelItem, _ store: ModelStore, _ table: [Epoch: Int]
+  ) {
+    let seen = item.epoch.flatMap { table[$0] } ?? store.head
+    guard seen != store.head else { return }
+    let (old, new) = (store.maps[seen], store.maps[store.head])
     guard let place = item.place, let above = recorded.path(of: place.directory) else { return }
     let before = ModelPath.join(above, place.name.text)
     if item.kind == .put, item.turn == 0, recorded.child(place.directory, place.name) != nil,
@@ -76,8 +88,10 @@ extension ModelRecord {
     }
   }
 
-  /// What stands where a directory was that moved goes with the move; so does what is below it.
-  private func joinMoves(_ head: Int) {
+  /// What stands where a directory was that moved goes with the move; so does what is below it. Returns what is below
+  /// a move that is not made on the head.
+  private func joinMoves(_ head: Int) -> Set<ObjectIdentifier> {
+    var joined: Set<ObjectIdentifier> = []
     var moves: [InodeNumber: ModelItem] = [:]
     for item in items where item.kind == .move || item.kind == .make {
       if let number = item.number { moves[number] = item }
@@ -97,12 +111,14 @@ extension ModelRecord {
       while directory != .root, depth < 60 {
         if let move = moves[directory], move.predecessor != head {
           item.predecessor = move.predecessor
+          joined.insert(ObjectIdentifier(item))
         }
         guard let above = self.place(of: directory) else { break }
         directory = above.directory
         depth += 1
       }
     }
+    return joined
   }
 
   /// The parts of one move belong together: the removal at the old place goes where the move goes.

@@ -50,7 +50,10 @@ package struct GroupedRecording {
     self.tree = tree
     self.predecessors = predecessors
     for edit in recording.edits { try place(edit, epochs) }
-    try joinMoves()
+    let joined = try joinMoves()
+    for edit in recording.edits where !joined.contains(ObjectIdentifier(edit)) {
+      try putWhereItStood(edit, epochs)
+    }
     separate()
     for edit in recording.edits {
       groups[EditGroup(on: edit.predecessor, turn: edit.turn), default: []].append(edit)
@@ -61,18 +64,32 @@ package struct GroupedRecording {
 
   private mutating func place(_ edit: PathEdit, _ epochs: EpochTable) throws(StoreError) {
     let head = predecessors.head
-    var seen = edit.epoch.map { epochs.version($0, otherwise: head) } ?? head
-    if !(try predecessors.has(seen)) {
-      if let seen { missing.insert(seen) }
-      seen = head
-    }
-    edit.predecessor = seen
-    guard seen != head, edit.turn == 0 else { return }
-    if try isUntouched(edit, since: seen) { edit.predecessor = head }
-    guard let place = edit.place, edit.kind == .put || edit.kind == .leaveOut,
+    edit.predecessor = try seen(by: edit, epochs, notingMissing: true)
+    guard edit.predecessor != head, edit.turn == 0 else { return }
+    if try isUntouched(edit, since: edit.predecessor) { edit.predecessor = head }
+  }
+
+  /// The version that whoever made a change had seen.
+  private mutating func seen(
+    by edit: PathEdit, _ epochs: EpochTable, notingMissing: Bool = false
+  ) throws(StoreError) -> VersionNumber? {
+    let head = predecessors.head
+    let seen = edit.epoch.map { epochs.version($0, otherwise: head) } ?? head
+    if try predecessors.has(seen) { return seen }
+    if let seen, notingMissing { missing.insert(seen) }
+    return head
+  }
+
+  /// In a directory that moved here, and of which the move is made on the head, what the writer of a change had seen
+  /// stands where the directory stood.
+  private mutating func putWhereItStood(
+    _ edit: PathEdit, _ epochs: EpochTable
+  ) throws(StoreError) {
+    let seen = try seen(by: edit, epochs)
+    guard seen != predecessors.head, edit.turn == 0, let place = edit.place,
+      edit.kind == .put || edit.kind == .leaveOut,
       let above = try tree.recordedPath(of: place.directory)
     else { return }
-    // In a directory that moved here, what its writer had seen stands where the directory stood.
     let before = above.appending(place.name)
     if edit.kind == .put {
       guard edit.over != nil, before != edit.path,
@@ -123,12 +140,14 @@ package struct GroupedRecording {
   }
 
   /// Lets changes where a directory was that moved go with the move, and those below it.
-  private func joinMoves() throws(StoreError) {
+  ///
+  /// - Returns: those below a directory that moved on another version than the head.
+  private func joinMoves() throws(StoreError) -> Set<ObjectIdentifier> {
     var moves: [InodeNumber: PathEdit] = [:]
     for edit in recording.edits where edit.kind == .move || edit.kind == .make {
       if let number = edit.number { moves[number] = edit }
     }
-    guard !moves.isEmpty else { return }
+    guard !moves.isEmpty else { return [] }
     let head = predecessors.head
     for edit in recording.edits where edit.kind != .leaveOut {
       guard let place = edit.place, let over = try tree.recorded(at: place)?.inode.number,
@@ -137,17 +156,20 @@ package struct GroupedRecording {
       let predecessor = edit.predecessor != head ? edit.predecessor : move.predecessor
       (edit.predecessor, move.predecessor) = (predecessor, predecessor)
     }
-    guard moves.values.contains(where: { $0.predecessor != head }) else { return }
+    guard moves.values.contains(where: { $0.predecessor != head }) else { return [] }
+    var joined: Set<ObjectIdentifier> = []
     for edit in recording.edits {
       guard var directory = edit.place?.directory else { continue }
       while directory != .root {
         if let move = moves[directory], move.predecessor != head {
           edit.predecessor = move.predecessor
+          joined.insert(ObjectIdentifier(edit))
         }
         guard let above = try tree.place(of: directory) else { break }
         directory = above.directory
       }
     }
+    return joined
   }
 
   /// The removal at the old place of a directory goes where the move goes.
