@@ -56,7 +56,8 @@ extension RecordedTree {
     at path: String, for origin: Origin
   ) throws(BaseError) -> (tree: RecordedTree, opening: Opening) {
     do throws(BaseError) {
-      return try openPresent(path, origin)
+      let tree = try openPresent(path, origin)
+      return (tree, try tree.advance(to: origin) ? .advanced : .current)
     } catch {
       guard case .damaged(let reason) = error else { throw error }
       return (try rebuild(at: path, for: origin), .built(reason))
@@ -74,32 +75,43 @@ extension RecordedTree {
     return try build(path, origin)
   }
 
-  /// Opens the rows that are there; `hints` are the numbers that the working tree has for what the head brings.
+  /// Opens the rows that are there, whichever version they show.
   ///
-  /// - Throws: ``BaseError/damaged(_:)`` if they cannot become the head's.
+  /// - Throws: ``BaseError/damaged(_:)`` for none, or those of another store.
   package static func openPresent(
-    _ path: String, _ origin: Origin, hints: NumberHints = NumberHints()
-  ) throws(BaseError) -> (tree: RecordedTree, opening: Opening) {
+    _ path: String, _ origin: Origin
+  ) throws(BaseError) -> RecordedTree {
     let database = try TreeDatabase.writer(path)
     guard let state = try TreeRows.state(database) else { throw .damaged("\(path) has no rows") }
     guard state.storeID == origin.storeID else { throw .damaged("\(path) is of another store") }
     let rows = TreeRows(database, hashKey: state.hashKey)
-    let tree = RecordedTree(path: path, rows: rows, state: state, time: origin.time)
     try accessing {
       guard let last = try rows.lastNumber() else { return }
       try origin.numbers.skip(through: last)
     }
-    let head = origin.head
+    return RecordedTree(path: path, rows: rows, state: state, time: origin.time)
+  }
+
+  /// Lets the rows show a head; `hints` are the numbers that the working tree has for what it brings.
+  ///
+  /// - Returns: false if they show it already.
+  /// - Throws: ``BaseError/damaged(_:)`` if they cannot become the head's.
+  /// - Complexity: as ``open(at:for:)``.
+  @discardableResult
+  package func advance(
+    to origin: Origin, hints: NumberHints = NumberHints()
+  ) throws(BaseError) -> Bool {
+    let (head, state) = (origin.head, state)
     if state.version == head.version, state.root == head.view.map.root, state.cut == head.cut {
-      return (tree, .current)
+      return false
     }
     guard let map = try accessing({ try origin.map(state.version, state.root) }) else {
       throw .damaged("\(path) shows a version that the store does not have")
     }
-    try tree.prepare(
+    try prepare(
       head, from: TreeView(map: map), hints: hints, numbers: origin.numbers, now: origin.now)
-    try tree.publish()
-    return (tree, .advanced)
+    try publish()
+    return true
   }
 
   private static func build(_ path: String, _ origin: Origin) throws(BaseError) -> RecordedTree {

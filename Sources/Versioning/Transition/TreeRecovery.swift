@@ -134,40 +134,49 @@ private struct RowsOpening {
 
   /// Returns the rows of the head, and why they were made anew, if there were others.
   func open() throws(StoreError) -> (tree: RecordedTree, reason: String?) {
-    let hints = try hints()
+    let (hints, target) = (try hints(), try origin(head, cut))
+    let first = try isSettled ? target : try origin(beforeCut, cut - 1)
     let exists = try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.exists(place.rows)
     }
-    guard exists else { return (try rebuilt(hints), nil) }
-    let target = try origin(head, cut)
+    guard exists else { return (try rebuilt(first, target, hints), nil) }
     do throws(BaseError) {
-      return (try RecordedTree.openPresent(place.rows, target, hints: hints).tree, nil)
+      let tree = try RecordedTree.openPresent(place.rows, target)
+      if tree.state.cut < first.head.cut {
+        // The disk did not get the rows of cuts that it got the journal's records of.
+        try tree.advance(to: first)
+        try giveKnownNumbers(to: tree, of: first)
+      }
+      try tree.advance(to: target, hints: hints)
+      return (tree, nil)
     } catch {
       guard case .damaged(let reason) = error else { throw StoreError(error) }
-      return (try rebuilt(hints), reason)
+      return (try rebuilt(first, target, hints), reason)
     }
   }
 
   /// Makes the rows of the head that the journal was written over, gives them its numbers, and goes on to the head.
-  private func rebuilt(_ hints: NumberHints) throws(StoreError) -> RecordedTree {
-    let before = try before.flatMap { (number) throws(StoreError) in try store.version(number) }
-    let isSettled = opened.unsettled == nil || before == nil && self.before != nil || !knowsBefore
-    let first = try origin(isSettled ? head : before, isSettled ? cut : cut - 1)
-    let target = try origin(head, cut)
-    return try StoreError.wrappingBase { () throws(BaseError) in
+  private func rebuilt(
+    _ first: RecordedTree.Origin, _ target: RecordedTree.Origin, _ hints: NumberHints
+  ) throws(StoreError) -> RecordedTree {
+    try StoreError.wrappingBase { () throws(BaseError) in
       let tree = try RecordedTree.rebuild(at: place.rows, for: first)
-      try tree.prepare(first.head, from: first.head.view, numbers: numbers, now: now)
-      try giveKnownNumbers(to: tree)
-      try tree.publish()
-      guard !isSettled else { return tree }
-      try tree.prepare(
-        target.head, from: first.head.view, hints: hints, numbers: numbers, now: now)
-      try tree.publish()
+      try giveKnownNumbers(to: tree, of: first)
+      try tree.advance(to: target, hints: hints)
       return tree
     }
   }
 
-  /// Gives rows the numbers that the journal bound to their names, directories before what is in them.
+  /// Gives the rows of the head that the journal was written over the numbers that it bound to their names.
+  private func giveKnownNumbers(
+    to tree: RecordedTree, of first: RecordedTree.Origin
+  ) throws(BaseError) {
+    try tree.prepare(first.head, from: first.head.view, numbers: numbers, now: now)
+    try giveKnownNumbers(to: tree)
+    try tree.publish()
+  }
+
+  /// Directories get theirs before what is in them. What has a known number and another name gets another number.
   private func giveKnownNumbers(to tree: RecordedTree) throws(BaseError) {
     let nodes = opened.overlay.nodes
     var done: Set<InodeNumber> = [.root]
@@ -178,10 +187,25 @@ private struct RowsOpening {
         guard let entry = try tree.prepared.child(of: name.directory, named: name.name),
           entry.inode.record.isDirectory == node.isDirectory, entry.inode.number != number
         else { continue }
+        try tree.renumber(number)
         try tree.renumber(entry.inode.number, to: number)
       }
     }
     for (number, _) in nodes.sorted(by: { $0.key < $1.key }) { try give(number) }
+  }
+
+  /// False if the journal was written over the version before the head, as far as it and the store know.
+  private var isSettled: Bool {
+    get throws(StoreError) {
+      guard opened.unsettled != nil, knowsBefore else { return true }
+      return before == nil ? false : try beforeCut == nil
+    }
+  }
+
+  private var beforeCut: VersionRecord? {
+    get throws(StoreError) {
+      try before.flatMap { (number) throws(StoreError) in try store.version(number) }
+    }
   }
 
   /// True if the journal knows which version the tree showed when it was written.
