@@ -7,7 +7,7 @@ import TreeNames
 extension Advance {
   /// A number goes where the working tree has it: other names of it in the rows get another.
   func splitMovedFiles() throws {
-    for file in hints.files where file.linkID == nil {
+    for file in hints.files {
       guard let row = try rows.inode(file.number), row.inode.record.attributes.linkID == nil,
         let place = row.place, !file.paths.contains(try path(of: place))
       else { continue }
