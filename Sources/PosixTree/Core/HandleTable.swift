@@ -66,6 +66,15 @@ struct HandleTable {
     handles[number] = file
   }
 
+  /// Notes that a cut took bytes of a file beside the head, saved by a program that had seen `seen`: who opened
+  /// the file later than that goes on with what the cut made of them, since his handle shows that.
+  mutating func noteTaken(_ inode: InodeNumber, seen: Epoch, as epoch: Epoch) {
+    guard counts[inode] != nil else { return }
+    for (number, file) in handles where file.inode == inode && file.opened > seen {
+      handles[number]?.opened = epoch
+    }
+  }
+
   /// The files that anybody has open.
   var openInodes: [InodeNumber] { Array(counts.keys) }
 
@@ -110,8 +119,8 @@ struct OpenFile {
   let mode: OpenMode
   /// The process that opened it; 0 where nobody knows.
   let process: Int32
-  /// The epoch that the program had seen when it opened the file.
-  let opened: Epoch
+  /// The epoch that the program had seen when it opened the file, or which a cut made of what was saved since.
+  var opened: Epoch
   /// The epoch of the file that the process had seen before it opened it for writing, if it is older than
   /// the shown one: it counts if the process cuts the file without having read it through the handle.
   var seenBefore: Epoch?

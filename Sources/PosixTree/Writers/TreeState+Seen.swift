@@ -106,6 +106,9 @@ extension TreeState {
     }
     for (number, node) in cut.nodes {
       if let epoch = epoch(node.destination) { writers.taken(number, as: epoch) }
+      if case .beside(let epoch) = node.destination, let seen = node.save?.seen ?? node.seen {
+        handles.noteTaken(number, seen: seen, as: epoch)
+      }
     }
     for (place, name) in cut.names {
       guard let change = overlay.changes[place], change.stamp <= cut.stamp,
