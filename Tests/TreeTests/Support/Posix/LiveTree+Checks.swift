@@ -32,7 +32,13 @@ extension LiveTree {
   }
 
   /// The number of files without a name of which something is kept.
-  var orphanCount: Int { files.state { $0.overlay.orphans.count } }
+  var orphanCount: Int {
+    files.state { state in
+      state.overlay.orphans.count { number in
+        if case .detached? = state.overlay.nodes[number]?.orphan { true } else { false }
+      }
+    }
+  }
 
   /// Changes the mtime that is shown of a file.
   func setTime(_ time: Attributes.Time, of inode: UInt64) {

@@ -76,8 +76,9 @@ final class ModelNode {
           version[name] = Snapshot(
             kind: node.kind, bytes: saved, mode: node.mode, attributes: node.attributes)
         } else {
-          // A file that was never saved leaves the version what the name held before.
-          version[name] = held[name]
+          // A file that was never saved leaves the version the file that the name held before; a directory is
+          // where it went, or gone.
+          if let before = held[name], before.kind != .directory { version[name] = before }
         }
       }
     }
