@@ -59,6 +59,20 @@ struct TransitionTests {
     #expect(work.tree.pending.changes.isEmpty)
   }
 
+  @Test("What is in a directory keeps its number when that moves into new ones")
+  func movedIntoNew() throws {
+    for path in ["d", "d/e"] { try work.makeDirectory(path) }
+    try work.save("d/e/a", "one")
+    try work.cut()
+    for path in ["new", "new/inner"] { try work.makeDirectory(path) }
+    try work.rename("d", "new/inner/d")
+    let paths = ["new", "new/inner", "new/inner/d", "new/inner/d/e", "new/inner/d/e/a"]
+    let before = try paths.map { try work.number($0) }
+    try work.cut()
+    #expect(try paths.map { try work.number($0) } == before)
+    try work.check()
+  }
+
   @Test("A merge shows what others made, and the kernel is told of the names")
   func merge() throws {
     try work.save("mine", "one")

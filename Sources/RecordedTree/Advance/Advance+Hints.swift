@@ -5,19 +5,42 @@ import TreeNames
 // Giving the rows the numbers that the working tree has.
 
 extension Advance {
-  /// A number goes where the working tree has it: other names of it in the rows get another.
+  /// A number goes where the working tree has it: other names of it in the rows get another, but those that are still
+  /// the same file's.
   func splitMovedFiles() throws {
     for file in hints.files {
-      guard let row = try rows.inode(file.number), row.inode.record.attributes.linkID == nil,
-        let place = row.place, !file.paths.contains(try path(of: place))
+      guard let row = try rows.inode(file.number), row.place != nil,
+        !row.inode.record.isDirectory
       else { continue }
+      let linkID = row.inode.record.attributes.linkID
+      let now = try linkID == nil ? nil : value(at: file.paths)
+      let left = try rows.places(of: file.number).filter { place in
+        let path = try path(of: place)
+        if file.paths.contains(path) { return false }
+        guard linkID != nil else { return true }
+        guard let there = try value(at: [path]) else { return false }
+        return there.attributes != now?.attributes
+          || FileIdentity(there) != now.map(FileIdentity.init)
+      }
+      guard !left.isEmpty else { continue }
       let number = try numbers.number()
       try rows.insert(row.inode.record, at: number)
-      let name = try rows.name(at: place)
-      let key = try rows.child(of: place.parent, named: name)?.key
-      _ = try rows.setEntry(at: place, from: file.number, to: number, key: key)
-      nameless.insert(file.number)
+      for place in left {
+        let name = try rows.name(at: place)
+        let key = try rows.child(of: place.parent, named: name)?.key
+        if try rows.setEntry(at: place, from: file.number, to: number, key: key) {
+          nameless.insert(file.number)
+        }
+      }
     }
+  }
+
+  /// What the head has at the first of some paths where it has a file.
+  private func value(at paths: [TreePath]) throws -> Entry? {
+    for path in paths {
+      if case .value(let entry)? = try after.find(path: path.bytes) { return entry }
+    }
+    return nil
   }
 
   func path(of place: InodePlace) throws -> TreePath {
@@ -52,7 +75,9 @@ extension Advance {
     }
     known.removeAll()
     for (path, number) in moves {
-      guard let parent = try directory(at: path.parent), try isReachable(parent) else { continue }
+      guard let parent = try makeDirectory(at: path.parent), try isReachable(parent) else {
+        continue
+      }
       if let old = try rows.child(of: parent, named: path.name) {
         try take(
           old.inode.number, from: InodePlace(parent: parent, cookie: old.cookie),
@@ -62,6 +87,22 @@ extension Advance {
       try add(number, path.name, in: parent, isDirectory: true, key: nil)
       remember(number, at: path)
     }
+  }
+
+  /// Returns the directory at a path, made if the head has one there, so that another can move into it; nil if it has
+  /// none.
+  private func makeDirectory(at path: TreePath) throws -> InodeNumber? {
+    if let number = try directory(at: path) { return number }
+    guard case .directory(let entry)? = try after.find(path: path.bytes),
+      let parent = try makeDirectory(at: path.parent)
+    else { return nil }
+    roots.insert(path)
+    if let old = try rows.child(of: parent, named: path.name) {
+      try take(
+        old.inode.number, from: InodePlace(parent: parent, cookie: old.cookie), isDirectory: false)
+    }
+    try putDirectory(entry, at: path, in: parent, nil)
+    return try directory(at: path)
   }
 
   /// True if a directory is below the root; one that was taken from its place may be the one that is

@@ -59,8 +59,8 @@ extension StaleWriterTests {
     try mount.tree.flush(handle)
     settle(1)
     try mount.write(handle, Array("two".utf8))
-    settle(3_600_000_000_000)
     try mount.tree.flush(handle)
+    settle(3_600_000_000_000)
     try mount.write(handle, Array("six".utf8))
     try killedOnceCommitted {
       _ = try mount.versioner.cut(.quiet)
