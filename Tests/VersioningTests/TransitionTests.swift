@@ -73,6 +73,21 @@ struct TransitionTests {
     try work.check()
   }
 
+  @Test("A directory that was removed and made again has the number that programs saw")
+  func madeAgain() throws {
+    try work.makeDirectory("d")
+    try work.save("d/a", "one")
+    try work.cut()
+    try work.unlink("d/a")
+    try work.removeDirectory("d")
+    try work.makeDirectory("d")
+    try work.save("d/a", "one")
+    let before = try ["d", "d/a"].map { try work.number($0) }
+    try work.cut()
+    #expect(try ["d", "d/a"].map { try work.number($0) } == before)
+    try work.check()
+  }
+
   @Test("A merge shows what others made, and the kernel is told of the names")
   func merge() throws {
     try work.save("mine", "one")

@@ -87,6 +87,20 @@ extension Advance {
       try add(number, path.name, in: parent, isDirectory: true, key: nil)
       remember(number, at: path)
     }
+    for path in hints.replacing.sorted() { try replaceDirectory(at: path) }
+  }
+
+  /// A directory that was made where the rows have another has its number, also where the maps say that nothing
+  /// changed. What is in it is compared with the map.
+  private func replaceDirectory(at path: TreePath) throws {
+    guard let number = hints.directories[path], let old = try directory(at: path), old != number,
+      try isNameless(number), let place = try rows.inode(old)?.place,
+      case .directory(let entry)? = try after.find(path: path.bytes)
+    else { return }
+    roots.insert(path)
+    try take(old, from: place, isDirectory: true)
+    known.removeAll()
+    try putDirectory(entry, at: path, in: place.parent, nil)
   }
 
   /// Returns the directory at a path, made if the head has one there, so that another can move into it; nil if it has

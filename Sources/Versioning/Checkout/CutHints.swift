@@ -42,10 +42,11 @@ struct CutHints {
     }
     for (place, taken) in record.taken.names {
       noteDirectories(above: place, in: &hints)
-      guard taken.isThere, let number = frozen.changes[place]?.inode,
+      guard taken.isThere, let change = frozen.changes[place], let number = change.inode,
         let node = frozen.nodes[number], node.isDirectory, let path = path(of: place)
       else { continue }
       hints.directories[path] = number
+      if change.hidesRecorded { hints.replacing.insert(path) }
       noteTimes(of: node, at: path, in: &hints)
     }
     return hints
