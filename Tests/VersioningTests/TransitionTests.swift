@@ -88,6 +88,27 @@ struct TransitionTests {
     try work.check()
   }
 
+  @Test("An edit that a cut takes and the next head takes back leaves the file with its editor")
+  func takenBack() throws {
+    try work.save("a", "one")
+    let first = try #require(try work.cut().head?.number)
+    let (number, handle) = try work.open("a", emptying: true)
+    try work.write("two", through: handle)
+    try work.tree.flush(handle)
+    // The recorded tree shows at the name what the head has.
+    try work.go(to: first)
+    #expect(try work.texts() == ["a": "one"])
+    #expect(try work.number("a") != number)
+    #expect(try work.text(of: number) == "two")
+    let names = work.told.withLock { $0 }.flatMap(\.notices).compactMap { notice -> String? in
+      guard case .name(let place) = notice else { return nil }
+      return place.name.text
+    }
+    #expect(names == ["a"])
+    try work.close(handle)
+    try work.check()
+  }
+
   @Test("A merge shows what others made, and the kernel is told of the names")
   func merge() throws {
     try work.save("mine", "one")

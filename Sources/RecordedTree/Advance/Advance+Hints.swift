@@ -6,7 +6,8 @@ import TreeNames
 
 extension Advance {
   /// A number goes where the working tree has it: other names of it in the rows get another, but those that are still
-  /// the same file's.
+  /// the same file's. So does a name at which the head has other bytes than the cut took, though the rows have the
+  /// head's already.
   func splitMovedFiles() throws {
     for file in hints.files {
       guard let row = try rows.inode(file.number), row.place != nil,
@@ -16,7 +17,10 @@ extension Advance {
       let now = try linkID == nil ? nil : value(at: file.paths)
       let left = try rows.places(of: file.number).filter { place in
         let path = try path(of: place)
-        if file.paths.contains(path) { return false }
+        if file.paths.contains(path) {
+          guard hints.own != nil, let there = try value(at: [path]) else { return false }
+          return FileIdentity(there) != file.identity
+        }
         guard linkID != nil else { return true }
         guard let there = try value(at: [path]) else { return false }
         return there.attributes != now?.attributes
@@ -36,7 +40,7 @@ extension Advance {
   }
 
   /// What the head has at the first of some paths where it has a file.
-  private func value(at paths: [TreePath]) throws -> Entry? {
+  func value(at paths: [TreePath]) throws -> Entry? {
     for path in paths {
       if case .value(let entry)? = try after.find(path: path.bytes) { return entry }
     }

@@ -27,25 +27,34 @@ extension Advance {
     }
     // A value that is shown elsewhere from now on takes its number along.
     if let old, change.target == nil, FileIdentity(old.inode.record) == identity,
-      old.inode.links == 1
+      old.inode.links == 1, try !isHinted(old.inode.number, besides: path)
     {
       return old.inode.number
     }
     for number in [numberByPath[path], numberByKey[entry.key]] {
       guard let number, let row = try rows.inode(number), row.place == nil,
-        FileIdentity(row.inode.record) == identity
+        FileIdentity(row.inode.record) == identity, try !isHinted(number, besides: path)
       else { continue }
       return number
     }
     if let source = change.source, let there = try self.entry(at: source), there.inode.links == 1,
       there.inode.record.attributes.linkID == nil, FileIdentity(there.inode.record) == identity,
-      there.key ?? KeyCoding.key(ofPath: source.bytes) == entry.key
+      there.key ?? KeyCoding.key(ofPath: source.bytes) == entry.key,
+      try !isHinted(there.inode.number, besides: path)
     {
       // The name at the source gets another when its turn comes.
       try give(there, at: source)
       return there.inode.number
     }
     return try numbers.number()
+  }
+
+  /// True if the working tree has a number at another path, where the head has what the cut took of it.
+  private func isHinted(_ number: InodeNumber, besides path: TreePath) throws -> Bool {
+    guard let hint = hintsByNumber[number], !hint.paths.contains(path),
+      let there = try value(at: hint.paths)
+    else { return false }
+    return FileIdentity(there) == hint.identity
   }
 
   /// True if the number of a hint can go to a path: in the rows it has no other name, or only names that are about to

@@ -20,6 +20,7 @@ final class Advance {
   let before: TreeView
   let hints: NumberHints
   let fileHints: [TreePath: NumberHints.File]
+  let hintsByNumber: [InodeNumber: NumberHints.File]
   /// Changes of the numbers of names.
   var values: Int64 = 0
   var directories: Int64 = 0
@@ -57,6 +58,7 @@ final class Advance {
     self.time = time
     fileHints = Dictionary(
       hints.files.flatMap { file in file.paths.map { ($0, file) } }, uniquingKeysWith: { $1 })
+    hintsByNumber = Dictionary(hints.files.map { ($0.number, $0) }, uniquingKeysWith: { $1 })
   }
 
   /// - Complexity: O(*k* log *n*) for *k* paths that differ, and those below moved directories.

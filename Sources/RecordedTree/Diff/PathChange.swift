@@ -16,6 +16,15 @@ package struct PathChange: Hashable, Sendable {
   /// The path at which the second tree shows the value that the first shows here, if it has the
   /// value's key and shows it elsewhere.
   package var target: TreePath?
+
+  /// Creates a change.
+  package init(
+    path: TreePath, before: TreeView.Found? = nil, after: TreeView.Found? = nil,
+    source: TreePath? = nil, target: TreePath? = nil
+  ) {
+    (self.path, self.before, self.after) = (path, before, after)
+    (self.source, self.target) = (source, target)
+  }
 }
 
 extension TreeView.Found {

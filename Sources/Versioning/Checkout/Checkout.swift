@@ -86,7 +86,24 @@ final class Checkout: @unchecked Sendable {
         from: shown, hints: hints, numbers: numbers,
         now: Self.now)
     }
+    if let own = hints.own {
+      try difference.addReplaced(
+        taken(by: head), own: own, after: next, over: recorded, recorded.prepared)
+    }
     return difference
+  }
+
+  /// The files of which a cut took bytes or attributes, with their names and paths at its instant.
+  private func taken(
+    by head: Head
+  ) -> [(names: [InodeName], paths: [TreePath], number: InodeNumber)] {
+    head.record.taken.nodes.keys.sorted().compactMap { number in
+      guard let node = head.frozen.nodes[number], !node.isDirectory else { return nil }
+      let places = node.names.compactMap { name in
+        head.frozen.path(of: name.directory).map { (name, $0.appending(name.name)) }
+      }
+      return (places.map(\.0), places.map(\.1), number)
+    }
   }
 
   /// Shows the rows that were prepared, and what is pending over them; ends the cut in the journal.

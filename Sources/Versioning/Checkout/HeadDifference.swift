@@ -51,6 +51,36 @@ struct HeadDifference {
     }
   }
 
+  /// Adds the names of files that a cut took and of which the head has the bytes that the recorded tree had before.
+  ///
+  /// - Parameters:
+  ///   - files: the files, as they were at the cut's instant.
+  ///   - own: the tree of the version that has what the cut took.
+  ///   - after: the head's tree.
+  ///   - base: the recorded tree before the head.
+  ///   - prepared: the head's, with the numbers that it gives.
+  /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
+  mutating func addReplaced(
+    _ files: [(names: [InodeName], paths: [TreePath], number: InodeNumber)], own: TreeView,
+    after: TreeView, over base: any Base, _ prepared: any Base
+  ) throws(StoreError) {
+    let known = Set(names.compactMap(\.place))
+    for file in files {
+      for (place, path) in zip(file.names, file.paths) where !known.contains(place) {
+        let numbers = try StoreError.wrappingBase { () throws(BaseError) in
+          try [base, prepared].map { (base) throws(BaseError) in
+            try base.child(of: place.directory, named: place.name)?.inode.number
+          }
+        }
+        guard numbers[0] == file.number, numbers[1] != file.number else { continue }
+        let change = PathChange(
+          path: path, before: try own.find(path: path.bytes),
+          after: try after.find(path: path.bytes))
+        names.append(Name(change: change, place: place, inode: file.number))
+      }
+    }
+  }
+
   /// The files that the head may take from names.
   var left: [(name: InodeName, number: InodeNumber)] {
     names.compactMap { name in

@@ -14,6 +14,8 @@ struct GroupEditor {
   private(set) var map = MapEdits()
   /// True if values whose names directories have taken get other names by this.
   private(set) var renamesDisplaced = false
+  /// The directories of which is known whether they take names of values.
+  private var lookedAt: Set<TreePath> = []
   /// The directories in which names came or went.
   private var renamedIn: Set<TreePath> = []
   /// The directories to which the map's puts lead; nil until asked for.
@@ -49,8 +51,22 @@ struct GroupEditor {
     for (index, edit) in edits.enumerated() where edit.kind == .put {
       try put(edit, puts, try ready(index))
     }
+    for edit in edits where edit.isThere { try noteDisplaced(above: edit.path) }
     try keepDirectories()
     try dropTimes()
+  }
+
+  /// Notes if a directory that a path makes takes the name of a value.
+  private mutating func noteDisplaced(above path: TreePath) throws(StoreError) {
+    var directory = path.parent
+    while !directory.isRoot, lookedAt.insert(directory).inserted {
+      switch try view.find(path: directory.bytes) {
+      case .directory?: return
+      case .value(let entry)?: if !map.removes(MapPlace(entry)) { renamesDisplaced = true }
+      case nil: break
+      }
+      directory = directory.parent
+    }
   }
 
   // MARK: - Names that go
