@@ -36,6 +36,15 @@ extension PendingNode {
     orphan = reason
   }
 
+  /// The head lost the directory, which stays for what is pending in it: nobody gave it attributes.
+  mutating func hold(at place: InodeName) {
+    names = [place]
+    let time = attributes.mtime
+    attributes = Attributes()
+    attributes.mtime = time
+    (hasNewAttributes, hasSetTime) = (false, false)
+  }
+
   // MARK: - Bytes and attributes
 
   /// Notes the epoch that whoever makes bytes or attributes pending has seen: that of the pending names they

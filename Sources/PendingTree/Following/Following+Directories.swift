@@ -91,7 +91,7 @@ extension Following {
       change.isDirectory = true
       change.isHeld = true
       overlay.setChange(change, at: place)
-      overlay.nodes[number]?.names = [place]
+      overlay.nodes[number]?.hold(at: place)
     }
   }
 

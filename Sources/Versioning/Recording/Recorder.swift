@@ -66,6 +66,7 @@ package struct Recorder {
     for (place, change) in changes { try add(change, at: place) }
     for (number, node) in nodes { try addContent(of: node, number) }
     try addOrphans(nodes)
+    for (number, node) in nodes { try addAttributes(ofHeld: node, number) }
     return recording
   }
 
@@ -219,6 +220,21 @@ package struct Recorder {
       .setAttributes, path, node.seen ?? tree.overlay.epoch, place: place, number: number,
       node: node)
     add(edit, over: try tree.recorded(at: place)?.inode)
+  }
+
+  /// A directory that is held is in the version if anything in it is, and has the attributes then that it was given.
+  private mutating func addAttributes(
+    ofHeld node: PendingNode, _ number: InodeNumber
+  ) throws(StoreError) {
+    guard node.isDirectory, node.hasNewAttributes, let place = node.place,
+      let change = tree.overlay.changes[place], change.isHeld, let path = try tree.path(of: number)
+    else { return }
+    let isMade = recording.edits.contains { edit in
+      edit.isThere && edit.path != path && edit.path.isAtOrBelow(path)
+    }
+    guard isMade else { return }
+    recording.edits.append(
+      PathEdit(.setAttributes, path, change.epoch, place: place, number: number, node: node))
   }
 
   // MARK: - Orphans

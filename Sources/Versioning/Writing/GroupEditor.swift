@@ -42,22 +42,24 @@ struct GroupEditor {
       case .leaveOut, .setAttributes: break
       }
     }
-    for edit in edits where edit.kind == .move { try copy(edit) }
+    let puts = Set(edits.filter { $0.kind == .put }.map(\.path))
+    for edit in edits where edit.kind == .move { try copy(edit, puts) }
     for edit in edits where edit.kind == .make { try make(edit) }
     for edit in edits where edit.kind == .setAttributes { try setAttributes(edit) }
     let changed = Set(edits.filter { $0.kind == .put || $0.kind == .remove }.map(\.path))
-    let puts = Set(edits.filter { $0.kind == .put }.map(\.path))
     for path in puts { try keepDisplaced(at: path, changed) }
     for (index, edit) in edits.enumerated() where edit.kind == .put {
       try put(edit, puts, try ready(index))
     }
-    for edit in edits where edit.isThere { try noteDisplaced(above: edit.path) }
+    for edit in edits { try noteDisplaced(by: edit.path) }
     try keepDirectories()
     try dropTimes()
   }
 
-  /// Notes if a directory that a path makes takes the name of a value.
-  private mutating func noteDisplaced(above path: TreePath) throws(StoreError) {
+  /// Notes if a directory that a path makes takes the name of a value, or the path is a name that displaced values
+  /// may have.
+  private mutating func noteDisplaced(by path: TreePath) throws(StoreError) {
+    if path.name.bytes.starts(with: DisplacedName.prefix) { renamesDisplaced = true }
     var directory = path.parent
     while !directory.isRoot, lookedAt.insert(directory).inserted {
       switch try view.find(path: directory.bytes) {
@@ -90,7 +92,9 @@ struct GroupEditor {
   // MARK: - Directories that come
 
   /// Copies what a moved directory has in the predecessor, but for names that changes decide.
-  private mutating func copy(_ edit: PathEdit) throws(StoreError) {
+  private mutating func copy(
+    _ edit: PathEdit, _ puts: Set<TreePath>
+  ) throws(StoreError) {
     let (from, to) = (edit.source, edit.path)
     guard case .directory(let own)? = try view.find(path: from.bytes) else { return }
     renamedIn.formUnion([from.parent, to.parent])
@@ -111,8 +115,10 @@ struct GroupEditor {
         shown = Array(try view.path(of: entry.key).dropFirst(from.bytes.count + 1))
       }
       if isExcluded(from, shown) { continue }
-      map.put(
-        try maker.moved(entry, to: KeyCoding.key(ofPath: to.bytes + [0x2F] + relative)))
+      // Beside a file that took its own name a displaced value goes on under the one that it is shown by.
+      let own = to.bytes + [0x2F] + relative
+      let path = puts.contains(TreePath(own)) ? to.bytes + [0x2F] + shown : own
+      map.put(try maker.moved(entry, to: KeyCoding.key(ofPath: path)))
     }
   }
 

@@ -19,7 +19,7 @@ struct ConflictFilesTests {
     try space.commit()
     try space.space.run("switch -")
     for name in names { try space.write(name, "this\n") }
-    for name in removed { try space.space.remove(name) }
+    for name in removed { try space.remove(name) }
     try space.commit()
     try space.space.run("merge other using most-recent-branch")
     return space

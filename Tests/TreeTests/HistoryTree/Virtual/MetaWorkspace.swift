@@ -41,6 +41,12 @@ final class MetaWorkspace: Sendable {
     return inode
   }
 
+  func remove(_ path: String) throws {
+    let parts = path.split(separator: "/")
+    let parent = try directory(parts.dropLast().joined(separator: "/"))
+    try tree.unlink(parent, Array((parts.last ?? "").utf8))
+  }
+
   func write(_ path: String, _ text: String) throws {
     let parts = path.split(separator: "/")
     let parent = try directory(parts.dropLast().joined(separator: "/"))
