@@ -247,11 +247,8 @@ struct Following {
       if try overlay.inode(at: name, over: base) == number { come.append(name) }
     }
     guard !come.isEmpty, !kept.isEmpty || node.isPending else { return come }
-    if !node.isPending, let id = node.attributes.linkID,
-      try base.inode(number)?.record.attributes.linkID == id
-    {
-      return come
-    }
+    // Its names are those of one file, which others may have given more.
+    if !node.isPending, try base.inode(number)?.record.attributes.linkID != nil { return come }
     for name in kept where overlay.changes[name] == nil {
       try keep(number, node, at: name, notAfter: before)
     }
