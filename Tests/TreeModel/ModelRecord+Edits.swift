@@ -60,13 +60,17 @@ extension ModelRecord {
   private func keepDirectories(_ items: [ModelItem], _ edit: inout ModelEdit) {
     let old = edit.map.directories
     var gone = Set(items.filter { $0.kind == .remove }.map(\.path))
-    gone.formUnion(items.filter { $0.kind == .move }.map(\.source))
+    let sources = items.filter { $0.kind == .move }.map(\.source)
+    gone.formUnion(sources)
     gone.subtract(items.filter { $0.kind == .move || $0.kind == .make }.map(\.path))
+    gone.formUnion(items.filter { $0.kind == .put }.map(\.path))
     for item in items {
       let above: String
       switch item.kind {
       case .remove, .exclude: above = ModelPath.parent(item.path)
-      case .move: above = ModelPath.parent(item.source)
+      case .move:
+        above = ModelPath.parent(item.source)
+        if sources.contains(where: { ModelPath.isAtOrBelow(above, $0) }) { continue }
       case .make, .put: continue
       }
       if above.isEmpty || edit.result.directories.contains(above) { continue }

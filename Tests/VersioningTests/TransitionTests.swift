@@ -75,16 +75,18 @@ struct TransitionTests {
 
   @Test("A directory that was removed and made again has the number that programs saw")
   func madeAgain() throws {
-    try work.makeDirectory("d")
-    try work.save("d/a", "one")
+    for path in ["d", "e", "e/f"] { try work.makeDirectory(path) }
+    for path in ["d/a", "e/f/b"] { try work.save(path, "one") }
     try work.cut()
     try work.unlink("d/a")
     try work.removeDirectory("d")
     try work.makeDirectory("d")
     try work.save("d/a", "one")
-    let before = try ["d", "d/a"].map { try work.number($0) }
+    try work.rename("e", "d/e")
+    let paths = ["d", "d/a", "d/e", "d/e/f", "d/e/f/b"]
+    let before = try paths.map { try work.number($0) }
     try work.cut()
-    #expect(try ["d", "d/a"].map { try work.number($0) } == before)
+    #expect(try paths.map { try work.number($0) } == before)
     try work.check()
   }
 
@@ -106,6 +108,34 @@ struct TransitionTests {
     }
     #expect(names == ["a"])
     try work.close(handle)
+    try work.check()
+  }
+
+  @Test("A file that takes a directory's name has it, whatever moved out of the directory")
+  func fileForDirectory() throws {
+    for path in ["e", "e/q", "e/q/d", "f"] { try work.makeDirectory(path) }
+    try work.save("e/q/d/x", "one")
+    try work.cut()
+    try work.rename("e/q/d", "f/d")
+    try work.removeDirectory("e/q")
+    try work.removeDirectory("e")
+    try work.save("e", "two")
+    try work.cut()
+    #expect(try work.texts() == ["e": "two", "f": nil, "f/d": nil, "f/d/x": "one"])
+    try work.check()
+  }
+
+  @Test("Directories that change places take along what is in them now, and nothing else")
+  func exchanged() throws {
+    for path in ["b", "b/a", "b/d", "b/d/a", "b/d/a/x"] { try work.makeDirectory(path) }
+    try work.save("b/a/f", "one")
+    try work.save("b/d/a/x/g", "two")
+    try work.cut()
+    try work.rename("b/a", "b/d", .exchange)
+    try work.rename("b/a/a/x", "b/x")
+    try work.cut()
+    let paths = ["b", "b/a", "b/a/a", "b/d", "b/d/f", "b/x", "b/x/g"]
+    #expect(try work.texts().keys.sorted() == paths)
     try work.check()
   }
 

@@ -187,7 +187,11 @@ package struct Recorder {
   ) throws(StoreError) {
     guard node.orphan == nil else { return }
     guard let file = node.file else { return try addAttributes(of: node, number) }
-    guard file.isPending || node.hasNewAttributes else { return }
+    // A new name of a file may record a time that the others do not have yet.
+    let isLinked =
+      node.attributes.linkID != nil
+      && node.names.contains { done.contains(Put(number: number, place: $0)) }
+    guard file.isPending || node.hasNewAttributes || isLinked else { return }
     let hasSave = saves.save(of: number, file) != nil
     for place in node.names where !done.contains(Put(number: number, place: place)) {
       guard !recording.left.contains(place), !recording.ignored.contains(place),
@@ -195,9 +199,9 @@ package struct Recorder {
       else { continue }
       let path = above.appending(place.name)
       if tree.overlay.changes[place] == nil { noteUnsaved(node, number, at: path) }
-      guard hasSave || node.hasNewAttributes, let bytes = try bytes(of: node, number) else {
-        continue
-      }
+      guard hasSave || node.hasNewAttributes || isLinked,
+        let bytes = try bytes(of: node, number)
+      else { continue }
       recording.exclude(place)
       var seen = node.seen
       if case .save(let save) = bytes { seen = save.seen }

@@ -202,26 +202,39 @@ struct GroupEditor {
   /// A removal never takes the directory that it is in.
   private mutating func keepDirectories() throws(StoreError) {
     var gone = Set(edits.filter { $0.kind == .remove }.map(\.path))
-    gone.formUnion(edits.filter { $0.kind == .move }.map(\.source))
+    let sources = Set(edits.filter { $0.kind == .move }.map(\.source))
+    gone.formUnion(sources)
     gone.subtract(edits.filter { $0.kind == .move || $0.kind == .make }.map(\.path))
+    // A file is in the place of a directory.
+    gone.formUnion(edits.filter { $0.kind == .put }.map(\.path))
     for edit in edits {
       let above: TreePath
       switch edit.kind {
       case .remove, .leaveOut: above = edit.path.parent
-      case .move: above = edit.source.parent
+      case .move:
+        above = edit.source.parent
+        // Where that moved itself, a name is left out at its new place.
+        if Self.isAtOrBelow(above, sources) { continue }
       case .make, .put, .setAttributes: continue
       }
       if above.isRoot { continue }
       if try isDirectory(above) { continue }
       let wasThere = try view.find(path: above.bytes)?.isDirectory ?? false
       if edit.kind != .leaveOut, !wasThere { continue }
-      var path = above
-      while !path.isRoot, !gone.contains(path) { path = path.parent }
-      guard path.isRoot else { continue }
+      if Self.isAtOrBelow(above, gone) { continue }
       let place = try directoryPlace(above)
       map.put(try maker.directory(Attributes(), at: place.key, old: nil))
       fill(above)
     }
+  }
+
+  private static func isAtOrBelow(_ path: TreePath, _ directories: Set<TreePath>) -> Bool {
+    var path = path
+    while !path.isRoot {
+      if directories.contains(path) { return true }
+      path = path.parent
+    }
+    return false
   }
 
   /// True if the new map makes a directory of a path.
