@@ -191,7 +191,7 @@ package final class Versioner: Sendable {
     }
   }
 
-  /// Shows a head that the store has committed; true if the tree shows it.
+  /// Shows a head that the store has committed, at the second attempt if need be; true if the tree shows it.
   private func show(_ head: Checkout.Head, _ difference: HeadDifference? = nil) -> Bool {
     do throws(StoreError) {
       try publish(head, difference)
@@ -199,6 +199,8 @@ package final class Versioner: Sendable {
     } catch {
       turn.withLock { $0.owed = head }
       checkout.journal.noteOwed(head.record.cut)
+      // Who asked for it goes on with what the tree shows.
+      if (try? showOwed()) != nil { return true }
       report(
         "\(error): the tree goes on showing the version before, until the rows of the new one can be written"
       )
