@@ -7,7 +7,7 @@ package import TreeNames
 
 /// The tree of the head's map by inodes, in rows of tree.sqlite: the recorded tree.
 ///
-/// It changes only when the head does: ``prepare(_:from:hints:numbers:now:)`` makes the rows of the
+/// It changes only when the head does: ``prepare(_:from:hints:numbers:now:uncommitted:)`` makes the rows of the
 /// new head's tree in an open transaction, and ``publish()`` shows them, all at once. The rows follow
 /// from the head's map but for inode numbers and local times, so a file that is missing, damaged, or
 /// of another head is made anew and nothing is lost.
@@ -123,12 +123,14 @@ package final class RecordedTree: Base, CookieSource {
   ///   - hints: the numbers that the working tree has for what comes.
   ///   - numbers: the store's inode numbers.
   ///   - now: the ctime of what changes.
+  ///   - uncommitted: returns the time of a version that the store has not committed; nil for any other.
   /// - Throws: ``BaseError``; then the rows are as before and the transaction is gone. With
   ///   ``BaseError/damaged(_:)`` the file must be made anew.
   /// - Complexity: O(*k* log *n*) for *k* paths that differ.
   package func prepare(
     _ head: TreeHead, from before: TreeView, hints: NumberHints = NumberHints(),
-    numbers: NumberSource, now: Attributes.Time
+    numbers: NumberSource, now: Attributes.Time,
+    uncommitted: (VersionNumber) -> Attributes.Time? = { _ in nil }
   ) throws(BaseError) {
     let (loan, old) = writer.withLock { writer in
       writer.prepared = nil
@@ -138,15 +140,19 @@ package final class RecordedTree: Base, CookieSource {
     do throws(BaseError) {
       let prepared = try accessing {
         try rows.database.prepared("BEGIN IMMEDIATE").run()
-        let advance = Advance(
-          rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now,
-          time: time)
         try rows.setRoot(head.root)
-        try advance.run()
         var state = old
         (state.cut, state.version, state.root) = (head.cut, head.version, head.view.map.root)
-        state.values += advance.values
-        state.directories += advance.directories
+        try withoutActuallyEscaping(uncommitted) { uncommitted in
+          let advance = Advance(
+            rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now
+          ) { [time] number in
+            number.flatMap(uncommitted) ?? time(number)
+          }
+          try advance.run()
+          state.values += advance.values
+          state.directories += advance.directories
+        }
         guard UInt64(state.values) <= state.root.count else {
           throw BaseError.damaged("\(path) has more names than the map has values")
         }

@@ -47,6 +47,7 @@ extension Advance {
       if record.attributes.mtime == old.inode.record.attributes.mtime {
         record.shownTime = old.inode.record.shownTime
       }
+      record.keepTimes(of: old.inode.record)
       return try rows.update(record, of: old.inode.number, from: old.inode.record)
     }
     let number = try newDirectory(at: path, record)
@@ -108,6 +109,8 @@ extension Advance {
     if number == old.inode.number {
       if old.key != key { try rows.setEntry(at: place, number: number, key: key) }
       guard !record.isRecordedAs(old.inode.record) else { return }
+      var record = record
+      record.keepTimes(of: old.inode.record)
       return try rows.update(record, of: number, from: old.inode.record)
     }
     try write(record, of: number)
@@ -123,6 +126,8 @@ extension Advance {
     // Another name of the file has said the same.
     if row.place != nil, record.hasSameContent(as: row.inode.record) { return }
     guard !record.isRecordedAs(row.inode.record) else { return }
+    var record = record
+    record.keepTimes(of: row.inode.record)
     try rows.update(record, of: number, from: row.inode.record)
   }
 

@@ -78,6 +78,8 @@ extension Advance {
       try take(number, from: place, isDirectory: true)
     }
     known.removeAll()
+    // Before others move into them.
+    for path in hints.replacing.sorted() { try replaceDirectory(at: path) }
     for (path, number) in moves {
       guard let parent = try makeDirectory(at: path.parent), try isReachable(parent) else {
         continue
@@ -91,14 +93,13 @@ extension Advance {
       try add(number, path.name, in: parent, isDirectory: true, key: nil)
       remember(number, at: path)
     }
-    for path in hints.replacing.sorted() { try replaceDirectory(at: path) }
   }
 
   /// A directory that was made where the rows have another has its number, also where the maps say that nothing
   /// changed. What is in it is compared with the map.
   private func replaceDirectory(at path: TreePath) throws {
     guard let number = hints.directories[path], let old = try directory(at: path), old != number,
-      try isNameless(number), let place = try rows.inode(old)?.place,
+      try rows.inode(number) == nil, let place = try rows.inode(old)?.place,
       case .directory(let entry)? = try after.find(path: path.bytes)
     else { return }
     roots.insert(path)

@@ -14,7 +14,8 @@ extension Advance {
     if let id = entry.attributes.linkID {
       for number in try rows.linked(by: id) {
         guard let row = try rows.inode(number), row.place != nil,
-          row.inode.record.hasSameContent(as: record)
+          row.inode.record.hasSameContent(as: record),
+          try !record.lacksExtended || hasSameExtended(entry, as: number, besides: path)
         else { continue }
         return number
       }
@@ -47,6 +48,18 @@ extension Advance {
       return there.inode.number
     }
     return try numbers.number()
+  }
+
+  /// True if the head has the attributes of an entry at all other names of a number too: rows lack the long ones.
+  private func hasSameExtended(
+    _ entry: Entry, as number: InodeNumber, besides path: TreePath
+  ) throws -> Bool {
+    for place in try rows.places(of: number) where try isReachable(place.parent) {
+      let other = try self.path(of: place)
+      guard other != path, let there = try value(at: [other]) else { continue }
+      if there.attributes != entry.attributes { return false }
+    }
+    return true
   }
 
   /// True if the working tree has a number at another path, where the head has what the cut took of it.

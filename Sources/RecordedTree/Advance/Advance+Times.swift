@@ -7,10 +7,8 @@ import TreeNames
 extension Advance {
   /// Lets what the cut took go on showing the times that it had: a version that is made of them changes nothing
   /// for programs.
-  func keepTimes() throws {
-    guard !hints.times.isEmpty else { return }
-    let foreign = try pathsOfOthers()
-    for (path, times) in hints.times.sorted(by: { $0.key < $1.key }) where !foreign.contains(path) {
+  func keepTimes(besides others: Set<TreePath>) throws {
+    for (path, times) in hints.times.sorted(by: { $0.key < $1.key }) where !others.contains(path) {
       let number = path.isRoot ? .root : try entry(at: path)?.inode.number
       guard let number, let old = try rows.inode(number)?.inode.record else { continue }
       var record = old
@@ -20,9 +18,28 @@ extension Advance {
     }
   }
 
-  /// The paths at which others changed something, and the directories in which they changed names.
-  private func pathsOfOthers() throws -> Set<TreePath> {
-    guard let own = hints.own, own.map.root != after.map.root else { return [] }
+  /// Directories in which names came or went by others have the clock's time. Of other names programs see the time
+  /// already, though the rows learn of them now, or of another number at one.
+  func setDirectoryTimes(_ others: Set<TreePath>?) throws {
+    for number in changedDirectories.sorted() {
+      guard let row = try rows.inode(number) else { continue }
+      if let others {
+        var path = TreePath.root
+        if let place = row.place { path = try self.path(of: place) }
+        guard others.contains(path) else { continue }
+      }
+      var record = row.inode.record
+      record.changed = now
+      record.shownTime = now
+      try rows.update(record, of: number, from: row.inode.record)
+    }
+  }
+
+  /// The paths at which others changed something, and the directories in which they changed names; nil if nobody knows
+  /// what is of others.
+  func pathsOfOthers() throws -> Set<TreePath>? {
+    guard let own = hints.own else { return hints.isOwn ? [] : nil }
+    guard own.map.root != after.map.root else { return [] }
     var paths: Set<TreePath> = []
     var diff = try PathDiff(from: own, to: after)
     while let step = try diff.next() {

@@ -79,8 +79,9 @@ final class Advance {
     for root in roots { try putWhatDiffers(at: root) }
     try placeHintedFiles()
     try removeNameless()
-    try setDirectoryTimes()
-    try keepTimes()
+    let others = try pathsOfOthers()
+    try setDirectoryTimes(others)
+    try keepTimes(besides: others ?? [])
   }
 
   // MARK: - Paths
@@ -134,16 +135,6 @@ final class Advance {
       try take(
         entry.inode.number, from: InodePlace(parent: directory, cookie: entry.cookie),
         isDirectory: entry.inode.record.isDirectory)
-    }
-  }
-
-  func setDirectoryTimes() throws {
-    for number in changedDirectories {
-      guard let row = try rows.inode(number) else { continue }
-      var record = row.inode.record
-      record.changed = now
-      record.shownTime = now
-      try rows.update(record, of: number, from: row.inode.record)
     }
   }
 }

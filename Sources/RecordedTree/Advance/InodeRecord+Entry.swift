@@ -27,6 +27,14 @@ extension InodeRecord {
       && stored.digest == other.stored.digest
   }
 
+  /// Keeps the times of a record that programs cannot tell from this one: only the version that stored it differs.
+  mutating func keepTimes(of old: InodeRecord) {
+    guard !lacksExtended, hasSameContent(as: old) else { return }
+    // A value without a time shows that of its version.
+    if attributes.mtime != nil || kind == .directory { shownTime = old.shownTime }
+    if shownTime == old.shownTime { changed = old.changed }
+  }
+
   private func hasSameFields(as other: InodeRecord) -> Bool {
     kind == other.kind && lacksExtended == other.lacksExtended && attributes == other.attributes
       && (origin == nil) == (other.origin == nil)

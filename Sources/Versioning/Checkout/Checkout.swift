@@ -56,11 +56,13 @@ final class Checkout: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - head: the head.
+  ///   - uncommitted: returns the time of a version that the store has not committed; nil for any other.
   ///   - view: returns the tree of a version, which the store need not have committed.
   /// - Returns: the names that it changes; none are looked for if it shows what the tree shows.
   /// - Throws: ``StoreError``; then the rows are as before.
   func prepare(
-    _ head: Head, _ view: @escaping (VersionNumber?) throws(StoreError) -> TreeView
+    _ head: Head, uncommitted: (VersionNumber) -> Attributes.Time? = { _ in nil },
+    _ view: @escaping (VersionNumber?) throws(StoreError) -> TreeView
   ) throws(StoreError) -> HeadDifference {
     let shown = TreeView(map: store.map(recorded.state.root))
     let next = try view(head.version?.number)
@@ -84,7 +86,7 @@ final class Checkout: @unchecked Sendable {
           cut: Int64(head.record.cut), version: head.version?.id, view: next,
           root: head.record.taken.nodes[.root].map { RootAttributes.lasting($0.attributes) }),
         from: shown, hints: hints, numbers: numbers,
-        now: Self.now)
+        now: Self.now, uncommitted: uncommitted)
     }
     if let own = hints.own {
       try difference.addReplaced(

@@ -23,7 +23,7 @@ struct CutHints {
   /// - Complexity: O(*k* log *n*) for *k* changes that the cut took.
   func found() throws(StoreError) -> NumberHints {
     var hints = NumberHints()
-    if record.isForeign { hints.own = try view(record.own ?? before) }
+    if record.isForeign { hints.own = try view(record.own ?? before) } else { hints.isOwn = true }
     for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
       guard let node = frozen.nodes[number] else { continue }
       let paths = node.names.compactMap(path)

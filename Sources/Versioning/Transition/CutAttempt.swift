@@ -143,7 +143,11 @@ final class CutAttempt {
     }
     var difference: HeadDifference?
     if record.isForeign {
-      difference = try checkout.prepare(head) { (number) throws(StoreError) in
+      let time = { (number: VersionNumber) -> Attributes.Time? in
+        guard number >= first, let made = try? transaction.version(number) else { return nil }
+        return Attributes.Time(ofVersion: made.timestamp)
+      }
+      difference = try checkout.prepare(head, uncommitted: time) { (number) throws(StoreError) in
         let version = try number.flatMap { (number) throws(StoreError) in
           try transaction.version(number)
         }
