@@ -181,18 +181,21 @@ package final class PowerDisk: Sendable {
     for name in try FileSystem.list(folder) where name.contains(".journal") {
       let path = "\(folder)/\(name)"
       let file = try File(path, .readWrite)
-      let header = try file.read(16, at: 0)
-      guard header.count == 16 else { continue }
-      let length = header[..<4].reduce(0) { $0 << 8 | Int($1) }
-      var meta = try file.read(min(length, 4096), at: 16)
-      let id = Array(try SystemProcess.bootID().utf8)
-      guard meta.count == length,
-        let at = meta.indices.first(where: { meta[$0...].starts(with: id) })
-      else { continue }
-      meta[at] ^= 1
-      let sum = Checksum.of(Array(header[..<8]) + meta)
-      try file.write(meta, at: 16)
-      try file.write((0..<8).map { UInt8(truncatingIfNeeded: sum >> (56 - 8 * $0)) }, at: 8)
+      // Two copies of the header: docs/formats.md, "The journal".
+      for start in [UInt64(0), 512] {
+        let copy = try file.read(512, at: start)
+        guard copy.starts(with: Array("llvstree".utf8)), copy.count == 512 else { continue }
+        let length = Int(copy[20]) << 8 | Int(copy[21])
+        guard length <= 490 else { continue }
+        var body = Array(copy[22..<(22 + length)])
+        func sum() -> [UInt8] {
+          let sum = Checksum.of(body)
+          return (0..<8).map { UInt8(truncatingIfNeeded: sum >> (56 - 8 * $0)) }
+        }
+        guard Array(copy[12..<20]) == sum(), length > 1, body[0] > 0 else { continue }
+        body[1] ^= 1
+        try file.write(sum() + copy[20..<22] + body, at: start + 12)
+      }
     }
   }
 }
