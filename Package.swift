@@ -9,10 +9,6 @@ let isFuzzing = Context.environment["FUZZ"] == "1"
 // LLVS_STRICT=1 makes every warning an error: see mount-scripts/check.
 let isStrict = Context.environment["LLVS_STRICT"] == "1"
 
-// LLVS_TREE=posix builds the mount, commands and the tool on the module PosixTree, not on the older tree of the
-// folder Sources/WorkingTree, which they are to leave.
-let isPosixTree = Context.environment["LLVS_TREE"] == "posix"
-
 // SwiftSyntax as the toolchain brings it, for the macro of LLVSModel: beside the library of Swift that
 // this manifest itself runs on. Nil in a toolchain without it; LLVSModel then has no macro.
 let swiftSyntax: String? = {
@@ -51,22 +47,10 @@ func library(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 // The store, and the tree above it, as targets that use all of them name them.
 let store: [Target.Dependency] = ["LLVSExchange", "LLVSCore", "ObjectStores", "Platform"]
-let posixTree: [Target.Dependency] = ["Versioning", "PosixTree", "RecordedTree", "PendingTree"]
-let tree: [Target.Dependency] =
-  ["MountedTree", "Events", "Grammar", "TreeNames", "Inodes"] + (isPosixTree ? posixTree : [])
-
-// The tests of the older tree that look inside of it.
-let insideOlderTree = [
-  "Fleet/LiveTree+Invariants.swift",
-  "WorkingTree/Journal/FailedWriteTests.swift", "WorkingTree/Journal/JournalDamageTests.swift",
-  "WorkingTree/Journal/JournalFaultTests.swift", "WorkingTree/Journal/JournalFrameTests.swift",
-  "WorkingTree/Journal/JournalHealingTests.swift", "WorkingTree/Journal/PendingRotTests.swift",
-  "WorkingTree/Journal/StagingTests.swift", "WorkingTree/Journal/StrayJournalTests.swift",
-  "WorkingTree/Live/EpochsTests.swift", "WorkingTree/Live/LiveNodeTests.swift",
-  "WorkingTree/Live/NodeNamesTests.swift", "WorkingTree/Live/NodeTableTests.swift",
-  "WorkingTree/Live/RecentTableTests.swift", "WorkingTree/Live/StoredExtendedTests.swift",
-  "WorkingTree/Versioning/CutRecordTests.swift",
+let workingTree: [Target.Dependency] = [
+  "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Inodes",
 ]
+let tree: [Target.Dependency] = workingTree + ["MountedTree", "Events", "Grammar", "TreeNames"]
 
 let package = Package(
   name: "llvs",
@@ -135,9 +119,7 @@ let package = Package(
     .target(name: "Events", dependencies: ["Grammar", "TreeNames", "LLVSCore", "Platform"]),
     .target(
       name: "MountedTree",
-      dependencies: store + ["TreeNames", "Grammar", "Events", "Inodes"]
-        + (isPosixTree ? posixTree : []),
-      path: isPosixTree ? "Sources/MountedTree" : "Sources/WorkingTree"),
+      dependencies: store + workingTree + ["TreeNames", "Grammar", "Events"]),
     .target(name: "HistoryTree", dependencies: store + tree),
     .target(name: "Control", dependencies: store + tree + ["HistoryTree", "Documents", "Search"]),
     .target(
@@ -155,7 +137,7 @@ let package = Package(
       name: "LLVSTool",
       dependencies: store + tree + [
         "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession", "LLVS",
-        "KeyValueCRDT", "RecordedTree", "PendingTree", "Search", "SQLite",
+        "KeyValueCRDT", "Search", "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
@@ -234,10 +216,8 @@ let package = Package(
       name: "TreeTests",
       dependencies: store + tree + [
         "AllocationCounter", "Control", "HistoryTree", "KeyValueCRDT", "ObjectStoreSupport",
-        "RecordedTree", "SQLite", "TestSupport",
-      ],
-      // Tests that look inside of one of the two trees.
-      exclude: isPosixTree ? ["Support/Older"] + insideOlderTree : ["Support/Posix"]),
+        "SQLite", "TestSupport",
+      ]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(
       name: "LLVSMountTests",
@@ -259,8 +239,7 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: store + tree + ["Control", "HistoryTree"],
-      path: "Tests/FuzzTargets",
-      exclude: [isPosixTree ? "JournalTargets.swift" : "PosixJournalTargets.swift"]),
+      path: "Tests/FuzzTargets"),
     .testTarget(
       name: "FuzzTests", dependencies: ["FuzzTargets", "Platform", "TestSupport"],
       resources: [.copy("Corpus")]),
@@ -303,9 +282,6 @@ for target in package.targets where target.type != .system {
       // Members come from modules that the file itself imports.
       .enableUpcomingFeature("MemberImportVisibility"),
     ]
-  if isPosixTree {
-    target.swiftSettings = (target.swiftSettings ?? []) + [.define("LLVS_POSIX_TREE")]
-  }
   if isStrict {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
   }
@@ -315,8 +291,4 @@ for target in package.targets where target.type != .system {
         .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
       ]
   }
-}
-if let only = Context.environment["ONLY_TESTS"] {
-  let names = Set(only.split(separator: " ").map(String.init))
-  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

@@ -5,10 +5,15 @@ import Platform
 @testable import Grammar
 @testable import LLVSCore
 @testable import MountedTree
+@testable import PendingTree
+@testable import PosixTree
 @testable import TreeNames
 
 /// The journal, which a crash may tear and a disk may damage.
 enum JournalTargets {
+  /// The seed of the journal files that are made here.
+  private static let seed: UInt64 = 7
+
   /// A directory in memory where there is one: a fuzzer makes thousands of files a second.
   private static func scratch() -> String {
     let above = (try? FileSystem.exists("/dev/shm")) == true ? "/dev/shm" : "/tmp"
@@ -16,22 +21,30 @@ enum JournalTargets {
   }
 
   static func records(_ bytes: [UInt8]) throws(FuzzTarget.Failure) {
-    if let change = try? Change(decoding: bytes) {
+    let record = bytes.withUnsafeBytes { JournalRecord(decoding: $0) }
+    if let record {
+      let again = self.record(record)[JournalFrame.headerSize...]
       try expect(
-        (try? Change(decoding: change.encoded())) == change, "a change comes back changed")
+        Array(again).withUnsafeBytes { JournalRecord(decoding: $0) } == record,
+        "a record comes back changed")
     }
-    if let header = try? JournalHeader(decoding: bytes) {
-      try expect(
-        (try? JournalHeader(decoding: header.encoded())) == header, "a header comes back changed")
+    if case .whole(let header) = JournalFileHeader.look(in: bytes) {
+      guard case .whole(header) = JournalFileHeader.look(in: header.encoded) else {
+        throw FuzzTarget.Failure(description: "a header comes back changed")
+      }
     }
     let path = scratch()
     defer { try? FileSystem.unlink(path) }
     guard let file = try? File(path, [.readWrite, .create, .truncate]),
-      (try? file.write(bytes, at: 0)) != nil, var reader = try? JournalReader(file)
+      (try? file.write(bytes, at: 0)) != nil
     else { throw FuzzTarget.Failure(description: "no place for a file") }
+    guard var reader = try? JournalReader(file, bootID: []) else { return }
     var turns = 0
-    while case .change? = try? reader.next() {
-      turns += 1
+    reading: while let item = try? reader.next() {
+      switch item {
+      case .record, .bytes: turns += 1
+      case .end, .damaged: break reading
+      }
       try expect(turns <= bytes.count, "reading a journal does not end")
     }
   }
@@ -54,8 +67,17 @@ enum JournalTargets {
     try? FileSystem.removeTree(store.path)
   }
 
-  private static func framed(_ meta: [UInt8]) -> [UInt8] {
-    JournalFrame.header(meta: meta, dataLength: 0) + meta
+  /// A record in its frame.
+  private static func record(_ record: JournalRecord) -> [UInt8] {
+    var bytes: [UInt8] = []
+    record.append(to: &bytes)
+    return bytes
+  }
+
+  private static func header(of store: [UInt8]) -> [UInt8] {
+    JournalFileHeader(
+      bootID: Array("boot".utf8), storeID: store, cut: 0, lastNumber: 1, seed: seed
+    ).encoded
   }
 
   /// Records of a length each, put into a journal whose checksums are all right: what is replayed is
@@ -66,139 +88,152 @@ enum JournalTargets {
     do {
       try FileSystem.removeTree(directory)
       try FileSystem.makeDirectory(directory)
-      let state = try LiveState(of: store)
-      var journal = framed(
-        JournalHeader(
-          bootID: LiveTree.bootID(), head: state.head?.rawValue ?? 0, root: state.map.root,
-          cut: state.cut
-        ).encoded())
+      var frames: [UInt8] = []
       var rest = bytes[...]
-      while let length = rest.popFirst(), !rest.isEmpty {
-        journal += framed(Array(rest.prefix(Int(length))))
+      while let length = rest.popFirst(), length > 0, !rest.isEmpty {
+        let part = Array(rest.prefix(Int(length)))
+        JournalFrame.append(to: &frames) { $0 += part }
         rest = rest.dropFirst(Int(length))
       }
-      try File("\(directory)/\(Journal.journalName(1))", [.readWrite, .create])
-        .write(journal, at: 0)
+      JournalFrame.seal(&frames, seed: seed)
+      try File("\(directory)/\(JournalFile.name(1))", [.readWrite, .create])
+        .write(header(of: store.storeID) + frames, at: 0)
     } catch {
       throw FuzzTarget.Failure(description: "no place for a journal: \(error)")
     }
-    guard
-      let (tree, _) = try? LiveTree.open(
-        store, defaults: AttributeDefaults(uid: 1, gid: 1), ignore: .defaults,
-        settings: StoreSettings())
-    else { return }
-    walk(tree, LiveTree.rootInode, depth: 0)
+    guard let tree = open(store) else { return }
+    walk(tree.files, .root, depth: 0)
     _ = tree.pending()
-    // What was opened once is opened again: the checkpoint holds what the replay made.
-    guard
-      (try? LiveTree.open(
-        store, defaults: AttributeDefaults(uid: 1, gid: 1), ignore: .defaults,
-        settings: StoreSettings())) != nil
-    else { throw FuzzTarget.Failure(description: "a tree that opened does not open again") }
+    // A journal that was opened once is opened again: the new one has what the replay made.
+    try expect(open(store) != nil, "a tree that opened does not open again")
   }
 
-  private static func walk(_ tree: LiveTree, _ inode: UInt64, depth: Int) {
-    guard depth < 8, let listing = try? tree.list(inode) else { return }
-    for item in listing.items.dropFirst(2).prefix(16) {
-      guard let status = try? tree.lookup(inode, item.name) else { continue }
+  private static func open(_ store: Store) -> LiveTree? {
+    try? LiveTree.open(
+      store, defaults: AttributeDefaults(uid: 1, gid: 1), ignore: .defaults,
+      settings: StoreSettings()
+    ).0
+  }
+
+  private static func walk(_ tree: WorkingTree, _ directory: InodeNumber, depth: Int) {
+    guard depth < 8, let listing = try? tree.openDirectory(directory),
+      let names = try? tree.list(listing, after: .start)
+    else { return }
+    for item in names.prefix(16) {
+      guard let status = try? tree.lookup(directory, item.name) else { continue }
       if status.kind == .directory {
-        walk(tree, status.inode, depth: depth + 1)
+        walk(tree, status.number, depth: depth + 1)
       } else {
         _ = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, used in
           used = 0
-          _ = try? tree.read(status.inode, at: 0, into: UnsafeMutableRawBufferPointer(buffer))
+          _ = try? tree.read(status.number, at: 0, into: UnsafeMutableRawBufferPointer(buffer))
         }
       }
-      tree.forget(status.inode, count: 1)
+      tree.forget(status.number, count: 1)
     }
   }
 
   // MARK: Seeds
 
-  private static let changes: [Change] = {
-    let time = Attributes.Time(seconds: 1_700_000_000, nanoseconds: 1)
-    let attributes = Attributes(mode: 0o644)
-    let extent = Extent(start: 0, length: 5, offset: 100, source: 1)
-    return [
-      .epoch(id: 1, predecessor: 1),
-      .bind(inode: 2, parent: 1, name: Array("a".utf8)),
-      .create(
-        inode: 100, parent: 1, name: Array("n".utf8), kind: .regular, attributes: attributes,
-        target: [], time: time, saved: false),
-      .write(inode: 100, extent: extent, checksum: 7, time: time, epoch: 1, flags: []),
-      .resize(inode: 100, size: 9, time: time, epoch: 1, flags: .steady),
-      .punch(inode: 100, range: 1..<3, time: time, epoch: 1),
-      .save(inode: 100, time: time, epoch: 1),
-      .setAttributes(
-        inode: 100, attributes: attributes, keepsExtended: false, time: time, explicitTime: true),
-      .setAttributes(
-        inode: 100, attributes: attributes, keepsExtended: true, time: time, explicitTime: false),
-      .create(
-        inode: 101, parent: 1, name: Array("d".utf8), kind: .directory, attributes: attributes,
-        target: [], time: time, saved: true),
-      .rename(
-        fromParent: 1, from: Array("n".utf8), toParent: 101, to: Array("m".utf8), exchange: false,
-        time: time, epoch: 1),
-      .rename(
-        fromParent: 1, from: Array("a".utf8), toParent: 101, to: Array("m".utf8), exchange: true,
-        time: time, epoch: 1),
-      .exchange(
-        fromParent: 1, from: Array("b".utf8), toParent: 101, to: Array("m".utf8), time: time,
-        fromEpoch: 0, toEpoch: 1),
-      .remove(parent: 1, name: Array("c".utf8), time: time, epoch: 1),
-      .cutMark(id: 3), .synced(end: 200),
-      .sums(source: 1, payloads: [Payload(offset: 100, checksum: 7, length: 5)]),
-      .override(parent: 1, name: Array("o".utf8), inode: 0, epoch: 1, hidesBase: true),
-      .detached(inode: 100, parent: 1, name: Array("n".utf8), successor: 101, epoch: 1),
-    ]
+  private static let time = Attributes.Time(seconds: 1_700_000_000, nanoseconds: 1)
+  private static let attributes = Attributes(mode: 0o644)
+
+  private static func place(_ directory: UInt64, _ name: String) -> InodeName {
+    InodeName(directory: InodeNumber(directory), name: FileName(Array(name.utf8)))
+  }
+
+  private static func node(
+    _ kind: EntryKind, _ names: [InodeName]
+  ) -> PendingNode {
+    PendingNode(
+      kind: kind, attributes: attributes, changed: time,
+      file: kind == .directory ? nil : PendingFile(content: FileContent()), names: names,
+      recordedNames: names, stamp: .start)
+  }
+
+  private static func make(_ number: UInt64, _ kind: EntryKind, at place: InodeName)
+    -> Change.Operation
+  {
+    .create(
+      InodeNumber(number), at: place, kind: kind, attributes: attributes, content: FileContent(),
+      isSaved: kind == .directory, seen: nil)
+  }
+
+  private static let operations: [Change.Operation] = [
+    .node(InodeNumber(2), node(.directory, [place(1, "a")])),
+    make(100, .regular, at: place(1, "n")),
+    .write(
+      InodeNumber(100), Extent(start: 0, length: 5, offset: 100, source: 1), [], seen: nil),
+    .resize(InodeNumber(100), to: 9, .steady, seen: nil),
+    .punch(InodeNumber(100), 1..<3, [], seen: nil),
+    .save(InodeNumber(100), isFirm: true),
+    .attributes(InodeNumber(100), attributes, lacksExtended: false, setsTime: true),
+    make(101, .directory, at: place(1, "d")),
+    .link(
+      InodeNumber(100), at: place(101, "l"), id: [UInt8](repeating: 1, count: 16), seen: nil),
+    .rename(
+      InodeNumber(100), from: place(1, "n"), to: place(101, "m"), over: nil, isKept: false,
+      seen: nil),
+    .exchange(
+      InodeNumber(100), at: place(101, "m"), with: InodeNumber(2), otherAt: place(1, "a")),
+    .unlink(place(101, "l"), of: InodeNumber(100), isKept: true),
+    .release(InodeNumber(100)),
+    .rmdir(place(1, "d"), of: InodeNumber(101)),
+  ]
+
+  private static let records: [JournalRecord] = {
+    let changes = operations.map { Change(time: time, $0) }
+    return [.image(epoch: Overlay().epoch, stamp: .start, isCutting: false)]
+      + changes.map { .change($0) } + [
+        .changes(Array(changes.prefix(3))), .epoch(Overlay().epoch, version: 1), .mark(cut: 3),
+        .sums(source: 1, [BytesSum(offset: 100, length: 5, sum: 7)]), .synced(end: 200),
+      ]
   }()
 
+  /// Returns the bytes that stand in the frame of a record.
+  private static func encoded(_ record: JournalRecord) -> [UInt8] {
+    Array(self.record(record).dropFirst(JournalFrame.headerSize))
+  }
+
   static var recordSeeds: [[UInt8]] {
-    let header = JournalHeader(
-      bootID: Array("b".utf8), head: 1, root: .empty, cut: 0
-    ).encoded()
-    return changes.map { $0.encoded() } + [
-      header, (framed(header) + changes.flatMap { framed($0.encoded()) }),
-    ]
+    let store = [UInt8](repeating: 1, count: 16)
+    var frames = records.flatMap { record($0) }
+    JournalFrame.seal(&frames, seed: seed)
+    return records.map { encoded($0) } + [header(of: store), header(of: store) + frames]
   }
 
   static var replaySeeds: [[UInt8]] {
-    func seed(_ changes: some Collection<Change>) -> [UInt8] {
-      changes.flatMap { change -> [UInt8] in
-        let bytes = change.encoded()
+    func seed(_ records: some Collection<JournalRecord>) -> [UInt8] {
+      records.flatMap { record -> [UInt8] in
+        let bytes = encoded(record)
         return [UInt8(clamping: bytes.count)] + bytes
       }
     }
-    return [3, 7, 10, changes.count].map { seed(changes.prefix($0)) }
-      + circles.map { seed(directories + [$0]) }
+    return [3, 7, 10, records.count].map { seed(records.prefix($0)) }
+      + circles.map { seed(directories + [.change(Change(time: time, $0))]) }
   }
 
   /// A directory in a directory, twice.
-  private static var directories: [Change] {
-    zip([1, 101, 102], [101, 102, 103]).map { parent, inode in
-      .create(
-        inode: inode, parent: parent, name: Array("d".utf8), kind: .directory,
-        attributes: Attributes(mode: 0o755), target: [],
-        time: Attributes.Time(seconds: 1_700_000_000, nanoseconds: 1), saved: true)
+  private static var directories: [JournalRecord] {
+    zip([1, 101, 102] as [UInt64], [101, 102, 103] as [UInt64]).map { parent, number in
+      .change(Change(time: time, make(number, .directory, at: place(parent, "d"))))
     }
   }
 
-  /// What would put a directory below itself: what ran over them ran for ever.
-  private static var circles: [Change] {
-    let time = Attributes.Time(seconds: 1_700_000_000, nanoseconds: 1)
-    let (name, other) = (Array("d".utf8), Array("x".utf8))
-    return [
+  /// Changes that would put a directory below itself: loops over them ran for ever.
+  private static var circles: [Change.Operation] {
+    [
       .rename(
-        fromParent: 1, from: name, toParent: 103, to: other, exchange: false, time: time, epoch: 1),
+        InodeNumber(101), from: place(1, "d"), to: place(103, "x"), over: nil, isKept: false,
+        seen: nil),
       .rename(
-        fromParent: 101, from: name, toParent: 101, to: name, exchange: true, time: time, epoch: 1),
-      .rename(
-        fromParent: 102, from: name, toParent: 1, to: name, exchange: true, time: time, epoch: 1),
-      .override(parent: 103, name: other, inode: 101, epoch: 1, hidesBase: false),
-      .override(parent: 101, name: other, inode: 101, epoch: 1, hidesBase: false),
+        InodeNumber(102), from: place(101, "d"), to: place(101, "d"), over: InodeNumber(102),
+        isKept: false, seen: nil),
+      .exchange(
+        InodeNumber(103), at: place(102, "d"), with: InodeNumber(101), otherAt: place(1, "d")),
       .link(
-        inode: 101, parent: 102, name: other, id: [UInt8](repeating: 1, count: 16), time: time,
-        epoch: 1),
+        InodeNumber(101), at: place(103, "x"), id: [UInt8](repeating: 1, count: 16), seen: nil),
+      .node(InodeNumber(101), node(.directory, [place(103, "x")])),
     ]
   }
 }

@@ -75,11 +75,6 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "A store's log is written and read without a tree at hand."
   ),
   (
-    "WorkingTree",
-    ["Events", "Grammar", "TreeNames", "Inodes", "LLVSExchange", "LLVSCore", "Platform"],
-    "The working tree is tested without a mount and without commands."
-  ),
-  (
     "MountedTree",
     [
       "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Events", "Grammar", "TreeNames",
@@ -156,7 +151,7 @@ private let outside: [String: Set<String>] = [
   "Synchronization": [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS",
     "LLVSModel", "TreeNames",
-    "Grammar", "RecordedTree", "PosixTree", "WorkingTree", "MountedTree", "HistoryTree", "Control",
+    "Grammar", "RecordedTree", "PosixTree", "MountedTree", "HistoryTree", "Control",
     "Reports",
     "FuseSession",
     "LLVSMount", "Web", "LLVSTool",

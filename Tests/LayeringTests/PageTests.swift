@@ -60,11 +60,8 @@ private let formats = [
   NumberedFormat("segment", "SegmentFormat.swift", "static let version: UInt8 = "),
   NumberedFormat("catalog", "Catalog+Schema.swift", "static let formatVersion: Int64 = "),
   NumberedFormat("index", "Index.swift", "static let formatVersion: Int64 = "),
-  NumberedFormat("journal", "JournalHeader.swift", "static let format: UInt32 = "),
-  NumberedFormat(
-    "journal of the working tree", "JournalFileHeader.swift", "static let format: UInt32 = "),
+  NumberedFormat("journal", "JournalFileHeader.swift", "static let format: UInt32 = "),
   NumberedFormat("tree.sqlite", "TreeDatabase.swift", "static let formatVersion: Int64 = "),
-  NumberedFormat("record of a cut", "CutRecord.swift", "static let format: UInt8 = "),
   NumberedFormat("node of a map", "MapNode.swift", "static let format: UInt8 = "),
   NumberedFormat("bundle", "Bundle2Format.swift", "Array(\"LLVSBDL\".utf8) + ["),
 ]

@@ -11,14 +11,13 @@ import Platform
 // working directory of a process (getcwd(2) would fail until the path is looked up again), and one
 // that is a mount point or has one below it (the kernel would unmount that).
 
-/// Makes the kernel forget names if it remembers too many, and returns freed memory to the system.
+/// Makes the kernel forget names of history if it remembers too many.
 final class KernelMemory: Sendable {
   private struct State {
     var isCrowded = false
     /// The time of the next look, on the monotonic clock: names that were in use may be free then.
     var again: UInt64?
     var delay = KernelMemory.shortest
-    var isThinned = false
     var isOver = false
   }
 
@@ -26,8 +25,6 @@ final class KernelMemory: Sendable {
   /// nanoseconds.
   private static let patience: UInt64 = 3_000_000_000
   private static let step: UInt64 = 20_000_000
-  /// Memory is returned when nothing was freed for this time, in nanoseconds.
-  private static let idle: UInt64 = 500_000_000
   /// The wait before another look if there are too many names and all are in use, in nanoseconds;
   /// it doubles from the first value to the second while that stays so.
   private static let shortest: UInt64 = 1_000_000_000
@@ -45,7 +42,6 @@ final class KernelMemory: Sendable {
     var mount: UInt32?
   }
 
-  private let tree: (any RememberedNames)?
   private let meta: MetaTree
   private let cache: any KernelCache
   private let mountPoint: String
@@ -58,11 +54,8 @@ final class KernelMemory: Sendable {
   private var history: History? { adopted.withLock { $0 } }
 
   init(
-    tree: (any RememberedNames)?, meta: MetaTree, cache: any KernelCache, mountPoint: String,
-    limit: Int,
-    seesUsers: Bool
+    meta: MetaTree, cache: any KernelCache, mountPoint: String, limit: Int, seesUsers: Bool
   ) {
-    self.tree = tree
     self.meta = meta
     self.cache = cache
     self.mountPoint = mountPoint
@@ -81,14 +74,11 @@ final class KernelMemory: Sendable {
 
   /// Starts the thread; ``stop()`` must follow.
   func start() throws(SystemError) {
-    tree?.tellCrowd(
-      isCrowded: { [weak self] in self?.update { $0.isCrowded = true } },
-      isThinned: { [weak self] in self?.update { $0.isThinned = true } })
     _ = watch()
     thread.withLock { $0 = true }
     do throws(SystemError) {
       try SystemThread.detach(name: "llvs-memory") { [self] in
-        while let work = next() { work.isCrowded ? forgetColdNames() : returnFreedMemory() }
+        while next() { forgetColdNames() }
         thread.withLock { $0 = false }
         thread.broadcast()
       }
@@ -109,22 +99,18 @@ final class KernelMemory: Sendable {
     monitor.broadcast()
   }
 
-  /// Waits for the next work; nil at the end.
-  private func next() -> State? {
+  /// Waits until there are too many names; false at the end.
+  private func next() -> Bool {
     while true {
       let (start, again) = (SystemClock.monotonic(), monitor.withLock { $0.again })
       let found = monitor.wait(nanoseconds: again.map { $0 > start ? $0 - start : 0 }) {
         state -> State? in
         if let again = state.again, SystemClock.monotonic() >= again { state.isCrowded = true }
-        guard state.isOver || state.isCrowded || state.isThinned else { return nil }
-        defer {
-          if state.isCrowded { state.again = nil }
-          state.isCrowded = false
-          state.isThinned = false
-        }
+        guard state.isOver || state.isCrowded else { return nil }
+        defer { (state.isCrowded, state.again) = (false, nil) }
         return state
       }
-      if let found { return found.isOver ? nil : found }
+      if let found { return !found.isOver }
     }
   }
 
@@ -137,8 +123,7 @@ final class KernelMemory: Sendable {
   /// number.
   private func watch() -> Int {
     let signal: @Sendable () -> Void = { [weak self] in self?.update { $0.isCrowded = true } }
-    var most = tree?.watchCrowd(limit: limit) ?? 0
-    most = max(most, meta.watchCrowd(limit: limit, isCrowded: signal))
+    var most = meta.watchCrowd(limit: limit, isCrowded: signal)
     if let history {
       most = max(most, history.tree.meta.watchCrowd(limit: limit, isCrowded: signal))
     }
@@ -147,17 +132,13 @@ final class KernelMemory: Sendable {
 
   // MARK: - Forgetting
 
-  private var count: Int { (tree?.nodeCount ?? 0) + metaNodeCount }
-
   /// Makes the kernel forget the names that are used least, until a quarter of the limit is free
   /// again.
   private func forgetColdNames() {
     let goal = limit - limit / 4
-    let before = count
+    let before = metaNodeCount
     let use = kernelUse()
-    forget(
-      (tree.map { $0.coldNames(toFree: $0.nodeCount - goal, sparing: use) } ?? [])
-        + meta.coldNames(toFree: meta.nodeCount - goal, sparing: use), in: cache)
+    forget(meta.coldNames(toFree: meta.nodeCount - goal, sparing: use), in: cache)
     if let history {
       let nodes = history.tree.meta
       var names = nodes.coldNames(toFree: nodes.nodeCount - goal, sparing: kernelUse(of: history))
@@ -174,7 +155,7 @@ final class KernelMemory: Sendable {
         state.delay = Self.shortest
         return
       }
-      let hasHelped = count < before
+      let hasHelped = metaNodeCount < before
       state.delay = hasHelped ? Self.shortest : min(Self.longest, state.delay * 2)
       state.again = SystemClock.monotonic() + state.delay
     }
@@ -195,7 +176,7 @@ final class KernelMemory: Sendable {
     var last = Int.max
     var still = 0
     while SystemClock.monotonic() - start < Self.patience, still < 3 {
-      let count = count
+      let count = metaNodeCount
       still = count < last ? 0 : still + 1
       last = min(last, count)
       guard pause(Self.step) else { return }
@@ -245,21 +226,5 @@ final class KernelMemory: Sendable {
       let path = view.root + [0x2F] + entry.path[view.path.count...]
       return (entry.device, Array(path.split(separator: 0x2F).joined(separator: [0x2F])))
     }
-  }
-
-  // MARK: - Freed memory
-
-  /// Returns freed memory once no more is being freed.
-  private func returnFreedMemory() {
-    guard let tree else { return }
-    var last = -1
-    for _ in 0..<20 {
-      let freed = tree.freedCount
-      if freed == last { break }
-      last = freed
-      guard pause(Self.idle) else { return }
-    }
-    SystemMemory.trim()
-    tree.resetFreed()
   }
 }

@@ -104,8 +104,8 @@ package final class MountDaemon: Sendable {
         serving: MountOperations.served, mount: options, connection: connection)
       reference.value = session
       memory = KernelMemory(
-        tree: tree.remembered, meta: meta, cache: session.notifier, mountPoint: mountPoint,
-        limit: request.names, seesUsers: seesUsers)
+        meta: meta, cache: session.notifier, mountPoint: mountPoint, limit: request.names,
+        seesUsers: seesUsers)
       history =
         request.hurriesHistory
         ? HistoryMount(

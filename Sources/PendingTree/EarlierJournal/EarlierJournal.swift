@@ -2,7 +2,7 @@ import LLVSCore
 import Platform
 
 /// Reads journals of formats 2 to 5, which programs before the recorded tree wrote (docs/formats.md, "The
-/// journal").
+/// journal of earlier programs").
 ///
 /// Only a checkpoint can be taken over, which a mount that ended by itself leaves. The changes behind one are brought
 /// into versions by the program that wrote them.

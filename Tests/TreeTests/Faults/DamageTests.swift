@@ -157,9 +157,10 @@ struct DamageTests {
     var random = SeededRandom(seed: UInt64(kind.rawValue.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
     var differing = 0
     for file in try Self.files(below: sound.file("s")).filter(kind.matches).sorted() {
-      let size = try FileSystem.status("\(sound.file("s"))/\(file)").size
-      guard size > 0 else { continue }
+      let bytes = try FileSystem.read("\(sound.file("s"))/\(file)", atMost: 1 << 30)
       // What is allotted ahead of the journal's end is no part of it.
+      guard let last = bytes.lastIndex(where: { $0 != 0 }) else { continue }
+      let size = UInt64(last + 1)
       for turn in 0..<Self.turns {
         let at =
           turn == 0

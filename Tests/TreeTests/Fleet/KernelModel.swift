@@ -41,10 +41,6 @@ final class KernelModel {
       case .attributes(let number): statuses[number.rawValue] = nil
       case .name(let place):
         drop(Name(parent: place.directory.rawValue, name: place.name.bytes))
-        #if !LLVS_POSIX_TREE
-          listings[place.directory.rawValue] = nil
-          statuses[place.directory.rawValue] = nil
-        #endif
       case .listing(let directory): listings[directory.rawValue] = nil
       }
     }
@@ -150,6 +146,15 @@ final class KernelModel {
     return found
   }
 
+  /// Does what a path is given to, and looks the path up anew where a number is nobody's any more, once: as the
+  /// kernel does with ESTALE.
+  private func again<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch FSError.stale {
+      for name in Array(names.keys) { drop(name) }
+      return try body()
+    }
+  }
+
   /// The node at a path, "" for the root.
   func walk(_ path: String) throws -> UInt64 {
     var id = LiveTree.rootInode
@@ -178,23 +183,27 @@ final class KernelModel {
   }
 
   func open(_ path: String, _ mode: LiveHandle.Mode) throws -> Open {
-    let id = try walk(path)
-    let handle = try tree.open(id, mode: mode)
-    use(id)
-    if mode.contains(.truncate) { forgetBytes(id) }
-    if handle.dropsPages { pages[id] = nil }
-    return Open(handle: handle, id: id)
+    try again {
+      let id = try walk(path)
+      let handle = try tree.open(id, mode: mode)
+      use(id)
+      if mode.contains(.truncate) { forgetBytes(id) }
+      if handle.dropsPages { pages[id] = nil }
+      return Open(handle: handle, id: id)
+    }
   }
 
   func create(_ path: String) throws -> Open {
-    let place = try place(path)
-    guard try node(place.name, in: place.parent) == nil else { throw FSError.exists }
-    let (status, handle) = try tree.create(
-      place.parent, place.name, mode: 0o644, open: [.write, .created], caller: Self.caller)
-    changed(place.parent)
-    enter(status, at: place)
-    use(status.node)
-    return Open(handle: handle, id: status.node)
+    try again {
+      let place = try place(path)
+      guard try node(place.name, in: place.parent) == nil else { throw FSError.exists }
+      let (status, handle) = try tree.create(
+        place.parent, place.name, mode: 0o644, open: [.write, .created], caller: Self.caller)
+      changed(place.parent)
+      enter(status, at: place)
+      use(status.node)
+      return Open(handle: handle, id: status.node)
+    }
   }
 
   func write(_ open: Open, _ bytes: [UInt8], at offset: UInt64) throws {
@@ -249,20 +258,24 @@ final class KernelModel {
   }
 
   func change(_ path: String, _ body: (inout StatusChange) -> Void) throws {
-    let id = try walk(path)
-    var change = StatusChange()
-    body(&change)
-    statuses[id] = try tree.setattr(id, change)
+    try again {
+      let id = try walk(path)
+      var change = StatusChange()
+      body(&change)
+      statuses[id] = try tree.setattr(id, change)
+    }
   }
 
   func setExtended(_ path: String, _ name: String, _ value: [UInt8]?) throws {
-    let id = try walk(path)
-    if let value {
-      try tree.setxattr(id, Array(name.utf8), value, mode: .either)
-    } else {
-      try tree.removexattr(id, Array(name.utf8))
+    try again {
+      let id = try walk(path)
+      if let value {
+        try tree.setxattr(id, Array(name.utf8), value, mode: .either)
+      } else {
+        try tree.removexattr(id, Array(name.utf8))
+      }
+      statuses[id] = nil
     }
-    statuses[id] = nil
   }
 
   func makeDirectory(_ path: String) throws {
@@ -282,31 +295,37 @@ final class KernelModel {
   }
 
   func link(_ from: String, _ to: String) throws {
-    let id = try walk(from)
-    guard try status(id).kind != .directory else { throw FSError.notPermitted }
-    try make(to) { try tree.link(id, $0, $1) }
+    try again {
+      let id = try walk(from)
+      guard try status(id).kind != .directory else { throw FSError.notPermitted }
+      try make(to) { try tree.link(id, $0, $1) }
+    }
   }
 
   private func make(_ path: String, _ body: (UInt64, [UInt8]) throws -> NodeStatus) throws {
-    let place = try place(path)
-    guard try node(place.name, in: place.parent) == nil else { throw FSError.exists }
-    let status = try body(place.parent, place.name)
-    changed(place.parent)
-    enter(status, at: place)
+    try again {
+      let place = try place(path)
+      guard try node(place.name, in: place.parent) == nil else { throw FSError.exists }
+      let status = try body(place.parent, place.name)
+      changed(place.parent)
+      enter(status, at: place)
+    }
   }
 
   func remove(_ path: String) throws {
-    let place = try place(path)
-    guard let id = try node(place.name, in: place.parent) else { throw FSError.noEntry }
-    if try status(id).kind == .directory {
-      try tree.removeDirectory(place.parent, place.name)
-    } else {
-      try tree.unlink(place.parent, place.name)
+    try again {
+      let place = try place(path)
+      guard let id = try node(place.name, in: place.parent) else { throw FSError.noEntry }
+      if try status(id).kind == .directory {
+        try tree.removeDirectory(place.parent, place.name)
+      } else {
+        try tree.unlink(place.parent, place.name)
+      }
+      changed(place.parent)
+      statuses[id] = nil
+      drop(place)
+      names[place] = Self.absent
     }
-    changed(place.parent)
-    statuses[id] = nil
-    drop(place)
-    names[place] = Self.absent
   }
 
   /// Removes a directory with all below it, as rm -r does.
@@ -321,21 +340,23 @@ final class KernelModel {
   }
 
   func rename(_ from: String, _ to: String) throws {
-    let (source, target) = (try place(from), try place(to))
-    guard let id = try node(source.name, in: source.parent) else { throw FSError.noEntry }
-    let over = try node(target.name, in: target.parent)
-    // The kernel's own check: two names of one file.
-    if over == id { return }
-    try tree.rename(
-      source.parent, source.name, target.parent, target.name, mode: .replacing)
-    changed(source.parent)
-    changed(target.parent)
-    statuses[id] = nil
-    if let over { statuses[over] = nil }
-    use(id)
-    drop(source)
-    drop(target)
-    names[source] = Self.absent
-    names[target] = id
+    try again {
+      let (source, target) = (try place(from), try place(to))
+      guard let id = try node(source.name, in: source.parent) else { throw FSError.noEntry }
+      let over = try node(target.name, in: target.parent)
+      // The kernel's own check: two names of one file.
+      if over == id { return }
+      try tree.rename(
+        source.parent, source.name, target.parent, target.name, mode: .replacing)
+      changed(source.parent)
+      changed(target.parent)
+      statuses[id] = nil
+      if let over { statuses[over] = nil }
+      use(id)
+      drop(source)
+      drop(target)
+      names[source] = Self.absent
+      names[target] = id
+    }
   }
 }

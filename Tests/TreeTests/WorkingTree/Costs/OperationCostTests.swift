@@ -34,22 +34,19 @@ struct OperationCostTests {
   }
 
   static let bounds: [Bound] = [
-    Bound(operation: .lookup, allocations: 2048, calls: [:]),
-    Bound(operation: .getattr, allocations: 0, calls: [:]),
-    Bound(operation: .list, allocations: 18_000, calls: [:]),
+    Bound(operation: .lookup, allocations: 1536, calls: [:]),
+    Bound(operation: .getattr, allocations: 576, calls: [:]),
+    Bound(operation: .list, allocations: 8000, calls: [:]),
     // The journal's records of the file that is made, and of its save.
-    Bound(operation: .create, allocations: 3500, calls: [.write: 128]),
-    Bound(operation: .write, allocations: 1610, calls: [.write: 64]),
-    // One of them holds the value of the file, which several states of a file can share.
-    Bound(operation: .read, allocations: 704, calls: [:]),
-    Bound(operation: .openAndRead, allocations: 832, calls: [:]),
-    // Five syncs and 32 writes each.
+    Bound(operation: .create, allocations: 6400, calls: [.write: 128]),
+    // The bytes, and the change that names them.
+    Bound(operation: .write, allocations: 3200, calls: [.write: 128]),
+    Bound(operation: .read, allocations: 1280, calls: [:]),
+    Bound(operation: .openAndRead, allocations: 2048, calls: [:]),
+    // Three syncs and 40 writes each.
     Bound(
-      operation: .version, allocations: 111_500,
-      calls: [
-        .allocate: 64, .open: 128, .read: 64, .rename: 64, .status: 840, .sync: 324,
-        .unlink: 64, .write: 2090,
-      ]),
+      operation: .version, allocations: 124_000,
+      calls: [.read: 64, .status: 448, .sync: 208, .write: 2700]),
   ]
 
   private let directory: TemporaryDirectory

@@ -14,12 +14,6 @@ final class MountedTree {
   private(set) var versioner: Versioner
   private(set) var recovery: LiveTree.Recovery
   private(set) var told = Told()
-  /// True for the older tree, which shows a replaced file's number where it gives the kernel another one.
-  #if LLVS_POSIX_TREE
-    static let keepsNumbers = false
-  #else
-    static let keepsNumbers = true
-  #endif
   static let caller = Caller(uid: 1000, gid: 1000, process: 1)
 
   /// What the kernel was told.

@@ -194,29 +194,6 @@ struct StaleWriterTests {
     #expect(mount.text("f") == "all new\n")
   }
 
-  // A mount on the new tree tells the tree of processes.
-  @Test("The threads of a process are one reader", .enabled(if: MountedTree.keepsNumbers))
-  func threads() throws {
-    // Lives until the test is over: /proc is asked for its process.
-    let (begun, over) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    defer { over.signal() }
-    let number = Monitor<Int32>(0)
-    Thread.detachNewThread {
-      let name = (try? FileSystem.readlink("/proc/thread-self")) ?? ""
-      number.withLock { $0 = name.split(separator: "/").last.flatMap { Int32($0) } ?? 0 }
-      begun.signal()
-      over.wait()
-    }
-    begun.wait()
-    let worker = number.withLock { $0 }
-    #expect(worker > 0 && worker != editor)
-    try load("f", by: worker)
-    try retrieve(Self.there)
-    try save(Self.here, .renaming, by: editor)
-    try mount.cut()
-    #expect(mount.text("f") == Self.both)
-  }
-
   @Test("A handle open over a merge saves twice beside it and loses neither side")
   func handleTwice() throws {
     let handle = try open("f", [.read, .write], by: editor)

@@ -82,7 +82,7 @@ struct TransitionTests {
       try foreign([put("a", "A"), .remove(Value.ID("b")), add("d/new", "n")]))
     #expect(mount.text("a") == "A" && mount.text("b") == nil && mount.text("d/new") == "n")
     // Other bytes by a merge have another number.
-    #expect(try (mount.inode("a") == a) == MountedTree.keepsNumbers)
+    #expect(try mount.inode("a") != a)
     let told = Set(mount.told.all)
     let root = LiveTree.rootInode
     #expect(told.contains(.entry(parent: root, name: Array("b".utf8))))
@@ -105,7 +105,7 @@ struct TransitionTests {
     let time = Attributes.Time(ofVersion: made.timestamp)
     for name in ["a", "b"] { #expect(try mount.status(name).mtime == time) }
     // Other bytes by a merge have another number.
-    #expect(try (mount.inode("a") == a) == MountedTree.keepsNumbers)
+    #expect(try mount.inode("a") != a)
     try mount.close(handle)
     #expect(try mount.status("b").mtime == time)
   }
@@ -171,7 +171,7 @@ struct TransitionTests {
     let outcome = try mount.cut()
     #expect(outcome.head?.second != nil)
     #expect(mount.text("f") == (try mount.head()["f"]))
-    #expect(try (mount.inode("f") == shown) == MountedTree.keepsNumbers)
+    #expect(try mount.inode("f") != shown)
     #expect(mount.text("f") != "one\ntwo\nthree there\n")
   }
 

@@ -40,15 +40,10 @@ package struct Crowd {
   package var limit = Int.max
   /// At more than this it is told; above the limit while what is in use or pending has to stay.
   package var threshold = Int.max
-  /// Nodes and changes whose memory was given up since that was last told.
-  package var freed = 0
-  /// Called with the lock held, once each until the watch is called again.
+  /// Called with the lock held, once until the watch is called again.
   package var isCrowded: (@Sendable () -> Void)?
-  package var isThinned: (@Sendable () -> Void)?
   /// The number of nodes by which remembered paths count more than they are.
   package var weight = 0
-  /// So much that was freed is told of.
-  package static let thinning = 1 << 16
 
   package init() {}
 
