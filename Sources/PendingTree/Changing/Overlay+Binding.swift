@@ -47,7 +47,8 @@ extension PendingNode {
     attributes = record.attributes
     // If none is recorded, the ctime is shown, which moves with every change from now on.
     attributes.mtime = record.shownTime ?? record.attributes.mtime ?? record.changed
-    changed = record.changed
+    // A name that came and went again moved it, too.
+    changed = max(changed, record.changed)
     lacksExtended = record.lacksExtended
     guard !record.isDirectory else { return }
     if file == nil { file = PendingFile(content: FileContent(stored: record.stored)) }
