@@ -88,7 +88,7 @@ extension ModelRecord {
     }
   }
 
-  /// What stands where a directory was that moved goes with the move; so does what is below it. Returns what is below
+  /// A change where a directory was that moved goes with the move; so do changes below it. Returns those that are below
   /// a move that is not made on the head.
   private func joinMoves(_ head: Int) -> Set<ObjectIdentifier> {
     var joined: Set<ObjectIdentifier> = []

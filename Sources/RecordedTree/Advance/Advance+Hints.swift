@@ -39,7 +39,7 @@ extension Advance {
     }
   }
 
-  /// What the head has at the first of some paths where it has a file.
+  /// Returns the entry of the first of some paths at which the head has a file.
   func value(at paths: [TreePath]) throws -> Entry? {
     for path in paths {
       if case .value(let entry)? = try after.find(path: path.bytes) { return entry }

@@ -47,7 +47,7 @@ package struct NumberHints: Sendable {
   package var files: [File] = []
   /// The directories that the cut took, made or moved, with their paths in the working tree.
   package var directories: [TreePath: InodeNumber] = [:]
-  /// Those of ``directories`` that took a name which the rows have.
+  /// The paths of ``directories`` that took a name which the rows have.
   package var replacing: Set<TreePath> = []
 
   /// The times of what the cut took, and of directories in which it took names, by their paths in the working

@@ -199,7 +199,7 @@ package final class Versioner: Sendable {
     } catch {
       turn.withLock { $0.owed = head }
       checkout.journal.noteOwed(head.record.cut)
-      // Who asked for it goes on with what the tree shows.
+      // A command that was answered goes on with what the tree shows.
       if (try? showOwed()) != nil { return true }
       report(
         "\(error): the tree goes on showing the version before, until the rows of the new one can be written"

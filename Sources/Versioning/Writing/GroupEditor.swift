@@ -213,7 +213,7 @@ struct GroupEditor {
       case .remove, .leaveOut: above = edit.path.parent
       case .move:
         above = edit.source.parent
-        // Where that moved itself, a name is left out at its new place.
+        // If that moved itself, a name is left out at its new place.
         if Self.isAtOrBelow(above, sources) { continue }
       case .make, .put, .setAttributes: continue
       }
