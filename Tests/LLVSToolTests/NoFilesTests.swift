@@ -41,7 +41,7 @@ struct NoFilesTests {
       for file in log status control; do
         timeout -s KILL 20 cat .llvs/$file > /dev/null 2>&1; [ $? -lt 124 ] || echo "$file waits"
       done
-      { echo x > f; } 2> /dev/null; timeout -s KILL 20 bash -c 'echo commit > .llvs/control'; [ $? -lt 124 ] || echo waits
+      { echo x > f; } 2> /dev/null; timeout -s KILL 20 bash -c 'echo commit > .llvs/control' 2> /dev/null; [ $? -lt 124 ] || echo waits
       """)
     #expect(result.output == "", "\(name): \(result.output)")
   }

@@ -26,6 +26,16 @@ extension Overlay {
     for (number, node) in nodes where node.isListable { sinceCut.inodes.insert(number) }
   }
 
+  /// Returns a list of all that is pending.
+  ///
+  /// - Complexity: O(*p*) for *p* pending changes and nodes.
+  package func listedWhole() -> PendingList {
+    var list = PendingList()
+    for place in changes.keys { list.places.insert(place) }
+    for (number, node) in nodes where node.isListable { list.inodes.insert(number) }
+    return list
+  }
+
   /// Returns what a cut has to look at: ``inCut``, and what is pending below directories whose names are in it.
   /// They may have been ignored at their old place.
   ///

@@ -30,7 +30,8 @@ extension Advance {
       }
       var record = row.inode.record
       record.changed = now
-      record.shownTime = now
+      // One that the head records was set when the names were these.
+      record.shownTime = record.attributes.mtime == nil ? now : nil
       try rows.update(record, of: number, from: row.inode.record)
     }
   }

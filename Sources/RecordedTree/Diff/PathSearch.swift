@@ -81,7 +81,17 @@ struct PathSearch {
 
   private mutating func take(_ change: PathChange) {
     paths.append(change.path)
-    if known.count < Self.keptChanges { known[change.path] = KeptChange(change) }
+    guard known.count < Self.keptChanges, !Self.isLong(change.before), !Self.isLong(change.after)
+    else { return }
+    known[change.path] = KeptChange(change)
+  }
+
+  /// True for an entry with long attributes, of which a few take the memory of thousands of others.
+  private static func isLong(_ found: TreeView.Found?) -> Bool {
+    switch found {
+    case .value(let entry)?, .directory(let entry?)?: entry.attributes.hasLongExtended
+    case .directory(nil)?, nil: false
+    }
   }
 
   private mutating func take(_ change: MapChange) throws(StoreError) {

@@ -202,6 +202,7 @@ final class Checkout: @unchecked Sendable {
         throw error
       }
     }
+    if difference.changesPatterns { overlay.listAll() }
     return overlay
   }
 }

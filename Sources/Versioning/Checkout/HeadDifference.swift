@@ -10,11 +10,22 @@ import TreeNames
 struct HeadDifference {
   /// A path, and what the recorded tree has there before the new head.
   struct Name {
-    var change: PathChange
+    var path: TreePath
+    /// The kinds that the trees show; nil for nothing.
+    var before: EntryKind?
+    var after: EntryKind?
+    /// True if they do not show files of equal bytes.
+    var hasOtherBytes: Bool
     /// The name, as far as its directory is there before.
     var place: InodeName?
     /// The inode at it.
     var inode: InodeNumber?
+
+    init(_ change: PathChange, place: InodeName? = nil, inode: InodeNumber? = nil) {
+      (path, before, after) = (change.path, change.before?.kind, change.after?.kind)
+      hasOtherBytes = change.hasOtherBytes
+      (self.place, self.inode) = (place, inode)
+    }
   }
 
   private(set) var names: [Name] = []
@@ -39,7 +50,7 @@ struct HeadDifference {
       }
       // A path that goes and comes again is told of once.
       guard seen.insert(change.path).inserted else { continue }
-      var name = Name(change: change)
+      var name = Name(change)
       if let directory = try paths.number(of: change.path.parent) {
         let place = InodeName(directory: directory, name: change.path.name)
         name.place = place
@@ -76,15 +87,21 @@ struct HeadDifference {
         let change = PathChange(
           path: path, before: try own.find(path: path.bytes),
           after: try after.find(path: path.bytes))
-        names.append(Name(change: change, place: place, inode: file.number))
+        names.append(Name(change, place: place, inode: file.number))
       }
     }
+  }
+
+  /// True if a file of patterns comes, goes or changes.
+  var changesPatterns: Bool {
+    names.contains { $0.path.name.bytes == IgnoreScope.fileName }
   }
 
   /// The files that the head may take from names.
   var left: [(name: InodeName, number: InodeNumber)] {
     names.compactMap { name in
-      guard let place = name.place, let number = name.inode, case .value? = name.change.before
+      guard let place = name.place, let number = name.inode, let before = name.before,
+        before != .directory
       else { return nil }
       return (place, number)
     }
@@ -106,15 +123,15 @@ struct HeadDifference {
       var place = name.place
       var isOther = false
       if let old = name.place { isOther = try told.compare(old, recorded: .some(name.inode)) }
-      if let directory = try paths.number(of: name.change.path.parent) {
-        let new = InodeName(directory: directory, name: name.change.path.name)
+      if let directory = try paths.number(of: name.path.parent) {
+        let new = InodeName(directory: directory, name: name.path.name)
         if new != name.place { isOther = try told.compare(new, recorded: nil) }
         place = new
       }
       guard isOther, shown.count < ShownChange.most, let place, after.changes[place] == nil else {
         continue
       }
-      shown.append(ShownChange(name.change, at: place, before))
+      shown.append(ShownChange(name, at: place, before))
     }
     for (place, change) in after.changes where before.changes[place]?.inode != change.inode {
       try told.compare(place, recorded: nil)
@@ -209,14 +226,14 @@ private struct ToldNames {
 
 extension ShownChange {
   /// Creates a change of a name, given what was pending before it.
-  fileprivate init(_ change: PathChange, at place: InodeName, _ pending: Overlay) {
-    var before = change.before?.kind
+  fileprivate init(_ name: HeadDifference.Name, at place: InodeName, _ pending: Overlay) {
+    var before = name.before
     if case .pending(let number) = pending.shown(at: place) {
       before = number.flatMap { pending.nodes[$0]?.kind }
     }
     self.init(
-      path: change.path, directory: place.directory, before: before, after: change.after?.kind,
-      hasOtherBytes: change.hasOtherBytes)
+      path: name.path, directory: place.directory, before: before, after: name.after,
+      hasOtherBytes: name.hasOtherBytes)
   }
 }
 

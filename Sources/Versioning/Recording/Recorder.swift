@@ -1,6 +1,7 @@
 import Inodes
 package import LLVSCore
 import PendingTree
+import TreeNames
 
 /// Turns what is pending at the instant of a cut into changes of paths, which versions take.
 ///
@@ -49,7 +50,9 @@ package struct Recorder {
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   /// - Complexity: O(*m* log *n*) for *m* changes since the last cut, and those that it left.
   package mutating func record() throws(StoreError) -> Recording {
-    let listed = tree.overlay.listedInCut()
+    var listed = tree.overlay.listedInCut()
+    // Other patterns may let names in that earlier cuts put aside.
+    if changesPatterns(listed) { listed = tree.overlay.listedWhole() }
     var nodes: [(key: InodeNumber, value: PendingNode)] = []
     var places = Set(listed.places)
     for number in listed.inodes {
@@ -68,6 +71,15 @@ package struct Recorder {
     try addOrphans(nodes)
     for (number, node) in nodes { try addAttributes(ofHeld: node, number) }
     return recording
+  }
+
+  /// True if a file of patterns came, went or was written.
+  private func changesPatterns(_ listed: PendingList) -> Bool {
+    let name = FileName(IgnoreScope.fileName)
+    if listed.places.contains(where: { $0.name == name }) { return true }
+    return listed.inodes.contains { number in
+      tree.overlay.nodes[number]?.names.contains { $0.name == name } ?? false
+    }
   }
 
   // MARK: - Names
