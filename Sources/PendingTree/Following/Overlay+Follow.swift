@@ -247,7 +247,7 @@ struct Following {
       if try overlay.inode(at: name, over: base) == number { come.append(name) }
     }
     guard !come.isEmpty, !kept.isEmpty || node.isPending else { return come }
-    // Its names are those of one file, which others may have given more.
+    // A link id says that the names are one file's; others may have linked it to more.
     if !node.isPending, try base.inode(number)?.record.attributes.linkID != nil { return come }
     for name in kept where overlay.changes[name] == nil {
       try keep(number, node, at: name, notAfter: before)

@@ -66,8 +66,8 @@ struct HandleTable {
     handles[number] = file
   }
 
-  /// Notes that a cut took bytes of a file beside the head, saved by a program that had seen `seen`: who opened
-  /// the file later than that goes on with what the cut made of them, since his handle shows that.
+  /// Notes that a cut took bytes of a file beside the head, saved by a program that had seen `seen`. Programs that
+  /// opened the file later than that go on with the version that has these bytes, since their handles show them.
   mutating func noteTaken(_ inode: InodeNumber, seen: Epoch, as epoch: Epoch) {
     guard counts[inode] != nil else { return }
     for (number, file) in handles where file.inode == inode && file.opened > seen {

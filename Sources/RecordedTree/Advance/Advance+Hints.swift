@@ -78,7 +78,7 @@ extension Advance {
       try take(number, from: place, isDirectory: true)
     }
     known.removeAll()
-    // Before others move into them.
+    // This is done before other directories move into them.
     for path in hints.replacing.sorted() { try replaceDirectory(at: path) }
     for (path, number) in moves {
       guard let parent = try makeDirectory(at: path.parent), try isReachable(parent) else {

@@ -18,8 +18,10 @@ extension Advance {
     }
   }
 
-  /// Directories in which names came or went by others have the clock's time. Of other names programs see the time
-  /// already, though the rows learn of them now, or of another number at one.
+  /// Sets the clock's time on directories in which others made or removed names.
+  ///
+  /// Programs see the time of a directory that they changed themselves already: the rows only follow, with its names
+  /// or with another number at one of them.
   func setDirectoryTimes(_ others: Set<TreePath>?) throws {
     for number in changedDirectories.sorted() {
       guard let row = try rows.inode(number) else { continue }
