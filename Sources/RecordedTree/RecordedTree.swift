@@ -38,16 +38,12 @@ package final class RecordedTree: Base, CookieSource {
 
   /// The path of the file.
   package let path: String
-  private let hashKey: UInt64
   /// Returns the time at which a version came to the store.
   private let time: @Sendable (VersionNumber?) -> Attributes.Time
-  // Leaf locks: the pool's is held to take a connection and give it back.
-  private let readers = Mutex<[Loan]>([])
+  private let readers: RowReaders
   let writer: Mutex<Writer>
   private let batchCounter = Atomic<UInt64>(0)
 
-  /// Connections that are kept for readers; others are closed after use.
-  private static let keptReaders = 16
   /// The frames of the write-ahead log from which on ``shortenLog()`` copies it into the file.
   private static let longLog = 4096
 
@@ -57,7 +53,7 @@ package final class RecordedTree: Base, CookieSource {
   ) {
     self.path = path
     self.time = time
-    hashKey = state.hashKey
+    readers = RowReaders(path: path, hashKey: state.hashKey)
     writer = Mutex(Writer(loan: Loan(rows: rows), state: state))
   }
 
@@ -98,19 +94,9 @@ package final class RecordedTree: Base, CookieSource {
     try read { rows in try names.map { try rows.choice(for: $0, in: directory) } }
   }
 
-  /// Reads rows through a connection of the pool. No transaction outlives a statement, so what is
-  /// read is never older than the statement's beginning.
+  /// Reads rows that are not older than the call.
   func read<Result>(_ body: (TreeRows) throws -> Result) throws(BaseError) -> Result {
-    let kept = readers.withLock { $0.popLast() }
-    let loan: Loan
-    if let kept {
-      loan = kept
-    } else {
-      loan = Loan(rows: TreeRows(try TreeDatabase.reader(path), hashKey: hashKey))
-    }
-    let result = try accessing { try body(loan.rows) }
-    readers.withLock { if $0.count < Self.keptReaders { $0.append(loan) } }
-    return result
+    try readers.read(batchCounter, body)
   }
 
   // MARK: - A new head
@@ -137,6 +123,8 @@ package final class RecordedTree: Base, CookieSource {
       return (writer.loan, writer.state)
     }
     let rows = loan.rows
+    // Without readers the transaction may begin the write-ahead log anew.
+    readers.endTransactions()
     do throws(BaseError) {
       let prepared = try accessing {
         try rows.database.prepared("BEGIN IMMEDIATE").run()
@@ -186,6 +174,7 @@ package final class RecordedTree: Base, CookieSource {
       $0.state = prepared.state
       $0.prepared = nil
     }
+    readers.endTransactions()
   }
 
   /// Drops rows that were prepared and not published.
@@ -199,6 +188,7 @@ package final class RecordedTree: Base, CookieSource {
 
   /// Copies the whole write-ahead log into the file, unless somebody reads it now.
   package func emptyLog() {
+    readers.endTransactions()
     writer.withLock { $0.loan }.rows.database.emptyLog()
   }
 
