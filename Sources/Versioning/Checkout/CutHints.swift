@@ -24,11 +24,17 @@ struct CutHints {
   func found() throws(StoreError) -> NumberHints {
     var hints = NumberHints()
     if record.isForeign { hints.own = try view(record.own ?? before) } else { hints.isOwn = true }
+    // A cut takes thousands of files to few versions.
+    var trees: [TakenCut.Destination: TreeView] = [:]
     for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
       guard let node = frozen.nodes[number] else { continue }
       let paths = node.names.compactMap(path)
       for path in number == .root ? [.root] : paths { noteTimes(of: node, at: path, in: &hints) }
-      guard !node.isDirectory, let entry = try entry(at: paths, in: tree(taken.destination)) else {
+      guard !node.isDirectory else { continue }
+      if trees[taken.destination] == nil {
+        trees[taken.destination] = try tree(taken.destination)
+      }
+      guard let tree = trees[taken.destination], let entry = try entry(at: paths, in: tree) else {
         continue
       }
       hints.files.append(
