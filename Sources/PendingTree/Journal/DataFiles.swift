@@ -261,12 +261,17 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// The checksums of bytes in a journal file that no record names yet: who begins another file writes them
-  /// there.
-  func unrecordedSums(inJournal number: UInt32) -> [BytesSum] {
+  /// The checksums of bytes in journal files that no record names yet, by file: who begins another file writes
+  /// them there.
+  var unrecordedInJournals: [(source: UInt32, sums: [BytesSum])] {
     state.withLock { s in
-      s.unrecorded.filter { $0.key.source == number && $0.value.isInline }
-        .flatMap(\.value.sums).sorted { $0.offset < $1.offset }
+      var found: [UInt32: [BytesSum]] = [:]
+      for (place, bytes) in s.unrecorded where bytes.isInline {
+        found[place.source, default: []] += bytes.sums
+      }
+      return found.sorted { $0.key < $1.key }.map { source, sums in
+        (source, sums.sorted { $0.offset < $1.offset })
+      }
     }
   }
 

@@ -228,10 +228,11 @@ extension Journal {
     try new.sync()
     let last = new
     try state.withLock { s throws(SystemError) in
+      try writeHeldToOldFile(&s)
       // Little is left, of which nothing was said to be on the disk: who syncs waits for the renewal.
       var last = last
       try last.copy(from: old, copied..<s.file.end, moves, files: files)
-      try last.append(sums: files.unrecordedSums(inJournal: old.number), of: old.number)
+      for (source, sums) in files.unrecordedInJournals { try last.append(sums: sums, of: source) }
       try last.flush()
       // Bytes that came since the sync stay in the old file.
       if s.file.end > copied { files.noteUnsynced(old.number) }

@@ -77,6 +77,8 @@ package final class Journal: Sendable {
   struct State {
     var phase: Phase
     var file: JournalFile
+    /// Bytes that are written before the next record.
+    var held: HeldBytes?
     /// The bytes of all records so far, over all files, and how many of them are on the disk.
     var appended: UInt64 = 0
     var durable: UInt64 = 0
@@ -136,7 +138,14 @@ package final class Journal: Sendable {
     } else {
       JournalRecord.changes(changes).append(to: &frames)
     }
-    try write(&frames, isFreeing: mayUseReserve)
+    try state.withLock { s throws(StoreError) in
+      do throws(StoreError) {
+        try write(&frames, isFreeing: mayUseReserve, &s)
+      } catch {
+        drop(staged, &s)
+        throw error
+      }
+    }
   }
 
   /// The bytes of data files that changes are the first to name.
@@ -153,30 +162,40 @@ package final class Journal: Sendable {
     return staged
   }
 
-  /// Writes frames to the end of the journal.
+  /// Writes frames to the end of the journal, behind bytes that are held.
   ///
-  /// - Returns: the file's number and the offset at which they stand.
-  @discardableResult
-  func write(
-    _ frames: inout [UInt8], isFreeing: Bool
-  ) throws(StoreError) -> (source: UInt32, offset: UInt64) {
-    try state.withLock { s throws(StoreError) in try write(&frames, isFreeing: isFreeing, &s) }
+  /// - Throws: ``StoreError/system(_:)``, ``StoreError/readOnly``; then nothing is written, and what was held is.
+  func write(_ frames: inout [UInt8], isFreeing: Bool, _ s: inout State) throws(StoreError) {
+    if let stop = s.phase.stop { throw stop.error }
+    guard var held = s.held else {
+      return try StoreError.wrapping { () throws(SystemError) in
+        try append(&frames, isFreeing: isFreeing, &s)
+      }
+    }
+    s.held = nil
+    let count = held.frame.count
+    held.frame += frames
+    do throws(SystemError) {
+      try append(&held.frame, isFreeing: isFreeing, &s)
+      files.staged(held.sum, in: s.file.number)
+    } catch {
+      held.frame.removeSubrange(count...)
+      s.held = held
+      throw .system(error)
+    }
   }
 
-  @discardableResult
-  func write(
+  /// Writes frames to the end of the journal file.
+  func append(
     _ frames: inout [UInt8], isFreeing: Bool, _ s: inout State
-  ) throws(StoreError) -> (source: UInt32, offset: UInt64) {
-    if let stop = s.phase.stop { throw stop.error }
-    let offset = s.file.end
+  ) throws(SystemError) {
     do throws(SystemError) {
       try s.file.append(&frames, isFreeing: isFreeing, in: directory)
     } catch {
       if s.file.isDamaged { stop(error, &s) }
-      throw .system(error)
+      throw error
     }
     s.appended += UInt64(frames.count)
-    return (s.file.number, offset)
   }
 
   /// Nothing more is recorded before a renewal.
@@ -186,52 +205,6 @@ package final class Journal: Sendable {
     case .open, .syncing, .stopped: s.phase = .stopped(.failed(error))
     }
   }
-
-  /// Puts bytes where the changes that are appended next can name them.
-  ///
-  /// - Returns: the runs in which the bytes stand; their `start` counts from `offset`. They are kept until a
-  ///   change that writes them is appended, or ``abandon(_:)``.
-  /// - Throws: ``StoreError/system(_:)``, with ENOSPC on a full disk; ``StoreError/readOnly`` before the first
-  ///   renewal.
-  package func stage(
-    _ bytes: UnsafeRawBufferPointer, at offset: UInt64
-  ) throws(StoreError) -> [Extent] {
-    guard !bytes.isEmpty else { return [] }
-    let place: (source: UInt32, offset: UInt64)
-    if bytes.count <= Self.inlineLimit {
-      place = try stageInline(bytes)
-    } else {
-      if let stop = state.withLock({ $0.phase.stop }) { throw stop.error }
-      place = try StoreError.wrapping { () throws(SystemError) in try files.stage(bytes) }
-    }
-    return [
-      Extent(
-        start: offset, length: UInt64(bytes.count), offset: place.offset, source: place.source)
-    ]
-  }
-
-  private func stageInline(
-    _ bytes: UnsafeRawBufferPointer
-  ) throws(StoreError) -> (source: UInt32, offset: UInt64) {
-    let sum = Checksum.of(bytes)
-    var frame: [UInt8] = []
-    frame.reserveCapacity(JournalFrame.bytesHeaderSize + bytes.count)
-    JournalFrame.append(to: &frame) { frame in
-      frame.append(JournalFrame.bytesTag)
-      frame.append(bigEndian: sum)
-      frame.append(contentsOf: bytes)
-    }
-    return try state.withLock { s throws(StoreError) in
-      var place = try write(&frame, isFreeing: false, &s)
-      place.offset += UInt64(JournalFrame.bytesHeaderSize)
-      files.staged(
-        BytesSum(offset: place.offset, length: UInt32(bytes.count), sum: sum), in: place.source)
-      return place
-    }
-  }
-
-  /// Forgets bytes that were staged and that no change will name.
-  package func abandon(_ extents: [Extent]) { files.recorded(extents) }
 
   /// Reads bytes that were staged, now or before a mount, each compared with its checksum.
   ///

@@ -29,7 +29,7 @@ package struct OverlayEdits: Hashable, Sendable {
     for (number, node) in new.nodes where old.nodes[number] != node {
       nodes.append(Node(number: number, node: node))
     }
-    for (number, _) in old.nodes where new.nodes[number] == nil {
+    for (number, _) in old.nodes where !new.nodes.contains(number) {
       nodes.append(Node(number: number, node: nil))
     }
     for (place, change) in new.changes where old.changes[place] != change {
