@@ -35,6 +35,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "size", measure: StoreRows.size),
     BenchRow(id: "original", measure: StoreRows.original),
     BenchRow(id: "tree", measure: TreeBench.tree),
+    BenchRow(id: "calls", measure: CallRows.calls),
     BenchRow(id: "pending", measure: PendingRows.pending),
     BenchRow(id: "document", measure: DocumentRows.document),
     BenchRow(id: "search", measure: SearchRows.search),
