@@ -97,7 +97,7 @@ extension Overlay {
     for name in node.names {
       let shown = try inode(at: name, over: base)
       guard shown == number else { throw fault("I4", "has a name that shows \(shown as Any)") }
-      guard name.directory == .root || nodes[name.directory] != nil else {
+      guard name.directory == .root || nodes.contains(name.directory) else {
         throw fault("I5", "is in \(name.directory.rawValue), which is no node")
       }
     }

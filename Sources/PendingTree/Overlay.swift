@@ -68,6 +68,12 @@ package struct Overlay: Sendable {
     return try base.child(of: place.directory, named: place.name)?.inode.number
   }
 
+  /// False for a directory that the recorded tree does not have.
+  package func isRecorded(_ directory: InodeNumber) -> Bool {
+    guard directory != .root, let node = nodes[directory] else { return true }
+    return !node.recordedNames.isEmpty
+  }
+
   /// Returns the names at which a directory shows something else than the recorded tree.
   package func changedNames(of directory: InodeNumber) -> ChangedNames {
     changes.names(of: directory)
@@ -121,7 +127,7 @@ extension Overlay {
     } else {
       sinceCut.places.remove(place)
       // Names that came and went leave the directory a later time.
-      if nodes[place.directory] != nil { sinceCut.inodes.insert(place.directory) }
+      if nodes.contains(place.directory) { sinceCut.inodes.insert(place.directory) }
       forgetCookie(of: place)
     }
   }

@@ -177,13 +177,17 @@ package final class WorkingTree: Sendable {
     let decided = try attempt(remembered) {
       state, base throws(FSError) -> ([Change], (inout TreeState) -> R) in
       let decision = try decide(&state, base)
-      let bindings = try FSError.wrapping { () throws(BaseError) in
-        decision.operations.isEmpty
-          ? [] : try state.overlay.bindings(of: decision.concerned, over: base)
+      var bindings: [Change.Operation] = []
+      // Most calls concern what is pending already.
+      if !decision.operations.isEmpty,
+        decision.concerned.contains(where: { !state.overlay.nodes.contains($0) })
+      {
+        bindings = try FSError.wrapping { () throws(BaseError) in
+          try state.overlay.bindings(of: decision.concerned, over: base)
+        }
       }
-      let changes = (bindings + decision.operations).map {
-        Change(time: time, process: process, $0)
-      }
+      let operations = bindings.isEmpty ? decision.operations : bindings + decision.operations
+      let changes = operations.map { Change(time: time, process: process, $0) }
       return (changes, decision.finish)
     }
     guard let (changes, finish) = decided else { return nil }

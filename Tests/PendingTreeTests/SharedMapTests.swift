@@ -3,10 +3,12 @@ import Testing
 
 @testable import PendingTree
 
+extension Int: SharedKey {}
+
 @Suite("Maps and sets with cheap copies")
 struct SharedMapTests {
   /// A key of which hashes meet often.
-  private struct Key: Hashable {
+  private struct Key: SharedKey {
     let number: Int
 
     func hash(into hasher: inout Hasher) { hasher.combine(number % 50) }

@@ -128,7 +128,7 @@ extension Overlay {
     _ number: InodeNumber, _ from: InodeName, _ to: InodeName, over: InodeNumber?, isKept: Bool,
     _ seen: Epoch?, _ change: Change
   ) {
-    guard number != over, nodes[number] != nil else { return }
+    guard number != over, nodes.contains(number) else { return }
     giveAway(from)
     put(nil, at: from, over: number, seen: nil, change)
     let replacesDirectory = over.flatMap { nodes[$0] }?.isDirectory ?? false
@@ -151,7 +151,7 @@ extension Overlay {
     _ one: InodeNumber, _ place: InodeName, _ other: InodeNumber, _ otherPlace: InodeName,
     _ seen: (Epoch?, Epoch?), _ change: Change
   ) {
-    guard one != other, nodes[one] != nil, nodes[other] != nil else { return }
+    guard one != other, nodes.contains(one), nodes.contains(other) else { return }
     put(other, at: place, over: one, seen: seen.0, change)
     put(one, at: otherPlace, over: other, seen: seen.1, change)
     move(one, place, otherPlace, change.time)

@@ -18,7 +18,7 @@ extension Overlay {
     var seen: Set<InodeNumber> = numbers.contains(.root) ? [] : [.root]
     var open = numbers
     while let number = open.popLast() {
-      guard nodes[number] == nil, seen.insert(number).inserted,
+      guard !nodes.contains(number), seen.insert(number).inserted,
         let node = try node(of: number, over: base)
       else { continue }
       found.append((number, node))

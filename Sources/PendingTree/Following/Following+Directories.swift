@@ -156,7 +156,7 @@ extension Following {
   private mutating func reach(_ directory: InodeNumber) throws(BaseError) {
     var number = directory
     while number != .root {
-      if overlay.nodes[number] == nil {
+      if !overlay.nodes.contains(number) {
         guard let node = try overlay.node(of: number, over: base) else { return }
         overlay.nodes[number] = node
       }
@@ -209,7 +209,7 @@ extension Following {
       needed.insert(file)
       for name in overlay.nodes[file]?.names ?? [] { try chain(name.directory) }
     }
-    if !overlay.changedNames(of: .root).isEmpty, overlay.nodes[.root] != nil {
+    if !overlay.changedNames(of: .root).isEmpty, overlay.nodes.contains(.root) {
       needed.insert(.root)
     }
     for (number, node) in overlay.nodes {
@@ -220,7 +220,7 @@ extension Following {
     for number in Array(overlay.nodes.keys) where !needed.contains(number) {
       overlay.forget(number)
     }
-    for number in needed.sorted() where overlay.nodes[number] == nil { try reach(number) }
+    for number in needed.sorted() where !overlay.nodes.contains(number) { try reach(number) }
     for number in Array(overlay.nodes.keys) {
       let recorded = try base.names(of: number)
       overlay.nodes[number]?.recordedNames = recorded
@@ -238,7 +238,7 @@ extension Following {
     guard change.hidesRecorded, !change.hidesDirectory,
       let file = try base.child(of: place.directory, named: place.name)?.inode, file.links > 1
     else { return nil }
-    if overlay.nodes[file.number] == nil {
+    if !overlay.nodes.contains(file.number) {
       overlay.nodes[file.number] = try overlay.node(of: file.number, over: base)
     }
     return overlay.nodes[file.number]?.names.isEmpty ?? true ? nil : file.number

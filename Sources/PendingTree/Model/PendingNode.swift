@@ -49,6 +49,12 @@ package struct PendingNode: Hashable, Sendable {
   /// True if bytes or attributes are pending: a version has others.
   package var isPending: Bool { hasNewAttributes || file?.isPending ?? false }
 
+  /// True if no save covers all bytes.
+  package var isUnsaved: Bool { file?.isUnsaved ?? false }
+
+  /// The mtime that programs see.
+  package var shownTime: Attributes.Time { attributes.mtime ?? changed }
+
   /// The place of a directory.
   package var place: InodeName? { names.first }
 }

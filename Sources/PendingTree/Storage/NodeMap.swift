@@ -1,4 +1,5 @@
 package import Inodes
+package import LLVSCore
 
 /// The nodes of an overlay, by their numbers: a ``SharedMap`` of references to them.
 ///
@@ -9,8 +10,9 @@ package struct NodeMap: Sendable {
   package typealias Element = (key: InodeNumber, value: PendingNode)
 
   fileprivate final class Holder: @unchecked Sendable {
-    // Unchecked: only who has the one reference changes it.
-    var node: PendingNode?
+    // Unchecked: only who has the one reference changes it. For the same reason Swift need not watch for
+    // accesses that overlap, which costs as much as the access.
+    @exclusivity(unchecked) var node: PendingNode?
 
     init(_ node: PendingNode?) { self.node = node }
   }
@@ -31,10 +33,22 @@ package struct NodeMap: Sendable {
   /// - Complexity: O(1) on average; a change of a map that shares its nodes with a copy copies the node and
   ///   O(√*n*) references at most.
   package subscript(number: InodeNumber) -> PendingNode? {
-    get { holders[number]?.node }
+    // A node is read where it is: a copy of it takes as long as finding it.
+    _read {
+      if let holder = holders[number] { yield holder.node } else { yield nil }
+    }
     _modify { yield &holders[number].node }
     set { holders[number] = newValue.map { Holder($0) } }
   }
+
+  /// Returns a copy of a node, for who needs several things of it; nil if there is none.
+  package func node(_ number: InodeNumber) -> PendingNode? { holders[number]?.node }
+
+  /// Returns the kind of a node; nil if there is none.
+  package func kind(of number: InodeNumber) -> EntryKind? { holders[number]?.node?.kind }
+
+  /// True if there is a node of a number.
+  package func contains(_ number: InodeNumber) -> Bool { holders.contains(number) }
 
   /// The numbers.
   package var keys: some Sequence<InodeNumber> { holders.keys }
@@ -50,11 +64,12 @@ extension NodeMap.Holder? {
     _modify {
       if self != nil, !isKnownUniquelyReferenced(&self) { self = NodeMap.Holder(self?.node) }
       if let holder = self {
-        defer { if holder.node == nil { self = nil } }
+        // A comparison with nil would copy the node.
+        defer { if case .none = holder.node { self = nil } }
         yield &holder.node
       } else {
         var node: PendingNode?
-        defer { if node != nil { self = NodeMap.Holder(node) } }
+        defer { if let node { self = NodeMap.Holder(node) } }
         yield &node
       }
     }

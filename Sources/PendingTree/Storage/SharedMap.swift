@@ -1,3 +1,29 @@
+package import Inodes
+
+/// A key of a ``SharedMap``.
+package protocol SharedKey: Hashable, Sendable {
+  /// A hash of which all bits tell keys apart.
+  var sharedHash: Int { get }
+}
+
+extension SharedKey {
+  /// The hash of Swift's dictionaries, which nobody can foresee.
+  package var sharedHash: Int { hashValue }
+}
+
+extension FileName: SharedKey {}
+extension InodeName: SharedKey {}
+
+extension InodeNumber: SharedKey {
+  /// A mix of the number's bits (the finalizer of Sebastiano Vigna's SplitMix64): the store hands numbers out, so
+  /// nobody can choose them to meet in one bucket.
+  package var sharedHash: Int {
+    var mixed = rawValue &* 0x9e37_79b9_7f4a_7c15
+    mixed = (mixed ^ (mixed >> 32)) &* 0xbf58_476d_1ce4_e5b9
+    return Int(truncatingIfNeeded: mixed ^ (mixed >> 29))
+  }
+}
+
 /// A dictionary of which copies are cheap: a copy and its original share what neither of them has changed since.
 ///
 /// The elements are in small buckets, and the buckets in groups. The first change after a copy copies the list
@@ -5,7 +31,7 @@
 /// one as elements come, so no single change moves all of them.
 ///
 /// The order of the elements depends on their hashes and on the order in which they came.
-package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
   /// A key and its value.
   package typealias Element = (key: Key, value: Value)
   typealias Bucket = ContiguousArray<Slot>
@@ -86,14 +112,14 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   package subscript(key: Key) -> Value? {
     get {
       guard count > 0 else { return nil }
-      let hash = key.hashValue
+      let hash = key.sharedHash
       let place = place(of: hash)
       guard let index = index(of: key, hash, at: place) else { return nil }
       return groups[place.group][place.bucket][index].value
     }
     set {
       if buckets == 0 { addBucket() }
-      let hash = key.hashValue
+      let hash = key.sharedHash
       let place = place(of: hash)
       switch (index(of: key, hash, at: place), newValue) {
       case (nil, nil): break
@@ -104,12 +130,14 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     _modify {
       if buckets == 0 { addBucket() }
-      let hash = key.hashValue
+      let hash = key.sharedHash
       let place = place(of: hash)
       if let index = index(of: key, hash, at: place) {
         // The element is changed where it is; it is empty only until its removal here.
         defer {
-          if groups[place.group][place.bucket][index].value == nil { remove(at: index, place) }
+          if case .none = groups[place.group][place.bucket][index].value {
+            remove(at: index, place)
+          }
         }
         yield &groups[place.group][place.bucket][index].value
       } else {
@@ -120,12 +148,19 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
+  /// True if there is a value of a key.
+  package func contains(_ key: Key) -> Bool {
+    guard count > 0 else { return false }
+    let hash = key.sharedHash
+    return index(of: key, hash, at: place(of: hash)) != nil
+  }
+
   /// The value of a key, or another if there is none, which a change then puts there.
   package subscript(key: Key, default value: @autoclosure () -> Value) -> Value {
     get { self[key] ?? value() }
     _modify {
       if buckets == 0 { addBucket() }
-      let hash = key.hashValue
+      let hash = key.sharedHash
       let place = place(of: hash)
       let found = index(of: key, hash, at: place)
       var changed: Value
@@ -166,7 +201,7 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Puts a value at a key that has none; a copy goes on sharing what has not changed.
   mutating func insert(_ value: @autoclosure () -> Value, ifAbsent key: Key) {
     if buckets == 0 { addBucket() }
-    let hash = key.hashValue
+    let hash = key.sharedHash
     let place = place(of: hash)
     if index(of: key, hash, at: place) == nil { insert(key, hash, value(), at: place) }
   }

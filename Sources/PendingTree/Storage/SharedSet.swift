@@ -1,5 +1,5 @@
 /// A set of which copies are cheap: see ``SharedMap``.
-package struct SharedSet<Member: Hashable & Sendable>: Hashable, Sendable {
+package struct SharedSet<Member: SharedKey>: Hashable, Sendable {
   fileprivate struct Nothing: Hashable, Sendable {}
 
   private var members = SharedMap<Member, Nothing>()
@@ -14,7 +14,7 @@ package struct SharedSet<Member: Hashable & Sendable>: Hashable, Sendable {
   package var isEmpty: Bool { members.isEmpty }
 
   /// Returns true for a member.
-  package func contains(_ member: Member) -> Bool { members[member] != nil }
+  package func contains(_ member: Member) -> Bool { members.contains(member) }
 
   /// Makes something a member.
   package mutating func insert(_ member: Member) {

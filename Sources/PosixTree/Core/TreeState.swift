@@ -43,12 +43,12 @@ struct TreeState {
   }
 
   private mutating func findUnsaved() {
-    unsaved = Set(overlay.nodes.lazy.filter { $0.value.file?.isUnsaved ?? false }.map(\.key))
+    unsaved = Set(overlay.nodes.lazy.filter { $0.value.isUnsaved }.map(\.key))
   }
 
   /// Goes on with what is pending after another head came, and forgets what belonged to files that are gone.
   mutating func show(_ new: Overlay, epochs more: [Epoch: UInt32]) {
-    for (number, _) in overlay.nodes where new.nodes[number] == nil && !isHeld(number) {
+    for (number, _) in overlay.nodes where !new.nodes.contains(number) && !isHeld(number) {
       rooms.remove(number)
     }
     overlay = new
@@ -109,7 +109,7 @@ struct TreeState {
       .save(let number, _):
       noteUnsaved(number)
     case .unlink(_, let number, _), .rename(_, _, _, let number?, _, _), .release(let number):
-      guard overlay.nodes[number] == nil else { break }
+      guard !overlay.nodes.contains(number) else { break }
       rooms.remove(number)
       unsaved.remove(number)
     case .node, .attributes, .link, .rmdir, .rename, .exchange: break
@@ -152,7 +152,7 @@ struct TreeState {
   }
 
   private mutating func noteUnsaved(_ number: InodeNumber) {
-    if overlay.nodes[number]?.file?.isUnsaved ?? false {
+    if overlay.nodes[number]?.isUnsaved ?? false {
       unsaved.insert(number)
     } else {
       unsaved.remove(number)
@@ -161,7 +161,7 @@ struct TreeState {
 
   /// Notes the access time of an inode whose mtime is about to change: without a note the mtime is shown.
   private mutating func keepAccessTime(of number: InodeNumber) {
-    guard let node = overlay.nodes[number] else { return }
-    accessTimes.keep(number, mtime: node.attributes.mtime ?? node.changed)
+    guard let shown = overlay.nodes[number]?.shownTime else { return }
+    accessTimes.keep(number, mtime: shown)
   }
 }

@@ -96,7 +96,7 @@ extension WorkingTree {
   func fileTimes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (mtime: Attributes.Time, ctime: Attributes.Time) {
-    if let node = state.overlay.nodes[number] {
+    if let node = state.overlay.nodes.node(number) {
       guard !node.isDirectory else { throw .isDirectory }
       return (node.attributes.mtime ?? node.changed, node.changed)
     }
@@ -111,7 +111,7 @@ extension WorkingTree {
   func names(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [InodeName] {
-    if let node = state.overlay.nodes[number] { return node.names }
+    if let node = state.overlay.nodes.node(number) { return node.names }
     return try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
   }
 
@@ -119,7 +119,7 @@ extension WorkingTree {
   func shownContent(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (content: FileContent, kind: EntryKind) {
-    if let node = state.overlay.nodes[number] {
+    if let node = state.overlay.nodes.node(number) {
       guard let file = node.file else { throw .isDirectory }
       return (file.content, node.kind)
     }

@@ -89,7 +89,7 @@ struct PendingNames {
   private mutating func directory(_ number: InodeNumber) -> Directory? {
     if let known = directories[number] { return known }
     var found: Directory?
-    if let node = overlay.nodes[number], let place = node.place,
+    if let node = overlay.nodes.node(number), let place = node.place,
       let above = directory(place.directory)
     {
       let path = above.path.appending(place.name)

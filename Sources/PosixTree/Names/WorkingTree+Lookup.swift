@@ -50,7 +50,11 @@ extension WorkingTree {
   func inode(
     at place: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeNumber? {
-    try FSError.wrapping { () throws(BaseError) in try state.overlay.inode(at: place, over: base) }
+    if case .pending(let number) = state.overlay.shown(at: place) { return number }
+    guard state.overlay.isRecorded(place.directory) else { return nil }
+    return try FSError.wrapping { () throws(BaseError) in
+      try base.child(of: place.directory, named: place.name)?.inode.number
+    }
   }
 
   /// Makes sure that a number leads to an inode that programs can see.
@@ -62,7 +66,9 @@ extension WorkingTree {
   func checkIsShown(
     _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
-    guard number != .root, state.overlay.nodes[number] == nil, !state.isHeld(number) else { return }
+    guard number != .root, !state.overlay.nodes.contains(number), !state.isHeld(number) else {
+      return
+    }
     let names = try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
     for name in names where try inode(at: name, state, base) == number { return }
     throw .stale
@@ -81,7 +87,7 @@ extension WorkingTree {
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> EntryKind? {
     if number == .root { return .directory }
-    if let node = state.overlay.nodes[number] { return node.kind }
+    if let kind = state.overlay.nodes.kind(of: number) { return kind }
     return try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.record.kind }
   }
 }

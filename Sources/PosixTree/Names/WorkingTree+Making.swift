@@ -91,9 +91,9 @@ extension WorkingTree {
     guard place.name.bytes != ReservedName.bytes else { throw .exists }
     guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
     confirm(caller.process)
-    let (number, handle) = try withRoom { () throws(FSError) in
+    let (number, status, handle) = try withRoom { () throws(FSError) in
       let number = try numbers.next()
-      let handle = try change(by: caller.process) { state, base throws(FSError) in
+      let (status, handle) = try change(by: caller.process) { state, base throws(FSError) in
         try checkHasNames(place.directory, state, base)
         guard try inode(at: place, state, base) == nil else { throw .exists }
         try checkReach(place, state, base)
@@ -109,14 +109,17 @@ extension WorkingTree {
           ]
         ) { state in
           state.lookups[number, default: 0] += 1
-          return new.opening.map {
+          let handle = new.opening.map {
             state.open(number, $0.union(.created), process: caller.process)
           }
+          // Where the recorded tree has to be asked too, another call does it.
+          return (try? self.status(of: number, state, base), handle)
         }
       }
-      return (number, handle)
+      return (number, status, handle)
     }
-    return (try status(of: number), handle)
+    if let status { return (status, handle) }
+    return (try self.status(of: number), handle)
   }
 
   // MARK: - Attributes
@@ -162,7 +165,7 @@ extension WorkingTree {
   func attributes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Attributes {
-    if let node = state.overlay.nodes[number] { return node.attributes }
+    if let node = state.overlay.nodes.node(number) { return node.attributes }
     let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
     guard let record = inode?.record else {
       guard number == .root else { throw .stale }

@@ -18,7 +18,7 @@ extension WorkingTree {
   package func lookup(number: InodeNumber, above: Bool = false) throws(FSError) -> InodeStatus {
     try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
-      if let node = state.overlay.nodes[number], node.names.isEmpty, number != .root,
+      if let node = state.overlay.nodes.node(number), node.names.isEmpty, number != .root,
         !state.handles.isOpen(number)
       {
         // The kernel is about to forget it.

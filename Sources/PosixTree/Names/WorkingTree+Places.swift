@@ -23,7 +23,7 @@ extension WorkingTree {
     of directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeName? {
     guard directory != .root else { return nil }
-    if let node = state.overlay.nodes[directory] { return node.place }
+    if let node = state.overlay.nodes.node(directory) { return node.place }
     return try FSError.wrapping { () throws(BaseError) in try base.names(of: directory).first }
   }
 

@@ -165,7 +165,7 @@ final class Checkout: @unchecked Sendable {
     // One that is in another was made after that.
     for (_, place, number) in made.sorted(by: { $0.stamp < $1.stamp }) {
       guard let there = try rows.child(of: place.directory, named: place.name)?.inode,
-        there.record.isDirectory, overlay.nodes[there.number] == nil
+        there.record.isDirectory, !overlay.nodes.contains(there.number)
       else { continue }
       try recorded.renumber(there.number, to: number)
     }
@@ -182,7 +182,7 @@ final class Checkout: @unchecked Sendable {
       try takeDirectories(of: overlay)
       // Files that lose their last name live on for who holds them.
       for (_, number) in difference.left where tree.isHeld(number) {
-        guard overlay.nodes[number] == nil else { continue }
+        guard !overlay.nodes.contains(number) else { continue }
         let bindings = try overlay.bindings(of: [number], over: recorded)
         for binding in bindings { overlay.apply(Change(time: now, binding)) }
       }
