@@ -168,16 +168,8 @@ extension Overlay {
   private mutating func link(
     _ number: InodeNumber, at place: InodeName, _ id: [UInt8], _ seen: Epoch?, _ change: Change
   ) {
-    guard var node = nodes[number] else { return }
-    if node.attributes.linkID == nil {
-      if !node.isPending { node.seen = epoch }
-      node.attributes.linkID = id
-      node.hasNewAttributes = true
-    }
-    node.names.append(place)
-    node.changed = change.time
-    node.stamp = stamp
-    nodes[number] = node
+    guard nodes.contains(number) else { return }
+    nodes[number]?.gain(place, id, change.time, stamp, epoch)
     sinceCut.inodes.insert(number)
     put(number, at: place, over: nil, seen: seen, change)
   }

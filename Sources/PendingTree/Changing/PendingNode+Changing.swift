@@ -14,8 +14,24 @@ extension PendingNode {
     self.stamp = stamp
   }
 
+  /// One more name, with an id for the file unless it has one.
+  mutating func gain(
+    _ place: InodeName, _ id: [UInt8], _ time: Attributes.Time, _ stamp: ChangeStamp,
+    _ epoch: Epoch
+  ) {
+    if attributes.linkID == nil {
+      if !isPending { seen = epoch }
+      attributes.linkID = id
+      hasNewAttributes = true
+    }
+    names.append(place)
+    changed = time
+    self.stamp = stamp
+  }
+
   mutating func lose(_ place: InodeName, _ time: Attributes.Time, _ stamp: ChangeStamp) {
-    names.removeAll { $0 == place }
+    // A file may have thousands of names, this one once.
+    if let index = names.firstIndex(of: place) { names.remove(at: index) }
     changed = time
     self.stamp = stamp
   }

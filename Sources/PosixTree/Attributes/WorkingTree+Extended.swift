@@ -208,7 +208,8 @@ extension WorkingTree {
     let recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
     if recorded?.record.lacksExtended ?? false { return try base.extended(of: number) }
     // A new head has other attributes or none; a version that was shown before has them.
-    guard let node = state.overlay.nodes.node(number), let path = Self.path(of: node, state.overlay),
+    guard let node = state.overlay.nodes.node(number),
+      let path = Self.path(of: node, state.overlay),
       let version = state.epochs[Self.epochShown(of: node, state.overlay)]
     else {
       throw .store(.corrupt("no version has the extended attributes of a file any more"))

@@ -101,7 +101,8 @@ extension WorkingTree {
   ) throws(FSError) {
     try change(mayUseReserve: true) { state, _ in
       let due = state.unsaved.filter { number in
-        guard let node = state.overlay.nodes.node(number), let file = node.file, node.orphan != .gone
+        guard let node = state.overlay.nodes.node(number), let file = node.file,
+          node.orphan != .gone
         else { return false }
         let pause = node.lastWrite.nanoseconds(until: now)
         return file.isSteady ? isOverdue || pause >= settle : pause >= Self.abandonedNanoseconds
@@ -119,7 +120,8 @@ extension WorkingTree {
   package func nextPause(settle: UInt64) -> Attributes.Time? {
     state { state in
       state.unsaved.compactMap { number -> Attributes.Time? in
-        guard let node = state.overlay.nodes.node(number), let file = node.file, node.orphan != .gone
+        guard let node = state.overlay.nodes.node(number), let file = node.file,
+          node.orphan != .gone
         else { return nil }
         return node.lastWrite.adding(file.isSteady ? settle : Self.abandonedNanoseconds)
       }.min()
