@@ -89,21 +89,27 @@ extension Advance {
     if let old {
       // The number of a value that is shown elsewhere is asked for later, with its row.
       if change.target == nil, old.inode.links == 1, try rows.inode(number) == nil {
+        showTimes(of: &record, at: path)
         try rows.replaceFile(
           old.inode, at: InodePlace(parent: parent, cookie: old.cookie), by: number, record,
           key: key)
         changedDirectories.insert(parent)
         return
       }
-      return try replace(old, in: parent, by: number, record, key: key)
+      return try replace(old, at: path, in: parent, by: number, record, key: key)
     }
-    try write(record, of: number)
+    if entry.attributes.linkID == nil, try rows.inode(number) == nil {
+      showTimes(of: &record, at: path)
+      try rows.insert(record, at: number)
+    } else {
+      try write(record, of: number)
+    }
     try add(number, path.name, in: parent, isDirectory: false, key: key)
   }
 
   func replace(
-    _ old: BaseEntry, in parent: InodeNumber, by number: InodeNumber, _ record: InodeRecord,
-    key: Key?
+    _ old: BaseEntry, at path: TreePath, in parent: InodeNumber, by number: InodeNumber,
+    _ record: InodeRecord, key: Key?
   ) throws {
     let place = InodePlace(parent: parent, cookie: old.cookie)
     if number == old.inode.number {
@@ -111,6 +117,7 @@ extension Advance {
       guard !record.isRecordedAs(old.inode.record) else { return }
       var record = record
       record.keepTimes(of: old.inode.record)
+      if old.inode.links == 1 { showTimes(of: &record, at: path) }
       return try rows.update(record, of: number, from: old.inode.record)
     }
     try write(record, of: number)

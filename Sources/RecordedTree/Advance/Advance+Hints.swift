@@ -9,14 +9,16 @@ extension Advance {
   /// the same file's. So does a name at which the head has other bytes than the cut took, though the rows have the
   /// head's already.
   func splitMovedFiles() throws {
+    // Directories stay where they are meanwhile.
+    var directories: [InodeNumber: TreePath] = [.root: .root]
     for file in hints.files {
       guard let row = try rows.inode(file.number), row.place != nil,
         !row.inode.record.isDirectory
       else { continue }
       let linkID = row.inode.record.attributes.linkID
       let now = try linkID == nil ? nil : value(at: file.paths)
-      let left = try rows.places(of: file.number).filter { place in
-        let path = try path(of: place)
+      let left = try rows.places(of: row, file.number).filter { place in
+        let path = try path(of: place, &directories)
         if file.paths.contains(path) {
           guard hints.own != nil, let there = try value(at: [path]) else { return false }
           return FileIdentity(there) != file.identity
@@ -58,6 +60,17 @@ extension Advance {
       directory = above.parent
     }
     return names.reversed().reduce(TreePath.root) { $0.appending($1) }
+  }
+
+  /// Returns the path of a name, whose directory's is asked for once.
+  private func path(
+    of place: InodePlace, _ known: inout [InodeNumber: TreePath]
+  ) throws -> TreePath {
+    let name = try rows.name(at: place)
+    if let above = known[place.parent] { return above.appending(name) }
+    let path = try path(of: place)
+    known[place.parent] = path.parent
+    return path
   }
 
   /// Directories go where the working tree has them, as far as the head has directories there.
@@ -168,7 +181,7 @@ extension Advance {
         old.inode.record.attributes.linkID == nil,
         FileIdentity(old.inode.record) == file.identity
       else { continue }
-      try replace(old, in: parent, by: file.number, old.inode.record, key: old.key)
+      try replace(old, at: path, in: parent, by: file.number, old.inode.record, key: old.key)
     }
   }
 }

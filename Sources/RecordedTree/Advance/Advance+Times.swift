@@ -8,14 +8,22 @@ extension Advance {
   /// Lets what the cut took go on showing the times that it had: a version that is made of them changes nothing
   /// for programs.
   func keepTimes(besides others: Set<TreePath>) throws {
-    for (path, times) in hints.times.sorted(by: { $0.key < $1.key }) where !others.contains(path) {
-      let number = path.isRoot ? .root : try entry(at: path)?.inode.number
-      guard let number, let old = try rows.inode(number)?.inode.record else { continue }
-      var record = old
-      record.changed = times.changed
-      record.shownTime = times.modified == old.attributes.mtime ? nil : times.modified
-      if record != old { try rows.update(record, of: number, from: old) }
+    for (path, times) in hints.times.sorted(by: { $0.key < $1.key })
+    where !others.contains(path) && !timed.contains(path) {
+      let inode = path.isRoot ? try rows.inode(.root)?.inode : try entry(at: path)?.inode
+      guard let inode else { continue }
+      var record = inode.record
+      record.show(times)
+      if record != inode.record { try rows.update(record, of: inode.number, from: inode.record) }
     }
+  }
+
+  /// Lets a file that is about to be written show the times that it had, where no other head comes along: the last
+  /// step then leaves it alone.
+  func showTimes(of record: inout InodeRecord, at path: TreePath) {
+    guard hints.isOwn, hints.own == nil, let times = hints.times[path] else { return }
+    record.show(times)
+    timed.insert(path)
   }
 
   /// Sets the clock's time on directories in which others made or removed names.
@@ -57,6 +65,13 @@ extension Advance {
       }
     }
     return paths
+  }
+}
+
+extension InodeRecord {
+  fileprivate mutating func show(_ times: NumberHints.Times) {
+    changed = times.changed
+    shownTime = times.modified == attributes.mtime ? nil : times.modified
   }
 }
 

@@ -39,6 +39,8 @@ final class Advance {
   var usedNumbers: Set<InodeNumber> = []
   /// Directories in which names came or went.
   var changedDirectories: Set<InodeNumber> = []
+  /// The paths at which files show the times that the working tree has already.
+  var timed: Set<TreePath> = []
   /// The cookies that the working tree gave to names, by the directory.
   var givenCookies: [InodeNumber: GivenCookies] = [:]
 

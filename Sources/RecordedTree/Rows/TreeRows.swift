@@ -170,7 +170,15 @@ final class TreeRows {
 
   /// Returns the places of an inode's names.
   func places(of number: InodeNumber) throws(DatabaseError) -> [InodePlace] {
-    guard let row = try inode(number), let first = row.place else { return [] }
+    guard let row = try inode(number) else { return [] }
+    return try places(of: row, number)
+  }
+
+  /// Returns the places of an inode of which the row is known.
+  func places(
+    of row: InodeRow, _ number: InodeNumber
+  ) throws(DatabaseError) -> [InodePlace] {
+    guard let first = row.place else { return [] }
     guard !row.inode.record.isDirectory, row.inode.links > 1 else { return [first] }
     var places = [first]
     let statement = try database.prepared("SELECT parent, cookie FROM names WHERE inode = ?")
