@@ -241,6 +241,13 @@ package final class ContentStore: Sendable {
       chunk: isChunk ? bytes.withUnsafeBytes { records.packed(.chunk, $0) } : nil)
   }
 
+  /// Runs a closure that prepares or stores thousands of values: looking for the same bytes is faster meanwhile.
+  package func handlingMany<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try index.lookingUpMany(body)
+  }
+
   /// Reads, hashes and compresses a value of at most 65,536 bytes, and looks for the same bytes in
   /// the store; nil for a longer value, which is cut and stored piece by piece.
   ///

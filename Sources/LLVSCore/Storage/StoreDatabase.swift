@@ -81,6 +81,9 @@ package final class StoreDatabase {
     return result
   }
 
+  /// Ends the open transaction, if there is one; what it wrote is gone.
+  func rollBack() { database.rollBack() }
+
   /// Counts the frames of the log from now on; the caller then has to call ``checkpoint()``.
   func watchLog() { database.watchLog() }
 

@@ -62,7 +62,9 @@ final class ContentsAhead: Sendable {
       defer { ahead.end() }
       try body(ahead)
     }
-    _ = try helper.both({ () throws(StoreError) in ahead.help() }, beside: storing)
+    try store.contents.handlingMany { () throws(StoreError) in
+      _ = try helper.both({ () throws(StoreError) in ahead.help() }, beside: storing)
+    }
   }
 
   private func end() {
