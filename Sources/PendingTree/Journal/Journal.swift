@@ -1,4 +1,4 @@
-package import Inodes
+import Inodes
 package import LLVSCore
 import Platform
 
