@@ -24,16 +24,41 @@ extension PendingNode {
       attributes.linkID = id
       hasNewAttributes = true
     }
+    positions.indices?[place] = names.count
+    let known = positions
+    positions = NamePositions()
     names.append(place)
+    positions = known
     changed = time
     self.stamp = stamp
   }
 
   mutating func lose(_ place: InodeName, _ time: Attributes.Time, _ stamp: ChangeStamp) {
-    // A file may have thousands of names, this one once.
-    if let index = names.firstIndex(of: place) { names.remove(at: index) }
+    if names.count < Self.manyNames {
+      names.removeAll { $0 == place }
+    } else {
+      removeOfMany(place)
+    }
     changed = time
     self.stamp = stamp
+  }
+
+  /// From so many names on one is not looked for in the whole list: a file may have 65,000.
+  private static let manyNames = 64
+
+  private mutating func removeOfMany(_ place: InodeName) {
+    var indices =
+      positions.indices
+      ?? Dictionary(
+        names.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
+    // Whoever changes the list makes the places unknown: only one reference to them may be left then.
+    positions.indices = nil
+    if let index = indices.removeValue(forKey: place) {
+      names.swapAt(index, names.count - 1)
+      names.removeLast()
+      if index < names.count { indices[names[index]] = index }
+    }
+    positions.indices = indices
   }
 
   mutating func move(

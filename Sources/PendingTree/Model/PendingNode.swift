@@ -18,7 +18,11 @@ package struct PendingNode: Hashable, Sendable {
   /// The bytes; nil for a directory.
   package var file: PendingFile?
   /// Exactly the names under which programs see it; a directory has one or none, the root has none.
-  package var names: [InodeName]
+  package var names: [InodeName] {
+    didSet { positions = NamePositions() }
+  }
+  /// Where each of many names stands in ``names``.
+  var positions = NamePositions()
   /// Its names in the recorded tree.
   package var recordedNames: [InodeName]
   /// The epoch that whoever made the oldest pending change of it had seen; nil for a new file, which has
@@ -57,6 +61,15 @@ package struct PendingNode: Hashable, Sendable {
 
   /// The place of a directory.
   package var place: InodeName? { names.first }
+}
+
+/// The places of names in a list, once somebody asked for one: they follow from the list, so any two are equal.
+package struct NamePositions: Hashable, Sendable {
+  var indices: [InodeName: Int]?
+
+  package static func == (a: NamePositions, b: NamePositions) -> Bool { true }
+
+  package func hash(into hasher: inout Hasher) {}
 }
 
 /// The reason that an inode has no name while somebody still holds it open.
