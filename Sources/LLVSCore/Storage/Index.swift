@@ -227,7 +227,7 @@ final class Index: Sendable {
     try readers.read(body)
   }
 
-  /// Runs a closure that looks up thousands of chunks, which takes half as long then.
+  /// Runs a closure that looks up thousands of chunks: readers keep their transactions meanwhile.
   func lookingUpMany<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

@@ -21,7 +21,7 @@ package struct PendingNode: Hashable, Sendable {
   package var names: [InodeName] {
     didSet { positions = NamePositions() }
   }
-  /// Where each of many names stands in ``names``.
+  /// The indices of the names in ``names``, for a file that has many.
   var positions = NamePositions()
   /// Its names in the recorded tree.
   package var recordedNames: [InodeName]

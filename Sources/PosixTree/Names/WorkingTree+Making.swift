@@ -112,7 +112,7 @@ extension WorkingTree {
           let handle = new.opening.map {
             state.open(number, $0.union(.created), process: caller.process)
           }
-          // Where the recorded tree has to be asked too, another call does it.
+          // If a status needs rows of the recorded tree too, it is read after the change.
           return (try? self.status(of: number, state, base), handle)
         }
       }
