@@ -30,6 +30,8 @@ package final class PowerDisk: Sendable {
   /// Links of what was synced, so that no inode number is used again.
   private let links: TemporaryDirectory
   private let state = Monitor(State())
+  /// Held while an image is made: no other thread's call begins meanwhile, so an image is of one instant.
+  private let imaging = Monitor(())
 
   /// Watches a directory, all of which is durable now; `body` is called at every call below it, before the
   /// call and after every sync, allotment and hole.
@@ -42,6 +44,7 @@ package final class PowerDisk: Sendable {
     try takeAll(root)
     let token = Faults.watch(below: root) { [weak self] call, phase in
       guard let self else { return }
+      imaging.withLock { _ in }
       if call == .sync, case .after(let place) = phase { note(place) }
       body(self, call, phase)
     }
@@ -107,12 +110,23 @@ package final class PowerDisk: Sendable {
 
   // MARK: The image
 
-  /// Makes a directory of what a power failure would leave now.
+  /// Makes a directory of what a power failure would leave now, which is not below the watched one.
+  ///
+  /// - Throws: If a file cannot be read or written; there is no directory then.
   package func image(at target: String, _ rest: Rest) throws {
+    precondition(!target.hasPrefix(root + "/"), "an image is made outside of what is watched")
     var random: SeededRandom?
     if case .some(let seed) = rest { random = SeededRandom(seed: seed) }
-    let state = self.state.withLock { $0 }
-    try make(rootInode, root, target, rest, state, &random)
+    let part = target + ".part"
+    do {
+      try imaging.withLock { _ in
+        try make(rootInode, root, part, rest, state.withLock { $0 }, &random)
+      }
+      try FileSystem.rename(part, to: target)
+    } catch {
+      try? FileSystem.removeTree(part)
+      throw error
+    }
   }
 
   private func make(

@@ -4,11 +4,16 @@ import Platform
 package final class TemporaryDirectory: Sendable {
   package let path: String
 
-  /// Creates an empty directory: `inMemory` where the machine has a place for that, so that what is
+  /// The bytes that have to be free in memory: containers are often given 64 MiB.
+  private static let memory: UInt64 = 256 << 20
+
+  /// Creates an empty directory: `inMemory` where the machine has space enough for that, so that what is
   /// played a thousand times waits for no disk.
   package init(inMemory: Bool = false) throws {
     let name = "llvs-test-\(SystemProcess.id)-\(SystemRandom.hex(6))"
-    if inMemory, (try? FileSystem.makeDirectory("/dev/shm/\(name)")) != nil {
+    if inMemory, let disk = try? FileSystem.fileSystem(of: "/dev/shm"),
+      disk.availableBytes >= Self.memory, (try? FileSystem.makeDirectory("/dev/shm/\(name)")) != nil
+    {
       path = "/dev/shm/\(name)"
       return
     }

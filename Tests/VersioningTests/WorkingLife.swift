@@ -235,16 +235,19 @@ final class WorkingLife {
     defer { try? FileSystem.removeTree(target) }
     let last = Int.random(in: 1...90, using: &random)
     let calls = Monitor(0)
+    let failure = Monitor<(any Error)?>(nil)
     let disk = try PowerDisk(path) { disk, call, _ in
       guard [.write, .sync, .truncate, .rename].contains(call) else { return }
       let isLast = calls.withLock { count in
         count += 1
         return count == last
       }
-      if isLast { try? disk.image(at: target, .everything) }
+      guard isLast else { return }
+      do { try disk.image(at: target, .everything) } catch { failure.withLock { $0 = error } }
     }
     defer { disk.stop() }
     try body()
+    if let error = failure.withLock({ $0 }) { throw error }
     guard try FileSystem.exists(target) else { return }
     let again = try TreeAtWork(target)
     let note = "killed at call \(last) of \(log.last ?? "")"
