@@ -3,8 +3,8 @@ import Grammar
 import Inodes
 import LLVSCore
 import Platform
-import PosixTree
-import TreeNames
+package import PosixTree
+package import TreeNames
 package import Versioning
 
 extension LiveTree {
@@ -34,10 +34,28 @@ extension LiveTree {
     files.nextCut(settle: storeSettings.settle).map { ($0.tick, $0.isOverdue ? .overdue : .quiet) }
   }
 
+  /// Waits until nothing that is in the newest version counts as pending any more.
+  package func awaitShown() { engine.awaitShown() }
+
+  /// Waits for the same, but not for long: a thread that answers the kernel must not be held up by one that
+  /// tells the kernel something.
+  package func awaitShownBriefly() { engine.awaitShown(nanoseconds: Self.briefly) }
+
+  private static let briefly: UInt64 = 2_000_000_000
+
+  /// Returns the paths of everything that is pending, in order; nil if there are more than `limit`.
+  ///
+  /// - Throws: as ``WorkingTree/pendingPaths(atMost:)``.
+  package func pendingPaths(atMost limit: Int) throws(FSError) -> [PendingPath]? {
+    awaitShown()
+    return try files.pendingPaths(atMost: limit)
+  }
+
   /// Counts what is pending.
   ///
   /// - Complexity: O(*k* log *k*) for *k* pending names and files.
   package func pending() -> Pending {
+    awaitShownBriefly()
     var pending = Pending()
     do throws(FSError) {
       let summary = try files.pendingSummary()

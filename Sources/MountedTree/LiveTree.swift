@@ -67,12 +67,16 @@ package final class LiveTree: Sendable {
   package var shownStamp: ShownStamp { files.shownStamp }
 
   /// The head's tree, as the working tree shows it.
-  package var shownBase: TreeView { TreeView(map: store.map(recorded.state.root)) }
+  package var shownBase: TreeView {
+    TreeView(map: store.map(engine.unshownHead?.map ?? recorded.state.root))
+  }
 
   /// The version that the tree continues from; nil before the first version.
   package var shownHead: VersionNumber? {
-    recorded.state.version.flatMap { try? store.version($0) }?.number
+    if let head = engine.unshownHead { return head.number }
+    return recorded.state.version.flatMap { try? store.version($0) }?.number
   }
+
 }
 
 extension LiveTree: ArbiterFailureListener {

@@ -4,6 +4,7 @@ import PendingTree
 import Platform
 import PosixTree
 import RecordedTree
+import SQLite
 import TestSupport
 import Testing
 import TreeModel
@@ -48,15 +49,35 @@ struct TransitionTests {
     try work.check()
   }
 
-  @Test("A cut answers before its rows are written")
+  @Test("A long cut does not wait for its rows, and the next transition does")
   func answersEarly() throws {
+    DatabaseFaults.install()
+    let directory = try TemporaryDirectory()
+    let work = try TreeAtWork(directory.path, longCut: 2)
     try work.save("a", "one")
-    var atAnswer: [InodeName] = []
-    try work.versioner.transition(CutRequest(.command)) { _ in
-      atAnswer = work.tree.pending.changes.map(\.key)
-    }
-    #expect(atAnswer.count == 1)
+    try work.cut()
     #expect(work.tree.pending.changes.isEmpty)
+    try work.save("a", "two")
+    try work.save("b", "two")
+    let isHeld = Monitor(true)
+    let token = Faults.watch(below: directory.file("tree.sqlite")) { call, _ in
+      guard call == .write else { return }
+      _ = isHeld.wait { $0 ? nil : true }
+    }
+    defer { Faults.unwatch(token) }
+    let head = try work.versioner.transition(CutRequest(.command)).head
+    #expect(head?.number == (try work.store.state().head))
+    #expect(work.versioner.unshownHead?.number == head?.number)
+    #expect(work.tree.pending.changes.map(\.key.name.text) == ["b"])
+    #expect(try work.texts() == ["a": "two", "b": "two"])
+    work.versioner.awaitShown(nanoseconds: 1_000_000)
+    #expect(work.versioner.unshownHead != nil)
+    isHeld.withLock { $0 = false }
+    isHeld.broadcast()
+    #expect(try !work.cut().isNew)
+    #expect(work.versioner.unshownHead == nil)
+    #expect(work.tree.pending.changes.isEmpty)
+    try work.check()
   }
 
   @Test("What is in a directory keeps its number when that moves into new ones")
@@ -179,9 +200,10 @@ struct TransitionTests {
   @Test("What programs change during a cut stays pending")
   func during() throws {
     try work.save("a", "one")
-    try work.versioner.transition(CutRequest(.command)) { _ in
+    try work.versioner.transition(CutRequest(.command)) { (_, head) throws(StoreError) in
       try? work.save("b", "two")
       try? work.save("a", "three")
+      return head
     }
     #expect(try work.texts() == ["a": "three", "b": "two"])
     #expect(try work.recordedTexts() == ["a": "one"])

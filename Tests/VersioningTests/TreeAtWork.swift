@@ -23,15 +23,21 @@ final class TreeAtWork: Sendable {
   let reports = Monitor<[String]>([])
   /// The changes that the kernel was told of.
   let told = Monitor<[HeadChanges]>([])
+  private let held = HeldRows()
 
   var tree: WorkingTree { opened.tree }
   var recorded: RecordedTree { opened.recorded }
 
   /// Opens the tree in a directory, and makes what is not there.
-  init(_ directory: String, boot: String = "boot") throws {
+  ///
+  /// With `isHeld` the rows of a cut are written by ``writeRows()``, and not on a thread.
+  init(
+    _ directory: String, boot: String = "boot", longCut: Int = Versioner.longCut,
+    isHeld: Bool = false
+  ) throws {
     let store = try Store.open(path: "\(directory)/store", create: true)
     self.store = store
-    let (reports, told) = (reports, told)
+    let (reports, told, held) = (reports, told, held)
     let report: @Sendable (String) -> Void = { text in reports.withLock { $0.append(text) } }
     opened = try OpenedWorkingTree.open(
       TreePlace(
@@ -39,10 +45,16 @@ final class TreeAtWork: Sendable {
         bootID: Array(boot.utf8), defaults: Self.defaults,
         time: { _ in Attributes.Time(seconds: 1_700_000_000, nanoseconds: 0) }),
       of: store, report: report)
+    let hold: Versioner.Threads = { held.put($0) }
+    let threads = isHeld ? hold : Versioner.detach
     versioner = try Versioner(
       store: store, recorded: opened.recorded, tree: opened.tree, journal: opened.journal,
+      longCut: longCut, threads: threads,
       notify: { changes in told.withLock { $0.append(changes) } }, report: report)
   }
+
+  /// Writes the rows that are held.
+  func writeRows() { held.take()?() }
 
   // MARK: - Programs
 
@@ -196,7 +208,9 @@ final class TreeAtWork: Sendable {
 
   @discardableResult
   func cut(_ reason: CutReason = .command) throws -> CutOutcome {
-    try versioner.transition(CutRequest(reason))
+    let outcome = try versioner.transition(CutRequest(reason))
+    writeRows()
+    return outcome
   }
 
   /// A version that somebody else makes of values; nil removes one.
@@ -234,11 +248,27 @@ final class TreeAtWork: Sendable {
 
   /// Checks all invariants: the rows are the head's, and what is pending is consistent over them.
   func check(_ note: @autoclosure () -> String = "") throws {
+    writeRows()
+    versioner.awaitShown()
     let head = try store.state().head.flatMap { try store.version($0) }
     let view = TreeView(map: store.map(head?.map ?? .empty))
     let faults = try recorded.faults(comparedWith: view)
     #expect(faults == [], "\(note())")
     #expect(recorded.state.version == head?.id, "\(note())")
     try tree.pending.check(over: recorded)
+  }
+}
+
+/// The rows of a cut that are to be written later.
+private final class HeldRows: Sendable {
+  private let body = Monitor<(@Sendable () -> Void)?>(nil)
+
+  func put(_ body: @escaping @Sendable () -> Void) { self.body.withLock { $0 = body } }
+
+  func take() -> (@Sendable () -> Void)? {
+    body.withLock { body in
+      defer { body = nil }
+      return body
+    }
   }
 }

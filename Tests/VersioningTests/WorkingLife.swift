@@ -27,7 +27,7 @@ final class WorkingLife {
 
   init(seed: UInt64, in path: String) throws {
     self.path = path
-    work = try TreeAtWork(path)
+    work = try TreeAtWork(path, longCut: 0, isHeld: true)
     copies = try TemporaryDirectory(inMemory: true)
     random = SeededRandom(seed: seed &+ 40_000)
   }
@@ -175,10 +175,10 @@ final class WorkingLife {
         [goOn] transaction, head throws(StoreError) in
         between()
         return try goOn(transaction, head)
-      } answer: { _ in
-        // A cut alone has not been shown yet.
-        between()
       }
+      // A cut alone has not been shown yet.
+      between()
+      self.work.writeRows()
     }
     if let failure { throw failure }
     log.append("done")

@@ -16,7 +16,7 @@ extension ControlService {
   /// Lists the changes that are in no version yet.
   func pendingPaths() throws(ControlError) -> CommandResult {
     let found = try inTree { () throws(FSError) in
-      try tree.files.pendingPaths(atMost: Self.pendingLimit)
+      try tree.pendingPaths(atMost: Self.pendingLimit)
     }
     guard let pending = found else { throw Self.tooManyPending }
     let lines = pending.map { item in

@@ -149,6 +149,7 @@ package final class ControlService: Sendable {
     case .verify(let peer): return try verify(peer, context)
     case .peer(let name, let change): return try self.change(name, change)
     case .status:
+      tree.awaitShown()
       let status = try self.status()
       return CommandResult(status.text, status.fields)
     case .pending: return try pendingPaths()

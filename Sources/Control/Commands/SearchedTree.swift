@@ -75,7 +75,7 @@ extension SearchPending {
 
 extension LiveTree: SearchedTree {
   package func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])] {
-    guard let pending = try files.pendingPaths(atMost: ControlService.pendingLimit) else {
+    guard let pending = try pendingPaths(atMost: ControlService.pendingLimit) else {
       throw ControlService.tooManyPending
     }
     return pending.map { ($0.change, $0.path.bytes) }

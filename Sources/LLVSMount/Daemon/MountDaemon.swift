@@ -305,6 +305,7 @@ package final class MountDaemon: Sendable {
   private func cut() -> LastWriterStatus {
     do throws(StoreError) {
       let outcome = try versioner.cut(.command)
+      tree.awaitShown()
       func names(_ paths: [[UInt8]]) -> String? {
         paths.isEmpty ? nil : ControlService.names(paths)
       }

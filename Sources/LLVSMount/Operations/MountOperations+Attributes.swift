@@ -94,6 +94,7 @@ extension MountOperations {
       if let value = try control.documentAttribute(name, of: node.number) {
         return reply.value(value)
       }
+      if name.starts(with: WorkingTree.ownPrefix) { live.awaitShownBriefly() }
       reply.value(try tree.getxattr(node.number, name))
     } catch {
       reply.error(errno(of: error))

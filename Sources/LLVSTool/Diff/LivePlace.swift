@@ -37,7 +37,7 @@ enum LivePlace: ComparedTree {
       return Self.pending(
         try CommandTarget.mounted(view, store: store.path).run(["pending"]).text)
     case .tree(let tree):
-      guard let pending = try tree.files.pendingPaths(atMost: ControlService.pendingLimit) else {
+      guard let pending = try tree.pendingPaths(atMost: ControlService.pendingLimit) else {
         throw ControlError(
           .busy,
           "more than \(ControlService.pendingLimit) changes are in no version yet; commit first")

@@ -21,7 +21,7 @@ extension WorkingTree {
   static let longestExtendedValue = 65_536
   private static let userPrefix = Array("user.".utf8)
   private static let securityPrefix = Array("security.".utf8)
-  private static let ownPrefix = Array("user.llvs.".utf8)
+  package static let ownPrefix = Array("user.llvs.".utf8)
 
   // MARK: - Reading
 

@@ -1,7 +1,7 @@
 import Inodes
 package import LLVSCore
 package import PendingTree
-import Platform
+package import Platform
 package import PosixTree
 package import RecordedTree
 import TreeNames
@@ -10,21 +10,28 @@ import TreeNames
 // INVARIANT V2: a failure before the store commits leaves everything pending as it was.
 // INVARIANT V3: a failure after it loses nothing: the tree goes on showing the head before, and the rows of the new
 //   one are made before anything else is done.
+// INVARIANT V4: whoever shows a head has the turn until its rows are written, also after the outcome was returned.
 
 /// Moves the head of a working tree: makes versions of what is saved, and goes on to merges, switches and restores,
 /// each in one transaction of the store and one publication in the tree.
 ///
 /// - Concurrency: any thread; one transition at a time. Programs go on meanwhile.
 package final class Versioner: Sendable {
+  /// Starts a body on a thread, or fails.
+  package typealias Threads = @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
   /// Moves the head on, in the transaction and from the head after the cut.
   package typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) ->
     VersionNumber?
 
   /// A renewal of the journal lets a cut begin again; so many in a row are a fault.
   private static let mostAttempts = 16
+  /// From so many changed names on the rows of a cut take longer than a thread costs.
+  package static let longCut = 256
 
   private struct Turn {
     var isBusy = false
+    /// A head that the store has, and of which a thread writes the rows.
+    var showing: (head: Checkout.Head, thread: UInt?)?
     /// The number of those who wait for theirs.
     var waiting = 0
     /// True if nobody waits for quiet any more.
@@ -38,6 +45,8 @@ package final class Versioner: Sendable {
   }
 
   private let checkout: Checkout
+  private let longCut: Int
+  private let threads: Threads
   private let helper = ForkJoin(name: "llvs-versions")
   private let turn: Monitor<Turn>
   /// Is told what programs see of another head, while the next transition waits.
@@ -47,12 +56,23 @@ package final class Versioner: Sendable {
 
   /// Creates a versioner of a tree over its recorded tree, with the journal that it writes to.
   ///
+  /// - Parameters:
+  ///   - store: the store.
+  ///   - recorded: the recorded tree.
+  ///   - tree: the working tree.
+  ///   - journal: the journal of what is pending.
+  ///   - longCut: the number of changed names from which on a cut does not wait for its rows.
+  ///   - threads: starts the thread that writes them then.
+  ///   - notify: is told what programs see of another head, while the next transition waits.
+  ///   - report: is told what went wrong without failing a call, in words.
   /// - Throws: ``StoreError/corrupt(_:)`` if the store does not know its last cut.
   package init(
     store: Store, recorded: RecordedTree, tree: WorkingTree, journal: Journal,
+    longCut: Int = Versioner.longCut, threads: @escaping Threads = Versioner.detach,
     notify: @escaping @Sendable (HeadChanges) -> Void,
     report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) {
+    (self.longCut, self.threads) = (longCut, threads)
     checkout = Checkout(store: store, recorded: recorded, tree: tree, journal: journal)
     turn = Monitor(Turn(lastCut: try StoreCut.last(in: store)))
     self.notify = notify
@@ -75,49 +95,65 @@ package final class Versioner: Sendable {
 
   /// Makes versions of everything that is saved, then moves the head to where `goOn` says, all in one transaction.
   ///
+  /// A long cut that shows programs nothing new returns when the store has it; a thread writes the rows, and the next
+  /// transition waits for that, as ``awaitShown()`` does. What programs see is the same before and after.
+  ///
   /// - Parameters:
   ///   - request: what is asked for.
   ///   - goOn: moves the head on; nil for a cut alone.
-  ///   - answer: is called once, when the outcome stands. A cut that shows programs nothing new answers before its
-  ///     rows are written; the next transition waits for these.
+  /// - Returns: what was made, and the head.
   /// - Throws: whatever the store or `goOn` throws; then the head is where it was, and all that was pending still is.
-  package func transition(
-    _ request: CutRequest, goOn: GoOn? = nil, answer: (CutOutcome) -> Void
-  ) throws(StoreError) {
-    try exclusively { () throws(StoreError) in
-      try checkout.store.checkPresence()
-      // The journal is not begun anew before the cut that is owed has ended.
-      try showOwed()
-      try heal()
-      var unreadable: [InodeNumber: [FileContent]] = [:]
-      var hasMadeRoom = false
-      for _ in 0..<Self.mostAttempts {
-        let cut = try CutAttempt(
-          nextCut(), request, leavingOut: unreadable, checkout, helper: helper)
-        do throws(StoreError) {
-          try attempt(cut, goOn, answer)
-          return renewJournal()
-        } catch {
-          cut.abandon()
-          unreadable = cut.saves.unreadable
-          if cut.leavesOutMore || cut.isMoved { continue }
-          guard error.isNoSpace, !hasMadeRoom, makeRoom() else { throw error }
-          hasMadeRoom = true
-        }
-      }
-      throw .busy("the journal of pending changes was begun anew in each of many attempts")
-    }
-  }
-
-  /// Makes versions of everything that is saved, as ``transition(_:goOn:answer:)``, and returns the outcome once
-  /// all is done.
   @discardableResult
   package func transition(
     _ request: CutRequest, goOn: GoOn? = nil
   ) throws(StoreError) -> CutOutcome {
-    var outcome = CutOutcome()
-    try transition(request, goOn: goOn) { outcome = $0 }
-    return outcome
+    takeTurn()
+    var isKept = false
+    defer { if !isKept { returnTurn() } }
+    try checkout.store.checkPresence()
+    // The journal is not begun anew before the cut that is owed has ended.
+    try showOwed()
+    try heal()
+    var unreadable: [InodeNumber: [FileContent]] = [:]
+    var hasMadeRoom = false
+    for _ in 0..<Self.mostAttempts {
+      let cut = try CutAttempt(
+        nextCut(), request, leavingOut: unreadable, checkout, helper: helper)
+      do throws(StoreError) {
+        let (outcome, unshown) = try attempt(cut, goOn)
+        if let unshown {
+          if outcome.summary.count >= longCut, showAside(unshown) {
+            isKept = true
+            return outcome
+          }
+          _ = show(unshown)
+        }
+        renewJournal()
+        return outcome
+      } catch {
+        cut.abandon()
+        unreadable = cut.saves.unreadable
+        if cut.leavesOutMore || cut.isMoved { continue }
+        guard error.isNoSpace, !hasMadeRoom, makeRoom() else { throw error }
+        hasMadeRoom = true
+      }
+    }
+    throw .busy("the journal of pending changes was begun anew in each of many attempts")
+  }
+
+  /// The head that the store has and of which a thread writes the rows: what the tree shows is the same; nil if there
+  /// is none.
+  package var unshownHead: VersionRecord? { turn.withLock { $0.showing?.head.version } }
+
+  /// Waits until nothing that is in the newest version counts as pending any more; nil nanoseconds are for ever.
+  ///
+  /// The thread that shows a head, and tells of it, waits for nothing.
+  package func awaitShown(nanoseconds: UInt64? = nil) {
+    let caller = SystemThread.current
+    _ = turn.wait(nanoseconds: nanoseconds) { turn -> Bool? in
+      guard let showing = turn.showing, showing.thread != caller else { return true }
+      return nil
+    }
   }
 
   private func nextCut() -> UInt64 {
@@ -127,7 +163,7 @@ package final class Versioner: Sendable {
     }
   }
 
-  private func exclusively<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+  private func takeTurn() {
     turn.withLock { $0.waiting += 1 }
     // Whoever has the turn and only waits for quiet gives it up.
     turn.broadcast()
@@ -137,41 +173,64 @@ package final class Versioner: Sendable {
       turn.waiting -= 1
       return true
     }
-    defer {
-      turn.withLock { $0.isBusy = false }
-      turn.broadcast()
+  }
+
+  private func returnTurn() {
+    turn.withLock { turn in
+      turn.isBusy = false
+      turn.showing = nil
     }
-    return try body()
+    turn.broadcast()
   }
 
   // MARK: - The steps
 
+  /// Makes one attempt at a transition.
+  ///
+  /// - Returns: the outcome, and the head that the store has and whose rows are still to be written.
   private func attempt(
-    _ cut: CutAttempt, _ goOn: GoOn?, _ answer: (CutOutcome) -> Void
-  ) throws(StoreError) {
+    _ cut: CutAttempt, _ goOn: GoOn?
+  ) throws(StoreError) -> (outcome: CutOutcome, unshown: Checkout.Head?) {
     if cut.request.reason == .overdue {
       // Which saves count is known once they had their quiet.
       guard awaitQuiet() else {
         cut.abandon()
         var outcome = CutOutcome()
         outcome.gaveWay = true
-        return answer(outcome)
+        return (outcome, nil)
       }
       cut.learnSaves()
     }
     guard let commit = try cut.commit(goOn) else {
       cut.abandon(hasFailed: false)
-      return answer(cut.outcome)
+      return (cut.outcome, nil)
     }
     // Nothing from here on undoes the commit.
-    guard let difference = commit.difference else {
-      answer(cut.outcome)
-      _ = show(commit.head)
-      return
-    }
+    guard let difference = commit.difference else { return (cut.outcome, commit.head) }
     var outcome = cut.outcome
     outcome.isShown = show(commit.head, difference)
-    answer(outcome)
+    return (outcome, nil)
+  }
+
+  package static let detach: Threads = { body throws(SystemError) in
+    try SystemThread.detach(name: "llvs-rows", body)
+  }
+
+  /// Leaves it to a thread to show a head, and to return the turn then; false if there is no thread.
+  private func showAside(_ head: Checkout.Head) -> Bool {
+    turn.withLock { $0.showing = (head, nil) }
+    do throws(SystemError) {
+      try threads { [self] in
+        turn.withLock { $0.showing?.thread = SystemThread.current }
+        _ = show(head)
+        renewJournal()
+        returnTurn()
+      }
+      return true
+    } catch {
+      turn.withLock { $0.showing = nil }
+      return false
+    }
   }
 
   /// Waits for what an overdue cut marked to have its quiet, or for the end to be near.
