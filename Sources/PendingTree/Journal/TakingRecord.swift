@@ -130,9 +130,11 @@ extension TakenCut: JournalCoded {
 
   func encode(into bytes: inout [UInt8]) {
     stamp.encode(into: &bytes)
-    names.sorted { ($0.key.directory, $0.key.name) < ($1.key.directory, $1.key.name) }
-      .map { CodedName($0.key, $0.value) }.encode(into: &bytes)
-    nodes.sorted { $0.key < $1.key }.map { CodedNode($0.key, $0.value) }.encode(into: &bytes)
+    // Keys are sorted alone: what belongs to them is larger.
+    names.keys.sorted { ($0.directory, $0.name) < ($1.directory, $1.name) }
+      .compactMap { place in names[place].map { CodedName(place, $0) } }.encode(into: &bytes)
+    nodes.keys.sorted()
+      .compactMap { number in nodes[number].map { CodedNode(number, $0) } }.encode(into: &bytes)
   }
   init?(from reader: inout ByteReader) {
     guard let stamp = ChangeStamp(from: &reader), let names = [CodedName](from: &reader),

@@ -10,6 +10,7 @@ package final class Predecessors {
   package let head: VersionNumber?
   private let store: Store
   private var views: [VersionNumber?: TreeView] = [:]
+  private var present: [VersionNumber: Bool] = [:]
   private var ancestors: [VersionNumber: Bool] = [:]
   private var compared: [Comparison: Bool] = [:]
 
@@ -38,7 +39,11 @@ package final class Predecessors {
 
   /// True if the store has a version, or for the time before the first one.
   func has(_ version: VersionNumber?) throws(StoreError) -> Bool {
-    try version.map { (version) throws(StoreError) in try store.version(version) != nil } ?? true
+    guard let version else { return true }
+    if let known = present[version] { return known }
+    let isPresent = try store.version(version) != nil
+    present[version] = isPresent
+    return isPresent
   }
 
   /// True if the head came of a version, or is it.

@@ -50,36 +50,43 @@ package struct Recorder {
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   /// - Complexity: O(*m* log *n*) for *m* changes since the last cut, and those that it left.
   package mutating func record() throws(StoreError) -> Recording {
-    var listed = tree.overlay.listedInCut()
+    var (numbers, places) = listed(tree.overlay.listedInCut())
+    let patterns = FileName(IgnoreScope.fileName)
     // Other patterns may let names in that earlier cuts put aside.
-    if changesPatterns(listed) { listed = tree.overlay.listedWhole() }
-    var nodes: [(key: InodeNumber, value: PendingNode)] = []
-    var places = Set(listed.places)
-    for number in listed.inodes {
-      guard let node = tree.overlay.nodes[number] else { continue }
-      nodes.append((number, node))
-      // Bytes go where their names do, so a name that was put aside is looked at with them.
-      places.formUnion(node.names)
+    if places.contains(where: { $0.name == patterns }) {
+      (numbers, places) = listed(tree.overlay.listedWhole())
     }
-    nodes.sort { $0.key < $1.key }
+    numbers.sort()
     let changes = places.compactMap { place in tree.overlay.changes[place].map { (place, $0) } }
       .sorted { a, b in
         (a.1.stamp, a.0.directory, a.0.name) < (b.1.stamp, b.0.directory, b.0.name)
       }
     for (place, change) in changes { try add(change, at: place) }
-    for (number, node) in nodes { try addContent(of: node, number) }
-    try addOrphans(nodes)
-    for (number, node) in nodes { try addAttributes(ofHeld: node, number) }
+    var (orphans, held): ([InodeNumber], [InodeNumber]) = ([], [])
+    for number in numbers {
+      guard let node = tree.overlay.nodes[number] else { continue }
+      try addContent(of: node, number)
+      if node.orphan != nil { orphans.append(number) }
+      if node.isDirectory { held.append(number) }
+    }
+    try addOrphans(orphans)
+    for number in held {
+      if let node = tree.overlay.nodes[number] { try addAttributes(ofHeld: node, number) }
+    }
     return recording
   }
 
-  /// True if a file of patterns came, went or was written.
-  private func changesPatterns(_ listed: PendingList) -> Bool {
-    let name = FileName(IgnoreScope.fileName)
-    if listed.places.contains(where: { $0.name == name }) { return true }
-    return listed.inodes.contains { number in
-      tree.overlay.nodes[number]?.names.contains { $0.name == name } ?? false
+  /// The inodes of a list that are pending, and its names with theirs: bytes go where their names do, so a name that
+  /// was put aside is looked at with them.
+  private func listed(
+    _ list: PendingList
+  ) -> (numbers: [InodeNumber], places: Set<InodeName>) {
+    var (numbers, places): ([InodeNumber], Set<InodeName>) = ([], Set(list.places))
+    for number in list.inodes where tree.overlay.nodes.contains(number) {
+      numbers.append(number)
+      for place in tree.overlay.nodes[number]?.names ?? [] { places.insert(place) }
     }
+    return (numbers, places)
   }
 
   // MARK: - Names
@@ -255,12 +262,11 @@ package struct Recorder {
 
   // MARK: - Orphans
 
-  private mutating func addOrphans(
-    _ nodes: [(key: InodeNumber, value: PendingNode)]
-  ) throws(StoreError) {
+  private mutating func addOrphans(_ numbers: [InodeNumber]) throws(StoreError) {
     var turns: [TreePath: Int] = [:]
-    for (number, node) in nodes {
-      guard case .detached(let place, let known, let epoch)? = node.orphan, let file = node.file
+    for number in numbers {
+      guard let node = tree.overlay.nodes[number],
+        case .detached(let place, let known, let epoch)? = node.orphan, let file = node.file
       else { continue }
       var path = known
       if let place { path = try tree.path(of: place.directory)?.appending(place.name) }

@@ -20,6 +20,8 @@ final class EntryMaker {
   private var links: [InodeNumber: Entry] = [:]
   /// The tree of its predecessor.
   private var predecessor: TreeView
+  /// True if that predecessor is the head.
+  private var isOnHead = true
   /// The number of that version.
   private(set) var number = VersionNumber(0)
   /// True once bytes that are stored but cannot be read there were stored anew in it.
@@ -41,6 +43,7 @@ final class EntryMaker {
   /// Begins another version, on that of which a tree is given.
   func begin(on predecessor: TreeView) {
     self.predecessor = predecessor
+    isOnHead = predecessor.map.root == head.map.root
     number = transaction.nextVersion
     links = [:]
     replacesDamaged = false
@@ -63,17 +66,21 @@ final class EntryMaker {
   ///   - edit: what puts the file.
   ///   - key: the key.
   ///   - old: what the predecessor has at the key.
+  ///   - shown: the value that the predecessor shows at the path.
   ///   - ready: the bytes, if somebody prepared them.
   /// - Returns: the entry.
   /// - Throws: ``StoreError`` if bytes cannot be read or stored.
   func file(
-    _ edit: PathEdit, at key: Key, old: Entry?, ready: ReadyValue? = nil
+    _ edit: PathEdit, at key: Key, old: Entry?, shown: Entry?, ready: ReadyValue? = nil
   ) throws(StoreError) -> Entry {
     guard let node = edit.node, let number = edit.number, let bytes = edit.bytes else {
       throw .invalid("a file without bytes")
     }
     let path = try recordedPath(of: node)
-    let recorded = try path.flatMap { (path) throws(StoreError) in try value(at: path, in: head) }
+    let recorded = try path.flatMap { (path) throws(StoreError) in
+      if path == edit.path, isOnHead { return shown }
+      return try value(at: path, in: head)
+    }
     var attributes = try attributes(of: node) { () throws(StoreError) in
       // A new head may have taken them from a file whose bytes were pending.
       guard let path else { return old }

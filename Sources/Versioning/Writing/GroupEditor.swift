@@ -34,11 +34,18 @@ struct GroupEditor {
   mutating func run(
     _ ready: (Int) throws(StoreError) -> ReadyValue?
   ) throws(StoreError) {
+    // The names of files that do not show the values of their keys.
+    var unshown: [TreePath] = []
     for edit in edits {
       switch edit.kind {
       case .remove, .move, .make: try remove(edit.path)
       case .put:
-        if try view.find(path: edit.path.bytes)?.isDirectory ?? false { try remove(edit.path) }
+        let found = try view.find(path: edit.path.bytes)
+        if found?.isDirectory ?? false { try remove(edit.path) }
+        if case .value(let entry)? = found, entry.key == KeyCoding.key(ofPath: edit.path.bytes) {
+          continue
+        }
+        unshown.append(edit.path)
       case .leaveOut, .setAttributes: break
       }
     }
@@ -47,7 +54,7 @@ struct GroupEditor {
     for edit in edits where edit.kind == .make { try make(edit) }
     for edit in edits where edit.kind == .setAttributes { try setAttributes(edit) }
     let changed = Set(edits.filter { $0.kind == .put || $0.kind == .remove }.map(\.path))
-    for path in puts { try keepDisplaced(at: path, changed) }
+    for path in unshown { try keepDisplaced(at: path, changed) }
     for (index, edit) in edits.enumerated() where edit.kind == .put {
       try put(edit, puts, try ready(index))
     }
@@ -178,8 +185,9 @@ struct GroupEditor {
     _ edit: PathEdit, _ puts: Set<TreePath>, _ ready: ReadyValue?
   ) throws(StoreError) {
     var key = KeyCoding.key(ofPath: edit.path.bytes)
-    var old: Entry?
+    var (old, shown): (Entry?, Entry?)
     if case .value(let entry)? = try view.find(path: edit.path.bytes) {
+      shown = entry
       let own = TreePath(TreeView.ownPath(entry.key))
       // Another file takes the name that a displaced value would have had.
       if own == edit.path || !puts.contains(own) {
@@ -187,7 +195,7 @@ struct GroupEditor {
         old = entry
       }
     }
-    let entry = try maker.file(edit, at: key, old: old, ready: ready)
+    let entry = try maker.file(edit, at: key, old: old, shown: shown, ready: ready)
     if old == nil { renamedIn.insert(edit.path.parent) }
     if let old, old.hasSameContent(as: entry), !maker.replacesDamaged {
       // The other passes may have removed it.
