@@ -248,7 +248,8 @@ extension Following {
   private func isWanted(
     _ node: PendingNode, _ number: InodeNumber
   ) throws(BaseError) -> Bool {
-    guard node.isDirectory else { return node.isPending || head.isHeld(number) }
+    // What the kernel alone knows is looked up in the recorded tree.
+    guard node.isDirectory else { return node.isPending || head.isOpen(number) }
     guard number == .root || !node.names.isEmpty else { return false }
     if node.isPending { return true }
     return try hasLaterTime(node, number)

@@ -10,19 +10,25 @@ package struct NewHead {
   package var epoch: Epoch?
   /// True for an inode that a program has open or the kernel knows.
   package var isHeld: (InodeNumber) -> Bool
+  /// True for an inode that a program has open.
+  package var isOpen: (InodeNumber) -> Bool
+  /// The files that the cut took and that the recorded tree has under their numbers, at the one name that each had
+  /// then; those that nobody changed since need no further look.
+  package var settled: Set<InodeNumber> = []
   /// Gives what the recorded tree has under a number another one, at all its names there.
   package var renumber: (InodeNumber) throws(BaseError) -> Void
 
   /// Creates a head to follow.
   package init(
     base: any Base, taken: TakenCut? = nil, epoch: Epoch? = nil,
-    isHeld: @escaping (InodeNumber) -> Bool,
+    isHeld: @escaping (InodeNumber) -> Bool, isOpen: ((InodeNumber) -> Bool)? = nil,
     renumber: @escaping (InodeNumber) throws(BaseError) -> Void
   ) {
     self.base = base
     self.taken = taken
     self.epoch = epoch
     self.isHeld = isHeld
+    self.isOpen = isOpen ?? isHeld
     self.renumber = renumber
   }
 }

@@ -70,7 +70,9 @@ struct Following {
     before = overlay.epoch
     var paths: [InodeName: TreePath] = [:]
     // Only who loses a name for a handle's sake is asked for the path of it.
+    let last = head.taken?.stamp ?? .start
     for (number, node) in overlay.nodes where !node.isDirectory && head.isHeld(number) {
+      if node.stamp <= last, head.settled.contains(number) { continue }
       for name in node.names {
         paths[name] = overlay.path(of: name.directory)?.appending(name.name)
       }
@@ -84,7 +86,9 @@ struct Following {
     if let taken = head.taken {
       dropTakenNames(taken)
       dropAbsences(taken)
-      for (number, node) in taken.nodes.sorted(by: { $0.key < $1.key }) { drop(node, number) }
+      for number in taken.nodes.keys.sorted() {
+        if let node = taken.nodes[number] { drop(node, number) }
+      }
     }
     overlay.endCut(aside: head.taken?.aside ?? [])
     if let epoch = head.epoch { overlay.epoch = epoch }
@@ -161,7 +165,19 @@ struct Following {
       node.orphan = .detached(place: place, path: path, epoch: seen)
     }
     epochAfter[number] = seen
-    overlay.nodes[number] = node
+    if isUnchanged, isSettled(node, number) {
+      overlay.forget(number)
+    } else {
+      overlay.nodes[number] = node
+    }
+  }
+
+  /// True for a file of which nothing is pending and that the recorded tree shows where programs see it.
+  private func isSettled(_ node: PendingNode, _ number: InodeNumber) -> Bool {
+    guard !node.isPending, node.orphan == nil, node.names.count == 1,
+      head.settled.contains(number), !head.isOpen(number)
+    else { return false }
+    return overlay.changes[node.names[0]] == nil
   }
 
   // MARK: - Files

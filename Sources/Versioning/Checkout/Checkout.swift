@@ -117,10 +117,14 @@ final class Checkout: @unchecked Sendable {
   ) throws(StoreError) -> Publication {
     let record = head.record
     var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
+    // Programs wait while the tree follows the head, and not while this reads rows.
+    let settled = try StoreError.wrappingBase { () throws(BaseError) -> Set<InodeNumber> in
+      try self.settled(by: head)
+    }
     let pending = try tree.publish(
       record.taken, left: difference.left, forgetsReaders: head.leavesHistory
     ) { pending, willShow throws(StoreError) in
-      let new = try follow(head, difference, pending, &renumbered)
+      let new = try follow(head, settled, difference, pending, &renumbered)
       let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
       willShow()
       try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
@@ -171,9 +175,24 @@ final class Checkout: @unchecked Sendable {
     }
   }
 
+  /// The files that a cut took and that the rows that were prepared have where they were at its instant.
+  private func settled(by head: Head) throws(BaseError) -> Set<InodeNumber> {
+    let rows = recorded.prepared
+    var settled: Set<InodeNumber> = []
+    for number in head.record.taken.nodes.keys {
+      guard head.frozen.nodes.kind(of: number) != .directory,
+        let names = head.frozen.nodes[number]?.names, names.count == 1,
+        let there = try rows.child(of: names[0].directory, named: names[0].name)?.inode,
+        there.number == number, there.links == 1
+      else { continue }
+      settled.insert(number)
+    }
+    return settled
+  }
+
   /// Returns what is pending over the rows that were prepared.
   private func follow(
-    _ head: Head, _ difference: HeadDifference, _ pending: Overlay,
+    _ head: Head, _ settled: Set<InodeNumber>, _ difference: HeadDifference, _ pending: Overlay,
     _ renumbered: inout [(old: InodeNumber, new: InodeNumber)]
   ) throws(StoreError) -> Overlay {
     var overlay = pending
@@ -188,14 +207,15 @@ final class Checkout: @unchecked Sendable {
       }
       let given = Monitor<[(old: InodeNumber, new: InodeNumber)]>([])
       do throws(BaseError) {
-        try overlay.follow(
-          NewHead(
-            base: recorded.prepared, taken: head.record.taken, epoch: head.record.epoch,
-            isHeld: { self.tree.isHeld($0) },
-            renumber: { (number) throws(BaseError) in
-              guard let new = try self.recorded.renumber(number) else { return }
-              given.withLock { $0.append((number, new)) }
-            }))
+        var new = NewHead(
+          base: recorded.prepared, taken: head.record.taken, epoch: head.record.epoch,
+          isHeld: { self.tree.isHeld($0) }, isOpen: { self.tree.isOpen($0) },
+          renumber: { (number) throws(BaseError) in
+            guard let new = try self.recorded.renumber(number) else { return }
+            given.withLock { $0.append((number, new)) }
+          })
+        new.settled = settled
+        try overlay.follow(new)
         renumbered = given.withLock { $0 }
       } catch {
         recorded.withdraw()

@@ -5,15 +5,19 @@ import Platform
 import TestSupport
 import Testing
 
-/// How many lives are lived, from the environment: `LLVS_TEST_LIVES=500`.
-private let lives = ProcessInfo.processInfo.environment["LLVS_TEST_LIVES"].flatMap { UInt64($0) }
+/// The seeds of lives: that which `LLVS_TEST_SEED` says, else as many as `LLVS_TEST_LIVES` says.
+private func seeds(_ count: UInt64) -> ClosedRange<UInt64> {
+  let environment = ProcessInfo.processInfo.environment
+  if let seed = environment["LLVS_TEST_SEED"].flatMap({ UInt64($0) }) { return seed...seed }
+  return 1...(environment["LLVS_TEST_LIVES"].flatMap { UInt64($0) } ?? count)
+}
 
 /// Random lives of a live tree beside a naive file system.
 @Suite(.timeLimit(.minutes(5)))
 struct LiveModelTests {
   @Test(
     "whatever is done, cut, remounted or killed, tree and versions are the naive file system's",
-    arguments: 1...(lives ?? 24))
+    arguments: seeds(24))
   func randomLife(seed: UInt64) throws {
     let life = try ModelLife(seed: seed)
     do {
@@ -31,7 +35,7 @@ struct LiveModelTests {
 
   @Test(
     "names that come and go while a version is made are each in the next one",
-    arguments: 1...(lives ?? 60))
+    arguments: seeds(60))
   func namesUnderWay(seed: UInt64) throws {
     let life = try ModelLife(seed: seed, isOfNames: true)
     do {
