@@ -86,6 +86,7 @@ extension RecordedTree {
     guard state.storeID == origin.storeID else { throw .damaged("\(path) is of another store") }
     let rows = TreeRows(database, hashKey: state.hashKey)
     try accessing {
+      try rows.knowGreatest()
       guard let last = try rows.lastNumber() else { return }
       try origin.numbers.skip(through: last)
     }
@@ -131,6 +132,7 @@ extension RecordedTree {
         (state.values, state.directories) = (build.values, build.directories)
         try rows.set(state)
         try database.prepared("COMMIT").run()
+        try rows.knowGreatest()
       }
     } catch {
       database.rollBack()

@@ -134,6 +134,7 @@ struct Following {
   }
 
   private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) {
+    if isSettled(number, taken) { return overlay.forget(number) }
     guard var node = overlay.nodes[number] else { return }
     let isUnchanged = node.stamp <= head.taken?.stamp ?? .start
     // A save that did not count stays, though what was taken is older.
@@ -165,19 +166,17 @@ struct Following {
       node.orphan = .detached(place: place, path: path, epoch: seen)
     }
     epochAfter[number] = seen
-    if isUnchanged, isSettled(node, number) {
-      overlay.forget(number)
-    } else {
-      overlay.nodes[number] = node
-    }
+    overlay.nodes[number] = node
   }
 
-  /// True for a file of which nothing is pending and that the recorded tree shows where programs see it.
-  private func isSettled(_ node: PendingNode, _ number: InodeNumber) -> Bool {
-    guard !node.isPending, node.orphan == nil, node.names.count == 1,
-      head.settled.contains(number), !head.isOpen(number)
+  /// True for a file of which nothing is pending but what was taken, and that the recorded tree shows where programs
+  /// see it.
+  private func isSettled(_ number: InodeNumber, _ taken: TakenCut.Node) -> Bool {
+    guard head.settled.contains(number), !head.isOpen(number),
+      overlay.nodes[number]?.isAll(taken, at: head.taken?.stamp ?? .start) ?? false,
+      let name = overlay.nodes[number]?.names.first
     else { return false }
-    return overlay.changes[node.names[0]] == nil
+    return overlay.changes[name] == nil
   }
 
   // MARK: - Files
@@ -286,5 +285,16 @@ struct Following {
       .detached(
         place: isReplaced == true ? name : nil, path: name.flatMap { paths[$0] },
         epoch: epochAfter[number] ?? before))
+  }
+}
+
+extension PendingNode {
+  /// True for a file of one name of which everything that is pending was taken at an instant.
+  fileprivate func isAll(_ taken: TakenCut.Node, at instant: ChangeStamp) -> Bool {
+    guard let file, stamp <= instant, orphan == nil, names.count == 1, !file.isUnsaved else {
+      return false
+    }
+    guard let saved = file.saved else { return true }
+    return taken.save.map { saved.isSame(as: $0) } ?? false
   }
 }

@@ -25,9 +25,10 @@ struct LostBytes {
 }
 
 extension PendingFile {
-  /// All contents of which bytes may be read.
-  fileprivate var contents: [FileContent] {
-    [content, saved?.content, counted?.content, taken].compactMap(\.self)
+  /// True if of all contents that may be read all bytes are there.
+  fileprivate func isWhole(_ lost: LostBytes) -> Bool {
+    guard lost.spare(content), saved.map({ lost.spare($0.content) }) ?? true else { return false }
+    return (counted.map { lost.spare($0.content) } ?? true) && (taken.map(lost.spare) ?? true)
   }
 }
 
@@ -46,12 +47,7 @@ extension Overlay {
     let all = LostBytes(
       ranges: lost,
       sizes: Dictionary(uniqueKeysWithValues: LiveBytes(of: self).sources.map { ($0, .max) }))
-    var found: [String] = []
-    for (number, node) in nodes {
-      guard let file = node.file else { continue }
-      if !file.contents.allSatisfy(all.spare) { found.append(title(number)) }
-    }
-    return found.sorted()
+    return nodes.numbers { !$0.isWhole(all) }.map(title).sorted()
   }
 
   /// Lets each file that lacks bytes go back to its last state of which all are there: a save, what is
@@ -61,13 +57,13 @@ extension Overlay {
   mutating func revert(_ lost: LostBytes) -> [String] {
     var titles: [String] = []
     // Nothing is written where nothing is lost, so that a large overlay is not copied.
-    let torn = nodes.filter { !($0.value.file?.contents.allSatisfy(lost.spare) ?? true) }
+    let torn = nodes.numbers { !$0.isWhole(lost) }
     // The nodes that have each name in the recorded tree.
     var recorded: [InodeName: Int] = [:]
     if !torn.isEmpty {
       for name in nodes.values.lazy.flatMap(\.recordedNames) { recorded[name, default: 0] += 1 }
     }
-    for number in torn.map(\.key).sorted() {
+    for number in torn.sorted() {
       guard let node = nodes[number], var file = node.file else { continue }
       if let saved = file.saved, !lost.spare(saved.content) { file.saved = nil }
       if let counted = file.counted, !lost.spare(counted.content) { file.counted = nil }

@@ -53,6 +53,14 @@ package struct NodeMap: Sendable {
   /// The numbers.
   package var keys: some Sequence<InodeNumber> { holders.keys }
 
+  /// Returns the numbers of files that a closure is true for, without copies of their nodes.
+  func numbers(_ isWanted: (PendingFile) -> Bool) -> [InodeNumber] {
+    holders.compactMap { number, holder in
+      guard let file = holder.node?.file, isWanted(file) else { return nil }
+      return number
+    }
+  }
+
   /// The nodes.
   package var values: some Sequence<PendingNode> { lazy.map(\.value) }
 }

@@ -42,7 +42,10 @@ extension Overlay {
   /// - Complexity: O(*m*) for *m* names and inodes that it returns.
   package func listedInCut() -> PendingList {
     var list = inCut
-    var open = inCut.places.compactMap { changes[$0]?.inode }
+    var open = inCut.places.compactMap { place -> InodeNumber? in
+      guard let change = changes[place], change.isDirectory else { return nil }
+      return change.inode
+    }
     while let directory = open.popLast() {
       guard nodes[directory]?.isDirectory ?? false else { continue }
       for name in changedNames(of: directory) {

@@ -33,6 +33,7 @@ extension TreeRows {
     statement.bind(1, number.column).bind(2, place?.parent.column).bind(3, place?.cookie.rawValue)
       .bind(4, links).bind(5, record.encoded)
     try statement.run()
+    noteAdded(number)
     if let id = record.attributes.linkID { try addLink(id, number) }
   }
 

@@ -8,6 +8,8 @@ import SQLite
 final class TreeRows {
   let database: Database
   let cookies: CookieHash
+  /// No row has a greater number; nil for a connection beside one that writes.
+  private var greatest: InodeNumber?
 
   init(_ database: Database, hashKey: UInt64) {
     self.database = database
@@ -51,12 +53,25 @@ final class TreeRows {
     return InodeNumber(UInt64(clamping: statement.integer(0)))
   }
 
+  /// Spares questions about numbers that are greater than those of all rows, as those of new files are. This
+  /// connection must be the one that writes.
+  func knowGreatest() throws(DatabaseError) { greatest = try lastNumber() ?? .root }
+
+  /// Notes the number of a row that is added.
+  func noteAdded(_ number: InodeNumber) {
+    if let known = greatest, known < number { greatest = number }
+  }
+
+  /// False if no row can have a number.
+  private func mayHave(_ number: InodeNumber) -> Bool { greatest.map { number <= $0 } ?? true }
+
   // MARK: - Entries and inodes
 
   /// Returns the entry of a name.
   ///
   /// - Complexity: two look-ups in trees of rows.
   func child(of directory: InodeNumber, named name: FileName) throws(DatabaseError) -> BaseEntry? {
+    guard mayHave(directory) else { return nil }
     let first = cookies.first(of: name)
     let statement = try database.prepared(
       """
@@ -152,6 +167,7 @@ final class TreeRows {
   }
 
   func inode(_ number: InodeNumber) throws(DatabaseError) -> InodeRow? {
+    guard mayHave(number) else { return nil }
     let statement = try database.prepared(
       "SELECT parent, cookie, links, record FROM inodes WHERE number = ?")
     defer { statement.reset() }

@@ -30,8 +30,10 @@ package struct Recorder {
   let saves: SaveChoice
   private let ignored: IgnoreRules
   private(set) var recording = Recording()
-  /// Files whose bytes are put at a name already.
-  private var done: Set<Put> = []
+  /// Files whose bytes are put at their one name already.
+  private var done: Set<InodeNumber> = []
+  /// The same of files that have several names.
+  private var doneLinks: Set<Put> = []
 
   private struct Put: Hashable {
     var number: InodeNumber
@@ -50,20 +52,14 @@ package struct Recorder {
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   /// - Complexity: O(*m* log *n*) for *m* changes since the last cut, and those that it left.
   package mutating func record() throws(StoreError) -> Recording {
-    var (numbers, places) = listed(tree.overlay.listedInCut())
-    let patterns = FileName(IgnoreScope.fileName)
+    var listed = listed(tree.overlay.listedInCut())
     // Other patterns may let names in that earlier cuts put aside.
-    if places.contains(where: { $0.name == patterns }) {
-      (numbers, places) = listed(tree.overlay.listedWhole())
+    if listed.hasPatterns { listed = self.listed(tree.overlay.listedWhole()) }
+    for (_, place) in listed.changes {
+      if let change = tree.overlay.changes[place] { try add(change, at: place) }
     }
-    numbers.sort()
-    let changes = places.compactMap { place in tree.overlay.changes[place].map { (place, $0) } }
-      .sorted { a, b in
-        (a.1.stamp, a.0.directory, a.0.name) < (b.1.stamp, b.0.directory, b.0.name)
-      }
-    for (place, change) in changes { try add(change, at: place) }
     var (orphans, held): ([InodeNumber], [InodeNumber]) = ([], [])
-    for number in numbers {
+    for number in listed.inodes {
       guard let node = tree.overlay.nodes[number] else { continue }
       try addContent(of: node, number)
       if node.orphan != nil { orphans.append(number) }
@@ -76,17 +72,39 @@ package struct Recorder {
     return recording
   }
 
-  /// The inodes of a list that are pending, and its names with theirs: bytes go where their names do, so a name that
-  /// was put aside is looked at with them.
-  private func listed(
-    _ list: PendingList
-  ) -> (numbers: [InodeNumber], places: Set<InodeName>) {
-    var (numbers, places): ([InodeNumber], Set<InodeName>) = ([], Set(list.places))
-    for number in list.inodes where tree.overlay.nodes.contains(number) {
-      numbers.append(number)
-      for place in tree.overlay.nodes[number]?.names ?? [] { places.insert(place) }
+  /// The parts of a list of which something is pending.
+  private struct Listed {
+    var inodes: [InodeNumber] = []
+    var changes: [(stamp: ChangeStamp, place: InodeName)] = []
+    /// True if a file of patterns came, went or was written.
+    var hasPatterns = false
+  }
+
+  /// Returns the inodes of a list in order, and the changed names in the order in which they were made: those of the
+  /// list, and those of its inodes, since bytes go where their names do, also if these were put aside.
+  private func listed(_ list: PendingList) -> Listed {
+    let patterns = FileName(IgnoreScope.fileName)
+    var listed = Listed()
+    func note(_ place: InodeName) {
+      if place.name == patterns { listed.hasPatterns = true }
+      if let stamp = tree.overlay.changes[place]?.stamp { listed.changes.append((stamp, place)) }
     }
-    return (numbers, places)
+    for place in list.places { note(place) }
+    var others: Set<InodeName> = []
+    for number in list.inodes where tree.overlay.nodes.contains(number) {
+      listed.inodes.append(number)
+      for place in tree.overlay.nodes[number]?.names ?? [] where !list.places.contains(place) {
+        if place.name == patterns { listed.hasPatterns = true }
+        if tree.overlay.changes[place] != nil { others.insert(place) }
+      }
+    }
+    for place in others { note(place) }
+    listed.inodes.sort()
+    listed.changes.sort { a, b in
+      if a.stamp != b.stamp { return a.stamp < b.stamp }
+      return (a.place.directory, a.place.name) < (b.place.directory, b.place.name)
+    }
+    return listed
   }
 
   // MARK: - Names
@@ -179,7 +197,11 @@ package struct Recorder {
     let edit = PathEdit(.put, path, epoch, place: place, number: number, node: node)
     edit.bytes = bytes
     add(edit, over: over)
-    done.insert(Put(number: number, place: place))
+    if node.names.count == 1 {
+      done.insert(number)
+    } else {
+      doneLinks.insert(Put(number: number, place: place))
+    }
   }
 
   private mutating func noteUnsaved(_ node: PendingNode, _ number: InodeNumber, at path: TreePath) {
@@ -201,6 +223,11 @@ package struct Recorder {
 
   // MARK: - Bytes and attributes under names that stay
 
+  private func isDone(_ node: PendingNode, _ number: InodeNumber, _ place: InodeName) -> Bool {
+    if node.names.count == 1 { return done.contains(number) }
+    return doneLinks.contains(Put(number: number, place: place))
+  }
+
   private mutating func addContent(
     of node: PendingNode, _ number: InodeNumber
   ) throws(StoreError) {
@@ -209,10 +236,10 @@ package struct Recorder {
     // A new name of a file may record a time that the others do not have yet.
     let isLinked =
       node.attributes.linkID != nil
-      && node.names.contains { done.contains(Put(number: number, place: $0)) }
+      && node.names.contains { isDone(node, number, $0) }
     guard file.isPending || node.hasNewAttributes || isLinked else { return }
     let hasSave = saves.save(of: number, file) != nil
-    for place in node.names where !done.contains(Put(number: number, place: place)) {
+    for place in node.names where !isDone(node, number, place) {
       guard !recording.left.contains(place), !recording.ignored.contains(place),
         let above = try tree.path(of: place.directory)
       else { continue }
