@@ -275,18 +275,11 @@ extension Following {
     overlay.nodes[number]?.lacksExtended = record.lacksExtended
   }
 
-  /// Orphans that nobody holds and of which nothing is pending go; those whose place went keep the path alone.
+  /// Orphans that nobody holds and of which nothing is pending go.
   mutating func tidyOrphans() {
     for number in overlay.orphans.sorted() {
       guard let node = overlay.nodes[number] else { continue }
-      if case .detached(let place?, let path, let epoch)? = node.orphan, place.directory != .root,
-        overlay.path(of: place.directory) == nil
-      {
-        overlay.nodes[number]?.orphan = .detached(place: nil, path: path, epoch: epoch)
-      }
-      if case .detached(nil, nil, _)? = overlay.nodes[number]?.orphan {
-        overlay.nodes[number]?.orphan = .gone
-      }
+      overlay.settleOrphan(number)
       let isWanted = node.isPending && overlay.nodes[number]?.orphan != .gone
       if !isWanted, !head.isHeld(number) { overlay.forget(number) }
     }
@@ -294,6 +287,16 @@ extension Following {
 }
 
 extension Overlay {
+  /// Lets an orphan whose place went keep the path alone, and one without a path be gone.
+  mutating func settleOrphan(_ number: InodeNumber) {
+    if case .detached(let place?, let path, let epoch)? = nodes[number]?.orphan,
+      place.directory != .root, self.path(of: place.directory) == nil
+    {
+      nodes[number]?.orphan = .detached(place: nil, path: path, epoch: epoch)
+    }
+    if case .detached(nil, nil, _)? = nodes[number]?.orphan { nodes[number]?.orphan = .gone }
+  }
+
   /// Drops changes that say what the recorded tree says, and notes of the others what it has there.
   mutating func dropRecorded(over base: any Base) throws(BaseError) {
     for (place, change) in changes {

@@ -51,6 +51,14 @@ extension Overlay {
     try following.run()
     self = following.overlay
   }
+
+  /// Drops the orphans in which nothing is saved, at a mount: nobody holds them any more.
+  package mutating func dropOrphans() {
+    for number in orphans.sorted() {
+      settleOrphan(number)
+      if nodes[number]?.orphan == .gone || !(nodes[number]?.isPending ?? false) { forget(number) }
+    }
+  }
 }
 
 /// Work on the overlay while it follows a head.

@@ -9,6 +9,9 @@ package struct PendingList: Hashable, Sendable {
   /// The inodes of which bytes, attributes or names changed.
   package internal(set) var inodes = SharedSet<InodeNumber>()
 
+  /// True if all that is pending is listed, so that nobody need look for it again.
+  fileprivate var isWhole = false
+
   /// Creates an empty list.
   package init() {}
 
@@ -22,8 +25,10 @@ extension Overlay {
   ///
   /// - Complexity: O(*p*) for *p* pending changes and nodes.
   package mutating func listAll() {
+    guard !sinceCut.isWhole else { return }
     for place in changes.keys { sinceCut.places.insert(place) }
     for (number, node) in nodes where node.isListable { sinceCut.inodes.insert(number) }
+    sinceCut.isWhole = true
   }
 
   /// Returns a list of all that is pending.

@@ -124,7 +124,7 @@ package struct OpenedWorkingTree: Sendable {
 
 extension OpenedJournal {
   /// True if opening the journal again comes to the same pending changes, and needs no other bytes.
-  fileprivate var isReplayedAlike: Bool {
+  var isReplayedAlike: Bool {
     unsettled == nil && earlier == nil && recovery.losses.isEmpty
   }
 }

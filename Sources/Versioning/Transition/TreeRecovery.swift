@@ -25,6 +25,8 @@ struct TreeRecovery {
   var losses: [String]
   /// True if the head is not the one that the journal was written over.
   private(set) var hasOtherHead = false
+  /// True if the rows are those that the journal was written over.
+  private let hasSameRows: Bool
 
   /// Opens the rows, or makes them anew.
   init(
@@ -43,7 +45,7 @@ struct TreeRecovery {
     let rows = RowsOpening(
       place: place, store: store, opened: opened, numbers: numbers, head: head, cut: cut, now: now)
     let reason: String?
-    (recorded, reason) = try rows.open()
+    (recorded, hasSameRows, reason) = try rows.open()
     if let reason { losses.append("\(reason): the recorded tree was made anew from the head") }
     if let earlier = opened.earlier { try takeOver(earlier) }
   }
@@ -95,6 +97,12 @@ struct TreeRecovery {
       hasOtherHead = true
     }
     if let epoch { epochs[epoch] = number }
+    if hasSameRows, epoch == nil, opened.isReplayedAlike, !overlay.isCutting {
+      // What was shown before is shown again, but to nobody who holds what has no name.
+      overlay.dropOrphans()
+      overlay.listAll()
+      return
+    }
     var overlay = overlay
     try StoreError.wrappingBase { () throws(BaseError) in
       try prepare()
@@ -132,26 +140,28 @@ private struct RowsOpening {
   let cut: UInt64
   let now: Attributes.Time
 
-  /// Returns the rows of the head, and why they were made anew, if there were others.
-  func open() throws(StoreError) -> (tree: RecordedTree, reason: String?) {
+  /// Returns the rows of the head, if they are those that were there, and why they were made anew, if others were.
+  func open() throws(StoreError) -> (tree: RecordedTree, isSame: Bool, reason: String?) {
     let (hints, target) = (try hints(), try origin(head, cut))
     let first = try isSettled ? target : try origin(beforeCut, cut - 1)
     let exists = try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.exists(place.rows)
     }
-    guard exists else { return (try rebuilt(first, target, hints), nil) }
+    guard exists else { return (try rebuilt(first, target, hints), false, nil) }
     do throws(BaseError) {
       let tree = try RecordedTree.openPresent(place.rows, target)
+      var isSame = true
       if tree.state.cut < first.head.cut {
+        isSame = false
         // The disk did not get the rows of cuts that it got the journal's records of.
         try tree.advance(to: first)
         try giveKnownNumbers(to: tree, of: first)
       }
-      try tree.advance(to: target, hints: hints)
-      return (tree, nil)
+      if try tree.advance(to: target, hints: hints) { isSame = false }
+      return (tree, isSame, nil)
     } catch {
       guard case .damaged(let reason) = error else { throw StoreError(error) }
-      return (try rebuilt(first, target, hints), reason)
+      return (try rebuilt(first, target, hints), false, reason)
     }
   }
 
