@@ -130,11 +130,9 @@ extension TakenCut: JournalCoded {
 
   func encode(into bytes: inout [UInt8]) {
     stamp.encode(into: &bytes)
-    // Keys are sorted alone: what belongs to them is larger.
-    names.keys.sorted { ($0.directory, $0.name) < ($1.directory, $1.name) }
-      .compactMap { place in names[place].map { CodedName(place, $0) } }.encode(into: &bytes)
-    nodes.keys.sorted()
-      .compactMap { number in nodes[number].map { CodedNode(number, $0) } }.encode(into: &bytes)
+    // In no promised order.
+    names.map { CodedName($0.key, $0.value) }.encode(into: &bytes)
+    nodes.map { CodedNode($0.key, $0.value) }.encode(into: &bytes)
   }
   init?(from reader: inout ByteReader) {
     guard let stamp = ChangeStamp(from: &reader), let names = [CodedName](from: &reader),

@@ -91,11 +91,16 @@ final class EntryMaker {
     let content: StoredContent
     switch bytes {
     case .save(let save):
-      content = try store(save.content, of: number, ready)
+      // Bytes that were prepared are for this one name in one version.
+      if let ready {
+        content = try transaction.write(ready)
+      } else {
+        content = try store(save.content, of: number)
+      }
       attributes.mtime = save.mtime
       hasSetTime = save.hasSetTime
     case .kept(let kept):
-      content = try store(kept, of: number, ready)
+      content = try store(kept, of: number)
       hasSetTime = node.hasSetTime
     case .recorded:
       guard let recorded else { throw .corrupt("a file of the tree is missing in the head's map") }
@@ -141,11 +146,11 @@ final class EntryMaker {
   }
 
   private func store(
-    _ content: FileContent, of number: InodeNumber, _ ready: ReadyValue?
+    _ content: FileContent, of number: InodeNumber
   ) throws(StoreError) -> StoredContent {
     if let known = stored[number], known.content == content { return known.stored }
     do throws(StoreError) {
-      let stored = try store(content, ready)
+      let stored = try store(content)
       // Asked for again where the file has another name, or goes into another version.
       self.stored[number] = (content, stored)
       return stored
@@ -155,10 +160,7 @@ final class EntryMaker {
     }
   }
 
-  private func store(
-    _ content: FileContent, _ ready: ReadyValue?
-  ) throws(StoreError) -> StoredContent {
-    if let ready { return try transaction.write(ready) }
+  private func store(_ content: FileContent) throws(StoreError) -> StoredContent {
     if let stored = content.unchangedBase {
       guard case .inline(let bytes) = stored.content, bytes.count > Entry.inlineLimit else {
         return stored

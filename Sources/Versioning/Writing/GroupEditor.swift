@@ -34,7 +34,7 @@ struct GroupEditor {
   mutating func run(
     _ ready: (Int) throws(StoreError) -> ReadyValue?
   ) throws(StoreError) {
-    // The names of files that do not show the values of their keys.
+    // The names of files at which something else is shown than the value of their keys.
     var unshown: [TreePath] = []
     for edit in edits {
       switch edit.kind {
@@ -42,19 +42,23 @@ struct GroupEditor {
       case .put:
         let found = try view.find(path: edit.path.bytes)
         if found?.isDirectory ?? false { try remove(edit.path) }
-        if case .value(let entry)? = found, entry.key == KeyCoding.key(ofPath: edit.path.bytes) {
-          continue
-        }
-        unshown.append(edit.path)
+        let key = KeyCoding.key(ofPath: edit.path.bytes)
+        if case .value(let entry)? = found, entry.key == key { continue }
+        let hasValue = try view.map.entry(at: key) != nil
+        if found != nil || hasValue { unshown.append(edit.path) }
       case .leaveOut, .setAttributes: break
       }
     }
-    let puts = Set(edits.filter { $0.kind == .put }.map(\.path))
+    // Only moves and names of displaced values are compared with other changes.
+    let hasOthers = !unshown.isEmpty || edits.contains { $0.kind == .move }
+    let puts = hasOthers ? Set(edits.filter { $0.kind == .put }.map(\.path)) : []
     for edit in edits where edit.kind == .move { try copy(edit, puts) }
     for edit in edits where edit.kind == .make { try make(edit) }
     for edit in edits where edit.kind == .setAttributes { try setAttributes(edit) }
-    let changed = Set(edits.filter { $0.kind == .put || $0.kind == .remove }.map(\.path))
-    for path in unshown { try keepDisplaced(at: path, changed) }
+    if !unshown.isEmpty {
+      let changed = Set(edits.filter { $0.kind == .put || $0.kind == .remove }.map(\.path))
+      for path in unshown { try keepDisplaced(at: path, changed) }
+    }
     for (index, edit) in edits.enumerated() where edit.kind == .put {
       try put(edit, puts, try ready(index))
     }
@@ -209,6 +213,7 @@ struct GroupEditor {
 
   /// A removal never takes the directory that it is in.
   private mutating func keepDirectories() throws(StoreError) {
+    guard edits.contains(where: \.takesName) else { return }
     var gone = Set(edits.filter { $0.kind == .remove }.map(\.path))
     let sources = Set(edits.filter { $0.kind == .move }.map(\.source))
     gone.formUnion(sources)
@@ -289,5 +294,15 @@ extension TreeView.Found {
   var isDirectory: Bool {
     if case .directory = self { return true }
     return false
+  }
+}
+
+extension PathEdit {
+  /// True if a name goes from its directory.
+  fileprivate var takesName: Bool {
+    switch kind {
+    case .remove, .leaveOut, .move: true
+    case .make, .put, .setAttributes: false
+    }
   }
 }
