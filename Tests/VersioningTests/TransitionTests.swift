@@ -80,6 +80,21 @@ struct TransitionTests {
     try work.check()
   }
 
+  @Test("Files that the kernel knows are not pending after a cut, and live on when a head takes them")
+  func known() throws {
+    for name in ["a", "b"] { try work.save(name, "one") }
+    let place = try work.place("a")
+    let number = try work.tree.lookup(place.directory, place.name).number
+    try work.cut()
+    #expect(work.tree.pending.nodes.isEmpty)
+    try work.merge(work.others(["a": nil]))
+    #expect(try work.tree.status(of: number).links == 0)
+    #expect(try work.text(of: number) == "one")
+    try work.check()
+    work.tree.forget(number, count: 1)
+    #expect(work.tree.pending.nodes.isEmpty)
+  }
+
   @Test("What is in a directory keeps its number when that moves into new ones")
   func movedIntoNew() throws {
     for path in ["d", "d/e"] { try work.makeDirectory(path) }
@@ -105,6 +120,21 @@ struct TransitionTests {
     try work.save("d/a", "one")
     try work.rename("e", "d/e")
     let paths = ["d", "d/a", "d/e", "d/e/f", "d/e/f/b"]
+    let before = try paths.map { try work.number($0) }
+    try work.cut()
+    #expect(try paths.map { try work.number($0) } == before)
+    try work.check()
+  }
+
+  @Test("A directory that replaces one in a directory that moved has the number that programs saw")
+  func replacedInMoved() throws {
+    for path in ["a", "a/d"] { try work.makeDirectory(path) }
+    try work.cut()
+    try work.rename("a", "b")
+    try work.makeDirectory("n")
+    try work.save("n/x", "one")
+    try work.rename("n", "b/d")
+    let paths = ["b", "b/d", "b/d/x"]
     let before = try paths.map { try work.number($0) }
     try work.cut()
     #expect(try paths.map { try work.number($0) } == before)

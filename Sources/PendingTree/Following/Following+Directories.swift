@@ -248,7 +248,9 @@ extension Following {
   private func isWanted(
     _ node: PendingNode, _ number: InodeNumber
   ) throws(BaseError) -> Bool {
-    // What the kernel alone knows is looked up in the recorded tree.
+    // What has no name is nowhere else.
+    if node.orphan != nil { return true }
+    // What has one, and the kernel alone knows, is looked up in the recorded tree.
     guard node.isDirectory else { return node.isPending || head.isOpen(number) }
     guard number == .root || !node.names.isEmpty else { return false }
     if node.isPending { return true }

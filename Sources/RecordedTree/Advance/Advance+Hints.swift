@@ -91,9 +91,13 @@ extension Advance {
       try take(number, from: place, isDirectory: true)
     }
     known.removeAll()
-    // This is done before other directories move into them.
-    for path in hints.replacing.sorted() { try replaceDirectory(at: path) }
+    // A directory is replaced once the one above it is where it goes, and before others move into it.
+    var replaced = hints.replacing.sorted()[...]
     for (path, number) in moves {
+      while let next = replaced.first, next <= path {
+        replaced.removeFirst()
+        try replaceDirectory(at: next)
+      }
       guard let parent = try makeDirectory(at: path.parent), try isReachable(parent) else {
         continue
       }
@@ -106,6 +110,7 @@ extension Advance {
       try add(number, path.name, in: parent, isDirectory: true, key: nil)
       remember(number, at: path)
     }
+    for path in replaced { try replaceDirectory(at: path) }
   }
 
   /// A directory that was made where the rows have another has its number, also where the maps say that nothing
