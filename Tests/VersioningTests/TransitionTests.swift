@@ -80,7 +80,7 @@ struct TransitionTests {
     try work.check()
   }
 
-  @Test("Files that the kernel knows are not pending after a cut, and live on when a head takes them")
+  @Test("Files that the kernel knows are not pending after a cut, and live on without a name")
   func known() throws {
     for name in ["a", "b"] { try work.save(name, "one") }
     let place = try work.place("a")

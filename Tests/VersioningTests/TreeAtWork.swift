@@ -263,7 +263,10 @@ final class TreeAtWork: Sendable {
 private final class HeldRows: Sendable {
   private let body = Monitor<(@Sendable () -> Void)?>(nil)
 
-  func put(_ body: @escaping @Sendable () -> Void) { self.body.withLock { $0 = body } }
+  func put(_ body: @escaping @Sendable () -> Void) -> Bool {
+    self.body.withLock { $0 = body }
+    return true
+  }
 
   func take() -> (@Sendable () -> Void)? {
     body.withLock { body in

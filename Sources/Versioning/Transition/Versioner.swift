@@ -1,7 +1,7 @@
 import Inodes
 package import LLVSCore
 package import PendingTree
-package import Platform
+import Platform
 package import PosixTree
 package import RecordedTree
 import TreeNames
@@ -17,8 +17,8 @@ import TreeNames
 ///
 /// - Concurrency: any thread; one transition at a time. Programs go on meanwhile.
 package final class Versioner: Sendable {
-  /// Starts a body on a thread, or fails.
-  package typealias Threads = @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
+  /// Starts a body on a thread; false if there are too many.
+  package typealias Threads = @Sendable (@escaping @Sendable () -> Void) -> Bool
   /// Moves the head on, in the transaction and from the head after the cut.
   package typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) ->
     VersionNumber?
@@ -212,25 +212,21 @@ package final class Versioner: Sendable {
     return (outcome, nil)
   }
 
-  package static let detach: Threads = { body throws(SystemError) in
-    try SystemThread.detach(name: "llvs-rows", body)
+  package static let detach: Threads = { body in
+    (try? SystemThread.detach(name: "llvs-rows", body)) != nil
   }
 
   /// Leaves it to a thread to show a head, and to return the turn then; false if there is no thread.
   private func showAside(_ head: Checkout.Head) -> Bool {
     turn.withLock { $0.showing = (head, nil) }
-    do throws(SystemError) {
-      try threads { [self] in
-        turn.withLock { $0.showing?.thread = SystemThread.current }
-        _ = show(head)
-        renewJournal()
-        returnTurn()
-      }
-      return true
-    } catch {
-      turn.withLock { $0.showing = nil }
-      return false
+    let isStarted = threads { [self] in
+      turn.withLock { $0.showing?.thread = SystemThread.current }
+      _ = show(head)
+      renewJournal()
+      returnTurn()
     }
+    if !isStarted { turn.withLock { $0.showing = nil } }
+    return isStarted
   }
 
   /// Waits for what an overdue cut marked to have its quiet, or for the end to be near.
