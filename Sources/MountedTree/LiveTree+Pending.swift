@@ -34,14 +34,12 @@ extension LiveTree {
     files.nextCut(settle: storeSettings.settle).map { ($0.tick, $0.isOverdue ? .overdue : .quiet) }
   }
 
-  /// Waits until nothing that is in the newest version counts as pending any more.
+  /// True while a thread writes the rows of a version: what is in it counts as pending until that has ended.
+  package var isShowing: Bool { engine.isShowing }
+
+  /// Waits until nothing that is in the newest version counts as pending any more. No thread that answers the kernel
+  /// may wait for that: the thread that writes rows tells the kernel of names.
   package func awaitShown() { engine.awaitShown() }
-
-  /// Waits for the same, but not for long: a thread that answers the kernel must not be held up by one that
-  /// tells the kernel something.
-  package func awaitShownBriefly() { engine.awaitShown(nanoseconds: Self.briefly) }
-
-  private static let briefly: UInt64 = 2_000_000_000
 
   /// Returns the paths of everything that is pending, in order; nil if there are more than `limit`.
   ///
@@ -55,7 +53,6 @@ extension LiveTree {
   ///
   /// - Complexity: O(*k* log *k*) for *k* pending names and files.
   package func pending() -> Pending {
-    awaitShownBriefly()
     var pending = Pending()
     do throws(FSError) {
       let summary = try files.pendingSummary()

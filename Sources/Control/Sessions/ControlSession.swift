@@ -1,4 +1,5 @@
 package import Grammar
+import MountedTree
 package import Platform
 private import Synchronization
 import TreeNames
@@ -209,6 +210,7 @@ package final class ControlSession: Sendable {
     if let known { return known }
     // The status is made when its first bytes are read, and does not change while it is read on.
     let isFresh = state.withLock { $0.base == nil || offset <= ($0.base ?? 0) }
+    if isFresh { service.tree.awaitShown() }
     let status = isFresh ? Array((try service.status().text + "\n").utf8) : nil
     return state.withLock { state in
       if let status {

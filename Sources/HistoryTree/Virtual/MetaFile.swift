@@ -194,6 +194,14 @@ extension MetaTree {
     live.damage.tell(reason, of: "\(key.rawValue) in version \(version)")
   }
 
+  /// True for a file that says what is pending.
+  package func tellsPending(_ inode: UInt64) -> Bool {
+    switch try? nodes.node(inode).content {
+    case .status, .statusJSON: true
+    default: false
+    }
+  }
+
   /// Opens a file.
   ///
   /// - Throws: ``FSError/readOnly`` for writing in history, ``FSError/accessDenied`` for writing to

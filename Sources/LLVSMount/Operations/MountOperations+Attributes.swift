@@ -94,10 +94,26 @@ extension MountOperations {
       if let value = try control.documentAttribute(name, of: node.number) {
         return reply.value(value)
       }
-      if name.starts(with: WorkingTree.ownPrefix) { live.awaitShownBriefly() }
+      if name.starts(with: WorkingTree.ownPrefix), live.isShowing {
+        return getxattrOnceShown(node, name, reply: reply)
+      }
       reply.value(try tree.getxattr(node.number, name))
     } catch {
       reply.error(errno(of: error))
+    }
+  }
+
+  /// Answers how a file stands to versions once the newest one counts, on a thread of the pool.
+  private func getxattrOnceShown(_ node: NodeID, _ name: [UInt8], reply: consuming XattrReply) {
+    let parked = ParkedReply(reply) { $0.take()?.error(Errno.interrupted) }
+    pool.run { [self] in
+      live.awaitShown()
+      do throws(FSError) {
+        let value = try tree.getxattr(node.number, name)
+        parked.take()?.value(value)
+      } catch {
+        parked.take()?.error(errno(of: error))
+      }
     }
   }
 

@@ -68,6 +68,17 @@ extension MountOperations {
   // - an ordinary user cannot have it: fusermount3 wants a mount point that the user may write to;
   // - it is below only one of the many directories that have a `.llvs`.
   func metaOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+    guard live.isShowing, meta.tellsPending(node.rawValue) else {
+      return metaOpenNow(node, flags: flags, reply: reply)
+    }
+    let parked = ParkedReply(reply) { $0.take()?.error(Errno.interrupted) }
+    pool.run { [self] in
+      live.awaitShown()
+      if let reply = parked.take() { metaOpenNow(node, flags: flags, reply: reply) }
+    }
+  }
+
+  private func metaOpenNow(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     let writes = flags & OpenFlags.accessMode != OpenFlags.readOnly
     do throws(FSError) {
       let file = try meta.open(

@@ -97,7 +97,7 @@ struct TreeRecovery {
       hasOtherHead = true
     }
     if let epoch { epochs[epoch] = number }
-    if hasSameRows, epoch == nil, opened.isReplayedAlike, !overlay.isCutting {
+    if hasSameRows, epoch == nil, try isAsBefore() {
       // What was shown before is shown again, but to nobody who holds what has no name.
       overlay.dropOrphans()
       overlay.listAll()
@@ -119,6 +119,14 @@ struct TreeRecovery {
     }
     self.overlay = overlay
     self.overlay.listAll()
+  }
+
+  /// True if replaying the journal came to what programs saw before.
+  private func isAsBefore() throws(StoreError) -> Bool {
+    guard opened.isReplayedAlike, !overlay.isCutting else { return false }
+    return try StoreError.wrappingBase { () throws(BaseError) -> Bool in
+      try overlay.isSound(over: recorded)
+    }
   }
 
   /// Opens a transaction in which numbers of the head's rows can change.

@@ -145,6 +145,9 @@ package final class Versioner: Sendable {
   /// is none.
   package var unshownHead: VersionRecord? { turn.withLock { $0.showing?.head.version } }
 
+  /// True while a thread writes the rows of a version.
+  package var isShowing: Bool { turn.withLock { $0.showing != nil } }
+
   /// Waits until nothing that is in the newest version counts as pending any more; nil nanoseconds are for ever.
   ///
   /// The thread that shows a head, and tells of it, waits for nothing.

@@ -1,0 +1,65 @@
+package import Inodes
+import LLVSCore
+
+extension Overlay {
+  /// True if every change leads to its inode, every inode knows its names, and all of them are below the root: a
+  /// journal that a disk or a program has spoiled may say otherwise.
+  ///
+  /// It is less than ``check(over:)``, and quick: the recorded tree is asked only about names that have no change.
+  ///
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
+  /// - Complexity: O(*p*) for *p* pending changes and nodes, and a look-up for each recorded name among them.
+  package func isSound(over base: any Base) throws(BaseError) -> Bool {
+    var roots = RootedDirectories(overlay: self, base: base)
+    for (place, change) in changes {
+      guard try roots.contains(place.directory) else { return false }
+      guard let number = change.inode else { continue }
+      guard nodes[number]?.names.contains(place) ?? false else { return false }
+    }
+    for number in nodes.keys where number != .root && nodes[number]?.orphan == nil {
+      for name in nodes[number]?.names ?? [] {
+        guard try roots.contains(name.directory) else { return false }
+        if let change = changes[name] {
+          guard change.inode == number else { return false }
+        } else {
+          let there = try base.child(of: name.directory, named: name.name)?.inode.number
+          guard there == number else { return false }
+        }
+      }
+    }
+    return true
+  }
+}
+
+/// The directories of which is known that they are below the root.
+private struct RootedDirectories {
+  /// The most directories on the way to the root.
+  private static let mostAbove = 4096
+
+  private var known: Set<InodeNumber> = [.root]
+  private let overlay: Overlay
+  private let base: any Base
+
+  init(overlay: Overlay, base: any Base) {
+    self.overlay = overlay
+    self.base = base
+  }
+
+  /// True if a directory is below the root.
+  mutating func contains(_ directory: InodeNumber) throws(BaseError) -> Bool {
+    var (number, way) = (directory, [InodeNumber]())
+    while !known.contains(number) {
+      guard way.count < Self.mostAbove, let place = try place(of: number) else { return false }
+      way.append(number)
+      number = place.directory
+    }
+    known.formUnion(way)
+    return true
+  }
+
+  private func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
+    guard overlay.nodes.contains(directory) else { return try base.names(of: directory).first }
+    guard overlay.nodes.kind(of: directory) == .directory else { return nil }
+    return overlay.nodes[directory]?.place
+  }
+}
