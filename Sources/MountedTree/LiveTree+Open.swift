@@ -18,9 +18,12 @@ extension LiveTree {
 
   /// Opens the working tree of a store that is open for writing.
   ///
+  /// `longCut` is the number of changed names from which on a version does not wait for its rows.
+  ///
   /// - Throws: as ``OpenedWorkingTree/open(_:of:report:)``.
   package static func open(
-    _ store: Store, defaults: AttributeDefaults, ignore: IgnorePatterns, settings: StoreSettings
+    _ store: Store, defaults: AttributeDefaults, ignore: IgnorePatterns, settings: StoreSettings,
+    longCut: Int = Versioning.Versioner.longCut
   ) throws(StoreError) -> (LiveTree, Recovery) {
     let damage = DamageReport()
     let report: @Sendable (String) -> Void = { damage.say($0) }
@@ -38,6 +41,7 @@ extension LiveTree {
     let listener = Monitor<(@Sendable (HeadChanges) -> Void)?>(nil)
     let engine = try Versioning.Versioner(
       store: store, recorded: opened.recorded, tree: opened.tree, journal: opened.journal,
+      longCut: longCut,
       notify: { changes in listener.withLock { $0 }?(changes) }, report: report)
     engine.setSettle(settings.settle)
     let tree = LiveTree(store, opened, engine, settings, damage: damage, listener: listener)

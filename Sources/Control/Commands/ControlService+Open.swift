@@ -22,7 +22,9 @@ extension ControlService {
       store,
       defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
       ignore: stored[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
-      settings: settings)
+      settings: settings,
+      // The process may end, or open the store once more, as soon as its command has ended.
+      longCut: .max)
     let log = EventLog(directory: store.path)
     for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
     let service = ControlService(

@@ -248,9 +248,9 @@ extension Following {
   private func isWanted(
     _ node: PendingNode, _ number: InodeNumber
   ) throws(BaseError) -> Bool {
-    // What has no name is nowhere else.
+    // The recorded tree does not have an orphan; another step decides about it.
     if node.orphan != nil { return true }
-    // What has one, and the kernel alone knows, is looked up in the recorded tree.
+    // A file that the kernel alone knows is looked up in the recorded tree.
     guard node.isDirectory else { return node.isPending || head.isOpen(number) }
     guard number == .root || !node.names.isEmpty else { return false }
     if node.isPending { return true }
@@ -289,7 +289,7 @@ extension Following {
 }
 
 extension Overlay {
-  /// Lets an orphan whose place went keep the path alone, and one without a path be gone.
+  /// Lets an orphan keep its path alone if its directory is gone; an orphan without a path is gone itself.
   mutating func settleOrphan(_ number: InodeNumber) {
     if case .detached(let place?, let path, let epoch)? = nodes[number]?.orphan,
       place.directory != .root, self.path(of: place.directory) == nil

@@ -52,7 +52,7 @@ extension Overlay {
     self = following.overlay
   }
 
-  /// Drops the orphans in which nothing is saved, at a mount: nobody holds them any more.
+  /// Drops the orphans of which nothing is pending, at a mount: nobody holds them any more.
   package mutating func dropOrphans() {
     for number in orphans.sorted() {
       settleOrphan(number)

@@ -25,7 +25,7 @@ struct LostBytes {
 }
 
 extension PendingFile {
-  /// True if of all contents that may be read all bytes are there.
+  /// True if all bytes are there that somebody may read of the file.
   fileprivate func isWhole(_ lost: LostBytes) -> Bool {
     guard lost.spare(content), saved.map({ lost.spare($0.content) }) ?? true else { return false }
     return (counted.map { lost.spare($0.content) } ?? true) && (taken.map(lost.spare) ?? true)

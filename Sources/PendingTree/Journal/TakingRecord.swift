@@ -130,7 +130,7 @@ extension TakenCut: JournalCoded {
 
   func encode(into bytes: inout [UInt8]) {
     stamp.encode(into: &bytes)
-    // In no promised order.
+    // Readers make dictionaries of both lists, so their order does not matter.
     names.map { CodedName($0.key, $0.value) }.encode(into: &bytes)
     nodes.map { CodedNode($0.key, $0.value) }.encode(into: &bytes)
   }

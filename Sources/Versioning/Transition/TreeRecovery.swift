@@ -98,7 +98,7 @@ struct TreeRecovery {
     }
     if let epoch { epochs[epoch] = number }
     if hasSameRows, epoch == nil, try isAsBefore() {
-      // What was shown before is shown again, but to nobody who holds what has no name.
+      // The tree shows again what it showed before; nobody holds its orphans any more.
       overlay.dropOrphans()
       overlay.listAll()
       return
