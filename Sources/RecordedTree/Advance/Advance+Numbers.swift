@@ -76,8 +76,8 @@ extension Advance {
     guard !usedNumbers.contains(hint.number) else { return false }
     guard let row = try rows.inode(hint.number), row.place != nil else { return true }
     for place in try rows.places(of: hint.number) {
-      // Names in a directory that has no place yet are decided about later.
-      guard try isReachable(place.parent) else { return false }
+      // Directories have their places by now: names in one that has none go with it.
+      guard try isReachable(place.parent) else { continue }
       let there = try self.path(of: place)
       guard there != path, case .value(let entry)? = try after.find(path: there.bytes),
         InodeRecord(entry, changed: now).isRecordedAs(row.inode.record)

@@ -257,6 +257,21 @@ struct LinkTests {
     #expect(try mount.head() == ["d/": "", "back": "again"])
   }
 
+  @Test("a file that was edited keeps its number if the directory of its other name was made anew")
+  func otherNameGoesWithDirectory() throws {
+    let number = try mount.inode("x")
+    try mount.save("x", "new")
+    try mount.unlink("d/y")
+    try mount.removeDirectory("d")
+    try mount.makeDirectory("d")
+    try mount.save("d/in", "other")
+    try mount.cut()
+    #expect(try mount.inode("x") == number && mount.text("x") == "new")
+    #expect(try mount.status("x").links == 1)
+    #expect(try mount.head() == ["d/": "", "d/in": "other", "x": "new"])
+    #expect(try mount.tree.fault() == nil)
+  }
+
   @Test("a directory is not linked, nor a file over a name, nor one without a name")
   func refused() throws {
     #expect(throws: FSError.self) { try mount.link("d", "n") }
