@@ -31,7 +31,14 @@ private struct TreeCheck {
   private var directories: Int64 = 0
   private var furtherNames: Int64 = 0
   private var linkIDs: Int64 = 0
-  private var linked: [[UInt8]: [(record: InodeRecord, number: InodeNumber)]] = [:]
+  private var linked: [[UInt8]: [Linked]] = [:]
+
+  /// A file with a link id as a row has it, and its attributes as the map has them: rows lack long ones.
+  private struct Linked {
+    var record: InodeRecord
+    var attributes: Attributes
+    var number: InodeNumber
+  }
 
   init(rows: TreeRows, view: TreeView) {
     self.rows = rows
@@ -109,12 +116,13 @@ private struct TreeCheck {
       try walk(path, entry.inode.number, subdirectories: entry.inode.links)
     } else {
       values += 1
-      try compareFile(entry, told, path, place)
+      try compareFile(entry, told, item.entry?.attributes ?? told.attributes, path, place)
     }
   }
 
   private mutating func compareFile(
-    _ entry: BaseEntry, _ record: InodeRecord, _ path: TreePath, _ place: InodePlace
+    _ entry: BaseEntry, _ record: InodeRecord, _ attributes: Attributes, _ path: TreePath,
+    _ place: InodePlace
   ) throws {
     let number = entry.inode.number
     let places = try rows.places(of: number)
@@ -127,14 +135,18 @@ private struct TreeCheck {
       if !isFirst { fail(path, "it has another's number and no link id") }
       return
     }
+    let others = linked[id] ?? []
     if isFirst {
       linkIDs += 1
       if !(try rows.linked(by: id)).contains(number) { fail(path, "its link id is not known") }
-      let others = linked[id] ?? []
-      if others.contains(where: { $0.record.hasSameContent(as: record) }) {
-        fail(path, "an equal file with its link id has another number")
+      let isKnown = others.contains {
+        $0.attributes == attributes && $0.record.hasSameContent(as: record)
       }
-      linked[id, default: []].append((record, number))
+      if isKnown { fail(path, "an equal file with its link id has another number") }
+      linked[id, default: []].append(
+        Linked(record: record, attributes: attributes, number: number))
+    } else if others.contains(where: { $0.number == number && $0.attributes != attributes }) {
+      fail(path, "it has the number of a file with other attributes")
     }
   }
 }
