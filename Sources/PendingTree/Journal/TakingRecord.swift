@@ -131,8 +131,10 @@ extension TakenCut: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
     stamp.encode(into: &bytes)
     // Readers make dictionaries of both lists, so their order does not matter.
-    names.map { CodedName($0.key, $0.value) }.encode(into: &bytes)
-    nodes.map { CodedNode($0.key, $0.value) }.encode(into: &bytes)
+    UInt32(truncatingIfNeeded: names.count).encode(into: &bytes)
+    for (place, name) in names { CodedName(place, name).encode(into: &bytes) }
+    UInt32(truncatingIfNeeded: nodes.count).encode(into: &bytes)
+    for (number, node) in nodes { CodedNode(number, node).encode(into: &bytes) }
   }
   init?(from reader: inout ByteReader) {
     guard let stamp = ChangeStamp(from: &reader), let names = [CodedName](from: &reader),

@@ -223,25 +223,31 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
 extension SharedMap: Sequence {
   /// Elements one after the other.
   package struct Iterator: IteratorProtocol {
-    let groups: ContiguousArray<Group>
-    var group = 0
-    var bucket = 0
-    var element = 0
+    private let groups: ContiguousArray<Group>
+    private var group = 0
+    private var bucket = 0
+    private var element = 0
+    /// The bucket that the next element is in.
+    private var slots: Bucket = []
+
+    fileprivate init(groups: ContiguousArray<Group>) { self.groups = groups }
 
     /// Returns the next element.
     package mutating func next() -> Element? {
-      while group < groups.count {
-        while bucket < groups[group].count {
-          while element < groups[group][bucket].count {
-            let slot = groups[group][bucket][element]
-            element += 1
-            if let value = slot.value { return (slot.key, value) }
-          }
-          (bucket, element) = (bucket + 1, 0)
+      while true {
+        while element < slots.count {
+          let slot = slots[element]
+          element += 1
+          if let value = slot.value { return (slot.key, value) }
         }
-        (group, bucket, element) = (group + 1, 0, 0)
+        guard group < groups.count else { return nil }
+        guard bucket < groups[group].count else {
+          (group, bucket) = (group + 1, 0)
+          continue
+        }
+        (slots, element) = (groups[group][bucket], 0)
+        bucket += 1
       }
-      return nil
     }
   }
 

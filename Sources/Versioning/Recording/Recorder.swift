@@ -55,7 +55,7 @@ package struct Recorder {
     var listed = listed(tree.overlay.listedInCut())
     // Other patterns may let names in that earlier cuts put aside.
     if listed.hasPatterns { listed = self.listed(tree.overlay.listedWhole()) }
-    for (_, place) in listed.changes {
+    for place in listed.places {
       if let change = tree.overlay.changes[place] { try add(change, at: place) }
     }
     var (orphans, held): ([InodeNumber], [InodeNumber]) = ([], [])
@@ -75,7 +75,7 @@ package struct Recorder {
   /// The parts of a list of which something is pending.
   private struct Listed {
     var inodes: [InodeNumber] = []
-    var changes: [(stamp: ChangeStamp, place: InodeName)] = []
+    var places: [InodeName] = []
     /// True if a file of patterns came, went or was written.
     var hasPatterns = false
   }
@@ -85,25 +85,33 @@ package struct Recorder {
   private func listed(_ list: PendingList) -> Listed {
     let patterns = FileName(IgnoreScope.fileName)
     var listed = Listed()
+    var places: [InodeName] = []
+    // Sorted without the names, which are references that each step would count.
+    var order: [(stamp: ChangeStamp, index: Int)] = []
     func note(_ place: InodeName) {
       if place.name == patterns { listed.hasPatterns = true }
-      if let stamp = tree.overlay.changes[place]?.stamp { listed.changes.append((stamp, place)) }
+      guard let stamp = tree.overlay.changes[place]?.stamp else { return }
+      order.append((stamp, places.count))
+      places.append(place)
     }
     for place in list.places { note(place) }
     var others: Set<InodeName> = []
-    for number in list.inodes where tree.overlay.nodes.contains(number) {
+    for number in list.inodes {
+      guard let names = tree.overlay.nodes[number]?.names else { continue }
       listed.inodes.append(number)
-      for place in tree.overlay.nodes[number]?.names ?? [] where !list.places.contains(place) {
+      for place in names where !list.places.contains(place) {
         if place.name == patterns { listed.hasPatterns = true }
         if tree.overlay.changes[place] != nil { others.insert(place) }
       }
     }
     for place in others { note(place) }
     listed.inodes.sort()
-    listed.changes.sort { a, b in
+    order.sort { a, b in
       if a.stamp != b.stamp { return a.stamp < b.stamp }
-      return (a.place.directory, a.place.name) < (b.place.directory, b.place.name)
+      let (a, b) = (places[a.index], places[b.index])
+      return (a.directory, a.name) < (b.directory, b.name)
     }
+    listed.places = order.map { places[$0.index] }
     return listed
   }
 
@@ -254,8 +262,20 @@ package struct Recorder {
       let edit = PathEdit(
         .put, path, seen ?? tree.overlay.epoch, place: place, number: number, node: node)
       edit.bytes = bytes
-      add(edit, over: try tree.recorded(at: place)?.inode)
+      try addInPlace(edit, number, at: place)
     }
+  }
+
+  /// Adds an edit of an inode under a name. If nothing changed the name the recorded tree has that inode there.
+  private mutating func addInPlace(
+    _ edit: PathEdit, _ number: InodeNumber, at place: InodeName
+  ) throws(StoreError) {
+    if tree.overlay.changes[place] != nil {
+      return add(edit, over: try tree.recorded(at: place)?.inode)
+    }
+    edit.over = number
+    edit.isOverDirectory = edit.node?.isDirectory ?? false
+    recording.edits.append(edit)
   }
 
   private mutating func addAttributes(
@@ -269,7 +289,7 @@ package struct Recorder {
     let edit = PathEdit(
       .setAttributes, path, node.seen ?? tree.overlay.epoch, place: place, number: number,
       node: node)
-    add(edit, over: try tree.recorded(at: place)?.inode)
+    try addInPlace(edit, number, at: place)
   }
 
   /// A directory that is held is in the version if anything in it is, and has the attributes then that it was given.

@@ -18,6 +18,9 @@ struct GroupEditor {
   private var lookedAt: Set<TreePath> = []
   /// The directories in which names came or went.
   private var renamedIn: Set<TreePath> = []
+  /// The values that the map shows at paths where files are put, and where in it each edit's is; below zero for none.
+  private var shown: [Entry] = []
+  private var shownPlaces: [Int32]
   /// The directories to which the map's puts lead; nil until asked for.
   private var filled: Set<TreePath>?
 
@@ -26,6 +29,7 @@ struct GroupEditor {
     self.view = view
     self.excluded = excluded
     self.maker = maker
+    shownPlaces = Array(repeating: -1, count: edits.count)
   }
 
   /// Makes all edits.
@@ -36,14 +40,18 @@ struct GroupEditor {
   ) throws(StoreError) {
     // The names of files at which something else is shown than the value of their keys.
     var unshown: [TreePath] = []
-    for edit in edits {
+    for (index, edit) in edits.enumerated() {
       switch edit.kind {
       case .remove, .move, .make: try remove(edit.path)
       case .put:
         let found = try view.find(path: edit.path.bytes)
         if found?.isDirectory ?? false { try remove(edit.path) }
         let key = KeyCoding.key(ofPath: edit.path.bytes)
-        if case .value(let entry)? = found, entry.key == key { continue }
+        if case .value(let entry)? = found {
+          shownPlaces[index] = Int32(shown.count)
+          shown.append(entry)
+          if entry.key == key { continue }
+        }
         let hasValue = try view.map.entry(at: key) != nil
         if found != nil || hasValue { unshown.append(edit.path) }
       case .leaveOut, .setAttributes: break
@@ -60,7 +68,8 @@ struct GroupEditor {
       for path in unshown { try keepDisplaced(at: path, changed) }
     }
     for (index, edit) in edits.enumerated() where edit.kind == .put {
-      try put(edit, puts, try ready(index))
+      let place = Int(shownPlaces[index])
+      try put(edit, puts, shown: place < 0 ? nil : shown[place], try ready(index))
     }
     for edit in edits { try noteDisplaced(by: edit.path) }
     try keepDirectories()
@@ -186,17 +195,16 @@ struct GroupEditor {
   }
 
   private mutating func put(
-    _ edit: PathEdit, _ puts: Set<TreePath>, _ ready: ReadyValue?
+    _ edit: PathEdit, _ puts: Set<TreePath>, shown: Entry?, _ ready: ReadyValue?
   ) throws(StoreError) {
     var key = KeyCoding.key(ofPath: edit.path.bytes)
-    var (old, shown): (Entry?, Entry?)
-    if case .value(let entry)? = try view.find(path: edit.path.bytes) {
-      shown = entry
-      let own = TreePath(TreeView.ownPath(entry.key))
+    var old: Entry?
+    if let shown {
+      let own = puts.isEmpty ? edit.path : TreePath(TreeView.ownPath(shown.key))
       // Another file takes the name that a displaced value would have had.
       if own == edit.path || !puts.contains(own) {
-        key = entry.key
-        old = entry
+        key = shown.key
+        old = shown
       }
     }
     let entry = try maker.file(edit, at: key, old: old, shown: shown, ready: ready)
