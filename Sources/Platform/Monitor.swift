@@ -8,7 +8,7 @@ internal import Glibc
   // Unchecked: `state` is touched only while `mutex` is held.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
-  private var state: State
+  @usableFromInline var state: State
 
   /// Creates a monitor.
   package init(_ state: sending State) {
@@ -32,11 +32,17 @@ internal import Glibc
   }
 
   /// Runs `body` with the lock held.
+  ///
+  /// Inlinable, so that callers in other modules get no closure and no result through memory.
+  @inlinable
   package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    lock()
+    defer { unlock() }
     return try body(&state)
   }
+
+  @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
+  @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
   /// Wakes every waiting thread; each then checks the state again.
   package func broadcast() {

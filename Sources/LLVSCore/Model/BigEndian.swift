@@ -1,8 +1,10 @@
 // Integers in the project's formats are big-endian; this file appends and reads them.
+//
+// Inlinable, since other modules would else call each of these without knowing the type of the integer.
 
 extension [UInt8] {
   /// Appends an integer, most significant byte first.
-  @inline(__always)
+  @inlinable @inline(__always)
   package mutating func append(bigEndian value: some FixedWidthInteger) {
     Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
   }
@@ -18,7 +20,7 @@ extension [UInt8] {
 
 extension UnsafeRawBufferPointer {
   /// Returns the integer at an offset that the caller has checked.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type, at offset: Int)
     -> T
   {
@@ -26,7 +28,7 @@ extension UnsafeRawBufferPointer {
   }
 
   /// Compares two runs of bytes as memcmp(3) does: the result is below, at or above zero.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func compare(to other: UnsafeRawBufferPointer) -> Int {
     let common = Swift.min(count, other.count)
     var offset = 0
@@ -46,7 +48,7 @@ extension UnsafeRawBufferPointer {
   }
 
   /// Returns true if both are the same bytes; faster than ``compare(to:)`` for long runs.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
     var offset = 0
@@ -69,7 +71,7 @@ extension UnsafeRawBufferPointer {
   }
 
   /// Returns a part; the caller has checked that it lies within.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func part(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[offset..<(offset + count)])
   }
@@ -77,8 +79,8 @@ extension UnsafeRawBufferPointer {
 
 /// Reads fields one after the other; each call returns nil if the bytes end too early.
 package struct ByteReader {
-  let bytes: UnsafeRawBufferPointer
-  private(set) var offset = 0
+  @usableFromInline let bytes: UnsafeRawBufferPointer
+  @usableFromInline private(set) var offset = 0
 
   /// Creates a reader at the first byte.
   package init(_ bytes: UnsafeRawBufferPointer) {
@@ -86,10 +88,10 @@ package struct ByteReader {
   }
 
   /// The number of bytes that were not read yet.
-  package var remaining: Int { bytes.count - offset }
+  @inlinable package var remaining: Int { bytes.count - offset }
 
   /// Reads an integer, most significant byte first.
-  @inline(__always)
+  @inlinable @inline(__always)
   package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) -> T? {
     guard remaining >= MemoryLayout<T>.size else { return nil }
     defer { offset += MemoryLayout<T>.size }
@@ -97,7 +99,7 @@ package struct ByteReader {
   }
 
   /// Reads so many bytes; the result points into the reader's bytes.
-  @inline(__always)
+  @inlinable @inline(__always)
   package mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
     guard count >= 0, count <= remaining else { return nil }
     defer { offset += count }

@@ -1,5 +1,6 @@
 extension [UInt8] {
   /// Appends an unsigned number in the fewest bytes: seven bits each, the lowest first (LEB128).
+  @inlinable
   package mutating func append(varint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
@@ -10,6 +11,7 @@ extension [UInt8] {
   }
 
   /// Appends the number of bytes as a varint, then the bytes.
+  @inlinable
   package mutating func append(counted bytes: [UInt8]) {
     append(varint: UInt64(bytes.count))
     append(contentsOf: bytes)
@@ -18,6 +20,7 @@ extension [UInt8] {
 
 extension ByteReader {
   /// Reads a number in LEB128; nil if it is cut off, longer than necessary or over 63 bits.
+  @inlinable
   package mutating func varint() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
@@ -31,6 +34,7 @@ extension ByteReader {
   }
 
   /// Reads a length and so many bytes; nil if there are more than `bound`.
+  @inlinable
   package mutating func counted(atMost bound: Int) -> UnsafeRawBufferPointer? {
     guard let count = varint(), count <= UInt64(bound) else { return nil }
     return take(Int(count))

@@ -47,7 +47,7 @@ extension Fleet {
     func say(_ paths: String...) {
       note("m\(member) \(deed) \(paths.map { String(reflecting: $0) }.joined(separator: " "))")
     }
-    func text(_ path: String) throws -> [UInt8] { try kernel.bytes(kernel.walk(path)) }
+    func text(_ path: String) throws -> [UInt8] { try kernel.bytes(at: path) }
     switch deed {
     case "edit":
       guard let path = any(regular) else { return }

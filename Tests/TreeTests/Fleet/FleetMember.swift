@@ -146,7 +146,10 @@ final class FleetMember {
         try visit(next, below)
       }
     }
-    try visit(LiveTree.rootInode, "")
+    try kernel.again {
+      found = []
+      try visit(LiveTree.rootInode, "")
+    }
     return found
   }
 

@@ -136,6 +136,8 @@ final class KernelModel {
     return bytes
   }
 
+  func bytes(at path: String) throws -> [UInt8] { try again { try bytes(walk(path)) } }
+
   func target(_ id: UInt64) throws -> [UInt8] { try tree.readlink(id) }
 
   func extended(_ id: UInt64) throws -> [[UInt8]: [UInt8]] {
@@ -148,7 +150,7 @@ final class KernelModel {
 
   /// Does what a path is given to, and looks the path up anew where a number is nobody's any more, once: as the
   /// kernel does with ESTALE.
-  private func again<R>(_ body: () throws -> R) throws -> R {
+  func again<R>(_ body: () throws -> R) throws -> R {
     do { return try body() } catch FSError.stale {
       for name in Array(names.keys) { drop(name) }
       return try body()
@@ -240,13 +242,11 @@ final class KernelModel {
 
   /// Writes a whole file as a shell's redirection does.
   func save(_ path: String, _ bytes: [UInt8]) throws {
-    let place = try place(path)
-    let file: Open
-    if let known = try node(place.name, in: place.parent) {
+    let file = try again {
+      let place = try place(path)
+      guard let known = try node(place.name, in: place.parent) else { return try create(path) }
       guard try status(known).kind == .regular else { throw FSError.exists }
-      file = try open(path, [.write, .truncate])
-    } else {
-      file = try create(path)
+      return try open(path, [.write, .truncate])
     }
     try write(file, bytes, at: 0)
     try close(file)
@@ -254,7 +254,7 @@ final class KernelModel {
 
   func resize(_ path: String, to size: UInt64) throws {
     try change(path) { $0.size = size }
-    forgetBytes(try walk(path))
+    try again { forgetBytes(try walk(path)) }
   }
 
   func change(_ path: String, _ body: (inout StatusChange) -> Void) throws {
@@ -330,12 +330,11 @@ final class KernelModel {
 
   /// Removes a directory with all below it, as rm -r does.
   func removeAll(_ path: String) throws {
-    let id = try walk(path)
-    if try status(id).kind == .directory {
-      for item in try list(id) {
-        try removeAll(path + "/" + String(decoding: item.name, as: UTF8.self))
-      }
+    let items = try again {
+      let id = try walk(path)
+      return try status(id).kind == .directory ? list(id) : []
     }
+    for item in items { try removeAll(path + "/" + String(decoding: item.name, as: UTF8.self)) }
     try remove(path)
   }
 
