@@ -41,8 +41,8 @@ package protocol HeadReading: AnyObject, Sendable {
   /// - Parameters:
   ///   - path: the path.
   ///   - version: the version; nil for the head.
-  /// - Returns: the attributes, in the order of their names.
-  /// - Throws: ``FSError/store(_:)`` with ``StoreError/corrupt(_:)`` if it has nothing there.
+  /// - Returns: the attributes, in the order of their names; none if an older version has nothing there.
+  /// - Throws: ``FSError/store(_:)`` with ``StoreError/corrupt(_:)`` if the head has nothing there.
   func extended(
     at path: TreePath, in version: VersionNumber?
   ) throws(FSError) -> [Attributes.Extended]

@@ -115,4 +115,25 @@ struct ReplacedBytesTests {
       #expect(try mount.head()["f"] == "late")
     }
   }
+
+  @Test("Long attributes of a file that a restore removed and a program moved can be asked for")
+  func longAttributesOfMoved() throws {
+    let first = try mount.store.state().head
+    try mount.save("n", "one")
+    let long = Array("user.long".utf8)
+    try mount.tree.setxattr(
+      try mount.inode("n"), long, [UInt8](repeating: 7, count: 600), mode: .either)
+    try mount.cut()
+    _ = try mount.versioner.transition(.command, headReason: .other("restore")) { _, _ in
+      #expect(throws: Never.self) { try mount.save("n", "two") }
+      return first
+    }
+    #expect(try mount.tree.getxattr(try mount.inode("n"), long).count == 600)
+    try mount.rename("n", "moved")
+    let names = try mount.tree.listxattr(try mount.inode("moved"))
+    try mount.cut()
+    #expect(mount.text("moved") == "two")
+    #expect(try mount.tree.listxattr(try mount.inode("moved")) == names)
+    #expect(try mount.tree.fault() == nil)
+  }
 }
