@@ -13,6 +13,8 @@ package enum ExtendedName {
 
   /// Returns true for the name of an access control list.
   package static func isACL(_ name: some Collection<UInt8>) -> Bool {
-    name.elementsEqual(accessACL) || name.elementsEqual(defaultACL)
+    // Asked at each write, nearly always about another name.
+    name.count == accessACL.count && name.elementsEqual(accessACL)
+      || name.count == defaultACL.count && name.elementsEqual(defaultACL)
   }
 }

@@ -3,8 +3,10 @@ internal import Glibc
 
 /// A lock with a condition variable: it guards state, and threads can wait for changes of it.
 ///
+/// Visible to inlining, or else methods with a closure would not be inlined into other modules.
+///
 /// - Concurrency: not recursive. `body` must not call anything that acquires the same monitor.
-@safe package final class Monitor<State>: @unchecked Sendable {
+@usableFromInline @safe package final class Monitor<State>: @unchecked Sendable {
   // Unchecked: `state` is touched only while `mutex` is held.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -34,7 +36,7 @@ internal import Glibc
   /// Runs `body` with the lock held.
   ///
   /// Inlinable, so that callers in other modules get no closure and no result through memory.
-  @inlinable
+  @inlinable @inline(__always)
   package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
     lock()
     defer { unlock() }

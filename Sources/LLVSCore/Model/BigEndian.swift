@@ -78,7 +78,7 @@ extension UnsafeRawBufferPointer {
 }
 
 /// Reads fields one after the other; each call returns nil if the bytes end too early.
-package struct ByteReader {
+@usableFromInline package struct ByteReader {
   @usableFromInline let bytes: UnsafeRawBufferPointer
   @usableFromInline private(set) var offset = 0
 

@@ -66,8 +66,8 @@ extension Journal {
     }
   }
 
-  /// The bytes that the record of a write takes, about: it follows without another allocation.
-  private static let roomOfChange = 192
+  /// The bytes that the record of most changes takes: it is made, or follows bytes, without another allocation.
+  static let roomOfChange = 256
 
   /// Writes the bytes that are held, for which no change has come yet.
   ///

@@ -127,6 +127,7 @@ package final class Journal: Sendable {
     let staged = Self.staged(by: changes)
     defer { if !staged.isEmpty { files.recorded(staged) } }
     var frames: [UInt8] = []
+    frames.reserveCapacity(Self.roomOfChange)
     if !staged.isEmpty {
       let sums = try StoreError.wrapping { () throws(SystemError) in
         try files.unrecordedSums(of: staged)

@@ -67,5 +67,10 @@ package struct Change: Hashable, Sendable {
     package static let steady = WriteFlags(rawValue: 1)
     /// The bytes came from a mapping.
     package static let mapped = WriteFlags(rawValue: 2)
+
+    /// Creates the flags of a write; faster than from a list of flags, of which the type is not known there.
+    package init(isSteady: Bool, isMapped: Bool) {
+      rawValue = (isSteady ? 1 : 0) | (isMapped ? 2 : 0)
+    }
   }
 }

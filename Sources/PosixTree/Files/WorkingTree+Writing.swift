@@ -46,8 +46,7 @@ extension WorkingTree {
     try change { state, base throws(FSError) in
       guard let file = state.handles[handle], file.mode.contains(.write) else { throw .stale }
       _ = try regularContent(of: file.inode, state, base)
-      var flags: Change.WriteFlags = file.isSteady ? .steady : []
-      if mapped { flags.insert(.mapped) }
+      let flags = Change.WriteFlags(isSteady: file.isSteady, isMapped: mapped)
       let seen = state.seen(by: file)
       return Decision(
         concerned: [file.inode],
