@@ -64,6 +64,20 @@ final class OwnMount: Contender {
     process.terminate()
     process.waitUntilExit()
   }
+
+  /// Ends the daemon as a crash does, and frees the place where it mounted.
+  func kill() throws {
+    guard let process else { return }
+    self.process = nil
+    try BenchProcess.call(["kill", "-9", "\(process.processIdentifier)"])
+    process.waitUntilExit()
+    try MountPoint.unmount(path)
+  }
+
+  /// Gives a line to the control file.
+  func command(_ line: String) throws {
+    try File("\(path)/.llvs/control", .write).write(Array("\(line)\n".utf8), at: 0)
+  }
 }
 
 /// The example of libfuse, compiled from the source that the distribution installs.

@@ -13,7 +13,7 @@ extension MountRows {
     try mount.start()
     defer { mount.stop() }
     _ = try Workload.write(file, size: size)
-    try commit(mount)
+    try mount.command("commit")
     var (first, committed, added): ([Double], [Double], [Double]) = ([], [], [])
     for _ in 0..<3 {
       try mount.restart(cold: context.place)
@@ -22,7 +22,7 @@ extension MountRows {
       let offset = random.next() % UInt64(size / 4096) * 4096
       first.append(
         try BenchTimer.seconds { try File(file, .readWrite).write(block, at: offset) })
-      committed.append(try BenchTimer.seconds { try commit(mount) })
+      committed.append(try BenchTimer.seconds { try mount.command("commit") })
       added.append(try SampleSource.bytesOnDisk(mount.store) - before)
     }
     let title = "4 KiB in a value of \(size >> 20) MiB"
@@ -35,10 +35,6 @@ extension MountRows {
         work: "\(title): added to the disk", ours: BenchTimer.median(added), unit: .bytes,
         goal: .within(atMost: 2_097_152, aim: 524_288)),
     ]
-  }
-
-  private static func commit(_ mount: OwnMount) throws {
-    try File("\(mount.path)/.llvs/control", .write).write(Array("commit\n".utf8), at: 0)
   }
 
   /// Searches a version with grep, and runs git status in a repository in the working tree.
