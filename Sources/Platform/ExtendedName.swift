@@ -13,7 +13,7 @@ package enum ExtendedName {
 
   /// Returns true for the name of an access control list.
   package static func isACL(_ name: some Collection<UInt8>) -> Bool {
-    // Asked at each write, nearly always about another name.
+    // The kernel asks at each write, nearly always for another name: the lengths tell them apart.
     name.count == accessACL.count && name.elementsEqual(accessACL)
       || name.count == defaultACL.count && name.elementsEqual(defaultACL)
   }

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A lock with a condition variable: it guards state, and threads can wait for changes of it.
 ///
-/// Visible to inlining, or else methods with a closure would not be inlined into other modules.
+/// The class is usable from inline: without that the compiler inlines none of its methods into other modules.
 ///
 /// - Concurrency: not recursive. `body` must not call anything that acquires the same monitor.
 @usableFromInline @safe package final class Monitor<State>: @unchecked Sendable {

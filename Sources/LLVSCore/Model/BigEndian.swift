@@ -1,6 +1,6 @@
 // Integers in the project's formats are big-endian; this file appends and reads them.
 //
-// Inlinable, since other modules would else call each of these without knowing the type of the integer.
+// All of it can be inlined into other modules, which would otherwise call generic code for each integer.
 
 extension [UInt8] {
   /// Appends an integer, most significant byte first.

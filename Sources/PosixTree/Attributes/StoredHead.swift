@@ -59,7 +59,7 @@ package final class StoredHead: HeadReading {
       switch try view.find(path: path.bytes) {
       case .value(let entry)?, .directory(let entry?)?: return entry.attributes.extended
       case .directory(nil)?, nil:
-        // A file may have moved since; the next version has no such attributes of it either.
+        // The file may have moved since that version. The next version records no long attributes of it either.
         if version != nil { return [] }
         throw .corrupt("extended attributes are not where the tree's rows say")
       }

@@ -76,7 +76,7 @@ extension Advance {
     guard !usedNumbers.contains(hint.number) else { return false }
     guard let row = try rows.inode(hint.number), row.place != nil else { return true }
     for place in try rows.places(of: hint.number) {
-      // Directories have their places by now: names in one that has none go with it.
+      // All directories that stay have a place by now. A directory without one goes, and its names go with it.
       guard try isReachable(place.parent) else { continue }
       let there = try self.path(of: place)
       guard there != path, case .value(let entry)? = try after.find(path: there.bytes),

@@ -86,7 +86,7 @@ package struct Recorder {
     let patterns = FileName(IgnoreScope.fileName)
     var listed = Listed()
     var places: [InodeName] = []
-    // Sorted without the names, which are references that each step would count.
+    // Stamps and indices are sorted in place of names: each move of a name would count its references.
     var order: [(stamp: ChangeStamp, index: Int)] = []
     func note(_ place: InodeName) {
       if place.name == patterns { listed.hasPatterns = true }
@@ -266,7 +266,7 @@ package struct Recorder {
     }
   }
 
-  /// Adds an edit of an inode under a name. If nothing changed the name the recorded tree has that inode there.
+  /// Adds an edit of an inode under a name. If the name did not change, the recorded tree has that inode there.
   private mutating func addInPlace(
     _ edit: PathEdit, _ number: InodeNumber, at place: InodeName
   ) throws(StoreError) {

@@ -18,8 +18,9 @@ struct GroupEditor {
   private var lookedAt: Set<TreePath> = []
   /// The directories in which names came or went.
   private var renamedIn: Set<TreePath> = []
-  /// The values that the map shows at paths where files are put, and where in it each edit's is; below zero for none.
+  /// The values that the map shows at paths where files are put.
   private var shown: [Entry] = []
+  /// The index in `shown` of the value at each edit's path; below zero if the map shows no value there.
   private var shownPlaces: [Int32]
   /// The directories to which the map's puts lead; nil until asked for.
   private var filled: Set<TreePath>?
