@@ -128,6 +128,7 @@ package final class RecordedTree: Base, CookieSource {
     do throws(BaseError) {
       let prepared = try accessing {
         try rows.database.prepared("BEGIN IMMEDIATE").run()
+        try rows.knowGreatest()
         try rows.setRoot(head.root)
         var state = old
         (state.cut, state.version, state.root) = (head.cut, head.version, head.view.map.root)

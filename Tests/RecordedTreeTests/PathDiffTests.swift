@@ -17,15 +17,21 @@ struct PathDiffTests {
       maps.mutate(&entries, changes: Int.random(in: 0...25, using: &maps.random))
       let before = try maps.view(entries)
       maps.mutate(&entries, changes: Int.random(in: 1...6, using: &maps.random))
-      try compare(before, try maps.view(entries), "round \(round), seed \(seed)")
+      let after = try maps.view(entries)
+      // The entries that are not kept are looked up once more.
+      for limit in [PathSearch.keptChanges, 2, 0] {
+        try compare(before, after, keeping: limit, "round \(round), seed \(seed), keeping \(limit)")
+      }
     }
   }
 
-  private func compare(_ before: TreeView, _ after: TreeView, _ note: String) throws {
+  private func compare(
+    _ before: TreeView, _ after: TreeView, keeping limit: Int, _ note: String
+  ) throws {
     let old = try TreeMaps.shown(before)
     let new = try TreeMaps.shown(after)
     var tree = old
-    var diff = try PathDiff(from: before, to: after)
+    var diff = try PathDiff(from: before, to: after, keeping: limit)
     var seen: Set<TreePath> = []
     while let step = try diff.next() {
       switch step {

@@ -47,6 +47,14 @@ package struct NodeMap: Sendable {
   /// Returns the kind of a node; nil if there is none.
   package func kind(of number: InodeNumber) -> EntryKind? { holders[number]?.node?.kind }
 
+  /// Returns the names of a file; nil for a directory, and if there is no node.
+  package func fileNames(of number: InodeNumber) -> [InodeName]? {
+    guard let holder = holders[number], let kind = holder.node?.kind, kind != .directory else {
+      return nil
+    }
+    return holder.node?.names
+  }
+
   /// True if there is a node of a number.
   package func contains(_ number: InodeNumber) -> Bool { holders.contains(number) }
 

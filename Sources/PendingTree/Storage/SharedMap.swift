@@ -114,8 +114,13 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
       guard count > 0 else { return nil }
       let hash = key.sharedHash
       let place = place(of: hash)
-      guard let index = index(of: key, hash, at: place) else { return nil }
-      return groups[place.group][place.bucket][index].value
+      // Through a pointer nothing is copied but the value.
+      return groups[place.group][place.bucket].withUnsafeBufferPointer { slots in
+        for index in slots.indices where slots[index].hash == hash && slots[index].key == key {
+          return slots[index].value
+        }
+        return nil
+      }
     }
     set {
       if buckets == 0 { addBucket() }

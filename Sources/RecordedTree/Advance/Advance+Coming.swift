@@ -21,10 +21,13 @@ extension Advance {
     guard let parent = try directory(at: path.parent) else {
       throw rows.damaged("nothing holds \(PrintableText.text(path.bytes))")
     }
-    let old = try rows.child(of: parent, named: path.name)
+    // Where nothing was, the cookies that are taken say whether something is there now.
+    let choice = try change.before == nil ? rows.choice(for: path.name, in: parent) : nil
+    let isFree = choice.map { $0.own == nil } ?? false
+    let old = try isFree ? nil : rows.child(of: parent, named: path.name)
     switch change.after {
     case .directory(let entry)?: try putDirectory(entry, at: path, in: parent, old)
-    case .value(let entry)?: try putValue(entry, change, in: parent, old)
+    case .value(let entry)?: try putValue(entry, change, in: parent, old, choice)
     case nil: break
     }
   }
@@ -72,7 +75,8 @@ extension Advance {
   }
 
   func putValue(
-    _ entry: Entry, _ change: PathChange, in parent: InodeNumber, _ old: BaseEntry?
+    _ entry: Entry, _ change: PathChange, in parent: InodeNumber, _ old: BaseEntry?,
+    _ choice: CookieChoice?
   ) throws {
     let path = change.path
     var record = InodeRecord(entry, changed: now)
@@ -100,10 +104,14 @@ extension Advance {
     }
     if entry.attributes.linkID == nil, try rows.inode(number) == nil {
       showTimes(of: &record, at: path)
-      try rows.insert(record, at: number)
-    } else {
-      try write(record, of: number)
+      let choice = try choice ?? rows.choice(for: path.name, in: parent)
+      let place = try rows.freePlace(
+        for: path.name, in: parent, given: given(in: parent), choice)
+      try rows.addFile(record, at: number, path.name, at: place, key: key)
+      noteAdded(number, isDirectory: false, in: parent)
+      return
     }
+    try write(record, of: number)
     try add(number, path.name, in: parent, isDirectory: false, key: key)
   }
 
@@ -152,9 +160,13 @@ extension Advance {
   ) throws {
     let place = try rows.freePlace(for: name, in: parent, given: given(in: parent))
     try rows.addEntry(name, at: place, for: number, key: key)
+    if isDirectory { try rows.addSubdirectories(1, to: parent) }
+    noteAdded(number, isDirectory: isDirectory, in: parent)
+  }
+
+  private func noteAdded(_ number: InodeNumber, isDirectory: Bool, in parent: InodeNumber) {
     nameless.remove(number)
     count(1, isDirectory: isDirectory)
-    if isDirectory { try rows.addSubdirectories(1, to: parent) }
     changedDirectories.insert(parent)
   }
 }

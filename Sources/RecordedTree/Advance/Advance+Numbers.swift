@@ -21,7 +21,7 @@ extension Advance {
       }
     }
     let identity = FileIdentity(entry)
-    if let hint = fileHints[path], hint.identity == identity,
+    if let hint = hint(at: path), hint.identity == identity,
       hint.linkID == entry.attributes.linkID, try isFree(hint, for: path)
     {
       return hint.number
@@ -64,7 +64,7 @@ extension Advance {
 
   /// True if the working tree has a number at another path, where the head has what the cut took of it.
   private func isHinted(_ number: InodeNumber, besides path: TreePath) throws -> Bool {
-    guard let hint = hintsByNumber[number], !hint.paths.contains(path),
+    guard let hint = hint(for: number), !hint.paths.contains(path),
       let there = try value(at: hint.paths)
     else { return false }
     return FileIdentity(there) == hint.identity

@@ -8,8 +8,8 @@ extension Advance {
   /// Lets what the cut took go on showing the times that it had: a version that is made of them changes nothing
   /// for programs.
   func keepTimes(besides others: Set<TreePath>) throws {
-    for (path, times) in hints.times.sorted(by: { $0.key < $1.key })
-    where !others.contains(path) && !timed.contains(path) {
+    let left = hints.times.filter { !timed.contains($0.key) && !others.contains($0.key) }
+    for (path, times) in left.sorted(by: { $0.key < $1.key }) {
       let inode = path.isRoot ? try rows.inode(.root)?.inode : try entry(at: path)?.inode
       guard let inode else { continue }
       var record = inode.record

@@ -19,8 +19,9 @@ final class Advance {
   let time: (VersionNumber?) -> Attributes.Time
   let before: TreeView
   let hints: NumberHints
-  let fileHints: [TreePath: NumberHints.File]
-  let hintsByNumber: [InodeNumber: NumberHints.File]
+  /// The indices of hinted files by their paths and numbers.
+  private var hintsByPath: [TreePath: Int]
+  private var hintsByNumber: [InodeNumber: Int]
   /// Changes of the numbers of names.
   var values: Int64 = 0
   var directories: Int64 = 0
@@ -58,9 +59,20 @@ final class Advance {
     self.hints = hints
     self.now = now
     self.time = time
-    fileHints = Dictionary(
-      hints.files.flatMap { file in file.paths.map { ($0, file) } }, uniquingKeysWith: { $1 })
-    hintsByNumber = Dictionary(hints.files.map { ($0.number, $0) }, uniquingKeysWith: { $1 })
+    hintsByPath = Dictionary(minimumCapacity: hints.files.count)
+    hintsByNumber = Dictionary(minimumCapacity: hints.files.count)
+    for (index, file) in hints.files.enumerated() {
+      hintsByNumber[file.number] = index
+      for path in file.paths { hintsByPath[path] = index }
+    }
+  }
+
+  /// Returns the file that the working tree has at a path, if the cut took it.
+  func hint(at path: TreePath) -> NumberHints.File? { hintsByPath[path].map { hints.files[$0] } }
+
+  /// Returns the file that the working tree has under a number, if the cut took it.
+  func hint(for number: InodeNumber) -> NumberHints.File? {
+    hintsByNumber[number].map { hints.files[$0] }
   }
 
   /// - Complexity: O(*k* log *n*) for *k* paths that differ, and those below moved directories.

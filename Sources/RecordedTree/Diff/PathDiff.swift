@@ -37,19 +37,28 @@ package struct PathDiff {
   private let before: TreeView
   private let after: TreeView
   /// The paths that differ, ascending.
-  private let paths: [TreePath]
-  private let known: [TreePath: KeptChange]
+  private let paths: [DifferentPath]
   private var phase: Phase
+  /// Positions that go forward with the paths that come.
+  private var cursorBefore: MapCursor
+  private var cursorAfter: MapCursor
 
   /// Finds the paths; the maps must be of one store.
   ///
   /// - Throws: ``StoreError/corrupt(_:)`` if a node of a map is damaged.
   package init(from before: TreeView, to after: TreeView) throws(StoreError) {
+    try self.init(from: before, to: after, keeping: PathSearch.keptChanges)
+  }
+
+  /// Finds the paths, and keeps the entries of so many of them at most.
+  init(from before: TreeView, to after: TreeView, keeping limit: Int) throws(StoreError) {
     self.before = before
     self.after = after
-    var search = PathSearch(before: before, after: after)
+    var search = PathSearch(before: before, after: after, keeping: limit)
     try search.run()
-    (paths, known) = (search.sortedPaths(), search.known)
+    paths = search.sortedPaths()
+    cursorBefore = MapCursor(before.map)
+    cursorAfter = MapCursor(after.map)
     phase = .going(paths.count)
   }
 
@@ -63,20 +72,48 @@ package struct PathDiff {
       case .going(0): phase = .coming(0)
       case .going(let index):
         phase = .going(index - 1)
-        if let change = try change(at: index - 1), change.goes { return .gone(change) }
+        if let change = try goingChange(at: index - 1), change.goes { return .gone(change) }
       case .coming(let index):
         guard index < paths.count else { return nil }
         phase = .coming(index + 1)
-        guard let change = try change(at: index), change.after != nil else { continue }
+        guard let change = try comingChange(at: index), change.after != nil else { continue }
         return change.goes || change.before == nil ? .come(change) : .changed(change)
       }
     }
   }
 
-  private func change(at index: Int) throws(StoreError) -> PathChange? {
-    let path = paths[index]
-    if let kept = known[path] { return kept.change }
-    return try PathSearch.change(at: path, from: before, to: after)
+  /// Returns a change that may make something go; nil for any other.
+  private func goingChange(at index: Int) throws(StoreError) -> PathChange? {
+    let found = paths[index]
+    switch found.kind {
+    case .newValue, .bothValues: return nil
+    case .any, .oldValue: break
+    }
+    if let kept = found.kept { return kept.change }
+    guard found.kind == .oldValue else {
+      return try PathSearch.change(at: found.path, from: before, to: after)
+    }
+    let entry = try before.map.entry(at: Key(bytes: found.path.bytes))
+    return PathChange(path: found.path, before: entry.map { .value($0) })
+  }
+
+  /// Returns a change that may bring something; nil for any other.
+  private mutating func comingChange(at index: Int) throws(StoreError) -> PathChange? {
+    let found = paths[index]
+    guard found.kind != .oldValue else { return nil }
+    if let kept = found.kept { return kept.change }
+    guard found.kind != .any else {
+      return try PathSearch.change(at: found.path, from: before, to: after)
+    }
+    let key = Key(bytes: found.path.bytes)
+    var change = PathChange(path: found.path)
+    if found.kind == .bothValues {
+      try cursorBefore.seek(to: key.bytes)
+      change.before = try cursorBefore.entry(at: key, directory: false).map { .value($0) }
+    }
+    try cursorAfter.seek(to: key.bytes)
+    change.after = try cursorAfter.entry(at: key, directory: false).map { .value($0) }
+    return change
   }
 }
 

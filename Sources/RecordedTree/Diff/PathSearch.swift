@@ -9,16 +9,39 @@ final class KeptChange {
   init(_ change: PathChange) { self.change = change }
 }
 
+/// A path that differs.
+struct DifferentPath {
+  /// What is known of the change without its entries.
+  enum Kind {
+    /// Nothing: the path is looked up in both trees.
+    case any
+    /// The second tree has a value there whose key is the path, and the first tree nothing.
+    case newValue
+    /// The first tree has a value there whose key is the path, and the second tree nothing.
+    case oldValue
+    /// Both trees have a value there whose key is the path, and the first tree's has no link id.
+    case bothValues
+  }
+
+  let path: TreePath
+  let kind: Kind
+  /// Nil if its entries are looked up once more when they are needed.
+  let kept: KeptChange?
+}
+
 /// Finds the paths at which the trees of two maps show something else, in no order.
 struct PathSearch {
   /// The number of changes whose entries are kept; the entries of others are looked up once more
   /// when they are needed, so that a difference of a million paths takes memory for paths alone.
-  private static let keptChanges = 20_000
+  static let keptChanges = 20_000
 
   private let before: TreeView
   private let after: TreeView
-  private var paths: [TreePath] = []
-  private(set) var known: [TreePath: KeptChange] = [:]
+  private var paths: [DifferentPath] = []
+  /// Changes that were found by their paths.
+  private var known: [TreePath: KeptChange] = [:]
+  private var keptCount = 0
+  private let keptLimit: Int
   /// The directory above which everything was looked at with the last key.
   private var last: TreePath?
   /// Names like those of displaced values that were looked at.
@@ -27,7 +50,8 @@ struct PathSearch {
   private var cursorBefore: MapCursor
   private var cursorAfter: MapCursor
 
-  init(before: TreeView, after: TreeView) {
+  init(before: TreeView, after: TreeView, keeping limit: Int = keptChanges) {
+    keptLimit = limit
     self.before = before
     self.after = after
     cursorBefore = MapCursor(before.map)
@@ -35,12 +59,12 @@ struct PathSearch {
   }
 
   /// The paths that differ, ascending, each once.
-  consuming func sortedPaths() -> [TreePath] {
+  consuming func sortedPaths() -> [DifferentPath] {
     var sorted = paths
-    sorted.sort()
-    var result: [TreePath] = []
+    sorted.sort { $0.path < $1.path }
+    var result: [DifferentPath] = []
     result.reserveCapacity(sorted.count)
-    for path in sorted where path != result.last { result.append(path) }
+    for path in sorted where path.path != result.last?.path { result.append(path) }
     return result
   }
 
@@ -51,39 +75,76 @@ struct PathSearch {
     let isEscaped = try isEscapedBefore ? true : after.hasEscaped()
     var diff = try MapDiff(from: before.map, to: after.map)
     while let change = try diff.next() {
-      if let old = change.old, let new = change.new {
-        if TreeView.Found.value(old).isSame(as: .value(new)) { continue }
-        if !isEscaped, try takeAlone(old, new) { continue }
+      if let old = change.old, let new = change.new,
+        TreeView.Found.value(old).isSame(as: .value(new))
+      {
+        continue
       }
+      if !isEscaped, try takeAlone(change) { continue }
       try take(change)
     }
   }
 
-  /// Takes a value that both trees show at its own path, if that is certain at a glance: no other key
-  /// begins with its key, so no directory is in its place. Nearly all changes are of this kind.
-  private mutating func takeAlone(_ old: Entry, _ new: Entry) throws(StoreError) -> Bool {
-    let key = new.key.bytes
-    guard !new.isDirectory, !key.isEmpty, PathLimit.reach(of: key[...]) == key.count,
-      try Self.isAlone(key, &cursorBefore), try Self.isAlone(key, &cursorAfter)
+  /// Takes a value that is shown at its own path, if that is certain at a glance: neither map has another
+  /// entry at its key or below it, so no directory is in its place and no value loses its name to it. Nearly
+  /// all changes are of this kind.
+  private mutating func takeAlone(_ change: MapChange) throws(StoreError) -> Bool {
+    let key = change.key.bytes
+    guard !change.isDirectory, !key.isEmpty, PathLimit.reach(of: key[...]) == key.count,
+      try Self.isAlone(key, isThere: change.old != nil, &cursorBefore),
+      try Self.isAlone(key, isThere: change.new != nil, &cursorAfter)
     else { return false }
     let path = TreePath(key)
-    take(PathChange(path: path, before: .value(old), after: .value(new)))
+    let kind: DifferentPath.Kind
+    switch (change.old, change.new) {
+    case (nil, _): kind = .newValue
+    case (_, nil): kind = .oldValue
+    case (let old?, _): kind = old.attributes.linkID == nil ? .bothValues : .any
+    }
+    let comesOrGoes = change.old == nil || change.new == nil
+    // A file with the name of a displaced value makes that one take another.
+    if comesOrGoes, path.name.bytes.starts(with: DisplacedName.prefix) { return false }
+    take(
+      PathChange(
+        path: path, before: change.old.map { .value($0) }, after: change.new.map { .value($0) }),
+      kind)
+    if comesOrGoes { try lookAbove(path.parent) }
     return true
   }
 
+  /// True if a map has nothing at a key but the value that is there, and nothing below it.
   private static func isAlone(
-    _ key: [UInt8], _ cursor: inout MapCursor
+    _ key: [UInt8], isThere: Bool, _ cursor: inout MapCursor
   ) throws(StoreError) -> Bool {
     try cursor.seek(to: key)
-    try cursor.advance()
-    return !(cursor.withKey { $0.starts(with: key) } ?? false)
+    if isThere { try cursor.advance() }
+    guard let next = byte(after: key, cursor) else { return true }
+    // Keys below it are after those that go on with a lesser byte than the slash.
+    guard next < 0x2F else { return next > 0x2F }
+    try cursor.seek(to: key + [0x2F])
+    return byte(after: key, cursor) != 0x2F
   }
 
-  private mutating func take(_ change: PathChange) {
-    paths.append(change.path)
-    guard known.count < Self.keptChanges, !Self.isLong(change.before), !Self.isLong(change.after)
-    else { return }
-    known[change.path] = KeptChange(change)
+  /// The byte with which the key at a position goes on after another key, or a slash if they are equal; nil if it does
+  /// not begin with that.
+  private static func byte(after key: [UInt8], _ cursor: MapCursor) -> UInt8? {
+    let next = cursor.withKey { (found) -> UInt8? in
+      guard found.starts(with: key) else { return nil }
+      return found.count == key.count ? 0x2F : found[key.count]
+    }
+    return next ?? nil
+  }
+
+  private mutating func take(_ change: PathChange, _ kind: DifferentPath.Kind) {
+    paths.append(DifferentPath(path: change.path, kind: kind, kept: keep(change)))
+  }
+
+  /// Keeps a change, unless too many are kept.
+  private mutating func keep(_ change: PathChange) -> KeptChange? {
+    guard keptCount < keptLimit, !Self.isLong(change.before), !Self.isLong(change.after)
+    else { return nil }
+    keptCount += 1
+    return KeptChange(change)
   }
 
   /// True for an entry with long attributes, of which a few take the memory of thousands of others.
@@ -141,11 +202,14 @@ struct PathSearch {
     let both = Both(
       before: try before.find(path: path.bytes), after: try after.find(path: path.bytes))
     guard Self.differs(both.before, both.after) else { return both }
-    guard known.count < Self.keptChanges else {
-      paths.append(path)
+    guard keptCount < keptLimit else {
+      paths.append(DifferentPath(path: path, kind: .any, kept: nil))
       return both
     }
-    take(try Self.change(at: path, both.before, both.after, from: before, to: after))
+    let change = try Self.change(at: path, both.before, both.after, from: before, to: after)
+    let kept = keep(change)
+    if let kept { known[path] = kept }
+    paths.append(DifferentPath(path: path, kind: .any, kept: kept))
     return both
   }
 

@@ -92,7 +92,13 @@ extension TreeRows {
   func freePlace(
     for name: FileName, in directory: InodeNumber, given: GivenCookies? = nil
   ) throws(DatabaseError) -> InodePlace {
-    let choice = try choice(for: name, in: directory)
+    try freePlace(for: name, in: directory, given: given, choice(for: name, in: directory))
+  }
+
+  /// Returns the place of a new name of which it is known what cookies it can have.
+  func freePlace(
+    for name: FileName, in directory: InodeNumber, given: GivenCookies?, _ choice: CookieChoice
+  ) throws(DatabaseError) -> InodePlace {
     let last = CookieHash.last(of: choice.first)
     if let cookie = given?.byName[name], cookie >= choice.first, cookie <= last,
       !choice.taken.contains(cookie)
@@ -113,6 +119,15 @@ extension TreeRows {
   ) throws(DatabaseError) {
     try insertEntry(name, at: place, for: number, key: key)
     try attach(number, at: place)
+  }
+
+  /// Adds a file that has no other name, and its entry: the same as inserting the record and adding the entry, in
+  /// half of the statements.
+  func addFile(
+    _ record: InodeRecord, at number: InodeNumber, _ name: FileName, at place: InodePlace, key: Key?
+  ) throws(DatabaseError) {
+    try insert(record, at: number, links: 1, place: place)
+    try insertEntry(name, at: place, for: number, key: key)
   }
 
   /// Adds an entry alone.

@@ -8,8 +8,10 @@ import SQLite
 final class TreeRows {
   let database: Database
   let cookies: CookieHash
-  /// No row has a greater number; nil for a connection beside one that writes.
+  /// No row has a greater number but those that were added; nil for a connection beside one that writes.
   private var greatest: InodeNumber?
+  /// The numbers of rows that were added since. Those of one version come in no order.
+  private var added: Set<InodeNumber> = []
 
   init(_ database: Database, hashKey: UInt64) {
     self.database = database
@@ -53,17 +55,24 @@ final class TreeRows {
     return InodeNumber(UInt64(clamping: statement.integer(0)))
   }
 
-  /// Spares questions about numbers that are greater than those of all rows, as those of new files are. This
-  /// connection must be the one that writes.
-  func knowGreatest() throws(DatabaseError) { greatest = try lastNumber() ?? .root }
+  /// Spares questions about numbers that no row has, as those of new files. This connection must be the one that
+  /// writes.
+  ///
+  /// - Complexity: one look-up; and memory for the number of each row that is added before the next call.
+  func knowGreatest() throws(DatabaseError) {
+    greatest = try lastNumber() ?? .root
+    added = []
+  }
 
   /// Notes the number of a row that is added.
   func noteAdded(_ number: InodeNumber) {
-    if let known = greatest, known < number { greatest = number }
+    if let greatest, greatest < number { added.insert(number) }
   }
 
-  /// False if no row can have a number.
-  private func mayHave(_ number: InodeNumber) -> Bool { greatest.map { number <= $0 } ?? true }
+  /// False if no row has a number.
+  private func mayHave(_ number: InodeNumber) -> Bool {
+    greatest.map { number <= $0 || added.contains(number) } ?? true
+  }
 
   // MARK: - Entries and inodes
 
@@ -123,6 +132,7 @@ final class TreeRows {
     for name: FileName, in directory: InodeNumber
   ) throws(DatabaseError) -> CookieChoice {
     var choice = CookieChoice(first: cookies.first(of: name))
+    guard mayHave(directory) else { return choice }
     let statement = try database.prepared(
       "SELECT cookie, name FROM entries WHERE parent = ? AND cookie BETWEEN ? AND ?")
     defer { statement.reset() }

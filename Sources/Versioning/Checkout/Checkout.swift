@@ -180,8 +180,7 @@ final class Checkout: @unchecked Sendable {
     let rows = recorded.prepared
     var settled: Set<InodeNumber> = []
     for number in head.record.taken.nodes.keys {
-      guard head.frozen.nodes.kind(of: number) != .directory,
-        let names = head.frozen.nodes[number]?.names, names.count == 1,
+      guard let names = head.frozen.nodes.fileNames(of: number), names.count == 1,
         let there = try rows.child(of: names[0].directory, named: names[0].name)?.inode,
         there.number == number, there.links == 1
       else { continue }

@@ -26,9 +26,12 @@ struct CutHints {
     if record.isForeign { hints.own = try view(record.own ?? before) } else { hints.isOwn = true }
     // A cut takes thousands of files to few versions.
     var trees: [TakenCut.Destination: TreeView] = [:]
+    var directories = FrozenPaths(frozen)
+    hints.files.reserveCapacity(record.taken.nodes.count)
+    hints.times.reserveCapacity(record.taken.nodes.count)
     for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
       guard let node = frozen.nodes[number] else { continue }
-      let paths = node.names.compactMap(path)
+      let paths = node.names.compactMap { directories.path(of: $0) }
       for path in number == .root ? [.root] : paths { noteTimes(of: node, at: path, in: &hints) }
       guard !node.isDirectory else { continue }
       if trees[taken.destination] == nil {
@@ -46,10 +49,11 @@ struct CutHints {
       guard let node = frozen.nodes[number], let path = frozen.path(of: number) else { continue }
       noteTimes(of: node, at: path, in: &hints)
     }
+    var noted: Set<InodeNumber> = []
     for (place, taken) in record.taken.names {
-      noteDirectories(above: place, in: &hints)
+      if noted.insert(place.directory).inserted { noteDirectories(above: place, in: &hints) }
       guard taken.isThere, let change = frozen.changes[place], let number = change.inode,
-        let node = frozen.nodes[number], node.isDirectory, let path = path(of: place)
+        let node = frozen.nodes[number], node.isDirectory, let path = directories.path(of: place)
       else { continue }
       hints.directories[path] = number
       if change.hidesRecorded { hints.replacing.insert(path) }
@@ -64,10 +68,6 @@ struct CutHints {
       if case .value(let entry)? = try view.find(path: path.bytes) { return entry }
     }
     return nil
-  }
-
-  private func path(of place: InodeName) -> TreePath? {
-    frozen.path(of: place.directory)?.appending(place.name)
   }
 
   private func noteTimes(of node: PendingNode, at path: TreePath, in hints: inout NumberHints) {
@@ -97,6 +97,23 @@ struct CutHints {
       let group = record.groups.first { $0.epoch == epoch }
       return try view(group.map { VersionNumber($0.version) } ?? before)
     }
+  }
+}
+
+/// The paths of names in a frozen overlay; that of a directory is asked for once.
+private struct FrozenPaths {
+  private static let limit = 50_000
+  private let frozen: Overlay
+  private var known: [InodeNumber: TreePath?] = [:]
+
+  init(_ frozen: Overlay) { self.frozen = frozen }
+
+  mutating func path(of place: InodeName) -> TreePath? {
+    if let path = known[place.directory] { return path?.appending(place.name) }
+    if known.count >= Self.limit { known.removeAll() }
+    let path = frozen.path(of: place.directory)
+    known[place.directory] = .some(path)
+    return path?.appending(place.name)
   }
 }
 
