@@ -31,6 +31,7 @@ package final class WorkingTree: Sendable {
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
   let writing = Monitor(false)
   private let memory: Monitor<TreeState>
+  private let recent = RecentInodes()
 
   /// Creates a tree over what the journal had; `epochs` are the versions that epochs stand for. `syncRows` is called
   /// from any thread, also while the rows of another head are prepared.
@@ -83,7 +84,7 @@ package final class WorkingTree: Sendable {
   func answer<R>(
     _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
   ) throws(FSError) -> R {
-    let remembered = RememberedBase(base, contents, head)
+    let remembered = RememberedBase(base, contents, head, recent)
     while true {
       let found = try attempt(remembered, body)
       if let found { return found }
@@ -158,7 +159,7 @@ package final class WorkingTree: Sendable {
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
   ) throws(FSError) -> R {
     heal()
-    let remembered = RememberedBase(base, contents, head)
+    let remembered = RememberedBase(base, contents, head, recent)
     while true {
       let done = try writing.withLock { _ throws(FSError) in
         try perform(by: process, mayUseReserve, remembered, decide)

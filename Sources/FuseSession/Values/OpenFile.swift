@@ -37,11 +37,12 @@ package struct OpenFile: Hashable, Sendable {
 }
 
 /// Options of the answer to an open: how the kernel treats the file or directory.
+@usableFromInline
 package struct OpenOptions: OptionSet, Sendable {
   /// The bits of the options.
-  package let rawValue: UInt32
+  @usableFromInline package let rawValue: UInt32
   /// Creates options from bits.
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
+  @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// Reads and writes are sent to the file system, not served by the page cache.
   package static let directIO = OpenOptions(rawValue: 1 << 0)

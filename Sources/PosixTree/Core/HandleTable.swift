@@ -97,9 +97,10 @@ package struct HandleNumber: Hashable, Sendable {
 }
 
 /// The ways in which a file is opened.
+@usableFromInline
 package struct OpenMode: OptionSet, Hashable, Sendable {
-  package let rawValue: UInt8
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  @usableFromInline package let rawValue: UInt8
+  @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
   /// O_RDONLY or O_RDWR.
   package static let read = OpenMode(rawValue: 1)
   /// O_WRONLY or O_RDWR.

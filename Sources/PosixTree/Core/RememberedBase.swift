@@ -45,12 +45,17 @@ final class RememberedBase: Base {
   private let base: any Base
   private let contents: any ContentReading
   private let head: any HeadReading
+  private let recent: RecentInodes
   private let state = Mutex(State())
 
-  init(_ base: any Base, _ contents: any ContentReading, _ head: any HeadReading) {
+  init(
+    _ base: any Base, _ contents: any ContentReading, _ head: any HeadReading,
+    _ recent: RecentInodes
+  ) {
     self.base = base
     self.contents = contents
     self.head = head
+    self.recent = recent
   }
 
   var batch: UInt64 { base.batch }
@@ -94,13 +99,19 @@ final class RememberedBase: Base {
     let answer = try read(question)
     var above: [Question: Answer] = [:]
     if case .names(let names) = answer { above = try readAbove(names) }
-    state.withLock { state in
+    let publication = state.withLock { state in
       state.answers.merge(above) { $1 }
       state.answers[question] = answer
       // An entry tells of its inode too.
       if case .child(let entry?) = answer {
         state.answers[.inode(entry.inode.number)] = .inode(entry.inode)
       }
+      return state.publication
+    }
+    switch answer {
+    case .child(let entry?): recent.note(entry.inode, publication: publication)
+    case .inode(let inode?): recent.note(inode, publication: publication)
+    default: break
     }
   }
 
@@ -163,6 +174,11 @@ final class RememberedBase: Base {
   private func answer(_ question: Question) throws(BaseError) -> Answer {
     let known = state.withLock { state -> Answer? in
       if let answer = state.answers[question] { return answer }
+      if case .inode(let number) = question,
+        let inode = recent.inode(number, publication: state.publication)
+      {
+        return .inode(inode)
+      }
       state.missing = question
       return nil
     }
