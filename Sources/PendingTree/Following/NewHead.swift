@@ -1,4 +1,5 @@
 package import Inodes
+package import LLVSCore
 
 /// A new head's tree, as the overlay follows it.
 package struct NewHead {
@@ -17,12 +18,16 @@ package struct NewHead {
   package var settled: Set<InodeNumber> = []
   /// Gives what the recorded tree has under a number another one, at all its names there.
   package var renumber: (InodeNumber) throws(BaseError) -> Void
+  /// Returns all extended attributes that the tree before the head has of an inode, if its rows lack some; else nil.
+  package var extendedBefore: (InodeNumber) throws(BaseError) -> [Attributes.Extended]?
 
   /// Creates a head to follow.
   package init(
     base: any Base, taken: TakenCut? = nil, epoch: Epoch? = nil,
     isHeld: @escaping (InodeNumber) -> Bool, isOpen: ((InodeNumber) -> Bool)? = nil,
-    renumber: @escaping (InodeNumber) throws(BaseError) -> Void
+    renumber: @escaping (InodeNumber) throws(BaseError) -> Void,
+    extendedBefore: @escaping (InodeNumber) throws(BaseError) -> [Attributes.Extended]? = { _ in nil
+    }
   ) {
     self.base = base
     self.taken = taken
@@ -30,5 +35,6 @@ package struct NewHead {
     self.isHeld = isHeld
     self.isOpen = isOpen ?? isHeld
     self.renumber = renumber
+    self.extendedBefore = extendedBefore
   }
 }

@@ -112,6 +112,7 @@ struct Following {
     try settleNames()
     try keepWhatIsNeeded()
     tidyOrphans()
+    try keepExtended()
     if head.taken == nil { overlay.listAll() }
   }
 
@@ -188,6 +189,17 @@ struct Following {
   }
 
   // MARK: - Files
+
+  /// What the head has no more keeps the long extended attributes that nothing but the tree before the head has.
+  private mutating func keepExtended() throws(BaseError) {
+    for (number, node) in overlay.nodes where node.lacksExtended {
+      guard try base.inode(number) == nil, let extended = try head.extendedBefore(number) else {
+        continue
+      }
+      overlay.nodes[number]?.attributes = node.attributes.completed(with: extended)
+      overlay.nodes[number]?.lacksExtended = false
+    }
+  }
 
   /// The recorded tree must not show anything under the number of a file that has no name.
   private func separateOrphans() throws(BaseError) {

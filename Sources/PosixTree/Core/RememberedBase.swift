@@ -119,7 +119,7 @@ final class RememberedBase: Base {
     switch question {
     case .zeros(let stored): return .zeros(try contents.zeroBytes(stored))
     case .extended(let number):
-      let place = try FSError.wrapping { () throws(BaseError) in try path(of: number) }
+      let place = try FSError.wrapping { () throws(BaseError) in try base.path(of: number) }
       return .extended(try head.extended(at: place, in: nil))
     case .extendedAt(let path, let version):
       return .extended(try head.extended(at: path, in: version))
@@ -155,20 +155,6 @@ final class RememberedBase: Base {
       next = names.first?.directory ?? .root
     }
     return found
-  }
-
-  /// Returns a path at which the recorded tree has an inode.
-  private func path(of number: InodeNumber) throws(BaseError) -> TreePath {
-    var names: [FileName] = []
-    var number = number
-    while number != .root {
-      guard names.count <= 4096, let name = try base.names(of: number).first else {
-        throw .damaged("a name that leads to an inode is missing")
-      }
-      names.append(name.name)
-      number = name.directory
-    }
-    return names.reversed().reduce(TreePath.root) { $0.appending($1) }
   }
 
   private func answer(_ question: Question) throws(BaseError) -> Answer {

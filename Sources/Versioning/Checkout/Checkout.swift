@@ -212,6 +212,9 @@ final class Checkout: @unchecked Sendable {
           renumber: { (number) throws(BaseError) in
             guard let new = try self.recorded.renumber(number) else { return }
             given.withLock { $0.append((number, new)) }
+          },
+          extendedBefore: { (number) throws(BaseError) in
+            try self.recorded.extended(of: number, in: self.store)
           })
         new.settled = settled
         try overlay.follow(new)

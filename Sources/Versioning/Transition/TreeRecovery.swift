@@ -110,7 +110,10 @@ struct TreeRecovery {
         try overlay.follow(
           NewHead(
             base: recorded.prepared, taken: record?.taken, epoch: epoch, isHeld: { _ in false },
-            renumber: { [recorded] (number) throws(BaseError) in try recorded.renumber(number) }))
+            renumber: { [recorded] (number) throws(BaseError) in try recorded.renumber(number) },
+            extendedBefore: { [recorded, store] (number) throws(BaseError) in
+              try recorded.extended(of: number, in: store)
+            }))
       } catch {
         recorded.withdraw()
         throw error
