@@ -5,7 +5,7 @@ import LLVSCore
 
 extension Following {
   /// The place at which programs see a directory; nil for one without a name.
-  private func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
+  func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
     if let node = overlay.nodes[directory] { return node.place }
     return try base.names(of: directory).first
   }
@@ -83,8 +83,7 @@ extension Following {
     guard overlay.changes[place] == nil, busy.contains(number) else { return }
     let there = try base.child(of: place.directory, named: place.name)
     if let there, there.inode.record.isDirectory {
-      try join(number, into: there.inode.number, at: place)
-      busy.insert(there.inode.number)
+      try join(number, into: there.inode.number, at: place, &busy)
     } else {
       var change = NameChange(
         inode: number, made: overlay.epoch, stamp: overlay.stamp, hidesRecorded: there != nil)
@@ -107,15 +106,25 @@ extension Following {
   }
 
   /// Two directories of one name are one: what is pending in the other goes into the head's.
-  private mutating func join(
-    _ number: InodeNumber, into other: InodeNumber, at place: InodeName
+  mutating func join(
+    _ number: InodeNumber, into other: InodeNumber, at place: InodeName,
+    _ busy: inout Set<InodeNumber>
   ) throws(BaseError) {
+    busy.insert(other)
+    var held: [(number: InodeNumber, into: InodeNumber, place: InodeName)] = []
     for name in overlay.changedNames(of: number) {
       let old = InodeName(directory: number, name: name)
       let new = InodeName(directory: other, name: name)
       guard var change = overlay.changes[old] else { continue }
       overlay.setChange(nil, at: old)
-      change.hide(try base.child(of: other, named: name)?.inode)
+      let there = try base.child(of: other, named: name)?.inode
+      if change.isHeld, let inner = change.inode, let there, there.record.isDirectory {
+        // It was held in a directory that the head does not have, and the head has it in this one.
+        overlay.nodes[inner]?.names = []
+        held.append((inner, there.number, new))
+        continue
+      }
+      change.hide(there)
       if overlay.changes[new] == nil, change.inode != nil || change.hidesRecorded {
         overlay.setChange(change, at: new)
       }
@@ -128,6 +137,7 @@ extension Following {
     }
     try reach(other)
     overlay.nodes[other]?.names = [place]
+    for one in held { try join(one.number, into: one.into, at: one.place, &busy) }
   }
 
   // MARK: - What is needed

@@ -1,0 +1,62 @@
+import Inodes
+
+// Directories that are below themselves: a program moved one into another, and the head has that one in it.
+
+extension Following {
+  /// The bytes of a name that stay where a number is put behind it: a name has 255.
+  private static let longestBeginning = 230
+
+  /// A directory that a program moved into one which the head has below it stands where the head has it: elsewhere
+  /// neither would have a path, and what is in them would be removed.
+  mutating func openCircles() throws(BaseError) {
+    for number in overlay.nodes.keys.sorted() {
+      guard let node = overlay.nodes[number], node.isDirectory, let place = node.place,
+        overlay.changes[place]?.inode == number, let recorded = try base.names(of: number).first,
+        try isBelowItself(number)
+      else { continue }
+      overlay.setChange(nil, at: place)
+      let other = overlay.changes[recorded]
+      if let file = other?.inode, other?.isDirectory == false,
+        try !base.names(of: file).contains(where: { overlay.changes[$0] == nil })
+      {
+        try put(number, beside: recorded)
+        continue
+      }
+      overlay.setChange(nil, at: recorded)
+      overlay.nodes[number]?.names = [recorded]
+      // A directory that was made at its name since is the same one.
+      guard let other, other.isDirectory, let made = other.inode else { continue }
+      overlay.nodes[made]?.names = []
+      var busy: Set<InodeNumber> = []
+      try join(made, into: number, at: recorded, &busy)
+    }
+  }
+
+  private func isBelowItself(_ start: InodeNumber) throws(BaseError) -> Bool {
+    var (number, depth) = (start, 0)
+    while number != .root, depth <= 4096, let place = try place(of: number) {
+      number = place.directory
+      if number == start { return true }
+      depth += 1
+    }
+    return false
+  }
+
+  /// Gives a directory a free name beside its own, which a program gave to a file since.
+  private mutating func put(
+    _ directory: InodeNumber, beside taken: InodeName
+  ) throws(BaseError) {
+    var place = taken
+    var count = 0
+    repeat {
+      count += 1
+      place.name = FileName(
+        taken.name.bytes.prefix(Self.longestBeginning) + Array("~\(count)".utf8))
+    } while try overlay.inode(at: place, over: base) != nil
+    var change = NameChange(
+      inode: directory, made: overlay.epoch, stamp: overlay.stamp, hidesRecorded: false)
+    change.isDirectory = true
+    overlay.setChange(change, at: place)
+    overlay.nodes[directory]?.names = [place]
+  }
+}
