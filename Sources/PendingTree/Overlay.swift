@@ -120,12 +120,13 @@ package struct Overlay: Sendable {
 extension Overlay {
   /// Sets or removes a change and notes it for the next cut.
   mutating func setChange(_ change: NameChange?, at place: InodeName) {
-    noteSubdirectories(from: changes[place], to: change, in: place.directory)
+    let old = changes[place]
+    noteSubdirectories(from: old, to: change, in: place.directory)
     changes[place] = change
     if change != nil {
-      sinceCut.places.insert(place)
+      let isListed = old.map { $0.stamp >= sinceCut.first } ?? false
+      if !isListed { sinceCut.note(place, of: changes) }
     } else {
-      sinceCut.places.remove(place)
       // Names that came and went leave the directory a later time.
       if nodes.contains(place.directory) { sinceCut.inodes.insert(place.directory) }
       forgetCookie(of: place)

@@ -111,4 +111,38 @@ struct PendingListTests {
     try follow(&overlay, TakenCut(at: overlay.beginCut()))
     #expect(Set(overlay.sinceCut.places) == [place("b")])
   }
+
+  @Test("names that come and go do not make the list long, and what stays is on it")
+  func comingAndGoing() throws {
+    var overlay = overlay()
+    for number in 0..<20_000 as Range<UInt64> {
+      create(100 + number, at: place("t"), in: &overlay)
+      apply(.unlink(place("t"), of: InodeNumber(100 + number), isKept: false), to: &overlay)
+    }
+    #expect(overlay.sinceCut.places.count < 10_000)
+    #expect(listed(overlay).isSuperset(of: all))
+  }
+
+  @Test("a name that other files take again and again is listed once until the next cut")
+  func replacedOften() throws {
+    var overlay = overlay()
+    func replace(_ numbers: Range<UInt64>) {
+      for number in numbers {
+        create(number, at: place("new"), in: &overlay)
+        apply(
+          .rename(
+            InodeNumber(number), from: place("new"), to: place("b"),
+            over: overlay.changes[place("b")]?.inode, isKept: false, seen: nil), to: &overlay)
+      }
+    }
+    func count() -> Int { overlay.sinceCut.places.filter { $0 == place("b") }.count }
+    replace(10..<20)
+    #expect(count() == 1)
+    _ = overlay.beginCut()
+    #expect(count() == 0)
+    replace(20..<30)
+    #expect(count() == 1)
+    try follow(&overlay, nil)
+    #expect(listed(overlay).isSuperset(of: all))
+  }
 }

@@ -317,7 +317,7 @@ extension Overlay {
         setChange(nil, at: place)
       } else {
         // A change over a name of the recorded tree is not ignored.
-        if recorded != nil, !change.hidesRecorded { sinceCut.places.insert(place) }
+        if recorded != nil, !change.hidesRecorded { sinceCut.note(place, of: changes) }
         setHidden(recorded, at: place)
       }
     }

@@ -11,13 +11,13 @@ extension Overlay {
   package mutating func beginCut() -> ChangeStamp {
     isCutting = true
     if inCut.isEmpty {
-      swap(&inCut, &sinceCut)
+      inCut = sinceCut
     } else {
       // The cut before it came to nothing, and nobody said so.
-      for place in sinceCut.places { inCut.places.insert(place) }
+      for place in sinceCut.places { inCut.places.append(place) }
       for number in sinceCut.inodes { inCut.inodes.insert(number) }
-      sinceCut = PendingList()
     }
+    sinceCut = PendingList(from: stamp.next)
     defer { stamp = stamp.next }
     return stamp
   }

@@ -2,21 +2,47 @@ package import Inodes
 
 /// Names and inodes of which something changed: what a cut looks at.
 ///
-/// Listed numbers and places may be pending no longer.
+/// Listed numbers and places may be pending no longer, and places may be listed more than once.
 package struct PendingList: Hashable, Sendable {
   /// The names at which something was put or removed.
-  package internal(set) var places = SharedSet<InodeName>()
+  package internal(set) var places = SharedList<InodeName>()
+  /// Every change with this stamp or a later one is listed by its place.
+  package internal(set) var first = ChangeStamp.start
   /// The inodes of which bytes, attributes or names changed.
   package internal(set) var inodes = SharedSet<InodeNumber>()
 
   /// True if all that is pending is listed, so that nobody need look for it again.
   fileprivate var isWhole = false
 
-  /// Creates an empty list.
-  package init() {}
+  /// Creates an empty list of changes with a stamp or a later one.
+  package init(from first: ChangeStamp = .start) { self.first = first }
 
   /// True if nothing is listed.
   package var isEmpty: Bool { places.isEmpty && inodes.isEmpty }
+}
+
+extension PendingList {
+  /// The places that are listed in vain before they are looked for.
+  private static let fewInVain = 4096
+
+  /// Lists all changes.
+  fileprivate mutating func listPlaces(of changes: ChangeMap) {
+    (places, first) = (SharedList(), .start)
+    for place in changes.keys { places.append(place) }
+  }
+
+  /// Lists a place at which something changed.
+  mutating func note(_ place: InodeName, of changes: ChangeMap) {
+    places.append(place)
+    guard places.count > 2 * changes.count + Self.fewInVain else { return }
+    // Names that came and went are most of the list.
+    var known: Set<InodeName> = []
+    var kept = SharedList<InodeName>()
+    for place in places where changes[place] != nil && known.insert(place).inserted {
+      kept.append(place)
+    }
+    places = kept
+  }
 }
 
 extension Overlay {
@@ -26,7 +52,7 @@ extension Overlay {
   /// - Complexity: O(*p*) for *p* pending changes and nodes.
   package mutating func listAll() {
     guard !sinceCut.isWhole else { return }
-    for place in changes.keys { sinceCut.places.insert(place) }
+    if sinceCut.first != .start { sinceCut.listPlaces(of: changes) }
     for (number, node) in nodes where node.isListable { sinceCut.inodes.insert(number) }
     sinceCut.isWhole = true
   }
@@ -36,7 +62,7 @@ extension Overlay {
   /// - Complexity: O(*p*) for *p* pending changes and nodes.
   package func listedWhole() -> PendingList {
     var list = PendingList()
-    for place in changes.keys { list.places.insert(place) }
+    list.listPlaces(of: changes)
     for (number, node) in nodes where node.isListable { list.inodes.insert(number) }
     return list
   }
@@ -47,6 +73,7 @@ extension Overlay {
   /// - Complexity: O(*m*) for *m* names and inodes that it returns.
   package func listedInCut() -> PendingList {
     var list = inCut
+    var seen: Set<InodeName> = []
     var open = inCut.places.compactMap { place -> InodeNumber? in
       guard let change = changes[place], change.isDirectory else { return nil }
       return change.inode
@@ -55,9 +82,11 @@ extension Overlay {
       guard nodes[directory]?.isDirectory ?? false else { continue }
       for name in changedNames(of: directory) {
         let place = InodeName(directory: directory, name: name)
-        guard !list.places.contains(place) else { continue }
-        list.places.insert(place)
-        guard let number = changes[place]?.inode else { continue }
+        guard let change = changes[place], change.stamp < list.first,
+          seen.insert(place).inserted
+        else { continue }
+        list.places.append(place)
+        guard let number = change.inode else { continue }
         list.inodes.insert(number)
         open.append(number)
       }
@@ -71,8 +100,13 @@ extension Overlay {
     let listed = inCut
     inCut = PendingList()
     isCutting = false
-    for place in listed.places where changes[place] != nil && !aside.contains(place) {
-      sinceCut.places.insert(place)
+    for place in listed.places {
+      // One that changed since is listed already.
+      guard let change = changes[place], change.stamp < sinceCut.first, !aside.contains(place)
+      else {
+        continue
+      }
+      sinceCut.places.append(place)
     }
     for number in listed.inodes {
       guard let node = nodes[number] else { continue }

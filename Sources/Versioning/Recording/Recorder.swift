@@ -95,23 +95,25 @@ package struct Recorder {
       places.append(place)
     }
     for place in list.places { note(place) }
-    var others: Set<InodeName> = []
     for number in list.inodes {
       guard let names = tree.overlay.nodes[number]?.names else { continue }
       listed.inodes.append(number)
-      for place in names where !list.places.contains(place) {
-        if place.name == patterns { listed.hasPatterns = true }
-        if tree.overlay.changes[place] != nil { others.insert(place) }
+      for place in names {
+        // A change that is not older is listed by its place.
+        if let change = tree.overlay.changes[place], change.stamp >= list.first { continue }
+        note(place)
       }
     }
-    for place in others { note(place) }
     listed.inodes.sort()
     order.sort { a, b in
       if a.stamp != b.stamp { return a.stamp < b.stamp }
       let (a, b) = (places[a.index], places[b.index])
       return (a.directory, a.name) < (b.directory, b.name)
     }
-    listed.places = order.map { places[$0.index] }
+    listed.places.reserveCapacity(order.count)
+    for (_, index) in order where listed.places.last != places[index] {
+      listed.places.append(places[index])
+    }
     return listed
   }
 
