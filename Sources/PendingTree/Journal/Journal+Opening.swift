@@ -189,7 +189,7 @@ extension Journal {
       return try openFiles(names, in: directory, files, replay, isSameBoot: reader.isSameBoot)
     }
     var overlay = replay.overlay
-    recovery.losses += overlay.revert(lost).map {
+    recovery.losses += overlay.revert(lost, of: replay.reach).map {
       "\($0): its last bytes are not on the disk"
     }
     let current = JournalFile(

@@ -25,6 +25,8 @@ struct JournalReplay {
   private(set) var count = 0
   /// All runs of bytes that were staged.
   private(set) var runs: [Run] = []
+  /// How far the records refer into data files.
+  private(set) var reach = DataReach()
   /// Everything before this is on the disk.
   private(set) var syncedEnd: UInt64 = 0
   /// The greatest cut of which the journal has dropped what it took, though the store has no such cut.
@@ -37,6 +39,7 @@ struct JournalReplay {
   /// Takes over what a record says that stands at an offset.
   mutating func take(_ record: JournalRecord, at offset: UInt64) {
     count += 1
+    reach.add(record)
     switch record {
     case .change(let change): overlay.apply(change)
     case .changes(let changes): for change in changes { overlay.apply(change) }

@@ -53,8 +53,12 @@ extension Overlay {
   /// Lets each file that lacks bytes go back to its last state of which all are there: a save, what is
   /// recorded, or none.
   ///
+  /// - Parameters:
+  ///   - lost: the bytes that are not there.
+  ///   - reach: how far the journal's records refer into data files.
   /// - Returns: the files that lost something, by their paths.
-  mutating func revert(_ lost: LostBytes) -> [String] {
+  mutating func revert(_ lost: LostBytes, of reach: DataReach) -> [String] {
+    if lost.ranges.isEmpty, reach.isWithin(lost.sizes) { return [] }
     var titles: [String] = []
     // Nothing is written where nothing is lost, so that a large overlay is not copied.
     let torn = nodes.numbers { !$0.isWhole(lost) }

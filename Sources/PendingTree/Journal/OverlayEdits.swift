@@ -40,6 +40,9 @@ package struct OverlayEdits: Hashable, Sendable {
     }
   }
 
+  /// The nodes that are new or other ones.
+  var newNodes: some Sequence<PendingNode> { nodes.lazy.compactMap(\.node) }
+
   /// The same edits of an overlay of which bytes were moved.
   func moved(_ moves: ExtentMoves) -> OverlayEdits {
     var edits = self
