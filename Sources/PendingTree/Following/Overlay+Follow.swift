@@ -107,7 +107,7 @@ struct Following {
       for number in overlay.nodes.keys.sorted() { try followFile(number) }
     }
     try followDirectories()
-    try openCircles()
+    try breakCycles()
     try overlay.dropRecorded(over: base)
     try dropUnreachable()
     try settleNames()

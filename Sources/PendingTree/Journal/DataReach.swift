@@ -35,9 +35,10 @@ struct DataReach {
 
   private mutating func add(_ node: PendingNode) {
     guard let file = node.file else { return }
-    for content in [file.content, file.saved?.content, file.counted?.content, file.taken] {
-      if let content { add(content) }
-    }
+    add(file.content)
+    if let saved = file.saved { add(saved.content) }
+    if let counted = file.counted { add(counted.content) }
+    if let taken = file.taken { add(taken) }
   }
 
   private mutating func add(_ content: FileContent) { content.extents.forEach { add($0) } }

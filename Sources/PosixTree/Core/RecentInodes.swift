@@ -10,34 +10,32 @@ final class RecentInodes: Sendable {
   /// A power of two.
   static let count: UInt64 = 4096
 
-  private struct State {
-    /// The publication of which all slots are.
-    var publication: UInt64 = 0
-    var slots: [BaseInode?] = []
+  private struct Slot {
+    /// The publication of which the inode is.
+    var publication: UInt64
+    var inode: BaseInode
   }
 
-  // A leaf lock.
-  private let state = Mutex(State())
+  // A leaf lock. There are no slots before the first inode.
+  private let slots = Mutex<[Slot?]>([])
 
   /// Returns an inode as the rows of a publication have it; nil if it has to be read.
   func inode(_ number: InodeNumber, publication: UInt64) -> BaseInode? {
-    state.withLock { state in
-      guard state.publication == publication, !state.slots.isEmpty,
-        let found = state.slots[Self.slot(of: number)], found.number == number
+    slots.withLock { slots in
+      guard !slots.isEmpty, let found = slots[Self.slot(of: number)],
+        found.publication == publication, found.inode.number == number
       else { return nil }
-      return found
+      return found.inode
     }
   }
 
-  /// Notes an inode that was read of the rows of a publication; that of an older one is not kept.
+  /// Notes an inode that was read of the rows of a publication; it takes the slot unless a newer one has it.
   func note(_ inode: BaseInode, publication: UInt64) {
-    state.withLock { state in
-      guard state.publication <= publication else { return }
-      if state.publication < publication || state.slots.isEmpty {
-        state.publication = publication
-        state.slots = Array(repeating: nil, count: Int(Self.count))
-      }
-      state.slots[Self.slot(of: inode.number)] = inode
+    let slot = Self.slot(of: inode.number)
+    slots.withLock { slots in
+      if slots.isEmpty { slots = Array(repeating: nil, count: Int(Self.count)) }
+      guard slots[slot]?.publication ?? 0 <= publication else { return }
+      slots[slot] = Slot(publication: publication, inode: inode)
     }
   }
 

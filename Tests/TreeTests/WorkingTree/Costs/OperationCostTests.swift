@@ -35,14 +35,14 @@ struct OperationCostTests {
 
   static let bounds: [Bound] = [
     Bound(operation: .lookup, allocations: 1536, calls: [:]),
-    Bound(operation: .getattr, allocations: 576, calls: [:]),
+    Bound(operation: .getattr, allocations: 80, calls: [:]),
     Bound(operation: .list, allocations: 8000, calls: [:]),
     // The journal's records of the file that is made, and of its save.
     Bound(operation: .create, allocations: 6400, calls: [.write: 128]),
     // The bytes together with the change that names them.
     Bound(operation: .write, allocations: 3200, calls: [.write: 64]),
-    Bound(operation: .read, allocations: 1280, calls: [:]),
-    Bound(operation: .openAndRead, allocations: 2048, calls: [:]),
+    Bound(operation: .read, allocations: 832, calls: [:]),
+    Bound(operation: .openAndRead, allocations: 1280, calls: [:]),
     // Three syncs and 40 writes each.
     Bound(
       operation: .version, allocations: 124_000,

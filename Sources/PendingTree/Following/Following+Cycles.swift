@@ -1,6 +1,6 @@
 import Inodes
 
-// Directories that are below themselves: a program moved one into another, and the head has that one in it.
+// Cycles of directories: a program moved one into another, and the head has that one in it.
 
 extension Following {
   /// The bytes of a name that stay where a number is put behind it: a name has 255.
@@ -8,7 +8,7 @@ extension Following {
 
   /// A directory that a program moved into one which the head has below it stands where the head has it: elsewhere
   /// neither would have a path, and what is in them would be removed.
-  mutating func openCircles() throws(BaseError) {
+  mutating func breakCycles() throws(BaseError) {
     for number in overlay.nodes.keys.sorted() {
       guard let node = overlay.nodes[number], node.isDirectory, let place = node.place,
         overlay.changes[place]?.inode == number, let recorded = try base.names(of: number).first,

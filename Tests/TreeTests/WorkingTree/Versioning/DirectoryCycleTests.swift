@@ -6,7 +6,7 @@ import Testing
 
 /// A program moves a directory into another while a new head comes that has the other one inside the first.
 @Suite("Directories that would be inside each other", .timeLimit(.minutes(1)))
-struct CircleTests {
+struct DirectoryCycleTests {
   let mount: MountedTree
   let directory: TemporaryDirectory
   let first: VersionNumber?
