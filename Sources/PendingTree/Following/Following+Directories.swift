@@ -119,7 +119,7 @@ extension Following {
       overlay.setChange(nil, at: old)
       let there = try base.child(of: other, named: name)?.inode
       if change.isHeld, let inner = change.inode, let there, there.record.isDirectory {
-        // It was held in a directory that the head does not have, and the head has it in this one.
+        // The directory was held in one that the head lacks; the head has a directory of its name in this one.
         overlay.nodes[inner]?.names = []
         held.append((inner, there.number, new))
         continue

@@ -191,7 +191,8 @@ struct Following {
 
   // MARK: - Files
 
-  /// What the head has no more keeps the long extended attributes that nothing but the tree before the head has.
+  /// Gives pending files that the head removed their long extended attributes from the tree before the head:
+  /// nothing else has them.
   private mutating func keepExtended() throws(BaseError) {
     for (number, node) in overlay.nodes where node.lacksExtended {
       guard try base.inode(number) == nil, let extended = try head.extendedBefore(number) else {

@@ -1,8 +1,8 @@
 import Inodes
 
-/// How far into each data file the records of a journal refer.
+/// The ends of the bytes that a journal's records refer to, by data file.
 ///
-/// Where every data file is as long as that, no file can lack bytes at its end, and none has to be looked at.
+/// If every data file is at least that long, no file lacks bytes at its end, and none has to be looked at.
 struct DataReach {
   private var ends: [UInt32: UInt64] = [:]
 

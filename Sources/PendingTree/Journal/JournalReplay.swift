@@ -25,7 +25,7 @@ struct JournalReplay {
   private(set) var count = 0
   /// All runs of bytes that were staged.
   private(set) var runs: [Run] = []
-  /// How far the records refer into data files.
+  /// The ends of the bytes that the records refer to, by data file.
   private(set) var reach = DataReach()
   /// Everything before this is on the disk.
   private(set) var syncedEnd: UInt64 = 0

@@ -55,7 +55,7 @@ extension Overlay {
   ///
   /// - Parameters:
   ///   - lost: the bytes that are not there.
-  ///   - reach: how far the journal's records refer into data files.
+  ///   - reach: the ends of the bytes that the journal's records refer to.
   /// - Returns: the files that lost something, by their paths.
   mutating func revert(_ lost: LostBytes, of reach: DataReach) -> [String] {
     if lost.ranges.isEmpty, reach.isWithin(lost.sizes) { return [] }

@@ -22,8 +22,8 @@ package struct PendingList: Hashable, Sendable {
 }
 
 extension PendingList {
-  /// The places that are listed in vain before they are looked for.
-  private static let fewInVain = 4096
+  /// The number of places that are pending no longer from which on the list is cleaned.
+  private static let staleLimit = 4096
 
   /// Lists all changes.
   fileprivate mutating func listPlaces(of changes: ChangeMap) {
@@ -34,7 +34,7 @@ extension PendingList {
   /// Lists a place at which something changed.
   mutating func note(_ place: InodeName, of changes: ChangeMap) {
     places.append(place)
-    guard places.count > 2 * changes.count + Self.fewInVain else { return }
+    guard places.count > 2 * changes.count + Self.staleLimit else { return }
     // Names that came and went are most of the list.
     var known: Set<InodeName> = []
     var kept = SharedList<InodeName>()

@@ -21,7 +21,7 @@ extension Advance {
     guard let parent = try directory(at: path.parent) else {
       throw rows.damaged("nothing holds \(PrintableText.text(path.bytes))")
     }
-    // Where nothing was, the cookies that are taken say whether something is there now.
+    // A path that the first tree left free may have a name by now: the look-up of its cookie tells.
     let choice = try change.before == nil ? rows.choice(for: path.name, in: parent) : nil
     let isFree = choice.map { $0.own == nil } ?? false
     let old = try isFree ? nil : rows.child(of: parent, named: path.name)

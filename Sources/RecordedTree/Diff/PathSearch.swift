@@ -11,7 +11,7 @@ final class KeptChange {
 
 /// A path that differs.
 struct DifferentPath {
-  /// What is known of the change without its entries.
+  /// A change as far as it is known without its entries.
   enum Kind {
     /// Nothing: the path is looked up in both trees.
     case any

@@ -95,7 +95,7 @@ extension TreeRows {
     try freePlace(for: name, in: directory, given: given, choice(for: name, in: directory))
   }
 
-  /// Returns the place of a new name of which it is known what cookies it can have.
+  /// Returns the place of a new name, given the cookies that it can have.
   func freePlace(
     for name: FileName, in directory: InodeNumber, given: GivenCookies?, _ choice: CookieChoice
   ) throws(DatabaseError) -> InodePlace {

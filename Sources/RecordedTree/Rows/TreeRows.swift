@@ -8,7 +8,7 @@ import SQLite
 final class TreeRows {
   let database: Database
   let cookies: CookieHash
-  /// No row has a greater number but those that were added; nil for a connection beside one that writes.
+  /// The greatest number of a row at the last ``knowGreatest()``; nil for a connection beside one that writes.
   private var greatest: InodeNumber?
   /// The numbers of rows that were added since. Those of one version come in no order.
   private var added: Set<InodeNumber> = []
@@ -69,7 +69,7 @@ final class TreeRows {
     if let greatest, greatest < number { added.insert(number) }
   }
 
-  /// False if no row has a number.
+  /// False if it is certain that no row has the number.
   private func mayHave(_ number: InodeNumber) -> Bool {
     greatest.map { number <= $0 || added.contains(number) } ?? true
   }

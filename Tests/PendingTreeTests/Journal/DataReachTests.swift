@@ -5,7 +5,7 @@ import TreeModel
 
 @testable import PendingTree
 
-@Suite("How far a journal refers into data files")
+@Suite("Ends of the bytes that a journal refers to")
 struct DataReachTests {
   private func write(_ offset: UInt64, _ length: UInt64, in source: UInt32) -> JournalRecord {
     let extent = Extent(start: 0, length: length, offset: offset, source: source)

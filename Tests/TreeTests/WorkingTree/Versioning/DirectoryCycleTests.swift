@@ -73,7 +73,7 @@ struct DirectoryCycleTests {
     #expect(mount.text("outer") == "a file")
     #expect(mount.text("outer~1/file") == "outer's")
     #expect(mount.text("outer~1/inner/file") == "inner's")
-    // What a program did before it saw the first version goes into one beside it.
+    // The program had not seen the first version come back: its changes go into a version beside that.
     try mount.cut()
     try expectAll()
     let beside = try mount.version(try mount.store.version(VersionNumber(3)))
