@@ -76,12 +76,12 @@ extension Journal {
       s.durable = max(s.durable, work.appended)
       guard case .syncing = s.phase else { return }
       s.phase = .open
-      // The mark only tells a torn tail from damage, so it need not be on the disk itself.
       let isAllDurable = s.durable == s.appended
+      // Where one sync follows the other, the next record takes the mark along: a write less for each.
+      let isInSeries = s.file.synced(to: work.end, count, at: SystemClock.monotonic())
+      guard !isInSeries else { return }
       var mark: [UInt8] = []
-      JournalRecord.synced(end: work.end).append(to: &mark)
       if (try? write(&mark, isFreeing: true, &s)) != nil, isAllDurable { s.durable = s.appended }
-      s.file.synced(count)
     }
     state.broadcast()
   }

@@ -13,6 +13,9 @@ struct JournalFile: Sendable {
   /// The bytes of the image that the file began with.
   private(set) var imageEnd: UInt64
   private var room: JournalRoom
+  /// Everything before this offset is on the disk, and no record says so yet.
+  private var unmarkedEnd: UInt64?
+  private var lastSync: UInt64?
 
   /// A file that has records up to an offset, and behind that nothing or zeros.
   init(number: UInt32, file: File, seed: UInt64, end: UInt64, room: JournalRoom) {
@@ -28,6 +31,8 @@ struct JournalFile: Sendable {
 
   /// Writes frames, which it seals, to the end; all of them or none.
   ///
+  /// The mark of what was synced goes with them.
+  ///
   /// - Parameters:
   ///   - frames: whole frames.
   ///   - isFreeing: they are a save or take something away, and may use what is kept for that.
@@ -37,16 +42,28 @@ struct JournalFile: Sendable {
   mutating func append(
     _ frames: inout [UInt8], isFreeing: Bool, in directory: String
   ) throws(SystemError) {
-    try room.reserve(
-      end + UInt64(frames.count), of: file, isFreeing: isFreeing, in: directory)
-    JournalFrame.seal(&frames, seed: seed)
+    let count = frames.count
+    if let unmarkedEnd { JournalRecord.synced(end: unmarkedEnd).append(to: &frames) }
+    do throws(SystemError) {
+      try room.reserve(
+        end + UInt64(frames.count), of: file, isFreeing: isFreeing, in: directory)
+      JournalFrame.seal(&frames, seed: seed)
+      try write(frames)
+    } catch {
+      frames.removeSubrange(count...)
+      throw error
+    }
+    end += UInt64(frames.count)
+    unmarkedEnd = nil
+  }
+
+  private mutating func write(_ frames: [UInt8]) throws(SystemError) {
     do throws(SystemError) {
       try file.write(frames, at: end)
     } catch {
       takeBack()
       throw error
     }
-    end += UInt64(frames.count)
   }
 
   /// Bytes of refused frames must not be read as records once others stand before them.
@@ -75,8 +92,22 @@ struct JournalFile: Sendable {
   /// True if the end of the file has bytes that no record may follow.
   private(set) var isDamaged = false
 
-  /// The file was synced, of so many bytes that no earlier sync covered.
-  mutating func synced(_ count: UInt64) { room.synced(count, end: end, of: file) }
+  /// The file was synced up to an offset.
+  ///
+  /// What is appended next takes a mark of that along. It only tells a torn tail from damage, so it need not be on the
+  /// disk itself.
+  ///
+  /// - Parameters:
+  ///   - offset: the end of what was synced.
+  ///   - count: the bytes that no earlier sync covered.
+  ///   - time: the clock, in nanoseconds.
+  /// - Returns: true if another sync was less than a second ago, as those of a database are.
+  mutating func synced(to offset: UInt64, _ count: UInt64, at time: UInt64) -> Bool {
+    defer { lastSync = time }
+    unmarkedEnd = offset
+    room.synced(count, end: end, of: file)
+    return lastSync.map { time < $0 + 1_000_000_000 } ?? false
+  }
 
   /// The image ends here: what follows is what programs do.
   mutating func endImage() { imageEnd = end }
