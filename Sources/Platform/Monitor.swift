@@ -7,14 +7,15 @@ internal import Glibc
 ///
 /// - Concurrency: not recursive. `body` must not call anything that acquires the same monitor.
 @usableFromInline @safe package final class Monitor<State>: @unchecked Sendable {
-  // Unchecked: `state` is touched only while `mutex` is held.
+  // Unchecked: `state` is touched only while `mutex` is held. For the same reason Swift need not watch for accesses
+  // that overlap, which costs as much as the lock.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
-  @usableFromInline var state: State
+  @exclusivity(unchecked) @usableFromInline var state: State
 
   /// Creates a monitor.
   package init(_ state: sending State) {
-    self.state = state
+    unsafe self.state = state
     unsafe mutex = .allocate(capacity: 1)
     unsafe condition = .allocate(capacity: 1)
     unsafe pthread_mutex_init(mutex, nil)
@@ -40,7 +41,7 @@ internal import Glibc
   package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
     lock()
     defer { unlock() }
-    return try body(&state)
+    return try unsafe body(&state)
   }
 
   @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
@@ -58,32 +59,51 @@ internal import Glibc
 
   /// Waits until `body` returns a result; `body` runs with the lock held.
   ///
+  /// Inlinable as ``withLock(_:)``.
+  ///
   /// - Parameters:
   ///   - nanoseconds: how long to wait at most; nil for ever.
   ///   - body: returns nil to wait until the monitor is signalled.
   /// - Returns: the result of `body`; nil if the time was up first.
   /// - Throws: the error of `body`.
+  @inlinable
   package func wait<R, E: Error>(
     nanoseconds: UInt64? = nil, until body: (inout State) throws(E) -> R?
   ) throws(E) -> R? {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    var deadline = timespec()
-    if let nanoseconds {
-      unsafe clock_gettime(CLOCK_MONOTONIC, &deadline)
-      let total = UInt64(deadline.tv_nsec) + nanoseconds % 1_000_000_000
-      deadline.tv_sec += Int(nanoseconds / 1_000_000_000 + total / 1_000_000_000)
-      deadline.tv_nsec = Int(total % 1_000_000_000)
-    }
+    lock()
+    defer { unlock() }
+    if let result = try unsafe body(&state) { return result }
+    let deadline = nanoseconds.map(Deadline.init(nanoseconds:))
     while true {
-      if let result = try body(&state) { return result }
-      if nanoseconds != nil {
-        if unsafe pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT {
-          return try body(&state)
-        }
-      } else {
-        unsafe pthread_cond_wait(condition, mutex)
-      }
+      let isInTime = sleep(until: deadline)
+      if let result = try unsafe body(&state) { return result }
+      if !isInTime { return nil }
     }
+  }
+
+  /// Waits with the lock held for a signal; false if the time was up first.
+  @usableFromInline func sleep(until deadline: Deadline?) -> Bool {
+    guard let deadline else {
+      unsafe pthread_cond_wait(condition, mutex)
+      return true
+    }
+    var time = timespec()
+    (time.tv_sec, time.tv_nsec) = (deadline.seconds, deadline.nanoseconds)
+    return unsafe pthread_cond_timedwait(condition, mutex, &time) != ETIMEDOUT
+  }
+}
+
+/// A time at which a wait ends, by a clock that cannot be set.
+@usableFromInline package struct Deadline {
+  let seconds: Int
+  let nanoseconds: Int
+
+  /// The time so many nanoseconds from now.
+  @usableFromInline init(nanoseconds: UInt64) {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    let total = UInt64(now.tv_nsec) + nanoseconds % 1_000_000_000
+    seconds = now.tv_sec + Int(nanoseconds / 1_000_000_000 + total / 1_000_000_000)
+    self.nanoseconds = Int(total % 1_000_000_000)
   }
 }
