@@ -1,9 +1,11 @@
 /// The number of an inode of the working tree: st_ino, d_ino and the node id that the kernel uses.
 ///
-/// Numbers come from the store's counter and are never used again.
+/// Numbers come from the store's counter and are never used again. What maps do with them is inlinable: they are the
+/// keys of most maps of a working tree.
+@usableFromInline
 package struct InodeNumber: Hashable, Comparable, Sendable {
   /// The number.
-  package let rawValue: UInt64
+  @usableFromInline package let rawValue: UInt64
 
   /// The root directory's number.
   package static let root = InodeNumber(1)
@@ -11,10 +13,20 @@ package struct InodeNumber: Hashable, Comparable, Sendable {
   package static let limit = InodeNumber(1 << 40)
 
   /// Creates a number.
-  package init(_ rawValue: UInt64) {
+  @inlinable package init(_ rawValue: UInt64) {
     self.rawValue = rawValue
   }
 
+  /// Returns true if both are the same number.
+  @inlinable package static func == (a: InodeNumber, b: InodeNumber) -> Bool {
+    a.rawValue == b.rawValue
+  }
+
+  /// Feeds the number to a hasher.
+  @inlinable package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
   /// Returns true if the first number was handed out before the second.
-  package static func < (a: InodeNumber, b: InodeNumber) -> Bool { a.rawValue < b.rawValue }
+  @inlinable package static func < (a: InodeNumber, b: InodeNumber) -> Bool {
+    a.rawValue < b.rawValue
+  }
 }

@@ -70,8 +70,7 @@ package struct Overlay: Sendable {
 
   /// False for a directory that the recorded tree does not have.
   package func isRecorded(_ directory: InodeNumber) -> Bool {
-    guard directory != .root, let node = nodes[directory] else { return true }
-    return !node.recordedNames.isEmpty
+    directory == .root || nodes.hasRecordedName(directory) ?? true
   }
 
   /// Returns the names at which a directory shows something else than the recorded tree.
@@ -89,7 +88,7 @@ package struct Overlay: Sendable {
     var names: [FileName] = []
     var number = directory
     while number != .root {
-      guard let place = nodes[number]?.place, names.count <= 4096 else { return nil }
+      guard let place = nodes.place(of: number), names.count <= 4096 else { return nil }
       names.append(place.name)
       number = place.directory
     }
@@ -108,10 +107,8 @@ package struct Overlay: Sendable {
   /// is shown.
   package func epochShown(of number: InodeNumber, at place: InodeName?) -> Epoch {
     var shown = epoch
-    if let node = nodes[number] {
-      if case .detached(_, _, let epoch)? = node.orphan { shown = min(shown, epoch) }
-      if node.isPending, let seen = node.seen { shown = min(shown, seen) }
-    }
+    if case .detached(_, _, let epoch)? = nodes.orphan(of: number) { shown = min(shown, epoch) }
+    if let seen = nodes.pendingEpoch(of: number) { shown = min(shown, seen) }
     if let change = place.flatMap({ changes[$0] }) { shown = min(shown, change.epoch) }
     return shown
   }

@@ -66,7 +66,7 @@ extension Overlay {
   }
 
   private func isDirectory(_ number: InodeNumber?) -> Bool {
-    number.flatMap { nodes[$0]?.isDirectory } ?? false
+    number.map { nodes.kind(of: $0) == .directory } ?? false
   }
 
   /// True if the recorded tree has just this at a name.
@@ -131,7 +131,7 @@ extension Overlay {
     guard number != over, nodes.contains(number) else { return }
     giveAway(from)
     put(nil, at: from, over: number, seen: nil, change)
-    let replacesDirectory = over.flatMap { nodes[$0] }?.isDirectory ?? false
+    let replacesDirectory = isDirectory(over)
     var seen = seen
     if let over, replacesDirectory {
       let emptied = epochOfEmptiness(of: over)

@@ -22,37 +22,40 @@ package struct Change: Hashable, Sendable {
 
   /// An operation of a program. `seen` is the epoch that the writer had seen, if it is older than the
   /// shown one.
+  ///
+  /// Those that name many things are indirect: on its way to the journal and to the overlay an operation is copied
+  /// some ten times.
   package enum Operation: Hashable, Sendable {
     /// An inode of the recorded tree that later changes concern, as it is shown.
     indirect case node(InodeNumber, PendingNode)
     /// A new file or directory; one that `isSaved` is taken by the next version as it is.
-    case create(
+    indirect case create(
       InodeNumber, at: InodeName, kind: EntryKind, attributes: Attributes, content: FileContent,
       isSaved: Bool, seen: Epoch?)
     /// Bytes of a file.
-    case write(InodeNumber, Extent, WriteFlags, seen: Epoch?)
+    indirect case write(InodeNumber, Extent, WriteFlags, seen: Epoch?)
     /// A file's new size.
-    case resize(InodeNumber, to: UInt64, WriteFlags, seen: Epoch?)
+    indirect case resize(InodeNumber, to: UInt64, WriteFlags, seen: Epoch?)
     /// A range of a file that reads as zeros.
-    case punch(InodeNumber, Range<UInt64>, WriteFlags, seen: Epoch?)
+    indirect case punch(InodeNumber, Range<UInt64>, WriteFlags, seen: Epoch?)
     /// The content of the file is saved; a save that `isFirm` counts whatever is written afterwards.
     case save(InodeNumber, isFirm: Bool = false)
     /// New attributes; `lacksExtended` if the long extended ones are as they were and left out, `setsTime` if
     /// utimensat(2) gave the mtime, which may be the one that was shown before.
-    case attributes(
+    indirect case attributes(
       InodeNumber, Attributes, lacksExtended: Bool = false, setsTime: Bool = false)
     /// A further name of a file, and the link id that all its names carry.
-    case link(InodeNumber, at: InodeName, id: [UInt8], seen: Epoch?)
+    indirect case link(InodeNumber, at: InodeName, id: [UInt8], seen: Epoch?)
     /// The name of a file goes away; `isKept` while a handle holds the file.
     case unlink(InodeName, of: InodeNumber, isKept: Bool)
     /// The name of an empty directory goes away.
     case rmdir(InodeName, of: InodeNumber)
     /// A name goes to another place, over what stood there; `isKept` while a handle holds that.
-    case rename(
+    indirect case rename(
       InodeNumber, from: InodeName, to: InodeName, over: InodeNumber?, isKept: Bool, seen: Epoch?)
     /// Two names change places: each file goes to the other's. Whoever asks for it may have seen less of either
     /// name.
-    case exchange(
+    indirect case exchange(
       InodeNumber, at: InodeName, with: InodeNumber, otherAt: InodeName, seen: Epoch? = nil,
       otherSeen: Epoch? = nil)
     /// The last handle of a file was closed.

@@ -18,12 +18,12 @@ package struct PendingFile: Hashable, Sendable {
   /// The newest save that was followed by quiet, if ``saved`` is newer.
   package var counted: Save? {
     get { rare?.counted }
-    set { setRare(Rare(counted: newValue, taken: taken)) }
+    set { setRare(newValue, taken) }
   }
   /// The content in the newest version that took it, if one did since the file became known here.
   package var taken: FileContent? {
     get { rare?.taken }
-    set { setRare(Rare(counted: counted, taken: newValue)) }
+    set { setRare(counted, newValue) }
   }
 
   /// Facts that few files have, kept apart so that other files take no room for them.
@@ -45,8 +45,12 @@ package struct PendingFile: Hashable, Sendable {
 
   private var rare: Rare?
 
-  private mutating func setRare(_ new: Rare) {
-    rare = new.counted == nil && new.taken == nil ? nil : new
+  private mutating func setRare(_ counted: Save?, _ taken: FileContent?) {
+    if counted == nil, taken == nil {
+      rare = nil
+    } else {
+      rare = Rare(counted: counted, taken: taken)
+    }
   }
 
   /// A saved state: what a version may take.

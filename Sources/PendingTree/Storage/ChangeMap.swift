@@ -20,7 +20,7 @@ package struct ChangeMap: Sendable {
   ///
   /// - Complexity: O(1) on average; a change of a map that shares its elements with a copy copies O(√*n*) at most.
   package subscript(place: InodeName) -> NameChange? {
-    get { directories[place.directory]?[place.name] }
+    get { directories.read(place.directory) { $0[place.name] } }
     set {
       if let newValue {
         count += Self.set(

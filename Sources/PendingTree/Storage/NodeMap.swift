@@ -1,5 +1,4 @@
 package import Inodes
-package import LLVSCore
 
 /// The nodes of an overlay, by their numbers: a ``SharedMap`` of references to them.
 ///
@@ -9,7 +8,7 @@ package struct NodeMap: Sendable {
   /// A number and its node.
   package typealias Element = (key: InodeNumber, value: PendingNode)
 
-  fileprivate final class Holder: @unchecked Sendable {
+  final class Holder: @unchecked Sendable {
     // Unchecked: only who has the one reference changes it. For the same reason Swift need not watch for
     // accesses that overlap, which costs as much as the access.
     @exclusivity(unchecked) var node: PendingNode?
@@ -17,7 +16,7 @@ package struct NodeMap: Sendable {
     init(_ node: PendingNode?) { self.node = node }
   }
 
-  private var holders = SharedMap<InodeNumber, Holder>()
+  private(set) var holders = SharedMap<InodeNumber, Holder>()
 
   /// Creates a map without nodes.
   package init() {}
@@ -43,17 +42,6 @@ package struct NodeMap: Sendable {
 
   /// Returns a copy of a node, for who needs several things of it; nil if there is none.
   package func node(_ number: InodeNumber) -> PendingNode? { holders[number]?.node }
-
-  /// Returns the kind of a node; nil if there is none.
-  package func kind(of number: InodeNumber) -> EntryKind? { holders[number]?.node?.kind }
-
-  /// Returns the names of a file; nil for a directory, and if there is no node.
-  package func fileNames(of number: InodeNumber) -> [InodeName]? {
-    guard let holder = holders[number], let kind = holder.node?.kind, kind != .directory else {
-      return nil
-    }
-    return holder.node?.names
-  }
 
   /// True if there is a node of a number.
   package func contains(_ number: InodeNumber) -> Bool { holders.contains(number) }
@@ -95,7 +83,7 @@ extension NodeMap.Holder? {
 extension NodeMap: Sequence {
   /// Nodes one after the other.
   package struct Iterator: IteratorProtocol {
-    fileprivate var holders: SharedMap<InodeNumber, Holder>.Iterator
+    fileprivate var holders: SharedMap<InodeNumber, NodeMap.Holder>.Iterator
 
     /// Returns the next number and node.
     package mutating func next() -> Element? {

@@ -114,8 +114,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
       guard count > 0 else { return nil }
       let hash = key.sharedHash
       let place = place(of: hash)
-      // Through a pointer nothing is copied but the value.
-      return groups[place.group][place.bucket].withUnsafeBufferPointer { slots in
+      return withSlots(at: place) { slots in
         for index in slots.indices where slots[index].hash == hash && slots[index].key == key {
           return slots[index].value
         }
@@ -150,6 +149,19 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
         defer { if let value { insert(key, hash, value, at: place) } }
         yield &value
       }
+    }
+  }
+
+  /// Returns what a closure finds in the value of a key, which is not copied for that; nil if there is none.
+  func read<R>(_ key: Key, _ body: (Value) -> R?) -> R? {
+    guard count > 0 else { return nil }
+    let hash = key.sharedHash
+    let place = place(of: hash)
+    return withSlots(at: place) { slots in
+      for index in slots.indices where slots[index].hash == hash && slots[index].key == key {
+        return slots[index].value.flatMap(body)
+      }
+      return nil
     }
   }
 
@@ -188,12 +200,22 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
   }
 
   private func index(of key: Key, _ hash: Int, at place: Place) -> Int? {
-    // Through a pointer no element is copied to be looked at.
-    groups[place.group][place.bucket].withUnsafeBufferPointer { slots in
+    withSlots(at: place) { slots in
       for index in slots.indices where slots[index].hash == hash && slots[index].key == key {
         return index
       }
       return nil
+    }
+  }
+
+  /// Runs a closure with the elements of a bucket. Through pointers neither the group, the bucket nor an element is
+  /// copied to be looked at.
+  @inline(__always)
+  private func withSlots<R>(at place: Place, _ body: (UnsafeBufferPointer<Slot>) -> R) -> R {
+    groups.withUnsafeBufferPointer { groups in
+      groups[place.group].withUnsafeBufferPointer { buckets in
+        buckets[place.bucket].withUnsafeBufferPointer(body)
+      }
     }
   }
 

@@ -3,30 +3,48 @@ import PendingTree
 
 /// The open files of a working tree.
 struct HandleTable {
-  private var handles: [HandleNumber: OpenFile] = [:]
-  private var counts: [InodeNumber: Count] = [:]
-  private var last: UInt64 = 0
+  /// The place of an open file: half of the number of its handle, so that finding it needs no hash. The other half
+  /// tells it from files that were there before.
+  private struct Slot {
+    var generation: UInt32 = 0
+    var file: OpenFile?
+  }
 
   private struct Count {
     var all = 0
     var writers = 0
   }
 
+  private var slots: ContiguousArray<Slot> = []
+  private var free: [Int] = []
+  private var counts: [InodeNumber: Count] = [:]
+
   /// Opens a file and returns its handle's number.
   mutating func open(_ file: OpenFile) -> HandleNumber {
-    last += 1
-    let number = HandleNumber(last)
-    handles[number] = file
-    counts[file.inode, default: Count()].all += 1
-    if file.mode.contains(.write) { counts[file.inode, default: Count()].writers += 1 }
-    return number
+    let index = free.popLast() ?? slots.count
+    if index == slots.count { slots.append(Slot()) }
+    slots[index].generation &+= 1
+    slots[index].file = file
+    var count = counts[file.inode] ?? Count()
+    count.all += 1
+    if file.mode.contains(.write) { count.writers += 1 }
+    counts[file.inode] = count
+    return HandleNumber(UInt64(slots[index].generation) << 32 | UInt64(index))
+  }
+
+  /// The slot of a handle; it has no file if that was closed.
+  private func slot(_ number: HandleNumber) -> Int? {
+    let index = Int(number.rawValue & 0xFFFF_FFFF)
+    guard index < slots.count, slots[index].generation == number.rawValue >> 32 else { return nil }
+    return index
   }
 
   /// Closes a handle; returns its file, nil if there is no such handle.
   mutating func close(_ number: HandleNumber) -> OpenFile? {
-    guard let file = handles.removeValue(forKey: number), var count = counts[file.inode] else {
-      return nil
-    }
+    guard let slot = slot(number), let file = slots[slot].file, var count = counts[file.inode]
+    else { return nil }
+    slots[slot].file = nil
+    free.append(slot)
     count.all -= 1
     if file.mode.contains(.write) { count.writers -= 1 }
     counts[file.inode] = count.all > 0 ? count : nil
@@ -35,43 +53,46 @@ struct HandleTable {
 
   /// An open file, by its handle.
   subscript(_ number: HandleNumber) -> OpenFile? {
-    get { handles[number] }
+    get { slot(number).flatMap { slots[$0].file } }
     // A handle that was closed meanwhile is not put back.
-    set { if let newValue, handles[number] != nil { handles[number] = newValue } }
+    set {
+      guard let newValue, let slot = slot(number), slots[slot].file != nil else { return }
+      slots[slot].file = newValue
+    }
   }
 
   /// The oldest epoch that the program of an open file had seen; nil if none is open.
   var oldestEpoch: Epoch? {
-    handles.values.lazy.map { file in file.seenBefore.map { min($0, file.opened) } ?? file.opened }
-      .min()
+    slots.lazy.compactMap(\.file).map { file in
+      file.seenBefore.map { min($0, file.opened) } ?? file.opened
+    }.min()
   }
 
   /// Notes that bytes were written through a handle, or a size was given; nil stands for no handle.
   mutating func noteWrite(through number: HandleNumber?) {
-    guard let number, var file = handles[number] else { return }
-    file.wroteSinceFlush = true
-    file.wrote = true
-    handles[number] = file
+    guard let number, let slot = slot(number) else { return }
+    slots[slot].file?.wroteSinceFlush = true
+    slots[slot].file?.wrote = true
   }
 
   /// Notes that what was written through a handle is no more to be saved by it; if it `hasSaved`, it has seen
   /// what the file shows.
   mutating func noteSave(through number: HandleNumber, hasSaved: Bool) {
-    guard var file = handles[number] else { return }
-    file.wroteSinceFlush = false
+    guard let slot = slot(number) else { return }
+    slots[slot].file?.wroteSinceFlush = false
     if hasSaved {
-      file.hasSaved = true
-      file.seenBefore = nil
+      slots[slot].file?.hasSaved = true
+      slots[slot].file?.seenBefore = nil
     }
-    handles[number] = file
   }
 
   /// Notes that a cut took bytes of a file beside the head, saved by a program that had seen `seen`. Programs that
   /// opened the file later than that go on with the version that has these bytes, since their handles show them.
   mutating func noteTaken(_ inode: InodeNumber, seen: Epoch, as epoch: Epoch) {
     guard counts[inode] != nil else { return }
-    for (number, file) in handles where file.inode == inode && file.opened > seen {
-      handles[number]?.opened = epoch
+    for slot in slots.indices {
+      guard let file = slots[slot].file, file.inode == inode, file.opened > seen else { continue }
+      slots[slot].file?.opened = epoch
     }
   }
 

@@ -83,7 +83,7 @@ struct TreeState {
       keepAccessTime(of: number)
     case .resize(let number, let size, _, _):
       keepAccessTime(of: number)
-      if let before = overlay.nodes[number]?.file?.content.size, size < before {
+      if let before = overlay.nodes.content(of: number)?.size, size < before {
         rooms.cutOff(number, at: size)
       }
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _),
@@ -132,7 +132,7 @@ struct TreeState {
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _):
       noteChange(at: place, by: process)
     case .save(let number, _):
-      writers.noteSaver(process, of: number, names: overlay.nodes[number]?.names ?? [])
+      writers.noteSaver(process, of: number, names: overlay.nodes.names(of: number) ?? [])
     case .attributes(let number, _, _, _):
       // The process has seen nothing of bytes that a head brought to the file's names.
       writers.noteSaver(process, of: number, names: [])
@@ -152,7 +152,7 @@ struct TreeState {
   }
 
   private mutating func noteUnsaved(_ number: InodeNumber) {
-    if overlay.nodes[number]?.isUnsaved ?? false {
+    if overlay.nodes.isUnsaved(number) {
       unsaved.insert(number)
     } else {
       unsaved.remove(number)
@@ -161,7 +161,7 @@ struct TreeState {
 
   /// Notes the access time of an inode whose mtime is about to change: without a note the mtime is shown.
   private mutating func keepAccessTime(of number: InodeNumber) {
-    guard let shown = overlay.nodes[number]?.shownTime else { return }
-    accessTimes.keep(number, mtime: shown)
+    guard let times = overlay.nodes.times(of: number) else { return }
+    accessTimes.keep(number, mtime: times.mtime)
   }
 }

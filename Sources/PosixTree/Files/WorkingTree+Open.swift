@@ -96,9 +96,9 @@ extension WorkingTree {
   func fileTimes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (mtime: Attributes.Time, ctime: Attributes.Time) {
-    if let node = state.overlay.nodes.node(number) {
-      guard !node.isDirectory else { throw .isDirectory }
-      return (node.attributes.mtime ?? node.changed, node.changed)
+    if let times = state.overlay.nodes.times(of: number) {
+      guard state.overlay.nodes.kind(of: number) != .directory else { throw .isDirectory }
+      return times
     }
     let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
     guard number != .root else { throw .isDirectory }
@@ -111,7 +111,7 @@ extension WorkingTree {
   func names(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [InodeName] {
-    if let node = state.overlay.nodes.node(number) { return node.names }
+    if let names = state.overlay.nodes.names(of: number) { return names }
     return try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
   }
 
@@ -119,9 +119,10 @@ extension WorkingTree {
   func shownContent(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (content: FileContent, kind: EntryKind) {
-    if let node = state.overlay.nodes.node(number) {
-      guard let file = node.file else { throw .isDirectory }
-      return (file.content, node.kind)
+    let nodes = state.overlay.nodes
+    if let kind = nodes.kind(of: number) {
+      guard let content = nodes.content(of: number) else { throw .isDirectory }
+      return (content, kind)
     }
     guard number != .root else { throw .isDirectory }
     let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
@@ -155,7 +156,7 @@ extension TreeState {
   /// long the file has been open. One that lost its name to a new head goes on with what the writer saw when it
   /// opened the file, until it saves there.
   func seen(by file: OpenFile) -> Epoch? {
-    guard case .detached(_, _, let epoch)? = overlay.nodes[file.inode]?.orphan, !file.hasSaved,
+    guard case .detached(_, _, let epoch)? = overlay.nodes.orphan(of: file.inode), !file.hasSaved,
       file.opened < epoch
     else { return nil }
     return file.opened

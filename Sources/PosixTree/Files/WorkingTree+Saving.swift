@@ -46,7 +46,7 @@ extension WorkingTree {
   private func close(_ handle: HandleNumber) {
     let orphan = state { state -> InodeNumber? in
       guard let inode = state.handles.close(handle)?.inode, !state.isHeld(inode),
-        state.overlay.nodes[inode]?.orphan != nil
+        state.overlay.nodes.orphan(of: inode) != nil
       else { return nil }
       return inode
     }
@@ -147,22 +147,22 @@ extension TreeState {
 
   /// True if unsaved bytes of a file came from a mapping: the close of any handle that may write saves them.
   fileprivate func isMapped(_ number: InodeNumber) -> Bool {
-    overlay.nodes[number]?.file?.isMapped ?? false
+    overlay.nodes.isMapped(number)
   }
 
   /// True if the open of a handle made or emptied the file, and nobody has written since.
   fileprivate func isEmptied(by file: OpenFile) -> Bool {
     !file.wrote && !file.mode.isDisjoint(with: [.created, .truncate])
-      && overlay.nodes[file.inode]?.file?.content.size == 0
+      && overlay.nodes.content(of: file.inode)?.size == 0
   }
 
   /// The operation that saves a file, if it has anything to save; one that `isFirm` also makes the last save so.
   fileprivate func saving(
     _ number: InodeNumber, isFirm: Bool = false
   ) -> [Change.Operation] {
-    guard let file = overlay.nodes[number]?.file else { return [] }
-    let makesFirm = isFirm && file.saved?.isFirm == false
-    return file.isUnsaved || makesFirm ? [.save(number, isFirm: isFirm)] : []
+    let nodes = overlay.nodes
+    guard nodes.isUnsaved(number) || isFirm && nodes.hasLooseSave(number) else { return [] }
+    return [.save(number, isFirm: isFirm)]
   }
 }
 

@@ -179,7 +179,7 @@ extension WorkingTree {
 extension TreeState {
   /// Gives room to a range of a file, but for what bytes have come to meanwhile.
   mutating func giveRoom(_ range: Range<UInt64>, to number: InodeNumber) {
-    guard let content = overlay.nodes[number]?.file?.content else { return }
+    guard let content = overlay.nodes.content(of: number) else { return }
     rooms.add(range, to: number)
     for extent in content.extents.extents(in: range) where extent.source != Extent.base {
       rooms.take(extent.start..<extent.end, from: number)

@@ -48,7 +48,7 @@ extension WorkingTree {
   private func nameCount(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Int {
-    if let node = state.overlay.nodes.node(number) { return node.names.count }
+    if let names = state.overlay.nodes.names(of: number) { return names.count }
     return try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.links ?? 0 }
   }
 }

@@ -157,7 +157,7 @@ extension WorkingTree.ListingPage {
     guard
       case .pending(let number?) = state.overlay.shown(
         at: InodeName(directory: directory, name: name)),
-      let kind = state.overlay.nodes[number]?.kind
+      let kind = state.overlay.nodes.kind(of: number)
     else { return }
     names.append(ListedName(name: name, cookie: cookie, number: number, kind: kind))
   }

@@ -36,7 +36,7 @@ extension WorkingTree {
     let isOrphan = state { state -> Bool in
       guard let known = state.lookups[number] else { return false }
       state.lookups[number] = known > count ? known - count : nil
-      return !state.isHeld(number) && state.overlay.nodes[number]?.orphan != nil
+      return !state.isHeld(number) && state.overlay.nodes.orphan(of: number) != nil
     }
     if isOrphan { release(number) }
   }

@@ -165,7 +165,7 @@ extension WorkingTree {
   func attributes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Attributes {
-    if let node = state.overlay.nodes.node(number) { return node.attributes }
+    if let attributes = state.overlay.nodes.attributes(of: number) { return attributes }
     let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
     guard let record = inode?.record else {
       guard number == .root else { throw .stale }

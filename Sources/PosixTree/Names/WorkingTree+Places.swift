@@ -23,7 +23,7 @@ extension WorkingTree {
     of directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeName? {
     guard directory != .root else { return nil }
-    if let node = state.overlay.nodes.node(directory) { return node.place }
+    if state.overlay.nodes.contains(directory) { return state.overlay.nodes.place(of: directory) }
     return try FSError.wrapping { () throws(BaseError) in try base.names(of: directory).first }
   }
 

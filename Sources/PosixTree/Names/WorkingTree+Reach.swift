@@ -67,7 +67,7 @@ extension WorkingTree {
         guard case .pending(let number?) = overlay.shown(at: place) else { continue }
         let below = path.adding(PathExtent(name: name.bytes))
         guard PathLimit.allows(below) else { throw .nameTooLong }
-        if overlay.nodes[number]?.isDirectory ?? false { open.append((number, below)) }
+        if overlay.nodes.kind(of: number) == .directory { open.append((number, below)) }
       }
       var cookie = EntryCookie.start
       while looked < Self.looksAtMost {

@@ -16,7 +16,7 @@ extension TreeState {
 
   /// The epoch that is shown of a file.
   func shownEpoch(of number: InodeNumber) -> Epoch {
-    let names = overlay.nodes[number]?.names ?? []
+    let names = overlay.nodes.names(of: number) ?? []
     // A file with further names is not shown by one of them.
     return overlay.epochShown(of: number, at: names.count == 1 ? names[0] : nil)
   }

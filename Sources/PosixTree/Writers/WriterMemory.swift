@@ -104,10 +104,11 @@ struct WriterMemory {
   /// Notes which process saved a file or set attributes of it: when a version takes that, it is what the process has
   /// seen. One that never looked at the file or at one of its names is not remembered.
   mutating func noteSaver(_ process: Int32, of number: InodeNumber, names: [InodeName]) {
-    for place in [.file(number)] + names.map({ Place.name($0) }) {
-      guard let known = seen(by: process, at: place) else { continue }
-      return savers[number, default: [:]][process] = known.time
-    }
+    // Most programs that save have looked at nothing.
+    guard recent.oldest[process] != nil || older.oldest[process] != nil else { return }
+    var known = seen(by: process, at: .file(number))
+    for name in names where known == nil { known = seen(by: process, at: .name(name)) }
+    if let known { savers[number, default: [:]][process] = known.time }
   }
 
   /// A cut took what is pending of a file: who saved it has seen what the cut made of it.

@@ -34,15 +34,15 @@ struct OperationCostTests {
   }
 
   static let bounds: [Bound] = [
-    Bound(operation: .lookup, allocations: 1536, calls: [:]),
+    Bound(operation: .lookup, allocations: 1024, calls: [:]),
     Bound(operation: .getattr, allocations: 80, calls: [:]),
     Bound(operation: .list, allocations: 8000, calls: [:]),
     // The journal's records of the file that is made, and of its save.
-    Bound(operation: .create, allocations: 6400, calls: [.write: 128]),
+    Bound(operation: .create, allocations: 4480, calls: [.write: 128]),
     // The bytes together with the change that names them.
     Bound(operation: .write, allocations: 3200, calls: [.write: 64]),
     Bound(operation: .read, allocations: 832, calls: [:]),
-    Bound(operation: .openAndRead, allocations: 1280, calls: [:]),
+    Bound(operation: .openAndRead, allocations: 832, calls: [:]),
     // Three syncs and 40 writes each.
     Bound(
       operation: .version, allocations: 124_000,

@@ -1,0 +1,78 @@
+package import Inodes
+package import LLVSCore
+
+// Parts of nodes, read where they are: a copy of a node takes longer than finding it. Each is nil, or false, where
+// there is no node.
+
+extension NodeMap {
+  /// Returns the kind of a node.
+  package func kind(of number: InodeNumber) -> EntryKind? { holders[number]?.node?.kind }
+
+  /// Returns the names under which programs see an inode.
+  package func names(of number: InodeNumber) -> [InodeName]? { holders[number]?.node?.names }
+
+  /// Returns the first name of an inode: the place of a directory.
+  package func place(of number: InodeNumber) -> InodeName? {
+    holders[number]?.node?.names.first
+  }
+
+  /// True if the recorded tree has an inode.
+  package func hasRecordedName(_ number: InodeNumber) -> Bool? {
+    guard let names = holders[number]?.node?.recordedNames else { return nil }
+    return !names.isEmpty
+  }
+
+  /// Returns the names of a file; nil for a directory.
+  package func fileNames(of number: InodeNumber) -> [InodeName]? {
+    guard let holder = holders[number], let kind = holder.node?.kind, kind != .directory else {
+      return nil
+    }
+    return holder.node?.names
+  }
+
+  /// Returns the bytes that a file shows; nil for a directory.
+  package func content(of number: InodeNumber) -> FileContent? {
+    holders[number]?.node?.file?.content
+  }
+
+  /// Returns the attributes that are shown.
+  package func attributes(of number: InodeNumber) -> Attributes? {
+    holders[number]?.node?.attributes
+  }
+
+  /// Returns the mtime and the ctime that programs see.
+  package func times(
+    of number: InodeNumber
+  ) -> (mtime: Attributes.Time, ctime: Attributes.Time)? {
+    guard let holder = holders[number], let changed = holder.node?.changed else { return nil }
+    return (holder.node?.attributes.mtime ?? changed, changed)
+  }
+
+  /// True for a file with bytes that no save covers.
+  package func isUnsaved(_ number: InodeNumber) -> Bool {
+    holders[number]?.node?.file?.isUnsaved ?? false
+  }
+
+  /// True for a file whose unsaved bytes came from a mapping.
+  package func isMapped(_ number: InodeNumber) -> Bool {
+    holders[number]?.node?.file?.isMapped ?? false
+  }
+
+  /// True for a file with a save that no version took, and that is not a firm one.
+  package func hasLooseSave(_ number: InodeNumber) -> Bool {
+    guard let isFirm = holders[number]?.node?.file?.saved?.isFirm else { return false }
+    return !isFirm
+  }
+
+  /// Returns the epoch that whoever made the oldest pending change of an inode had seen; nil for one of which
+  /// nothing is pending.
+  package func pendingEpoch(of number: InodeNumber) -> Epoch? {
+    guard let holder = holders[number], let hasNew = holder.node?.hasNewAttributes,
+      hasNew || holder.node?.file?.isPending ?? false
+    else { return nil }
+    return holder.node?.seen
+  }
+
+  /// Returns the reason that an inode has no name while somebody holds it.
+  package func orphan(of number: InodeNumber) -> Orphan? { holders[number]?.node?.orphan }
+}
