@@ -14,10 +14,10 @@ extension Overlay {
     for (place, change) in changes {
       guard try roots.contains(place.directory) else { return false }
       guard let number = change.inode else { continue }
-      guard nodes[number]?.names.contains(place) ?? false else { return false }
+      guard nodes.names(of: number)?.contains(place) ?? false else { return false }
     }
-    for number in nodes.keys where number != .root && nodes[number]?.orphan == nil {
-      for name in nodes[number]?.names ?? [] {
+    for number in nodes.keys where number != .root && nodes.orphan(of: number) == nil {
+      for name in nodes.names(of: number) ?? [] {
         guard try roots.contains(name.directory) else { return false }
         if let change = changes[name] {
           guard change.inode == number else { return false }
@@ -60,6 +60,6 @@ private struct RootedDirectories {
   private func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
     guard overlay.nodes.contains(directory) else { return try base.names(of: directory).first }
     guard overlay.nodes.kind(of: directory) == .directory else { return nil }
-    return overlay.nodes[directory]?.place
+    return overlay.nodes.place(of: directory)
   }
 }

@@ -13,13 +13,12 @@ package struct LiveBytes: Sendable {
   ///
   /// - Complexity: O(*p* + *e*) for *p* nodes with *e* extents.
   package init(of overlay: Overlay) {
-    for (_, node) in overlay.nodes { add(node) }
+    overlay.nodes.forEachFile { add($0) }
     merge()
   }
 
-  /// Adds what a node refers to.
-  mutating func add(_ node: PendingNode) {
-    guard let file = node.file else { return }
+  /// Adds what a pending file refers to.
+  private mutating func add(_ file: PendingFile) {
     add(file.content)
     if let saved = file.saved { add(saved.content) }
     if let counted = file.counted { add(counted.content) }

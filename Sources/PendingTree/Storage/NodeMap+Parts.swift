@@ -40,6 +40,13 @@ extension NodeMap {
     holders[number]?.node?.attributes
   }
 
+  /// Calls a closure with each file.
+  func forEachFile(_ body: (PendingFile) -> Void) {
+    for (_, holder) in holders {
+      if let file = holder.node?.file { body(file) }
+    }
+  }
+
   /// Returns the mtime and the ctime that programs see.
   package func times(
     of number: InodeNumber

@@ -1,4 +1,5 @@
 package import Inodes
+import LLVSCore
 
 /// Names and inodes of which something changed: what a cut looks at.
 ///
@@ -16,6 +17,14 @@ package struct PendingList: Hashable, Sendable {
 
   /// Creates an empty list of changes with a stamp or a later one.
   package init(from first: ChangeStamp = .start) { self.first = first }
+
+  // Arrays, since iterators of generic storage are slow in other modules.
+
+  /// The names, in the order in which they were listed.
+  package var allPlaces: [InodeName] { Array(places) }
+
+  /// The inodes, in no order.
+  package var allInodes: [InodeNumber] { Array(inodes) }
 
   /// True if nothing is listed.
   package var isEmpty: Bool { places.isEmpty && inodes.isEmpty }
@@ -79,7 +88,7 @@ extension Overlay {
       return change.inode
     }
     while let directory = open.popLast() {
-      guard nodes[directory]?.isDirectory ?? false else { continue }
+      guard nodes.kind(of: directory) == .directory else { continue }
       for name in changedNames(of: directory) {
         let place = InodeName(directory: directory, name: name)
         guard let change = changes[place], change.stamp < list.first,

@@ -88,18 +88,27 @@ struct PendingNames {
 
   private mutating func directory(_ number: InodeNumber) -> Directory? {
     if let known = directories[number] { return known }
-    var found: Directory?
-    if let node = overlay.nodes.node(number), let place = node.place,
-      let above = directory(place.directory)
+    // No recursion: directories can be thousands deep.
+    var way = [number]
+    while let last = way.last, let above = overlay.nodes.place(of: last)?.directory,
+      directories[above] == nil, way.count <= overlay.nodes.count
     {
-      let path = above.path.appending(place.name)
-      found = Directory(
-        path: path, unrecorded: above.unrecorded + unrecorded(place, path),
-        isBrought: above.isBrought
-          || !node.recordedNames.isEmpty && !node.recordedNames.contains(place))
+      way.append(above)
     }
-    directories[number] = .some(found)
-    return found
+    for number in way.reversed() { directories[number] = .some(below(number)) }
+    return directories[number] ?? nil
+  }
+
+  /// A directory below one that is known; nil for one that is out of reach.
+  private func below(_ number: InodeNumber) -> Directory? {
+    guard let node = overlay.nodes.node(number), let place = node.place,
+      let above = directories[place.directory] ?? nil
+    else { return nil }
+    let path = above.path.appending(place.name)
+    return Directory(
+      path: path, unrecorded: above.unrecorded + unrecorded(place, path),
+      isBrought: above.isBrought
+        || !node.recordedNames.isEmpty && !node.recordedNames.contains(place))
   }
 
   private func unrecorded(_ place: InodeName, _ path: TreePath) -> [Unrecorded] {

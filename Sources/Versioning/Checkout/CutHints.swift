@@ -30,7 +30,7 @@ struct CutHints {
     hints.files.reserveCapacity(record.taken.nodes.count)
     hints.times.reserveCapacity(record.taken.nodes.count)
     for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
-      guard let node = frozen.nodes[number] else { continue }
+      guard let node = frozen.nodes.node(number) else { continue }
       let paths = node.names.compactMap { directories.path(of: $0) }
       for path in number == .root ? [.root] : paths { noteTimes(of: node, at: path, in: &hints) }
       guard !node.isDirectory else { continue }
@@ -46,14 +46,17 @@ struct CutHints {
           paths: paths))
     }
     for number in record.taken.times {
-      guard let node = frozen.nodes[number], let path = frozen.path(of: number) else { continue }
+      guard let node = frozen.nodes.node(number), let path = frozen.path(of: number) else {
+        continue
+      }
       noteTimes(of: node, at: path, in: &hints)
     }
     var noted: Set<InodeNumber> = []
     for (place, taken) in record.taken.names {
       if noted.insert(place.directory).inserted { noteDirectories(above: place, in: &hints) }
       guard taken.isThere, let change = frozen.changes[place], let number = change.inode,
-        let node = frozen.nodes[number], node.isDirectory, let path = directories.path(of: place)
+        frozen.nodes.kind(of: number) == .directory, let node = frozen.nodes.node(number),
+        let path = directories.path(of: place)
       else { continue }
       hints.directories[path] = number
       if change.hidesRecorded { hints.replacing.insert(path) }
@@ -80,10 +83,10 @@ struct CutHints {
     var number = place.directory
     var isFirst = true
     while let path = frozen.path(of: number) {
-      if let node = frozen.nodes[number], isFirst { noteTimes(of: node, at: path, in: &hints) }
+      if isFirst, let node = frozen.nodes.node(number) { noteTimes(of: node, at: path, in: &hints) }
       guard number != .root, hints.directories[path] == nil else { return }
       hints.directories[path] = number
-      guard let above = frozen.nodes[number]?.place else { return }
+      guard let above = frozen.nodes.place(of: number) else { return }
       number = above.directory
       isFirst = false
     }
@@ -124,7 +127,7 @@ extension NumberHints {
   /// - Complexity: O(*p*) for *p* pending changes.
   mutating func addDirectories(of overlay: Overlay, over base: any Base) throws(BaseError) {
     for (place, change) in overlay.changes {
-      guard let number = change.inode, overlay.nodes[number]?.isDirectory ?? false,
+      guard let number = change.inode, overlay.nodes.kind(of: number) == .directory,
         let path = overlay.path(of: place.directory)?.appending(place.name),
         directories[path] == nil, try base.inode(number) == nil
       else { continue }

@@ -9,6 +9,9 @@ package import PendingTree
 package final class FrozenTree {
   /// The changes at the instant.
   package let overlay: Overlay
+  /// The most directories on the way to the root.
+  private static let mostAbove = 1 << 16
+
   private let base: any Base
   private var paths: [InodeNumber: TreePath?] = [:]
   private var recordedPaths: [InodeNumber: TreePath?] = [:]
@@ -21,23 +24,45 @@ package final class FrozenTree {
 
   /// Returns the path at which programs saw a directory; nil if it had no name.
   func path(of directory: InodeNumber) throws(StoreError) -> TreePath? {
-    if let known = paths[directory] { return known }
-    let path: TreePath?
-    if directory == .root {
-      path = .root
-    } else if let place = try place(of: directory) {
-      path = try self.path(of: place.directory)?.appending(place.name)
-    } else {
-      path = nil
+    try Self.path(of: directory, knowing: &paths) { (number) throws(StoreError) in
+      try place(of: number)
     }
-    paths[directory] = .some(path)
+  }
+
+  /// Returns a directory's path, and notes it and those on the way to it. No recursion: directories can be thousands
+  /// deep.
+  private static func path(
+    of directory: InodeNumber, knowing known: inout [InodeNumber: TreePath?],
+    _ place: (InodeNumber) throws(StoreError) -> InodeName?
+  ) throws(StoreError) -> TreePath? {
+    var way: [(directory: InodeNumber, name: FileName)] = []
+    var next = directory
+    var path: TreePath? = .root
+    while next != .root {
+      if let found = known[next] {
+        path = found
+        break
+      }
+      // A tree that leads back to itself is damaged.
+      guard way.count < mostAbove, let place = try place(next) else {
+        path = nil
+        known[next] = .some(nil)
+        break
+      }
+      way.append((next, place.name))
+      next = place.directory
+    }
+    for (directory, name) in way.reversed() {
+      path = path?.appending(name)
+      known[directory] = .some(path)
+    }
     return path
   }
 
   /// Returns the name at which programs saw a directory; nil if it had none.
   func place(of directory: InodeNumber) throws(StoreError) -> InodeName? {
     if directory == .root { return nil }
-    if let node = overlay.nodes[directory] { return node.place }
+    if overlay.nodes.contains(directory) { return overlay.nodes.place(of: directory) }
     return try recordedNames(of: directory).first
   }
 
@@ -45,25 +70,20 @@ package final class FrozenTree {
 
   /// Returns the path at which the recorded tree has a directory; nil if it has none.
   func recordedPath(of directory: InodeNumber) throws(StoreError) -> TreePath? {
-    if let known = recordedPaths[directory] { return known }
-    let path: TreePath?
-    if directory == .root {
-      path = .root
-    } else if let place = try recordedNames(of: directory).first {
-      path = try recordedPath(of: place.directory)?.appending(place.name)
-    } else {
-      path = nil
+    try Self.path(of: directory, knowing: &recordedPaths) { (number) throws(StoreError) in
+      try recordedNames(of: number).first
     }
-    recordedPaths[directory] = .some(path)
-    return path
   }
 
   func recordedNames(of number: InodeNumber) throws(StoreError) -> [InodeName] {
     try StoreError.wrappingBase { () throws(BaseError) in try base.names(of: number) }
   }
 
+  /// Returns what the recorded tree has at a name.
   func recorded(at place: InodeName) throws(StoreError) -> BaseEntry? {
-    try StoreError.wrappingBase { () throws(BaseError) in
+    // A change of a name tells whether the recorded tree has it (I3).
+    if let change = overlay.changes[place], !change.hidesRecorded { return nil }
+    return try StoreError.wrappingBase { () throws(BaseError) in
       try base.child(of: place.directory, named: place.name)
     }
   }

@@ -60,14 +60,14 @@ package struct Recorder {
     }
     var (orphans, held): ([InodeNumber], [InodeNumber]) = ([], [])
     for number in listed.inodes {
-      guard let node = tree.overlay.nodes[number] else { continue }
+      guard let node = tree.overlay.nodes.node(number) else { continue }
       try addContent(of: node, number)
       if node.orphan != nil { orphans.append(number) }
       if node.isDirectory { held.append(number) }
     }
     try addOrphans(orphans)
     for number in held {
-      if let node = tree.overlay.nodes[number] { try addAttributes(ofHeld: node, number) }
+      if let node = tree.overlay.nodes.node(number) { try addAttributes(ofHeld: node, number) }
     }
     return recording
   }
@@ -94,9 +94,9 @@ package struct Recorder {
       order.append((stamp, places.count))
       places.append(place)
     }
-    for place in list.places { note(place) }
-    for number in list.inodes {
-      guard let names = tree.overlay.nodes[number]?.names else { continue }
+    for place in list.allPlaces { note(place) }
+    for number in list.allInodes {
+      guard let names = tree.overlay.nodes.names(of: number) else { continue }
       listed.inodes.append(number)
       for place in names {
         // A change that is not older is listed by its place.
@@ -130,7 +130,7 @@ package struct Recorder {
       recording.nothing[place] = change.inode != nil
       return
     }
-    guard let number = change.inode, let node = tree.overlay.nodes[number] else {
+    guard let number = change.inode, let node = tree.overlay.nodes.node(number) else {
       recording.exclude(place)
       recording.nothing[place] = false
       return try remove(path, change.epoch, at: place)
@@ -314,7 +314,7 @@ package struct Recorder {
   private mutating func addOrphans(_ numbers: [InodeNumber]) throws(StoreError) {
     var turns: [TreePath: Int] = [:]
     for number in numbers {
-      guard let node = tree.overlay.nodes[number],
+      guard let node = tree.overlay.nodes.node(number),
         case .detached(let place, let known, let epoch)? = node.orphan, let file = node.file
       else { continue }
       var path = known
