@@ -160,11 +160,6 @@ final class RememberedBase: Base {
   private func answer(_ question: Question) throws(BaseError) -> Answer {
     let known = state.withLock { state -> Answer? in
       if let answer = state.answers[question] { return answer }
-      if case .inode(let number) = question,
-        let inode = recent.inode(number, publication: state.publication)
-      {
-        return .inode(inode)
-      }
       state.missing = question
       return nil
     }
@@ -181,6 +176,9 @@ final class RememberedBase: Base {
   }
 
   func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+    // Most are among those that were read last; no question has to be made and hashed for them.
+    let publication = state.withLock { $0.publication }
+    if let inode = recent.inode(number, publication: publication) { return inode }
     guard case .inode(let inode) = try answer(.inode(number)) else { return nil }
     return inode
   }

@@ -31,14 +31,18 @@ extension WorkingTree {
   /// - Throws: the error of the journal; then the bytes are there and not saved.
   package func release(_ handle: HandleNumber) throws(FSError) {
     defer { close(handle) }
-    guard let process = writer(of: handle) else { return }
+    // As a rule close's flush has saved everything.
+    let process = state { state -> Int32? in
+      guard let file = state.handles[handle], file.mode.contains(.write) else { return nil }
+      return state.isSavedAtRelease(of: file) ? file.process : nil
+    }
+    guard let process else { return }
     try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, _ in
         guard let file = state.handles[handle] else { return Decision { _ in } }
-        // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
-        let saves =
-          file.wroteSinceFlush || state.isMapped(file.inode) || state.isEmptied(by: file)
-        return Decision(operations: saves ? state.saving(file.inode) : []) { _ in }
+        return Decision(
+          operations: state.isSavedAtRelease(of: file) ? [.save(file.inode)] : []
+        ) { _ in }
       }
     }
   }
@@ -154,6 +158,13 @@ extension TreeState {
   fileprivate func isEmptied(by file: OpenFile) -> Bool {
     !file.wrote && !file.mode.isDisjoint(with: [.created, .truncate])
       && overlay.nodes.content(of: file.inode)?.size == 0
+  }
+
+  /// True if the release of a handle saves its file.
+  fileprivate func isSavedAtRelease(of file: OpenFile) -> Bool {
+    // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
+    let saves = file.wroteSinceFlush || isMapped(file.inode) || isEmptied(by: file)
+    return saves && overlay.nodes.isUnsaved(file.inode)
   }
 
   /// The operation that saves a file, if it has anything to save; one that `isFirm` also makes the last save so.
