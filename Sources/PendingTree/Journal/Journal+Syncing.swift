@@ -77,7 +77,7 @@ extension Journal {
       guard case .syncing = s.phase else { return }
       s.phase = .open
       let isAllDurable = s.durable == s.appended
-      // Where one sync follows the other, the next record takes the mark along: a write less for each.
+      // In a series of syncs the next record takes the mark along: a write less for each.
       let isInSeries = s.file.synced(to: work.end, count, at: SystemClock.monotonic())
       guard !isInSeries else { return }
       var mark: [UInt8] = []

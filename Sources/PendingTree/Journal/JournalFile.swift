@@ -94,7 +94,7 @@ struct JournalFile: Sendable {
 
   /// The file was synced up to an offset.
   ///
-  /// What is appended next takes a mark of that along. It only tells a torn tail from damage, so it need not be on the
+  /// The next frames take a mark of that along. The mark only tells a torn tail from damage, so it need not be on the
   /// disk itself.
   ///
   /// - Parameters:

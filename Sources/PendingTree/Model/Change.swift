@@ -23,8 +23,8 @@ package struct Change: Hashable, Sendable {
   /// An operation of a program. `seen` is the epoch that the writer had seen, if it is older than the
   /// shown one.
   ///
-  /// Those that name many things are indirect: on its way to the journal and to the overlay an operation is copied
-  /// some ten times.
+  /// Operations that name many things are indirect: on the way to the journal and to the overlay each is copied some
+  /// ten times.
   package enum Operation: Hashable, Sendable {
     /// An inode of the recorded tree that later changes concern, as it is shown.
     indirect case node(InodeNumber, PendingNode)
