@@ -1,7 +1,7 @@
 /// The number of an inode of the working tree: st_ino, d_ino and the node id that the kernel uses.
 ///
-/// Numbers come from the store's counter and are never used again. What maps do with them is inlinable: they are the
-/// keys of most maps of a working tree.
+/// Numbers come from the store's counter and are never used again. Comparing and hashing are inlinable: numbers
+/// are the keys of most maps of a working tree.
 @usableFromInline
 package struct InodeNumber: Hashable, Comparable, Sendable {
   /// The number.

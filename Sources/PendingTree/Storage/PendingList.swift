@@ -18,7 +18,7 @@ package struct PendingList: Hashable, Sendable {
   /// Creates an empty list of changes with a stamp or a later one.
   package init(from first: ChangeStamp = .start) { self.first = first }
 
-  // Arrays, since iterators of generic storage are slow in other modules.
+  // The next two are arrays: iterators of generic storage are slow in other modules.
 
   /// The names, in the order in which they were listed.
   package var allPlaces: [InodeName] { Array(places) }

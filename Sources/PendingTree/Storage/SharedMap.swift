@@ -110,17 +110,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
   ///
   /// - Complexity: O(1) on average; a change of a map that shares its elements with a copy copies O(√*n*) at most.
   package subscript(key: Key) -> Value? {
-    get {
-      guard count > 0 else { return nil }
-      let hash = key.sharedHash
-      let place = place(of: hash)
-      return withSlots(at: place) { slots in
-        for index in slots.indices where slots[index].hash == hash && slots[index].key == key {
-          return slots[index].value
-        }
-        return nil
-      }
-    }
+    get { read(key) { $0 } }
     set {
       if buckets == 0 { addBucket() }
       let hash = key.sharedHash
@@ -152,7 +142,8 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
     }
   }
 
-  /// Returns what a closure finds in the value of a key, which is not copied for that; nil if there is none.
+  /// Returns what a closure finds in the value of a key, without a copy of the value; nil if there is none.
+  @inline(__always)
   func read<R>(_ key: Key, _ body: (Value) -> R?) -> R? {
     guard count > 0 else { return nil }
     let hash = key.sharedHash

@@ -3,8 +3,8 @@ import PendingTree
 
 /// The open files of a working tree.
 struct HandleTable {
-  /// The place of an open file: half of the number of its handle, so that finding it needs no hash. The other half
-  /// tells it from files that were there before.
+  /// A place for an open file. A handle's number is the index of its slot, so that finding the file needs no hash, and
+  /// the slot's generation, which tells the handle from earlier ones of the slot.
   private struct Slot {
     var generation: UInt32 = 0
     var file: OpenFile?
