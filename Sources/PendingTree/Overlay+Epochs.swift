@@ -1,15 +1,14 @@
 extension Overlay {
-  /// The epochs that anything pending was made in, with the current one.
+  /// The epochs that pending changes are made on, and the current one.
   ///
   /// - Complexity: O(pending).
   package var epochsInUse: Set<Epoch> {
     var used: Set<Epoch> = [epoch]
     for change in changes.values {
-      used.formUnion([change.made, change.under, change.seen].compactMap(\.self))
+      if let epoch = change.on { used.insert(epoch) }
     }
     for node in nodes.values {
-      used.formUnion(
-        [node.seen, node.file?.saved?.seen, node.file?.counted?.seen].compactMap(\.self))
+      used.formUnion([node.on, node.file?.saved?.on, node.file?.counted?.on].compactMap(\.self))
       if case .detached(_, _, let epoch)? = node.orphan { used.insert(epoch) }
     }
     return used

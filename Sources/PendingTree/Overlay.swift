@@ -27,7 +27,7 @@ package struct Overlay: Sendable {
   var cookies = SharedMap<InodeNumber, SharedMap<FileName, EntryCookie>>()
   /// The nodes without a name.
   var orphans: Set<InodeNumber> = []
-  /// The epoch that changes are made in.
+  /// The epoch of the version that the tree shows.
   package internal(set) var epoch: Epoch
   /// The stamp of the newest change.
   package internal(set) var stamp = ChangeStamp.start
@@ -95,22 +95,12 @@ package struct Overlay: Sendable {
     return names.reversed().reduce(TreePath.root) { $0.appending($1) }
   }
 
-  /// Returns the epoch that somebody has seen who finds a directory empty: that of whoever took a name out
-  /// of it first, but not a newer one than the tree's.
-  package func epochOfEmptiness(of directory: InodeNumber) -> Epoch {
+  /// Returns the epoch of the oldest version on which names were removed from a directory; nil for what the tree
+  /// shows.
+  func epochOfEmptiness(of directory: InodeNumber) -> Epoch? {
     changedNames(of: directory).lazy
-      .compactMap { changes[InodeName(directory: directory, name: $0)]?.epoch }
-      .reduce(epoch, min)
-  }
-
-  /// Returns the epoch that somebody has seen who reads a file: that of the oldest pending change by which it
-  /// is shown.
-  package func epochShown(of number: InodeNumber, at place: InodeName?) -> Epoch {
-    var shown = epoch
-    if case .detached(_, _, let epoch)? = nodes.orphan(of: number) { shown = min(shown, epoch) }
-    if let seen = nodes.pendingEpoch(of: number) { shown = min(shown, seen) }
-    if let change = place.flatMap({ changes[$0] }) { shown = min(shown, change.epoch) }
-    return shown
+      .map { changes[InodeName(directory: directory, name: $0)]?.on }
+      .reduce(nil) { $0.older($1) }
   }
 }
 

@@ -143,7 +143,8 @@ extension Life where Tree == ModelTree {
   ) throws {
     var taken = TakenCut(at: stamp)
     for place in record.nothing {
-      taken.names[place] = TakenCut.Name(.head, isThere: record.isThere(place))
+      taken.names[place] = TakenCut.Name(
+        .head, isThere: record.isThere(place), on: record.overlay.changes[place]?.on)
     }
     var epochs: [ModelGroup: Epoch] = [:]
     var last = overlay.epoch
@@ -156,13 +157,14 @@ extension Life where Tree == ModelTree {
         group == ownGroup ? .head : epochs[group].map { .beside($0) } ?? .nowhere
       for item in items {
         if let place = item.place {
-          taken.names[place] = TakenCut.Name(destination, isThere: record.isThere(place))
+          taken.names[place] = TakenCut.Name(
+            destination, isThere: record.isThere(place), on: item.epoch)
         }
         guard item.kind == .put, let number = item.number,
           let node = record.overlay.nodes[number]
         else { continue }
         taken.nodes[number] = TakenCut.Node(
-          destination, save: node.file?.saved, seen: node.seen, attributes: node.attributes)
+          destination, save: node.file?.saved, on: node.on, attributes: node.attributes)
       }
     }
     for place in record.left { taken.names[place] = nil }
@@ -183,28 +185,71 @@ extension Life where Tree == ModelTree {
     let epoch = isForeign ? last.next : nil
     let copy = ModelTree(copying: tree)
     var killed = overlay
-    try follow(tree, taken, epoch)
-    try killed.follow(
-      NewHead(
-        base: copy, taken: taken, epoch: epoch, isHeld: { _ in false },
-        renumber: { [last = nextNumber + 100_000] in
-          copy.renumber($0, to: InodeNumber(last + $0.rawValue))
-        }))
+    let changed = isForeign ? store.changedPaths(from: own, to: store.head) : ChangedPaths()
+    let seen = readers(taken)
+    try follow(tree, taken, epoch, changed, record.overlay)
+    leaveBehind(seen)
+    var head = NewHead(
+      base: copy, taken: taken, epoch: epoch, isHeld: { _ in false },
+      renumber: { [last = nextNumber + 100_000] in
+        copy.renumber($0, to: InodeNumber(last + $0.rawValue))
+      })
+    (head.changed, head.frozen) = (changed, record.overlay)
+    try killed.follow(head)
     try compare(killed, over: copy, "killed before the new head is shown")
+    for (place, change) in overlay.changes {
+      guard let other = killed.changes[place], other.on != change.on else { continue }
+      throw LifeFault(
+        "killed before the new head is shown: \(place.name.text) is on \(other.on as Any), not \(change.on as Any)"
+      )
+    }
+    let known = overlay.epochsInUse.filter { table[$0] == nil }
+    guard known.isEmpty else { throw LifeFault("epochs without a version: \(known)") }
+  }
+
+  /// A path that the reader has looked at, and what it is left behind on if the head changes that.
+  private struct Reader {
+    var path: String
+    var shown: Set<Int>??
+    var epoch: Epoch
+  }
+
+  private func readers(_ taken: TakenCut) -> [Reader] {
+    let shown = shown()
+    return lastSeen.compactMap { path, mark in
+      guard mark == nil else { return nil }
+      return Reader(
+        path: path, shown: shown[path],
+        epoch: taken.names[place(path)]?.destinationEpoch ?? overlay.epoch)
+    }
+  }
+
+  /// The reader is behind where the head shows something else, and up to date where the head has again what it saw.
+  private mutating func leaveBehind(_ readers: [Reader]) {
+    let (shown, head) = (shown(), store.maps[store.head].tree)
+    for (path, mark) in lastSeen {
+      guard let mark, let version = table[mark] else { continue }
+      if store.maps[version].tree[path]?.marks == head[path]?.marks { lastSeen[path] = .some(nil) }
+    }
+    for reader in readers where shown[reader.path] != reader.shown {
+      lastSeen[reader.path] = reader.epoch
+    }
   }
 
   mutating func follow(
-    _ tree: ModelTree, _ taken: TakenCut?, _ epoch: Epoch?
+    _ tree: ModelTree, _ taken: TakenCut?, _ epoch: Epoch?, _ changed: ChangedPaths,
+    _ frozen: Overlay
   ) throws {
     var counter = nextNumber
     let handles = handles
-    try overlay.follow(
-      NewHead(
-        base: tree, taken: taken, epoch: epoch, isHeld: { handles.contains($0) },
-        renumber: {
-          counter += 1
-          tree.renumber($0, to: InodeNumber(counter))
-        }))
+    var head = NewHead(
+      base: tree, taken: taken, epoch: epoch, isHeld: { handles.contains($0) },
+      renumber: {
+        counter += 1
+        tree.renumber($0, to: InodeNumber(counter))
+      })
+    (head.changed, head.frozen) = (changed, frozen)
+    try overlay.follow(head)
     nextNumber = counter
     recorded = tree
     (image, journal) = (overlay, [])
@@ -251,5 +296,17 @@ extension Life where Tree == ModelTree {
     guard overlay.changes.isEmpty, !overlay.nodes.values.contains(where: \.isPending) else {
       throw LifeFault("at the end something is pending: \(overlay.changes.keys)")
     }
+  }
+}
+
+extension ModelStore {
+  /// The paths at which two versions show something else.
+  fileprivate func changedPaths(from old: Int, to new: Int) -> ChangedPaths {
+    let (before, after) = (maps[old].tree, maps[new].tree)
+    var paths = ChangedPaths()
+    for path in Set(before.keys).union(after.keys) where before[path] != after[path] {
+      paths.insert(TreePath(Array(path.utf8)))
+    }
+    return paths
   }
 }

@@ -37,7 +37,7 @@ struct TakenSaveTests {
     var taken = TakenCut(at: overlay.beginCut())
     taken.names[place] = TakenCut.Name(.head, isThere: true)
     taken.nodes[number] = TakenCut.Node(
-      .head, save: save(file), seen: nil, attributes: try #require(overlay.nodes[number]).attributes
+      .head, save: save(file), on: nil, attributes: try #require(overlay.nodes[number]).attributes
     )
     let base = ModelTree()
     base.put(ModelTree.Inode(marks: [1]), number)

@@ -163,6 +163,8 @@ struct ExtendedTests {
       written.append(number)
     }
     try fixture.give(["file": Attributes(mode: 0o600)])
+    let next = fixture.head.number.rawValue
+    fixture.tree.state { $0.epochs[$0.overlay.epoch] = next }
     try fixture.follow(["gone": nil])
     for number in written {
       #expect(try fixture.node(number).lacksExtended)

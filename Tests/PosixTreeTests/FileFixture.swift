@@ -89,13 +89,8 @@ final class FileFixture: @unchecked Sendable {
   /// Makes another head with other files, as a merge does: its epoch is a new one.
   func follow(_ files: [String: [UInt8]?]) throws {
     try bindOpenFiles()
-    for name in files.keys {
-      let place = Self.place(name)
-      guard let entry = try recorded.child(of: .root, named: place.name) else { continue }
-      tree.state { $0.writers.leave(place, by: entry.inode.number) }
-    }
     head = try Self.version(of: store, on: head.id, files)
-    try publish(taken: nil, begins: true)
+    try publish(taken: nil, changing: files.keys.sorted())
   }
 
   /// Makes another head in which files and directories have other attributes, as a merge does.
@@ -126,7 +121,7 @@ final class FileFixture: @unchecked Sendable {
           flags: .madeHere, metadata: [.digest: Version.MetadataValue(map.contentDigest.hex)],
           map: map.root, changedKeys: attributes.keys.map { Key($0) }))
     }
-    try publish(taken: nil, begins: true)
+    try publish(taken: nil, changing: attributes.keys.sorted())
   }
 
   /// Takes everything that is saved under some names into a version, as a cut does.
@@ -141,12 +136,12 @@ final class FileFixture: @unchecked Sendable {
       let save = try #require(node.file?.saved)
       files[name] = try bytes(of: save.content)
       taken.nodes[number] = TakenCut.Node(
-        .head, save: save, seen: node.seen, attributes: node.attributes)
+        .head, save: save, on: node.on, attributes: node.attributes)
       taken.names[place] = TakenCut.Name(.head, isThere: true)
     }
     taken.stamp = tree.state { $0.overlay.beginCut() }
     head = try Self.version(of: store, on: head.id, files)
-    try publish(taken: taken, begins: false)
+    try publish(taken: taken, changing: nil)
   }
 
   /// Takes what is saved in a file that lost its name, as a cut does, into a version beside the head.
@@ -154,9 +149,9 @@ final class FileFixture: @unchecked Sendable {
     let node = try node(number)
     var taken = TakenCut(at: tree.state { $0.overlay.beginCut() })
     taken.nodes[number] = TakenCut.Node(
-      .beside(epoch), save: try #require(node.file?.saved), seen: node.seen,
+      .beside(epoch), save: try #require(node.file?.saved), on: node.on,
       attributes: node.attributes)
-    try publish(taken: taken, begins: true)
+    try publish(taken: taken, changing: [])
   }
 
   private func bindOpenFiles() throws {
@@ -167,7 +162,8 @@ final class FileFixture: @unchecked Sendable {
     }
   }
 
-  private func publish(taken: TakenCut?, begins: Bool) throws {
+  /// Puts the head in place, which changes some paths; nil for one that has only what the tree showed.
+  private func publish(taken: TakenCut?, changing paths: [String]?) throws {
     let next = TreeView(map: store.map(of: head))
     cut += 1
     hasFollowed = true
@@ -189,16 +185,24 @@ final class FileFixture: @unchecked Sendable {
       TreeHead(cut: cut, version: head.id, view: next), from: view, hints: hints,
       numbers: numbers, now: time)
     view = next
+    let shown = try (paths ?? []).map { path in
+      (Self.place(path), try overlay.inode(at: Self.place(path), over: recorded))
+    }
     try state { state in
       state.isPublishing = true
       try recorded.publish()
-      let epoch = begins ? state.overlay.epoch.next : nil
       let held = state
-      if let taken { state.noteTaken(taken) }
-      try state.overlay.follow(
-        NewHead(
-          base: recorded, taken: taken, epoch: epoch, isHeld: { held.isHeld($0) },
-          renumber: { _ in Issue.record("a number is to change") }))
+      var head = NewHead(
+        base: recorded, taken: taken, epoch: paths == nil ? nil : state.overlay.epoch.next,
+        isHeld: { held.isHeld($0) },
+        renumber: { _ in Issue.record("a number is to change") })
+      for path in paths ?? [] { head.changed.insert(TreePath(Array(path.utf8))) }
+      let before = state.overlay
+      try state.overlay.follow(head)
+      for (place, number) in shown {
+        let new = try state.overlay.inode(at: place, over: recorded)
+        if new != number { state.writers.leaveBehind(place, number, on: before.epoch) }
+      }
       state.publication += 1
       state.isPublishing = false
     }

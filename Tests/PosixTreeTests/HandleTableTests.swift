@@ -5,10 +5,8 @@ import Testing
 @testable import PosixTree
 
 struct HandleTableTests {
-  private static let start = Overlay().epoch
-
   private func file(_ number: UInt64, _ mode: OpenMode = [.read, .write]) -> OpenFile {
-    OpenFile(inode: InodeNumber(number), mode: mode, process: 1, opened: Self.start)
+    OpenFile(inode: InodeNumber(number), mode: mode, process: 1)
   }
 
   @Test("A handle that was closed stays closed when another file takes its place")
@@ -22,9 +20,9 @@ struct HandleTableTests {
     #expect(table[second]?.inode == InodeNumber(6))
     table[first] = file(7)
     table.noteWrite(through: first)
-    table.noteSave(through: first, hasSaved: true)
+    table.noteSave(through: first)
     #expect(table[first] == nil)
-    #expect(table[second]?.wrote == false && table[second]?.hasSaved == false)
+    #expect(table[second]?.wrote == false)
     #expect(table.openInodes == [InodeNumber(6)])
   }
 
@@ -49,6 +47,6 @@ struct HandleTableTests {
     }
     #expect(table.isOpen(inode) && !table.isWritten(inode))
     _ = table.close(reader)
-    #expect(!table.isOpen(inode) && table.openInodes.isEmpty && table.oldestEpoch == nil)
+    #expect(!table.isOpen(inode) && table.openInodes.isEmpty)
   }
 }

@@ -13,6 +13,11 @@ struct WriterEpochTests {
     try fixture.node(number).orphan
   }
 
+  private func epoch(_ fixture: FileFixture, _ number: InodeNumber) throws -> Epoch? {
+    guard case .detached(_, _, let epoch)? = try reason(fixture, number) else { return nil }
+    return epoch
+  }
+
   @Test("a file that a head gives other bytes lives on for its handles, with the epoch before")
   func detached() throws {
     let fixture = try FileFixture(["a": Array("old".utf8)])
@@ -26,7 +31,7 @@ struct WriterEpochTests {
     try fixture.write(handle, "OUR")
     try fixture.tree.flush(handle)
     #expect(try fixture.savedText(number) == "OUR")
-    #expect(try fixture.node(number).seen == Epoch(1))
+    #expect(try epoch(fixture, number) == Epoch(1))
     #expect(fixture.tree.unsavedFiles == [])
     try fixture.check()
     // What is saved in it belongs to its name, so it stays.
@@ -51,7 +56,7 @@ struct WriterEpochTests {
     try fixture.check()
   }
 
-  @Test("a handle writes on what it saw when it was opened, until it saves there itself")
+  @Test("handles of a file that lost its name write on the version before that, then on their save")
   func opened() throws {
     let fixture = try FileFixture(["a": Array("old".utf8), "b": [1]])
     let tree = fixture.tree
@@ -60,16 +65,14 @@ struct WriterEpochTests {
     try fixture.follow(["b": [2]])
     let late = try tree.open(number, mode: [.read, .write]).handle
     try fixture.follow(["a": Array("theirs".utf8)])
-    #expect(try reason(fixture, number).map { "\($0)".contains("rawValue: 2") } == true)
+    #expect(try epoch(fixture, number) == Epoch(2))
     try fixture.write(late, "1")
-    #expect(try fixture.node(number).seen == Epoch(2))
     try fixture.write(early, "2")
-    #expect(try fixture.node(number).seen == Epoch(1))
     try tree.flush(early)
     try fixture.takeDetached(number, as: Epoch(9))
     #expect(try !fixture.node(number).isPending)
     try fixture.write(early, "3")
-    #expect(try fixture.node(number).seen == Epoch(9))
+    #expect(try epoch(fixture, number) == Epoch(9))
     try fixture.check()
   }
 
@@ -80,25 +83,30 @@ struct WriterEpochTests {
     let handle = try fixture.tree.open(number, mode: [.read, .write]).handle
     try fixture.follow(["b": [2]])
     try fixture.write(handle, "x")
-    #expect(try fixture.node(number).seen == Epoch(2))
-    // What became pending in an epoch stays of that one.
+    #expect(try fixture.node(number).on == nil)
     try fixture.follow(["b": [3]])
     try fixture.write(handle, "y")
-    #expect(try fixture.node(number).seen == Epoch(2))
+    #expect(try fixture.node(number).on == nil)
+    // What is pending stays on the version before the head that changed the name.
+    try fixture.follow(["a": Array("theirs".utf8)])
+    let change = try #require(fixture.overlay.changes[FileFixture.place("a")])
+    #expect(change.inode == number && change.on == Epoch(3))
+    try fixture.follow(["a": Array("others".utf8)])
+    #expect(fixture.overlay.changes[FileFixture.place("a")]?.on == Epoch(3))
     try fixture.check()
   }
 
-  @Test("bytes under a pending name have seen no more than whoever put that there")
-  func underPendingName() throws {
-    let fixture = try FileFixture(["b": [1]])
-    let (number, handle) = try fixture.create("a")
+  @Test("attributes that a head changes leave pending bytes behind")
+  func attributes() throws {
+    let fixture = try FileFixture(["a": Array("old".utf8)])
+    let number = try fixture.number("a")
+    let handle = try fixture.tree.open(number, mode: [.read, .write]).handle
     try fixture.write(handle, "x")
     try fixture.tree.flush(handle)
-    try fixture.follow(["b": [2]])
-    let late = try fixture.tree.open(number, mode: [.read, .write]).handle
-    #expect(fixture.tree.state { $0.handles[late]?.opened } == Epoch(1))
-    try fixture.write(late, "y")
-    #expect(fixture.overlay.changes[FileFixture.place("a")]?.epoch == Epoch(1))
+    try fixture.give(["a": Attributes(mode: 0o600)])
+    #expect(try fixture.number("a") == number)
+    #expect(try fixture.node(number).on == Epoch(1))
+    #expect(try #require(fixture.node(number).file?.saved).on == Epoch(1))
     try fixture.check()
   }
 

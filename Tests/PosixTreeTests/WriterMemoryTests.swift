@@ -32,7 +32,7 @@ struct WriterMemoryTests {
       case 1: try fixture.tree.resize(number, to: 2, process: editor)
       default: _ = try fixture.tree.open(number, mode: [.read, .truncate], process: editor)
       }
-      #expect(try fixture.node(number).seen == Epoch(1), "call \(call)")
+      #expect(try fixture.node(number).on == Epoch(1), "call \(call)")
       try fixture.check()
     }
   }
@@ -49,7 +49,7 @@ struct WriterMemoryTests {
       case 2: try fixture.tree.resize(number, to: 20, process: editor)
       default: try fixture.tree.resize(number, to: 2, process: call == 0 ? editor : 1)
       }
-      #expect(try fixture.node(number).seen == Epoch(2), "call \(call)")
+      #expect(try fixture.node(number).on == nil, "call \(call)")
     }
   }
 
@@ -64,7 +64,7 @@ struct WriterMemoryTests {
       #expect(opened.dropsPages)
       if reads { fixture.tree.noteRead(opened.handle) }
       try fixture.tree.resize(number, to: 0, through: opened.handle)
-      #expect(try fixture.node(number).seen == (reads ? Epoch(2) : Epoch(1)))
+      #expect(try fixture.node(number).on == (reads ? nil : Epoch(1)))
       #expect(try !fixture.tree.open(number, mode: [.read, .write], process: 1).dropsPages)
     }
   }
@@ -74,12 +74,10 @@ struct WriterMemoryTests {
     let fixture = try FileFixture(["a": Array("old".utf8)])
     let number = try fixture.number("a")
     // Before this process began.
-    fixture.tree.state {
-      $0.writers.note(WriterMemory.Seen(epoch: Epoch(1), time: 1), by: editor, at: .file(number))
-    }
+    fixture.tree.state { $0.writers.note(editor, reading: number, at: 1) }
     try fixture.follow(["a": Array("theirs".utf8)])
     try fixture.tree.resize(try fixture.number("a"), to: 2, process: editor)
-    #expect(try fixture.node(try fixture.number("a")).seen == Epoch(2))
+    #expect(try fixture.node(try fixture.number("a")).on == nil)
   }
 
   @Test(
@@ -129,50 +127,77 @@ struct WriterMemoryTests {
         try tree.rename(FileFixture.place("b"), to: place, mode: .exchange, process: editor)
       }
       let change = try #require(fixture.overlay.changes[place])
-      #expect(change.epoch == Epoch(1), "call \(call)")
-      if call == 3 { #expect(fixture.overlay.changes[FileFixture.place("b")]?.epoch == Epoch(2)) }
+      #expect(change.on == Epoch(1), "call \(call)")
+      if call == 3 {
+        #expect(try #require(fixture.overlay.changes[FileFixture.place("b")]).on == nil)
+      }
       try fixture.check()
     }
   }
 
-  @Test("who saved what a version took has seen that version")
-  func taken() throws {
+  @Test("a head that changes another name leaves no process behind")
+  func otherName() throws {
     let fixture = try FileFixture(["a": Array("old".utf8), "b": [1]])
     let number = try fixture.number("a")
     try read(fixture, number, by: editor)
     try fixture.follow(["b": [2]])
     let handle = try fixture.tree.open(number, mode: [.write, .truncate], process: editor).handle
-    #expect(try fixture.node(number).seen == Epoch(1))
+    #expect(try fixture.node(number).on == nil)
     try fixture.write(handle, "new")
     try fixture.tree.release(handle)
     try fixture.take(["a"])
     try fixture.tree.resize(number, to: 0, process: editor)
-    #expect(try fixture.node(number).seen == Epoch(2))
+    #expect(try fixture.node(number).on == nil)
     try fixture.check()
   }
 
-  @Test("epochs of one version do not differ")
-  func sameVersion() throws {
-    let fixture = try FileFixture(["a": Array("old".utf8), "b": [1]])
+  @Test("a process goes on from its own save, until a head changes the name again")
+  func consumed() throws {
+    let fixture = try FileFixture(["a": Array("old".utf8)])
+    try read(fixture, try fixture.number("a"), by: editor)
+    try fixture.follow(["a": Array("theirs".utf8)])
     let number = try fixture.number("a")
-    try read(fixture, number, by: editor)
-    try fixture.follow(["b": [2]])
-    fixture.tree.state { $0.epochs = [Epoch(1): 7, Epoch(2): 7] }
     try fixture.tree.resize(number, to: 0, process: editor)
-    #expect(try fixture.node(number).seen == Epoch(2))
+    #expect(try fixture.node(number).on == Epoch(1))
+    fixture.tree.state { #expect($0.seen(by: editor, at: [FileFixture.place("a")]) == nil) }
+    fixture.tree.state { $0.writers.leaveBehind(FileFixture.place("a"), number, on: Epoch(5)) }
+    fixture.tree.state { #expect($0.seen(by: editor, at: [FileFixture.place("a")]) == Epoch(5)) }
   }
 
-  @Test("twenty thousand pairs are remembered, and memory is bounded")
-  func bounded() {
+  @Test("a head that has again what a process saw brings it up to date")
+  func broughtBack() throws {
+    let place = FileFixture.place("a")
     var memory = WriterMemory()
-    let seen = WriterMemory.Seen(epoch: Epoch(1), time: 5)
-    for number in 0..<100_000 { memory.note(seen, by: 7, at: .file(InodeNumber(UInt64(number)))) }
-    #expect(memory.count <= 2 * WriterMemory.limit)
-    let last = (100_000 - WriterMemory.limit)..<100_000
-    #expect(last.allSatisfy { memory.seen(by: 7, at: .file(InodeNumber(UInt64($0)))) == seen })
-    #expect(memory.seen(by: 7, at: .file(InodeNumber(0))) == nil)
-    memory.began(7, at: 6)
-    #expect(memory.seen(by: 7, at: .file(InodeNumber(99_999))) == nil)
+    memory.note(7, reading: InodeNumber(20), at: 3)
+    memory.leaveBehind(place, InodeNumber(20), on: Epoch(1))
+    memory.leaveBehind(place, InodeNumber(21), on: Epoch(2))
+    #expect(memory.mark(7, at: place) == Epoch(1))
+    memory.bringBack(place, InodeNumber(22)) { $0 == Epoch(1) }
+    #expect(memory.mark(7, at: place) == nil)
+    memory.leaveBehind(place, InodeNumber(22), on: Epoch(3))
+    #expect(memory.mark(7, at: place) == Epoch(3))
+  }
+
+  @Test("twenty thousand pairs are remembered, marks longer than others, and memory is bounded")
+  func bounded() {
+    typealias Pairs = RecentPairs<InodeNumber, Int>
+    let limit = UInt64(Pairs.limit)
+    var memory = WriterMemory()
+    let place = FileFixture.place("a")
+    memory.note(8, reading: InodeNumber(1), at: 5)
+    memory.leaveBehind(place, InodeNumber(1), on: Epoch(4))
+    var pairs = Pairs()
+    for number in 0..<100_000 {
+      pairs.set(number, 7, at: InodeNumber(UInt64(number)))
+      memory.note(7, reading: InodeNumber(UInt64(number)), at: 5)
+    }
+    #expect(pairs.count <= 2 * Int(limit) && memory.count <= 2 * Int(limit) + 2)
+    let last = (100_000 - Int(limit))..<100_000
+    #expect(last.allSatisfy { pairs.value(7, at: InodeNumber(UInt64($0))) == $0 })
+    #expect(pairs.value(7, at: InodeNumber(0)) == nil)
+    #expect(memory.mark(8, at: place) == Epoch(4))
+    memory.began(8, at: 6)
+    #expect(memory.mark(8, at: place) == nil)
     memory.forgetAll()
     #expect(memory.count == 0)
   }

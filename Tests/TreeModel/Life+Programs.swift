@@ -83,10 +83,11 @@ extension Life {
       guard there != nil else { return }
       log.append("overwrite \(path)")
       let number = number(path)
-      try write(
-        number, replacing: random.chance(0.5), seen: random.chance(0.5) ? lastSeen[path] : nil)
+      let (replaces, isReader) = (random.chance(0.5), random.chance(0.5))
+      let seen = isReader && replaces ? lastSeen[path] ?? nil : nil
+      try write(number, replacing: replaces, seen: seen)
       if random.chance(0.85) { try perform(.save(number), on: []) }
-      if lastSeen[path] != nil { lastSeen[path] = overlay.epoch }
+      if seen != nil { lastSeen[path] = .some(nil) }
       return
     }
     log.append("create \(path)")
@@ -134,7 +135,7 @@ extension Life {
       if !isFile, !children(other, overlay, recorded).isEmpty { return }
       if ModelPath.isAtOrBelow(from, path) { return }
     }
-    let seen = isFile && random.chance(0.5) ? lastSeen[path] : nil
+    let seen = isFile && random.chance(0.5) ? lastSeen[path] ?? nil : nil
     log.append("rename \(from) \(path)\(seen == nil ? "" : " unseen")")
     let over = shown[path] == nil ? nil : other
     let (source, target) = (place(from), place(path))
@@ -142,7 +143,7 @@ extension Life {
       .rename(
         one, from: source, to: target, over: over, isKept: over.map(isHeld) ?? false, seen: seen),
       on: [one, source.directory, target.directory] + (over.map { [$0] } ?? []))
-    if seen != nil { lastSeen[path] = overlay.epoch }
+    if seen != nil { lastSeen[path] = .some(nil) }
   }
 
   package mutating func exchange(_ shown: [String: Set<Int>?]) throws {
@@ -190,7 +191,7 @@ extension Life {
       try close(index)
     default:
       guard let file else { return }
-      lastSeen[file] = overlay.epochShown(of: number(file), at: place(file))
+      lastSeen[file] = .some(nil)
     }
   }
 

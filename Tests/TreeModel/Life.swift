@@ -17,8 +17,8 @@ package struct Life<Tree: Base> {
   package var handles: [InodeNumber] = []
   /// The bytes that programs here removed or replaced.
   package var removed: Set<Int> = []
-  /// What the one reader has seen at a path.
-  package var lastSeen: [String: Epoch] = [:]
+  /// The paths that the one reader has looked at, with the epoch of what it saw where a head changed that since.
+  package var lastSeen: [String: Epoch?] = [:]
   package var nextNumber: UInt64 = 100
   package var marks = 0
   package var links = 0

@@ -110,7 +110,7 @@ package struct ModelRecord {
     guard let number = change.inode, let node = overlay.nodes[number] else {
       excluded[place.directory, default: []].insert(place.name)
       nothing.insert(place)
-      items.append(ModelItem(isInPlace ? .remove : .exclude, path, change.epoch, place: place))
+      items.append(ModelItem(isInPlace ? .remove : .exclude, path, change.on, place: place))
       return
     }
     if node.isDirectory {
@@ -118,7 +118,7 @@ package struct ModelRecord {
       if change.isHeld { return }
       let isRecorded = recorded[number]?.isDirectory ?? false
       let item = ModelItem(
-        isRecorded ? .move : .make, path, change.epoch, place: place, number: number)
+        isRecorded ? .move : .make, path, change.on, place: place, number: number)
       if isRecorded { item.source = recorded.path(of: number) ?? "" }
       item.over = over
       items.append(item)
@@ -132,15 +132,15 @@ package struct ModelRecord {
     _ path: String, over: InodeNumber?, isInPlace: Bool
   ) {
     let marks: Set<Int>
-    var epoch = change.epoch
+    var epoch = change.on
     if let save = node.file?.saved {
       marks = save.content.marks(read)
-      epoch = save.seen.map { min(epoch, $0) } ?? epoch
+      epoch = epoch.older(save.on)
     } else if node.file?.isNeverSaved ?? false {
       left.insert(place)
       guard let over, recorded[over]?.isDirectory ?? false else { return }
       excluded[place.directory, default: []].insert(place.name)
-      items.append(ModelItem(isInPlace ? .remove : .exclude, path, change.epoch, place: place))
+      items.append(ModelItem(isInPlace ? .remove : .exclude, path, change.on, place: place))
       return
     } else if let inode = recorded[number] {
       marks = inode.marks
@@ -179,7 +179,7 @@ package struct ModelRecord {
       excluded[place.directory, default: []].insert(place.name)
       put(
         number, node, marks, ModelPath.join(above, place.name.text),
-        (file.saved.map(\.seen) ?? node.seen) ?? overlay.epoch, place,
+        file.saved.map(\.on) ?? node.on, place,
         over: recorded.child(place.directory, place.name)?.number)
     }
   }
@@ -197,9 +197,7 @@ package struct ModelRecord {
       guard let path else { continue }
       turns[path, default: 0] += 1
       put(
-        number, node, save.content.marks(read), path, save.seen.map { min($0, epoch) } ?? epoch,
-        nil,
-        over: nil)
+        number, node, save.content.marks(read), path, save.on.older(epoch), nil, over: nil)
       items[items.count - 1].link = nil
       items[items.count - 1].turn = turns[path] ?? 1
     }

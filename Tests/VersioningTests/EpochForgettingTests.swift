@@ -1,5 +1,6 @@
 import LLVSCore
 import PendingTree
+import Platform
 import PosixTree
 import TestSupport
 import Testing
@@ -30,7 +31,7 @@ struct EpochForgettingTests {
     try work.save("a", "one")
     try work.cut()
     try mergeOften()
-    #expect(work.tree.epochs.count > 10)
+    #expect(work.tree.epochs.count > 5)
     #expect(try work.tree.renewJournal(isForced: true) == [])
     #expect(work.tree.epochs.count == 1)
     try work.save("a", "two")
@@ -59,17 +60,33 @@ struct EpochForgettingTests {
     try work.check()
   }
 
-  @Test("An epoch stays while a file is open that a program opened in it")
-  func open() throws {
+  @Test(
+    "An epoch stays while a process is behind that saw its version, and the table does not grow")
+  func behind() throws {
+    let process = SystemProcess.id
     try work.save("a", "one")
+    try work.save("b", "one")
     try work.cut()
-    let opened = work.tree.pending.epoch
-    let (_, handle) = try work.open("a")
-    try mergeOften()
+    func read(_ name: String) throws {
+      try work.tree.release(
+        try work.tree.open(try work.number(name), mode: .read, process: process).handle)
+    }
+    try read("a")
+    let first = try #require(try work.store.state().head)
+    try work.merge(try work.others(["a": "theirs"], on: first))
+    for index in 0..<200 {
+      try read("b")
+      try work.merge(try work.others(["b": "\(index)"], on: #require(work.store.state().head)))
+    }
+    #expect(work.tree.epochs.count < 100)
     #expect(try work.tree.renewJournal(isForced: true) == [])
-    #expect(work.tree.epochs[opened] != nil)
-    try work.close(handle)
+    // The epoch of what the process saw of each of the two, and the current one.
+    #expect(work.tree.epochs.count == 3)
+    #expect(work.tree.epochs.values.contains(first.rawValue))
+    try read("a")
+    try read("b")
     #expect(try work.tree.renewJournal(isForced: true) == [])
-    #expect(work.tree.epochs[opened] == nil)
+    #expect(work.tree.epochs.count == 1)
+    try work.check()
   }
 }

@@ -101,9 +101,6 @@ struct RecordedWork {
     (life.marks, life.links) = (marks, links)
     life.overlay = Overlay(epoch: Epoch(2))
     life.image = life.overlay
-    // The overlay's instant may be that of programs that all saw an older version.
-    let isStale = seenBefore && random.chance(0.3)
-    if isStale { table.set(Epoch(2), to: before) }
     if seenBefore { for path in life.shown().keys { life.lastSeen[path] = Epoch(1) } }
     try work(&life)
     log += life.log
@@ -178,7 +175,7 @@ struct RecordedWork {
     return result
   }
 
-  /// Programs work, and a cut takes it, whatever the model would make of that.
+  /// Programs work, and a cut takes it, whatever the model would make of that; the first epoch is that of `seen`.
   ///
   /// - Returns: what the cut found, and what it made.
   mutating func take(
@@ -189,13 +186,14 @@ struct RecordedWork {
     let tree = try recordedTree(of: head)
     var life = Life(seed: seed, over: tree) { [store] in store.readable($0) }
     (life.marks, life.links) = (marks, links)
-    life.overlay = Overlay(epoch: .first)
+    life.overlay = Overlay(epoch: Epoch(2))
     try work(&life)
     (marks, links) = (life.marks, life.links)
     _ = life.overlay.beginCut()
+    var table = EpochTable(Epoch(2), showing: head)
+    if let seen { table.set(.first, to: seen) }
     return try record(
-      life.overlay, tree, EpochTable(.first, showing: seen ?? head), head, ignoring: patterns,
-      withoutMarks: damaged)
+      life.overlay, tree, table, head, ignoring: patterns, withoutMarks: damaged)
   }
 
   /// Cuts, and cuts again without what cannot be read.

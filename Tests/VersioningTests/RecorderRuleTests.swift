@@ -193,7 +193,7 @@ struct RecorderRuleTests {
     try work.store(["f": 2, "other": 2], on: VersionNumber(1))
     try work.store(["f": 3], on: VersionNumber(1))
     let (_, made) = try work.take(seeing: seen) { life in
-      try life.create("f", life.shown())
+      try life.write(life.number("f"), replacing: true, seen: .first)
       try life.perform(.save(life.number("f")), on: [])
     }
     #expect(made.head == head)

@@ -81,6 +81,8 @@ extension UnsafeRawBufferPointer {
 @usableFromInline package struct ByteReader {
   @usableFromInline let bytes: UnsafeRawBufferPointer
   @usableFromInline private(set) var offset = 0
+  /// The format of the bytes, for what several formats have.
+  package var format: UInt32 = 0
 
   /// Creates a reader at the first byte.
   package init(_ bytes: UnsafeRawBufferPointer) {

@@ -46,8 +46,8 @@ extension Overlay {
 
   /// Puts an inode, or its absence, at a name.
   ///
-  /// `over` is what stands there; without a change it is what the recorded tree has. Over a pending change it counts
-  /// what that was made on: programs were shown that, and not what the head has.
+  /// `over` is the inode there; without a change it is what the recorded tree has. What is put over a pending change,
+  /// or over pending bytes, is made on the same version: programs were shown those, and not what the head has.
   mutating func put(
     _ number: InodeNumber?, at place: InodeName, over: InodeNumber?, seen: Epoch?, _ change: Change
   ) {
@@ -57,9 +57,8 @@ extension Overlay {
     if !isCutting, isRecorded(number, at: place, hidesRecorded) {
       return setChange(nil, at: place)
     }
-    var new = NameChange(
-      inode: number, made: epoch, under: before?.epoch, seen: seen, stamp: stamp,
-      process: change.process, hidesRecorded: hidesRecorded)
+    let on = seen.older(before?.on).older(over.flatMap { nodes.epoch(of: $0) })
+    var new = NameChange(inode: number, on: on, stamp: stamp, hidesRecorded: hidesRecorded)
     new.hidesDirectory = before?.hidesDirectory ?? isDirectory(over)
     new.isDirectory = isDirectory(number)
     setChange(new, at: place)
@@ -113,8 +112,7 @@ extension Overlay {
   private mutating func removeDirectory(
     _ place: InodeName, of number: InodeNumber, _ change: Change
   ) {
-    let emptied = epochOfEmptiness(of: number)
-    put(nil, at: place, over: number, seen: emptied < epoch ? emptied : nil, change)
+    put(nil, at: place, over: number, seen: epochOfEmptiness(of: number), change)
     nodes[number]?.names = []
     giveAway(place)
     for orphan in orphans {
@@ -132,12 +130,8 @@ extension Overlay {
     giveAway(from)
     put(nil, at: from, over: number, seen: nil, change)
     let replacesDirectory = isDirectory(over)
-    var seen = seen
-    if let over, replacesDirectory {
-      let emptied = epochOfEmptiness(of: over)
-      if emptied < epoch { seen = seen.map { min($0, emptied) } ?? emptied }
-    }
-    put(number, at: to, over: over, seen: seen, change)
+    let emptied = over.flatMap { replacesDirectory ? epochOfEmptiness(of: $0) : nil }
+    put(number, at: to, over: over, seen: seen.older(emptied), change)
     move(number, from, to, change.time)
     guard let over else { return }
     if replacesDirectory {
@@ -169,7 +163,7 @@ extension Overlay {
     _ number: InodeNumber, at place: InodeName, _ id: [UInt8], _ seen: Epoch?, _ change: Change
   ) {
     guard nodes.contains(number) else { return }
-    nodes[number]?.gain(place, id, change.time, stamp, epoch)
+    nodes[number]?.gain(place, id, change.time, stamp)
     sinceCut.inodes.insert(number)
     put(number, at: place, over: nil, seen: seen, change)
   }
@@ -201,7 +195,7 @@ extension Overlay {
     _ body: (inout FileContent) -> Void
   ) {
     let isFile =
-      nodes[number]?.alter(flags, seen, time, stamp, epoch, under: changes, body) ?? false
+      nodes[number]?.alter(flags, seen, time, stamp, body) ?? false
     if isFile { sinceCut.inodes.insert(number) }
   }
 
@@ -213,9 +207,7 @@ extension Overlay {
   private mutating func set(
     _ attributes: Attributes, of number: InodeNumber, _ time: Attributes.Time, setsTime: Bool
   ) {
-    guard
-      nodes[number]?.set(attributes, time, stamp, epoch, under: changes, setsTime: setsTime) != nil
-    else { return }
+    guard nodes[number]?.set(attributes, time, stamp, setsTime: setsTime) != nil else { return }
     sinceCut.inodes.insert(number)
   }
 }

@@ -16,11 +16,9 @@ extension PendingNode {
 
   /// One more name, with an id for the file unless it has one.
   mutating func gain(
-    _ place: InodeName, _ id: [UInt8], _ time: Attributes.Time, _ stamp: ChangeStamp,
-    _ epoch: Epoch
+    _ place: InodeName, _ id: [UInt8], _ time: Attributes.Time, _ stamp: ChangeStamp
   ) {
     if attributes.linkID == nil {
-      if !isPending { seen = epoch }
       attributes.linkID = id
       hasNewAttributes = true
     }
@@ -68,6 +66,15 @@ extension PendingNode {
     names.append(to)
     changed = time
     self.stamp = stamp
+    // What a head changed at the old name is no concern of the new one; the change of the old name says it.
+    if names.count == 1 { setEpoch(nil) }
+  }
+
+  /// Sets the version that all of it that is pending is made on.
+  private mutating func setEpoch(_ epoch: Epoch?) {
+    on = epoch
+    file?.saved?.on = epoch
+    file?.counted?.on = epoch
   }
 
   /// The last name went. Attributes go with it.
@@ -88,22 +95,13 @@ extension PendingNode {
 
   // MARK: - Bytes and attributes
 
-  /// Notes the epoch that whoever makes bytes or attributes pending has seen: that of the pending names they
-  /// stand under, if older than the tree's.
-  private mutating func notePending(in epoch: Epoch, under changes: ChangeMap) {
-    guard !isPending else { return }
-    if case .detached(_, _, let shown)? = orphan { return seen = shown }
-    seen = names.lazy.compactMap { changes[$0]?.epoch }.reduce(epoch, min)
-  }
-
   /// Changes the bytes; false for a directory.
   mutating func alter(
     _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time, _ stamp: ChangeStamp,
-    _ epoch: Epoch, under changes: ChangeMap, _ body: (inout FileContent) -> Void
+    _ body: (inout FileContent) -> Void
   ) -> Bool {
     guard !isDirectory, file != nil else { return false }
-    notePending(in: epoch, under: changes)
-    if let seen { self.seen = self.seen.map { min($0, seen) } ?? seen }
+    on = on.older(seen)
     if hasSetTime { keepSetTime() }
     file?.alter(flags, time, body)
     noteBytes(time, stamp)
@@ -114,7 +112,7 @@ extension PendingNode {
   private mutating func keepSetTime() {
     guard let file, file.saved == nil, !file.isUnsaved else { return }
     self.file?.saved = PendingFile.Save(
-      content: file.content, mtime: attributes.mtime, time: changed, seen: seen,
+      content: file.content, mtime: attributes.mtime, time: changed, on: on,
       hasSetTime: true, isFirm: true)
   }
 
@@ -128,17 +126,15 @@ extension PendingNode {
       return false
     }
     file?.save(
-      mtime: attributes.mtime, time, seen: seen, hasSetTime: hasSetTime, isFirm: isFirm,
+      mtime: attributes.mtime, time, on: on, hasSetTime: hasSetTime, isFirm: isFirm,
       settle: settle)
     self.stamp = stamp
     return true
   }
 
   mutating func set(
-    _ new: Attributes, _ time: Attributes.Time, _ stamp: ChangeStamp, _ epoch: Epoch,
-    under changes: ChangeMap, setsTime: Bool
+    _ new: Attributes, _ time: Attributes.Time, _ stamp: ChangeStamp, setsTime: Bool
   ) {
-    notePending(in: epoch, under: changes)
     if setsTime || new.mtime != attributes.mtime { hasSetTime = true }
     attributes = new
     // Attributes go with the last name.
@@ -165,12 +161,12 @@ extension PendingFile {
   }
 
   fileprivate mutating func save(
-    mtime: Attributes.Time?, _ time: Attributes.Time, seen: Epoch?, hasSetTime: Bool,
+    mtime: Attributes.Time?, _ time: Attributes.Time, on: Epoch?, hasSetTime: Bool,
     isFirm: Bool, settle: UInt64
   ) {
     if let last = saved, last.isFirm || last.hadQuiet(of: settle) { counted = last }
     saved = PendingFile.Save(
-      content: content, mtime: mtime, time: time, seen: seen, hasSetTime: hasSetTime,
+      content: content, mtime: mtime, time: time, on: on, hasSetTime: hasSetTime,
       isFirm: isFirm, isSteady: isSteady)
     isUnsaved = false
     isNeverSaved = false

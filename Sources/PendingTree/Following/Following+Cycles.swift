@@ -53,8 +53,7 @@ extension Following {
       place.name = FileName(
         taken.name.bytes.prefix(Self.longestBeginning) + Array("~\(count)".utf8))
     } while try overlay.inode(at: place, over: base) != nil
-    var change = NameChange(
-      inode: directory, made: overlay.epoch, stamp: overlay.stamp, hidesRecorded: false)
+    var change = NameChange(inode: directory, stamp: overlay.stamp, hidesRecorded: false)
     change.isDirectory = true
     overlay.setChange(change, at: place)
     overlay.nodes[directory]?.names = [place]

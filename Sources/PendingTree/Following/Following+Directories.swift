@@ -86,7 +86,7 @@ extension Following {
       try join(number, into: there.inode.number, at: place, &busy)
     } else {
       var change = NameChange(
-        inode: number, made: overlay.epoch, stamp: overlay.stamp, hidesRecorded: there != nil)
+        inode: number, stamp: overlay.stamp, hidesRecorded: there != nil)
       change.isDirectory = true
       change.isHeld = true
       overlay.setChange(change, at: place)

@@ -9,6 +9,11 @@ package struct NewHead {
   package var taken: TakenCut?
   /// The epoch that begins with the head; nil if it only has what the tree showed.
   package var epoch: Epoch?
+  /// The paths at which the head has something else than the version before it: the one that the cut made on the head
+  /// before, or that head.
+  package var changed = ChangedPaths()
+  /// The changes that were pending at the cut's instant; nil if there was no cut, or nobody knows them.
+  package var frozen: Overlay?
   /// True for an inode that a program has open or the kernel knows.
   package var isHeld: (InodeNumber) -> Bool
   /// True for an inode that a program has open.

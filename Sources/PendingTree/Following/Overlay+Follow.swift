@@ -22,7 +22,7 @@ extension Overlay {
     return stamp
   }
 
-  /// Ends a cut that came to nothing: all stays pending, on what its makers had seen.
+  /// Ends a cut that was abandoned: all stays pending, on the versions that it was made on.
   ///
   /// - Parameters:
   ///   - base: the recorded tree.
@@ -69,8 +69,10 @@ struct Following {
   let before: Epoch
   /// The paths that files had, by their names.
   private let paths: [InodeName: TreePath]
-  /// The epochs of handles that go on with a taken file.
-  var epochAfter: [InodeNumber: Epoch] = [:]
+  /// The epochs of what is written next to taken files, unless it is the one before the head.
+  private var epochAfter: [InodeNumber: Epoch] = [:]
+  /// The names at which something is pending and the head changed what it was made on.
+  var behind: Set<InodeName> = []
 
   init(overlay: Overlay, head: NewHead) {
     self.overlay = overlay
@@ -91,6 +93,7 @@ struct Following {
   var base: any Base { head.base }
 
   mutating func run() throws(BaseError) {
+    try findBehind()
     if let taken = head.taken {
       dropTakenNames(taken)
       dropAbsences(taken)
@@ -101,6 +104,7 @@ struct Following {
     overlay.endCut(aside: head.taken?.aside ?? [])
     if let epoch = head.epoch { overlay.epoch = epoch }
     overlay.stamp = overlay.stamp.next
+    pinNames()
     try separateOrphans()
     for number in overlay.nodes.keys.sorted() { try followFile(number) }
     if try separateDirectories() {
@@ -113,6 +117,7 @@ struct Following {
     try settleNames()
     try keepWhatIsNeeded()
     tidyOrphans()
+    try pinNodes()
     try keepExtended()
     if head.taken == nil { overlay.listAll() }
   }
@@ -124,12 +129,8 @@ struct Following {
       guard var change = overlay.changes[place] else { continue }
       if change.stamp <= taken.stamp {
         overlay.setChange(nil, at: place)
-      } else if change.under != nil {
-        switch name.destination {
-        case .head: change.under = nil
-        case .beside(let epoch): change.under = epoch
-        case .nowhere: break
-        }
+      } else {
+        change.on = name.epoch(after: change.on)
         overlay.setChange(change, at: place)
       }
     }
@@ -161,21 +162,13 @@ struct Following {
     }
     node.file?.isNeverSaved = false
     if let save = taken.save { node.file?.taken = save.content }
-    let seen: Epoch
-    switch taken.destination {
-    case .head: seen = overlay.epoch
-    case .beside(let epoch): seen = epoch
-    case .nowhere:
-      seen = [node.seen, taken.seen, taken.save?.seen].compactMap(\.self).min() ?? overlay.epoch
+    if let saved = node.file?.saved { node.file?.saved?.on = taken.epoch(after: saved.on) }
+    node.on = node.isPending ? taken.epoch(after: node.on) : nil
+    epochAfter[number] = taken.destination.epoch(of: taken.save.map(\.on) ?? taken.on)
+    if case .detached(let place, let path, let epoch)? = node.orphan {
+      node.orphan = .detached(
+        place: place, path: path, epoch: taken.destination.epoch(of: epoch) ?? before)
     }
-    if node.isPending {
-      node.seen = seen
-      node.file?.saved?.seen = seen
-    }
-    if case .detached(let place, let path, _)? = node.orphan {
-      node.orphan = .detached(place: place, path: path, epoch: seen)
-    }
-    epochAfter[number] = seen
     overlay.nodes[number] = node
   }
 
@@ -251,27 +244,18 @@ struct Following {
     }
   }
 
-  /// Keeps a name for what is pending of a file, though the head has something else there.
+  /// Keeps a name for a file, though the head has something else there.
   private mutating func keep(
-    _ number: InodeNumber, _ node: PendingNode, at name: InodeName, notAfter last: Epoch? = nil
+    _ number: InodeNumber, _ node: PendingNode, at name: InodeName
   ) throws(BaseError) {
-    let seen = node.file?.saved.map(\.seen) ?? node.seen
-    let made =
-      destinationEpoch(of: name) ?? [last ?? overlay.epoch, seen].compactMap(\.self).min()
-      ?? overlay.epoch
+    let taken = head.taken?.names[name]
+    let on = taken.map { $0.destination.epoch(of: $0.on) } ?? node.on
+    let isBehind = behind.contains(name) || !node.isPending && head.epoch != nil
     var change = NameChange(
-      inode: number, made: made, stamp: overlay.stamp, hidesRecorded: false)
+      inode: number, on: on ?? (isBehind ? before : nil), stamp: overlay.stamp,
+      hidesRecorded: false)
     change.hide(try base.child(of: name.directory, named: name.name)?.inode)
     overlay.setChange(change, at: name)
-  }
-
-  /// The epoch of a program that goes on with the change of a name that a cut took.
-  private func destinationEpoch(of name: InodeName) -> Epoch? {
-    switch head.taken?.names[name]?.destination {
-    case .head?: before
-    case .beside(let epoch)?: epoch
-    case .nowhere?, nil: nil
-    }
   }
 
   /// The names that the head gives to a file. A file that has gone its own way here gets none: the number is
@@ -286,9 +270,7 @@ struct Following {
     guard !come.isEmpty, !kept.isEmpty || node.isPending else { return come }
     // A link id says that the names are one file's; others may have linked it to more.
     if !node.isPending, try base.inode(number)?.record.attributes.linkID != nil { return come }
-    for name in kept where overlay.changes[name] == nil {
-      try keep(number, node, at: name, notAfter: before)
-    }
+    for name in kept where overlay.changes[name] == nil { try keep(number, node, at: name) }
     try head.renumber(number)
     return []
   }

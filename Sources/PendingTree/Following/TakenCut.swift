@@ -1,16 +1,25 @@
 package import Inodes
 package import LLVSCore
 
-/// The changes that a cut took, and the epochs of programs that go on with them.
+/// The changes that a cut took, and the versions that later changes of the same names and files are made on.
 package struct TakenCut: Hashable, Sendable {
   /// The version that a change went into.
   package enum Destination: Hashable, Sendable {
-    /// The one that was made on the head: who goes on has seen what the tree shows.
+    /// The one that was made on the head.
     case head
-    /// One beside it, which has an epoch of its own.
+    /// One that was made on an older version, and has an epoch of its own.
     case beside(Epoch)
-    /// None, since it has what the change says already: who goes on has seen what he had.
+    /// None, since the version that the change was made on has what the change says already.
     case nowhere
+
+    /// Returns the epoch that a change goes on with which was put over the taken one; nil for what the tree shows.
+    func epoch(of on: Epoch?) -> Epoch? {
+      switch self {
+      case .head: nil
+      case .beside(let epoch): epoch
+      case .nowhere: on
+      }
+    }
   }
 
   /// A change of a name.
@@ -19,11 +28,14 @@ package struct TakenCut: Hashable, Sendable {
     package var destination: Destination
     /// True if something was put at the name, false if something was removed.
     package var isThere: Bool
+    /// The epoch of the version that the change was made on; nil for what the tree showed.
+    package var on: Epoch?
 
     /// Creates one.
-    package init(_ destination: Destination, isThere: Bool) {
+    package init(_ destination: Destination, isThere: Bool, on: Epoch? = nil) {
       self.destination = destination
       self.isThere = isThere
+      self.on = on
     }
   }
 
@@ -33,18 +45,18 @@ package struct TakenCut: Hashable, Sendable {
     package var destination: Destination
     /// The save that was taken; nil for what the recorded tree had, with other attributes or another name.
     package var save: PendingFile.Save?
-    /// The epoch that its writer had seen.
-    package var seen: Epoch?
+    /// The epoch of the version that the node was changed on; nil for what the tree showed.
+    package var on: Epoch?
     /// The attributes that were taken.
     package var attributes: Attributes
 
     /// Creates one.
     package init(
-      _ destination: Destination, save: PendingFile.Save?, seen: Epoch?, attributes: Attributes
+      _ destination: Destination, save: PendingFile.Save?, on: Epoch?, attributes: Attributes
     ) {
       self.destination = destination
       self.save = save
-      self.seen = seen
+      self.on = on
       self.attributes = attributes
     }
   }
@@ -55,8 +67,7 @@ package struct TakenCut: Hashable, Sendable {
   package var names: [InodeName: Name] = [:]
   /// The nodes that were taken.
   package var nodes: [InodeNumber: Node] = [:]
-  /// The directories in which names came and went: the recorded tree takes over their times. A journal need not keep
-  /// them.
+  /// The directories in which names came and went: the recorded tree gets their times. A journal need not keep them.
   package var times: Set<InodeNumber> = []
   /// The names that are ignored: no later cut looks at them until they change. A journal need not keep them.
   package var aside: Set<InodeName> = []
@@ -64,5 +75,22 @@ package struct TakenCut: Hashable, Sendable {
   /// Creates a cut that took nothing.
   package init(at stamp: ChangeStamp) {
     self.stamp = stamp
+  }
+}
+
+extension TakenCut.Name {
+  /// The epoch of the version that has the change; nil for the one that was made on the head.
+  package var destinationEpoch: Epoch? { destination.epoch(of: on) }
+
+  /// Returns the epoch of a later change of the name: that of the version which took this one, unless its writer had
+  /// seen another.
+  func epoch(after later: Epoch?) -> Epoch? { later == on ? destination.epoch(of: on) : later }
+}
+
+extension TakenCut.Node {
+  /// Returns the epoch of bytes that were written after those which were taken.
+  func epoch(after later: Epoch?) -> Epoch? {
+    let on = save.map(\.on) ?? on
+    return later == on ? destination.epoch(of: on) : later
   }
 }

@@ -16,8 +16,6 @@ package struct OpenedJournal: Sendable {
   package var unsettled: TakingRecord?
   /// The overlay at the instant of that cut, as far as the journal has it.
   package var frozen: Overlay?
-  /// The pending changes of an earlier program's journal, which the overlay does not have yet.
-  package var earlier: EarlierCheckpoint?
   /// The findings.
   package var recovery: JournalRecovery
 }
@@ -28,6 +26,8 @@ package struct JournalRecovery: Hashable, Sendable {
   package var records = 0
   /// True if no power was lost since the journal file was begun.
   package var isSameBoot = false
+  /// True if the records have an older format, so that none of this program's may follow them.
+  package var hasOldFormat = false
   /// The losses, in words; each names its file.
   package var losses: [String] = []
 }
@@ -43,8 +43,8 @@ extension Journal {
   ///   - report: is told later what the disk does, in words.
   /// - Returns: the journal, what its records make, and what was found.
   /// - Throws: ``StoreError/fromTheFuture(_:)`` for a format that this program does not know,
-  ///   ``StoreError/invalid(_:)`` for the journal of another store, or of an earlier program that did not end by
-  ///   itself, which all are left as they are; ``StoreError/system(_:)``.
+  ///   ``StoreError/invalid(_:)`` for the journal of another store, which both stay unchanged;
+  ///   ``StoreError/system(_:)``.
   /// - Complexity: O(bytes of the newest journal file); after a loss of power also O(bytes that were not
   ///   synced).
   package static func open(
@@ -57,9 +57,6 @@ extension Journal {
       let path = "\(directory)/\(JournalFile.name(newest))"
       let file = try StoreError.wrapping { () throws(SystemError) in
         try File.regular(path, .readWrite)
-      }
-      if try isOfEarlierProgram(file) {
-        return try openEarlier(file, newest, names, in: directory, owner: owner, report: report)
       }
       if try hasHeader(file) {
         return try replay(
@@ -106,13 +103,6 @@ extension Journal {
     }
     if case .none = JournalFileHeader.look(in: bytes) { return false }
     return true
-  }
-
-  private static func isOfEarlierProgram(_ file: File) throws(StoreError) -> Bool {
-    let bytes = try StoreError.wrapping { () throws(SystemError) in
-      try file.read(JournalFileHeader.size, at: 0)
-    }
-    return EarlierJournal.isBegun(by: bytes)
   }
 
   /// Moves a journal in which nothing can be read out of the way, and makes an empty directory in its place.
@@ -170,7 +160,8 @@ extension Journal {
         "the journal \(file.path) belongs to another store: put back the one of this store, or "
           + "move the directory away")
     }
-    var recovery = JournalRecovery(isSameBoot: reader.isSameBoot)
+    var recovery = JournalRecovery(
+      isSameBoot: reader.isSameBoot, hasOldFormat: header.format < JournalFileHeader.format)
     if reader.isMended {
       recovery.losses.append(
         "\(file.path): a copy of the header was damaged; the other one is whole")

@@ -93,18 +93,18 @@ extension PendingFile.Save: JournalCoded {
     bytes.append(optional: mtime)
     time.encode(into: &bytes)
     bytes.append(optional: broken)
-    bytes.append(optional: seen)
+    bytes.append(optional: on)
     for flag in [hasSetTime, isFirm, isSteady] { flag.encode(into: &bytes) }
   }
   init?(from reader: inout ByteReader) {
     guard let content = FileContent(from: &reader),
       let mtime: Attributes.Time? = reader.optional(), let time = Attributes.Time(from: &reader),
-      let broken: Attributes.Time? = reader.optional(), let seen: Epoch? = reader.optional(),
+      let broken: Attributes.Time? = reader.optional(), let on: Epoch? = reader.optional(),
       let hasSetTime = Bool(from: &reader), let isFirm = Bool(from: &reader),
       let isSteady = Bool(from: &reader)
     else { return nil }
     self.init(
-      content: content, mtime: mtime, time: time, broken: broken, seen: seen,
+      content: content, mtime: mtime, time: time, broken: broken, on: on,
       hasSetTime: hasSetTime, isFirm: isFirm, isSteady: isSteady)
   }
 }
@@ -164,7 +164,7 @@ extension PendingNode: JournalCoded {
     bytes.append(optional: file)
     names.encode(into: &bytes)
     recordedNames.encode(into: &bytes)
-    bytes.append(optional: seen)
+    bytes.append(optional: on)
     bytes.append(optional: orphan)
     stamp.encode(into: &bytes)
   }
@@ -173,14 +173,14 @@ extension PendingNode: JournalCoded {
       let hasNewAttributes = Bool(from: &reader), let hasSetTime = Bool(from: &reader),
       let lacksExtended = Bool(from: &reader), let changed = Attributes.Time(from: &reader),
       let file: PendingFile? = reader.optional(), let names = [InodeName](from: &reader),
-      let recordedNames = [InodeName](from: &reader), let seen: Epoch? = reader.optional(),
+      let recordedNames = [InodeName](from: &reader), let on: Epoch? = reader.optional(),
       let orphan: Orphan? = reader.optional(), let stamp = ChangeStamp(from: &reader),
       (file == nil) == (kind == .directory), names.isEmpty || orphan == nil
     else { return nil }
     self.init(
       kind: kind, attributes: attributes.attributes, changed: changed, file: file, names: names,
       recordedNames: recordedNames, stamp: stamp)
-    (self.hasNewAttributes, self.seen, self.orphan) = (hasNewAttributes, seen, orphan)
+    (self.hasNewAttributes, self.on, self.orphan) = (hasNewAttributes, on, orphan)
     (self.hasSetTime, self.lacksExtended) = (hasSetTime, lacksExtended)
   }
 }
@@ -188,26 +188,31 @@ extension PendingNode: JournalCoded {
 extension NameChange: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
     bytes.append(optional: inode)
-    made.encode(into: &bytes)
-    bytes.append(optional: under)
-    bytes.append(optional: seen)
+    bytes.append(optional: on)
     stamp.encode(into: &bytes)
-    process.encode(into: &bytes)
     hidesRecorded.encode(into: &bytes)
     hidesDirectory.encode(into: &bytes)
     isDirectory.encode(into: &bytes)
     isHeld.encode(into: &bytes)
   }
   init?(from reader: inout ByteReader) {
-    guard let inode: InodeNumber? = reader.optional(), let made = Epoch(from: &reader),
-      let under: Epoch? = reader.optional(), let seen: Epoch? = reader.optional(),
-      let stamp = ChangeStamp(from: &reader), let process = Int32(from: &reader),
+    guard let inode: InodeNumber? = reader.optional(),
+      let on: Epoch? = reader.format < 2 ? Self.oldestEpoch(from: &reader) : reader.optional(),
+      let stamp = ChangeStamp(from: &reader),
+      reader.format >= 2 || Int32(from: &reader) != nil,
       let hidesRecorded = Bool(from: &reader), let hidesDirectory = Bool(from: &reader),
       let isDirectory = Bool(from: &reader), let isHeld = Bool(from: &reader)
     else { return nil }
-    self.init(
-      inode: inode, made: made, under: under, seen: seen, stamp: stamp, process: process,
-      hidesRecorded: hidesRecorded)
+    self.init(inode: inode, on: on, stamp: stamp, hidesRecorded: hidesRecorded)
     (self.hidesDirectory, self.isDirectory, self.isHeld) = (hidesDirectory, isDirectory, isHeld)
+  }
+
+  /// Reads the three epochs of format 1, of which the oldest counts: that of the change, of the change below it and of
+  /// the writer.
+  private static func oldestEpoch(from reader: inout ByteReader) -> Epoch?? {
+    guard let made = Epoch(from: &reader), let under: Epoch? = reader.optional(),
+      let seen: Epoch? = reader.optional()
+    else { return nil }
+    return Epoch?(under ?? made).older(seen)
   }
 }

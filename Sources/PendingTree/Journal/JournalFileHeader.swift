@@ -6,13 +6,17 @@ import Platform
 /// nothing.
 struct JournalFileHeader: Hashable, Sendable {
   static let magic: [UInt8] = Array("llvstree".utf8)
-  static let format: UInt32 = 1
+  static let format: UInt32 = 2
+  /// The oldest format that can be read.
+  static let oldest: UInt32 = 1
   /// The bytes of one copy.
   static let copySize = 512
   /// The bytes before the first record.
   static let size = 2 * copySize
   private static let fixedSize = 22
 
+  /// The format of the records.
+  var format = JournalFileHeader.format
   /// The kernel's boot id when the file was begun: if it is the same, no power was lost since.
   var bootID: [UInt8]
   /// The store that the journal belongs to.
@@ -32,7 +36,7 @@ struct JournalFileHeader: Hashable, Sendable {
     lastNumber.encode(into: &body)
     seed.encode(into: &body)
     var copy = Self.magic
-    Self.format.encode(into: &copy)
+    format.encode(into: &copy)
     Checksum.of(body).encode(into: &copy)
     copy.append(bigEndian: UInt16(truncatingIfNeeded: body.count))
     copy += body
@@ -68,7 +72,7 @@ struct JournalFileHeader: Hashable, Sendable {
       let found = raw.bigEndian(UInt32.self, at: 8)
       if found > format { return .future(found) }
       let length = Int(raw.bigEndian(UInt16.self, at: 20))
-      guard found == format, length <= copySize - fixedSize else { return .none }
+      guard found >= oldest, length <= copySize - fixedSize else { return .none }
       let body = UnsafeRawBufferPointer(rebasing: raw[fixedSize..<(fixedSize + length)])
       guard Checksum.of(body) == raw.bigEndian(UInt64.self, at: 12) else { return .none }
       var reader = ByteReader(body)
@@ -78,7 +82,8 @@ struct JournalFileHeader: Hashable, Sendable {
       else { return .none }
       return .whole(
         JournalFileHeader(
-          bootID: bootID, storeID: storeID, cut: cut, lastNumber: lastNumber, seed: seed))
+          format: found, bootID: bootID, storeID: storeID, cut: cut, lastNumber: lastNumber,
+          seed: seed))
     }
   }
 }

@@ -58,7 +58,7 @@ struct JournalReader {
       let found = block.withUnsafeBytes { raw -> Item? in
         let record = UnsafeRawBufferPointer(rebasing: raw[frame])
         guard record[0] == JournalFrame.bytesTag else {
-          return JournalRecord(decoding: record).map { .record($0) }
+          return JournalRecord(decoding: record, format: header.format).map { .record($0) }
         }
         let bytes = UnsafeRawBufferPointer(rebasing: record[9...])
         guard bytes.count > 0, bytes.count <= Int(BytesSum.limit) else { return nil }
@@ -135,7 +135,7 @@ struct JournalReader {
         case .record(let range) = JournalFrame.look(in: raw, at: index, seed: header.seed),
         raw[range.lowerBound] != JournalFrame.bytesTag,
         let record = JournalRecord(
-          decoding: UnsafeRawBufferPointer(rebasing: raw[range]))
+          decoding: UnsafeRawBufferPointer(rebasing: raw[range]), format: header.format)
       else { continue }
       if isSameBoot { return true }
       if case .synced(let end) = record, end > start { return true }

@@ -21,7 +21,7 @@ package enum JournalRecord: Hashable, Sendable {
   case mark(cut: UInt64)
   /// A cut is about to be committed to the store, with all that its record names.
   case taking(TakingRecord)
-  /// A cut was committed or given up, and the overlay was laid over what is recorded now.
+  /// A cut was committed or abandoned, and the overlay was laid over what is recorded now.
   case settled(cut: UInt64, isCommitted: Bool, OverlayEdits)
   /// Everything before an offset of this file is on the disk.
   case synced(end: UInt64)
@@ -67,9 +67,10 @@ package enum JournalRecord: Hashable, Sendable {
     repeat (each values).encode(into: &bytes)
   }
 
-  /// Decodes what stands in a frame; nil if that is no record.
-  init?(decoding bytes: UnsafeRawBufferPointer) {
+  /// Decodes the bytes of a frame; nil if they are no record of the format.
+  init?(decoding bytes: UnsafeRawBufferPointer, format: UInt32 = JournalFileHeader.format) {
     var reader = ByteReader(bytes)
+    reader.format = format
     guard let tag = UInt8(from: &reader).flatMap(Tag.init(rawValue:)),
       let record = Self.record(tag, &reader), reader.remaining == 0
     else { return nil }

@@ -96,12 +96,14 @@ extension TakenCut: JournalCoded {
       place.encode(into: &bytes)
       name.destination.encode(into: &bytes)
       name.isThere.encode(into: &bytes)
+      bytes.append(optional: name.on)
     }
     init?(from reader: inout ByteReader) {
       guard let place = InodeName(from: &reader), let destination = Destination(from: &reader),
-        let isThere = Bool(from: &reader)
+        let isThere = Bool(from: &reader),
+        let on: Epoch? = reader.format < 2 ? .some(nil) : reader.optional()
       else { return nil }
-      self.init(place, Name(destination, isThere: isThere))
+      self.init(place, Name(destination, isThere: isThere, on: on))
     }
   }
 
@@ -115,16 +117,16 @@ extension TakenCut: JournalCoded {
       number.encode(into: &bytes)
       node.destination.encode(into: &bytes)
       bytes.append(optional: node.save)
-      bytes.append(optional: node.seen)
+      bytes.append(optional: node.on)
       CodedAttributes(node.attributes).encode(into: &bytes)
     }
     init?(from reader: inout ByteReader) {
       guard let number = InodeNumber(from: &reader), let destination = Destination(from: &reader),
-        let save: PendingFile.Save? = reader.optional(), let seen: Epoch? = reader.optional(),
+        let save: PendingFile.Save? = reader.optional(), let on: Epoch? = reader.optional(),
         let attributes = CodedAttributes(from: &reader)
       else { return nil }
       self.init(
-        number, Node(destination, save: save, seen: seen, attributes: attributes.attributes))
+        number, Node(destination, save: save, on: on, attributes: attributes.attributes))
     }
   }
 

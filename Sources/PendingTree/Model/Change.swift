@@ -20,8 +20,7 @@ package struct Change: Hashable, Sendable {
     self.operation = operation
   }
 
-  /// An operation of a program. `seen` is the epoch that the writer had seen, if it is older than the
-  /// shown one.
+  /// An operation of a program. `seen` is the epoch that the writer had seen, if a head has changed the name since.
   ///
   /// Operations that name many things are indirect: on the way to the journal and to the overlay each is copied some
   /// ten times.
@@ -53,8 +52,7 @@ package struct Change: Hashable, Sendable {
     /// A name goes to another place, over what stood there; `isKept` while a handle holds that.
     indirect case rename(
       InodeNumber, from: InodeName, to: InodeName, over: InodeNumber?, isKept: Bool, seen: Epoch?)
-    /// Two names change places: each file goes to the other's. Whoever asks for it may have seen less of either
-    /// name.
+    /// Two names change places: each file goes to the other's.
     indirect case exchange(
       InodeNumber, at: InodeName, with: InodeNumber, otherAt: InodeName, seen: Epoch? = nil,
       otherSeen: Epoch? = nil)

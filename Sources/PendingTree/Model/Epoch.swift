@@ -1,7 +1,7 @@
-/// A span of time in which one version was shown to programs: what a change made in it had seen.
+/// A name that pending changes have for a version of the store: of the head, or of an older one that something is made
+/// on.
 ///
-/// An epoch begins when another version becomes the head. A table of the versioning says which version each
-/// stands for.
+/// Each head that changes what programs see begins an epoch. ``TreeState`` has the version of each epoch in use.
 package struct Epoch: Hashable, Comparable, Sendable {
   /// The number; later epochs have greater ones.
   package let rawValue: UInt64
@@ -19,4 +19,12 @@ package struct Epoch: Hashable, Comparable, Sendable {
 
   /// Returns true if the first epoch began before the second.
   package static func < (a: Epoch, b: Epoch) -> Bool { a.rawValue < b.rawValue }
+}
+
+extension Epoch? {
+  /// Returns the older of two epochs; nil stands for the version that the tree shows, the newest.
+  package func older(_ other: Epoch?) -> Epoch? {
+    guard let self, let other else { return self ?? other }
+    return Swift.min(self, other)
+  }
 }

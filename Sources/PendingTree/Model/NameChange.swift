@@ -4,16 +4,11 @@ package import Inodes
 package struct NameChange: Hashable, Sendable {
   /// The inode that the name leads to; nil for a name that was removed.
   package var inode: InodeNumber?
-  /// The epoch in which the change was made.
-  package var made: Epoch
-  /// The epoch of the pending change that stood here before: programs were shown that one.
-  package var under: Epoch?
-  /// The epoch that a process had read here, if it is older than the epoch in which it made the change.
-  package var seen: Epoch?
+  /// The epoch of the version that the change is made on, if a head changed the name after its writer saw it; nil for
+  /// a change of what the tree shows.
+  package var on: Epoch?
   /// When the change was made.
   package var stamp: ChangeStamp
-  /// The process that made the change; 0 where nobody knows.
-  package var process: Int32
   /// True if the recorded tree has something at the name.
   package var hidesRecorded: Bool
   /// True if that is a directory.
@@ -25,15 +20,11 @@ package struct NameChange: Hashable, Sendable {
 
   /// Creates a change.
   package init(
-    inode: InodeNumber?, made: Epoch, under: Epoch? = nil, seen: Epoch? = nil,
-    stamp: ChangeStamp, process: Int32 = 0, hidesRecorded: Bool
+    inode: InodeNumber?, on: Epoch? = nil, stamp: ChangeStamp, hidesRecorded: Bool
   ) {
     self.inode = inode
-    self.made = made
-    self.under = under
-    self.seen = seen
+    self.on = on
     self.stamp = stamp
-    self.process = process
     self.hidesRecorded = hidesRecorded
   }
 
@@ -44,11 +35,5 @@ package struct NameChange: Hashable, Sendable {
   mutating func hide(_ recorded: BaseInode?) {
     hidesRecorded = recorded != nil
     hidesDirectory = recorded?.record.isDirectory ?? false
-  }
-
-  /// The epoch that whoever made the change had seen at the name.
-  package var epoch: Epoch {
-    let shown = under ?? made
-    return seen.map { min($0, shown) } ?? shown
   }
 }

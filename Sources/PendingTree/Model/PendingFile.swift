@@ -63,8 +63,8 @@ package struct PendingFile: Hashable, Sendable {
     package var time: Attributes.Time
     /// When the next write came; nil if none did.
     package var broken: Attributes.Time?
-    /// The epoch that the writer had seen; nil for a new file.
-    package var seen: Epoch?
+    /// The epoch of the version that the bytes were made on; nil for what the tree shows.
+    package var on: Epoch?
     /// True if ``mtime`` is a time that utimensat(2) gave.
     package var hasSetTime = false
     /// True if it counts whatever is written afterwards: fsync(2) asked for it, or writes had paused.

@@ -25,9 +25,9 @@ package struct PendingNode: Hashable, Sendable {
   var positions = NamePositions()
   /// Its names in the recorded tree.
   package var recordedNames: [InodeName]
-  /// The epoch that whoever made the oldest pending change of it had seen; nil for a new file, which has
-  /// seen what its name has.
-  package var seen: Epoch?
+  /// The epoch of the version that its pending bytes and attributes are made on; nil for what the tree shows, and
+  /// while nothing of it is pending.
+  package var on: Epoch?
   /// Why it has no name; nil while it has one.
   package var orphan: Orphan?
   /// When it was changed last.
@@ -76,7 +76,7 @@ package struct NamePositions: Hashable, Sendable {
 package enum Orphan: Hashable, Sendable {
   /// Its last name was removed or given away here: no version takes it.
   case gone
-  /// A new head took its name away. What is saved in it belongs where the name was, and has seen `epoch`.
+  /// A new head took its name away. What is saved in it belongs where the name was, and is made on `epoch`.
   /// The place follows the directory when that moves; without one, the path says where.
   case detached(place: InodeName?, path: TreePath?, epoch: Epoch)
 }

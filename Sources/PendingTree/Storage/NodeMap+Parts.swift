@@ -71,14 +71,9 @@ extension NodeMap {
     return !isFirm
   }
 
-  /// Returns the epoch that whoever made the oldest pending change of an inode had seen; nil for one of which
-  /// nothing is pending.
-  package func pendingEpoch(of number: InodeNumber) -> Epoch? {
-    guard let holder = holders[number], let hasNew = holder.node?.hasNewAttributes,
-      hasNew || holder.node?.file?.isPending ?? false
-    else { return nil }
-    return holder.node?.seen
-  }
+  /// Returns the epoch of the older version that what is pending of an inode is made on; nil if it is made on what the
+  /// tree shows.
+  package func epoch(of number: InodeNumber) -> Epoch? { holders[number]?.node?.on }
 
   /// Returns the reason that an inode has no name while somebody holds it.
   package func orphan(of number: InodeNumber) -> Orphan? { holders[number]?.node?.orphan }

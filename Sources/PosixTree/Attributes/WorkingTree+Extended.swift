@@ -210,7 +210,7 @@ extension WorkingTree {
     // A new head has other attributes or none; a version that was shown before has them.
     guard let node = state.overlay.nodes.node(number),
       let path = Self.path(of: node, state.overlay),
-      let version = state.epochs[Self.epochShown(of: node, state.overlay)]
+      let version = state.epochs[Self.epoch(of: node, state.overlay)]
     else {
       throw .store(.corrupt("no version has the extended attributes of a file any more"))
     }
@@ -225,9 +225,10 @@ extension WorkingTree {
     return node.names.first.flatMap { overlay.path(of: $0) }
   }
 
-  private static func epochShown(of node: PendingNode, _ overlay: Overlay) -> Epoch {
+  /// The epoch of the version that a pending file is made on.
+  private static func epoch(of node: PendingNode, _ overlay: Overlay) -> Epoch {
     if case .detached(_, _, let epoch)? = node.orphan { return epoch }
-    return node.seen ?? overlay.epoch
+    return node.on.older(node.names.first.flatMap { overlay.changes[$0]?.on }) ?? overlay.epoch
   }
 }
 

@@ -37,7 +37,8 @@ extension WorkingTree {
     if asked.size != nil, asked.mtimeIsNow { asked.mtime = nil }
     guard asked.size != nil || asked.changesAttributes else { return try status(of: number) }
     let change = asked
-    if change.size != nil, handle == nil { confirm(process) }
+    let process = writer(through: handle) ?? process
+    if change.size != nil { confirm(process) }
     try withRoom { () throws(FSError) in
       try self.change(by: process, mayUseReserve: change.size != nil) {
         state, base throws(FSError) in

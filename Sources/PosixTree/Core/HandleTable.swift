@@ -61,13 +61,6 @@ struct HandleTable {
     }
   }
 
-  /// The oldest epoch that the program of an open file had seen; nil if none is open.
-  var oldestEpoch: Epoch? {
-    slots.lazy.compactMap(\.file).map { file in
-      file.seenBefore.map { min($0, file.opened) } ?? file.opened
-    }.min()
-  }
-
   /// Notes that bytes were written through a handle, or a size was given; nil stands for no handle.
   mutating func noteWrite(through number: HandleNumber?) {
     guard let number, let slot = slot(number) else { return }
@@ -75,25 +68,10 @@ struct HandleTable {
     slots[slot].file?.wrote = true
   }
 
-  /// Notes that what was written through a handle is no more to be saved by it; if it `hasSaved`, it has seen
-  /// what the file shows.
-  mutating func noteSave(through number: HandleNumber, hasSaved: Bool) {
+  /// Notes that what was written through a handle is no more to be saved by it.
+  mutating func noteSave(through number: HandleNumber) {
     guard let slot = slot(number) else { return }
     slots[slot].file?.wroteSinceFlush = false
-    if hasSaved {
-      slots[slot].file?.hasSaved = true
-      slots[slot].file?.seenBefore = nil
-    }
-  }
-
-  /// Notes that a cut took bytes of a file beside the head, saved by a program that had seen `seen`. Programs that
-  /// opened the file later than that go on with the version that has these bytes, since their handles show them.
-  mutating func noteTaken(_ inode: InodeNumber, seen: Epoch, as epoch: Epoch) {
-    guard counts[inode] != nil else { return }
-    for slot in slots.indices {
-      guard let file = slots[slot].file, file.inode == inode, file.opened > seen else { continue }
-      slots[slot].file?.opened = epoch
-    }
   }
 
   /// The files that anybody has open.
@@ -141,13 +119,8 @@ struct OpenFile {
   let mode: OpenMode
   /// The process that opened it; 0 where nobody knows.
   let process: Int32
-  /// The epoch that the program had seen when it opened the file, or which a cut made of what was saved since.
-  var opened: Epoch
-  /// The epoch of the file that the process had seen before it opened it for writing, if it is older than
-  /// the shown one: it counts if the process cuts the file without having read it through the handle.
-  var seenBefore: Epoch?
-  /// True if bytes were saved through the handle: it has seen what the file shows.
-  var hasSaved = false
+  /// True if the process was behind at the file's name when it opened it, and has not read through the handle.
+  var isUnread = false
   /// True if bytes were written through the handle since its last flush.
   var wroteSinceFlush = false
   /// True if bytes were ever written through the handle.
@@ -155,11 +128,10 @@ struct OpenFile {
   /// The number of times that a copy of its descriptor was closed.
   var flushes = 0
 
-  init(inode: InodeNumber, mode: OpenMode, process: Int32, opened: Epoch) {
+  init(inode: InodeNumber, mode: OpenMode, process: Int32) {
     self.inode = inode
     self.mode = mode
     self.process = process
-    self.opened = opened
   }
 
   /// True if a write through it is a log's or a database's rather than a new file's.

@@ -18,7 +18,7 @@ struct TreeState {
   var rooms = FileRooms()
   /// The times at which files were read.
   var accessTimes = AccessTimes()
-  /// The epochs of the files that processes read.
+  /// The processes that read files, and those that a head left behind.
   var writers = WriterMemory()
   /// The times of what happened since the last cut.
   var activity = TreeActivity()
@@ -26,13 +26,16 @@ struct TreeState {
   var ignore = IgnorePatterns([])
   /// The versions that epochs stand for, by the store's numbers: a journal begins with them.
   var epochs: [Epoch: UInt32] = [:]
+  static let leastEpochLimit = 64
+  /// The number of epochs beyond which those are forgotten that nothing refers to.
+  var epochLimit = TreeState.leastEpochLimit
   /// The overlay at the instant of the cut that is under way, which needs its bytes.
   var frozen: Overlay?
   /// Grows when another head is shown.
   var publication: UInt64 = 1
   /// True while another head is being put in place: nobody may read the recorded tree then.
   var isPublishing = false
-  /// The names that were moved since a head was put in place; nil once the kernel was told of it.
+  /// The names that were moved since a head was put in place; nil once the kernel was notified of it.
   var moved: [InodeName]?
 
   init(overlay: Overlay, epochs: [Epoch: UInt32] = [:]) {
@@ -56,6 +59,7 @@ struct TreeState {
     findUnsaved()
     frozen = nil
     publication += 1
+    forgetEpochs(ifMoreThan: epochLimit)
   }
 
   /// Applies a change that is in the journal.
@@ -116,32 +120,29 @@ struct TreeState {
     }
   }
 
-  /// Notes which files left which names, for who has seen them there.
+  /// Notes which files left which names, for processes that have seen them there, and the names that the process has
+  /// replaced or made.
   private mutating func noteNames(_ operation: Change.Operation, by process: Int32) {
     switch operation {
-    case .unlink(let place, let number, _):
-      writers.leave(place, by: number)
-      noteChange(at: place, by: process)
+    case .unlink(let place, let number, _): writers.leave(place, by: number)
     case .rename(let number, let from, let to, let over, _, _):
       writers.leave(from, by: number)
       if let over { writers.leave(to, by: over) }
-      noteChange(at: from, by: process)
+      writers.note(process, replacing: [to])
     case .exchange(let one, let place, let other, let otherPlace, _, _):
       writers.leave(place, by: one)
       writers.leave(otherPlace, by: other)
+      writers.note(process, replacing: [place, otherPlace])
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _):
-      noteChange(at: place, by: process)
-    case .save(let number, _):
-      writers.noteSaver(process, of: number, names: overlay.nodes.names(of: number) ?? [])
-    case .attributes(let number, _, _, _):
-      // The process has seen nothing of bytes that a head brought to the file's names.
-      writers.noteSaver(process, of: number, names: [])
-    case .node, .write, .resize, .punch, .rmdir, .release: break
+      writers.note(process, replacing: [place])
+    case .resize(let number, _, _, _?):
+      writers.note(process, replacing: overlay.nodes.names(of: number) ?? [])
+    case .node, .write, .resize, .punch, .save, .attributes, .rmdir, .release: break
     }
   }
 
-  /// Notes the names that a change brings elsewhere before the kernel heard what they lead to: it brings along what it
-  /// took them for.
+  /// Records renames that are made before the kernel is notified of the new head: the kernel carries its old inode to
+  /// the new name.
   private mutating func noteMoved(_ operation: Change.Operation) {
     guard moved != nil else { return }
     switch operation {

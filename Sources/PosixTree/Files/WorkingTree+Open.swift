@@ -40,18 +40,18 @@ extension WorkingTree {
       }
       return try openEmptied(number, mode: mode, process: process)
     }
-    if mode.contains(.write) { confirm(process) }
+    confirm(process)
     return try answer { state, base throws(FSError) in
       let (mtime, ctime) = try fileTimes(of: number, state, base)
-      let seen =
-        mode.contains(.write) && process != 0
-        ? state.stale(process, of: number, names: try names(of: number, state, base)) : nil
+      // Only a process that a head left behind somewhere is looked for at the names.
+      let names =
+        state.writers.isDoubtful(process) ? try names(of: number, state, base) : []
       var opened = OpenedFile(handle: state.open(number, mode, process: process))
-      if let seen {
-        state.handles[opened.handle]?.seenBefore = seen
+      if mode.contains(.write), state.seen(by: process, at: names) != nil {
+        state.handles[opened.handle]?.isUnread = true
         opened.dropsPages = mode.contains(.read)
       } else if mode.contains(.read) {
-        state.noteReading(process, of: number)
+        state.noteReading(process, of: number, names: names)
       }
       // Reads from the page cache send no request, so an open for reading alone counts as a read.
       if accessing, mode == .read {
@@ -69,9 +69,7 @@ extension WorkingTree {
     return try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
         _ = try regularContent(of: number, state, base)
-        let seen =
-          process == 0
-          ? nil : state.stale(process, of: number, names: try names(of: number, state, base))
+        let seen = try seen(by: process, of: number, state, base)
         return Decision(
           concerned: [number], operations: [.resize(number, to: 0, [], seen: seen)]
         ) { state in
@@ -83,14 +81,25 @@ extension WorkingTree {
 
   /// Bytes are read through a handle that was opened for writing too.
   package func noteRead(_ handle: HandleNumber) {
-    state { state in
-      guard let file = state.handles[handle], file.seenBefore != nil else { return }
-      state.handles[handle]?.seenBefore = nil
-      state.noteReading(file.process, of: file.inode)
+    guard state({ $0.handles[handle]?.isUnread ?? false }) else { return }
+    // What cannot be read leaves the process behind, so nothing is lost.
+    try? answer { state, base throws(FSError) in
+      guard let file = state.handles[handle] else { return }
+      let names = try names(of: file.inode, state, base)
+      state.handles[handle]?.isUnread = false
+      state.noteReading(file.process, of: file.inode, names: names)
     }
   }
 
   // MARK: - With the lock held
+
+  /// Returns the epoch that a process had seen at the names of a file that it empties or cuts.
+  func seen(
+    by process: Int32, of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> Epoch? {
+    guard state.writers.isDoubtful(process) else { return nil }
+    return state.seen(by: process, at: try names(of: number, state, base))
+  }
 
   /// Returns mtime and ctime of a file that can be opened.
   func fileTimes(
@@ -146,19 +155,6 @@ extension TreeState {
   mutating func open(
     _ number: InodeNumber, _ mode: OpenMode, process: Int32
   ) -> HandleNumber {
-    handles.open(
-      OpenFile(inode: number, mode: mode, process: process, opened: shownEpoch(of: number)))
-  }
-
-  /// The epoch that the writer of a handle has seen, if it is older than the file's.
-  ///
-  /// A file at a name shows its handles all that anybody here saved: what is written goes on with that, however
-  /// long the file has been open. One that lost its name to a new head goes on with what the writer saw when it
-  /// opened the file, until it saves there.
-  func seen(by file: OpenFile) -> Epoch? {
-    guard case .detached(_, _, let epoch)? = overlay.nodes.orphan(of: file.inode), !file.hasSaved,
-      file.opened < epoch
-    else { return nil }
-    return file.opened
+    handles.open(OpenFile(inode: number, mode: mode, process: process))
   }
 }

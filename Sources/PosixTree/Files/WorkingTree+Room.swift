@@ -62,9 +62,10 @@ extension WorkingTree {
 
   private func renew(isForced: Bool, afterFailure: Bool = false) throws(StoreError) -> [String] {
     try journal.renew(isForced: isForced, afterFailure: afterFailure) { () throws(StoreError) in
-      forgetEpochs()
-      let image = atRest {
-        JournalImage(overlay: $0.overlay, epochs: $0.epochs, instant: journal.instant)
+      let image = atRest { state in
+        state.forgetEpochs(ifMoreThan: 1)
+        return JournalImage(
+          overlay: state.overlay, epochs: state.epochs, instant: journal.instant)
       }
       // Numbers that the journal alone knew are in rows since a head took what they were given to (J4).
       try syncRows()

@@ -20,7 +20,7 @@ extension WorkingTree {
         let operations = saves ? state.saving(file.inode) : []
         return Decision(operations: operations) { state in
           state.handles[handle]?.flushes += 1
-          state.handles.noteSave(through: handle, hasSaved: !operations.isEmpty)
+          state.handles.noteSave(through: handle)
         }
       }
     }
@@ -75,7 +75,7 @@ extension WorkingTree {
         guard let file = state.handles[handle] else { throw .stale }
         let operations = state.saving(file.inode, isFirm: true)
         return Decision(operations: operations) { state in
-          state.handles.noteSave(through: handle, hasSaved: !operations.isEmpty)
+          state.handles.noteSave(through: handle)
         }
       }
     }

@@ -47,10 +47,9 @@ extension WorkingTree {
       guard let file = state.handles[handle], file.mode.contains(.write) else { throw .stale }
       _ = try regularContent(of: file.inode, state, base)
       let flags = Change.WriteFlags(isSteady: file.isSteady, isMapped: mapped)
-      let seen = state.seen(by: file)
       return Decision(
         concerned: [file.inode],
-        operations: extents.map { .write(file.inode, $0, flags, seen: seen) }
+        operations: extents.map { .write(file.inode, $0, flags, seen: nil) }
       ) { state in
         state.handles.noteWrite(through: handle)
       }
@@ -67,7 +66,8 @@ extension WorkingTree {
     _ number: InodeNumber, to size: UInt64, through handle: HandleNumber? = nil,
     process: Int32 = 0
   ) throws(FSError) {
-    if handle == nil { confirm(process) }
+    let process = writer(through: handle) ?? process
+    confirm(process)
     try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
         let operations = try resizing(
@@ -77,6 +77,11 @@ extension WorkingTree {
         }
       }
     }
+  }
+
+  /// The process that opened a handle; nil without one.
+  func writer(through handle: HandleNumber?) -> Int32? {
+    handle.flatMap { handle in state { $0.handles[handle]?.process } }
   }
 
   /// Returns the operations that give a file another size; with the lock held. When they are applied, a handle
@@ -91,19 +96,11 @@ extension WorkingTree {
     let isCut = size < (try regularContent(of: number, state, base)).size
     if let handle {
       guard let file = state.handles[handle], file.inode == number else { throw .stale }
-      var seen = state.seen(by: file)
-      if isCut, let before = file.seenBefore {
-        // Since it opened the file it may have read or saved it through another handle.
-        let known = state.remembered(
-          file.process, of: number, names: try names(of: number, state, base))
-        let last = max(before, known ?? before)
-        seen = seen.map { min($0, last) } ?? last
-      }
+      let seen =
+        isCut && file.isUnread ? try seen(by: process, of: number, state, base) : nil
       return [.resize(number, to: size, file.isSteady ? .steady : [], seen: seen)]
     }
-    let seen =
-      isCut && process != 0
-      ? state.stale(process, of: number, names: try names(of: number, state, base)) : nil
+    let seen = isCut ? try seen(by: process, of: number, state, base) : nil
     if let file = state.overlay.nodes[number]?.file, file.isUnsaved {
       return [.resize(number, to: size, file.isSteady ? .steady : [], seen: seen)]
     }
@@ -145,7 +142,7 @@ extension WorkingTree {
         let content = try regularContent(of: number, state, base)
         let operations = Self.allocating(
           number, range, zeroing: zeroing, keepingSize: keepingSize, size: content.size,
-          file.isSteady ? .steady : [], seen: state.seen(by: file))
+          file.isSteady ? .steady : [])
         return Decision(concerned: [number], operations: operations) { state in
           state.handles.noteWrite(through: handle)
           for range in ranges { state.giveRoom(range, to: number) }
@@ -156,18 +153,18 @@ extension WorkingTree {
 
   private static func allocating(
     _ number: InodeNumber, _ range: Range<UInt64>, zeroing: Bool, keepingSize: Bool, size: UInt64,
-    _ flags: Change.WriteFlags, seen: Epoch?
+    _ flags: Change.WriteFlags
   ) -> [Change.Operation] {
     var operations: [Change.Operation] = []
     let end = min(range.upperBound, size)
     if zeroing, range.lowerBound < end {
-      operations.append(.punch(number, range.lowerBound..<end, flags, seen: seen))
+      operations.append(.punch(number, range.lowerBound..<end, flags, seen: nil))
     }
     let isLonger = !keepingSize && range.upperBound > size
     // The times move even if nothing else changes.
     if isLonger || operations.isEmpty {
       let newSize = isLonger ? range.upperBound : size
-      operations.append(.resize(number, to: newSize, flags, seen: seen))
+      operations.append(.resize(number, to: newSize, flags, seen: nil))
     }
     return operations
   }

@@ -77,34 +77,57 @@ extension WorkingTree {
     }
   }
 
-  /// Puts another head in place. Nobody changes the tree meanwhile, and nobody reads it once the rows change.
+  /// Puts another head in place. No call changes the tree in the meantime, and none reads it once the rows change.
   ///
   /// - Parameters:
-  ///   - taken: what the cut before the head took; nil if there was none.
-  ///   - left: the files that the head takes from names.
   ///   - forgetsReaders: true if what processes had seen counts no more, as after a switch to another history.
-  ///   - body: is given what is pending, and a closure that it calls before the rows of the head are shown; returns
-  ///     what is pending over them, and the versions that new epochs stand for.
+  ///   - body: gets what is pending, and a closure that it calls before the rows of the head are shown; returns what
+  ///     is pending over them.
   /// - Returns: what was pending before and is pending now.
-  /// - Throws: what the closure throws; then the tree is as before.
+  /// - Throws: what the closure throws; then the tree is unchanged.
   package func publish(
-    _ taken: TakenCut?, left: [(name: InodeName, number: InodeNumber)], forgetsReaders: Bool,
-    _ body: (Overlay, _ willShow: () -> Void) throws(StoreError) -> (
-      overlay: Overlay, epochs: [Epoch: UInt32]
-    )
+    forgetsReaders: Bool,
+    _ body: (Overlay, _ willShow: () -> Void) throws(StoreError) -> ShownHead
   ) throws(StoreError) -> (before: Overlay, after: Overlay) {
     try writing.withLock { _ throws(StoreError) in
       let before = state { $0.overlay }
       defer { state { $0.isPublishing = false } }
       let new = try body(before) { state { $0.isPublishing = true } }
       state { state in
-        if let taken { state.noteTaken(taken) }
-        for (name, number) in left { state.writers.leave(name, by: number) }
+        for replaced in new.replaced { state.note(replaced) }
         if forgetsReaders { state.writers.forgetAll() }
         state.moved = []
         state.show(new.overlay, epochs: new.epochs)
       }
       return (before, new.overlay)
     }
+  }
+
+  /// Returns the epochs of the versions that processes saw last at a name, which a head left behind there; nil if no
+  /// process looked at the name or at the file there.
+  package func epochsSeen(at name: InodeName, _ number: InodeNumber?) -> Set<Epoch>? {
+    state { $0.writers.knows(name, number) ? $0.writers.epochs(at: name) : nil }
+  }
+}
+
+/// What the tree shows with another head.
+package struct ShownHead {
+  /// The changes that are pending over its rows.
+  package var overlay: Overlay
+  /// The versions that new epochs stand for, by the store's numbers.
+  package var epochs: [Epoch: UInt32]
+  /// The names that processes have looked at and that show something else.
+  package var replaced: [ReplacedName]
+
+  /// Creates one.
+  package init(overlay: Overlay, epochs: [Epoch: UInt32], replaced: [ReplacedName]) {
+    (self.overlay, self.epochs, self.replaced) = (overlay, epochs, replaced)
+  }
+}
+
+extension TreeState {
+  fileprivate mutating func note(_ replaced: ReplacedName) {
+    writers.bringBack(replaced.name, replaced.after, isSame: replaced.alike.contains)
+    writers.leaveBehind(replaced.name, replaced.before, on: replaced.epoch)
   }
 }

@@ -1,121 +1,128 @@
 import Inodes
 import PendingTree
 
-/// The epochs that processes had seen of files which they opened for reading: what the writer of a change had
-/// seen, where no handle says so (docs/writes.md, rule 7).
+/// The processes that opened files for reading, and those of them that a head left behind (docs/writes.md, rule 7).
 ///
-/// A process is remembered with the file, and with a name once the file has left that. At least the last
-/// ``limit`` pairs are kept, and at most twice as many.
+/// A process that is behind at a name has a *mark* there: the epoch of the version that had what the process saw last.
+/// The marks outlive the other pairs, and only they cost a look into /proc.
 struct WriterMemory {
-  /// The epoch that a process had seen.
-  struct Seen: Hashable {
-    /// The epoch that was shown.
-    var epoch: Epoch
-    /// When, since the kernel started: a process that began later is another one of the same number.
-    var time: UInt64
-    /// True if the process removed what was there: whoever makes the name anew while there is none has seen
-    /// that.
-    var isAbsent = false
-  }
-
   /// A file, or a name that a file has left.
-  enum Place: Hashable {
+  private enum Place: Hashable {
     case file(InodeNumber)
     case name(InodeName)
   }
 
-  private struct Generation {
-    var places: [Place: [Int32: Seen]] = [:]
-    /// The oldest epoch that each process is remembered with.
-    var oldest: [Int32: Epoch] = [:]
-    var count = 0
+  private struct Mark {
+    var epoch: Epoch
+    /// The nanoseconds since the kernel started at which the process looked. One that began later is another process
+    /// of the same number.
+    var time: UInt64
   }
 
-  static let limit = 20_480
-  private var recent = Generation()
-  private var older = Generation()
-  /// When processes began that were asked for it.
+  /// The times, in nanoseconds since the kernel started, at which processes looked.
+  private var readers = RecentPairs<Place, UInt64>()
+  private var marks = RecentPairs<InodeName, Mark>()
+  /// The processes with marks, and others of which these were removed.
+  private var marked: Set<Int32> = []
+  /// The times at which processes with marks began.
   private var starts: [Int32: UInt64] = [:]
-  /// The processes that saved or changed files since the last cut, by the file, and when they had looked at it.
-  private var savers: [InodeNumber: [Int32: UInt64]] = [:]
-
-  /// The oldest epoch that a process is remembered with; nil if none is.
-  var oldestEpoch: Epoch? { (Array(recent.oldest.values) + older.oldest.values).min() }
 
   /// The number of pairs, some perhaps twice.
-  var count: Int { recent.count + older.count }
+  var count: Int { readers.count + marks.count }
 
-  // MARK: - Reading
+  // MARK: - Asking
 
-  /// Returns what a process had seen at a place; nil if it never looked, as far as remembered.
-  func seen(by process: Int32, at place: Place) -> Seen? {
-    guard process != 0,
-      let seen = recent.places[place]?[process] ?? older.places[place]?[process]
+  /// True if a process may be behind at a name: the caller finds when it began, and calls ``began(_:at:)``.
+  func isDoubtful(_ process: Int32) -> Bool { marked.contains(process) }
+
+  /// Notes when a process began.
+  mutating func began(_ process: Int32, at time: UInt64) { starts[process] = time }
+
+  /// Returns the epoch of the version that a process saw last at a name; nil if it is up to date, or never looked.
+  func mark(_ process: Int32, at name: InodeName) -> Epoch? {
+    guard marked.contains(process), let mark = marks.value(process, at: name),
+      mark.time >= starts[process] ?? 0
     else { return nil }
-    if let start = starts[process], start > seen.time { return nil }
-    return seen
+    return mark.epoch
   }
 
-  /// True if a process is remembered with another epoch than one: who asks for what it had seen looks first
-  /// when it began (``began(_:at:)``).
-  func isDoubtful(_ process: Int32, now epoch: Epoch) -> Bool {
-    process != 0
-      && [recent.oldest[process], older.oldest[process]].contains { $0 ?? epoch < epoch }
+  /// The epochs of the marks at a name.
+  func epochs(at name: InodeName) -> Set<Epoch> { Set(marks.values(at: name).values.map(\.epoch)) }
+
+  /// The epochs of all marks.
+  var epochs: Set<Epoch> {
+    var epochs: Set<Epoch> = []
+    marks.forEach { epochs.insert($1.epoch) }
+    return epochs
   }
 
   // MARK: - Noting
 
-  /// Notes that a process opened a file for reading.
-  mutating func note(_ seen: Seen, by process: Int32, at place: Place) {
+  /// Notes that a process opened a file for reading, at a time since the kernel started; it is up to date at the
+  /// file's names, which may be left out for a process without marks.
+  mutating func note(
+    _ process: Int32, reading number: InodeNumber, names: [InodeName] = [], at time: UInt64
+  ) {
     guard process != 0 else { return }
-    if recent.count >= Self.limit, recent.places[place]?[process] == nil {
-      older = recent
-      recent = Generation()
-      starts = starts.filter { older.oldest[$0.key] != nil }
-    }
-    if recent.places[place, default: [:]].updateValue(seen, forKey: process) == nil {
-      recent.count += 1
-    }
-    recent.oldest[process] = min(seen.epoch, recent.oldest[process] ?? seen.epoch)
+    readers.set(time, process, at: .file(number))
+    guard marked.contains(process) else { return }
+    for name in names { marks.remove(process, at: name) }
   }
 
-  /// Notes when a process began: what an earlier one of its number had seen is forgotten.
-  mutating func began(_ process: Int32, at time: UInt64) { starts[process] = time }
+  /// Notes that a process replaced, emptied or cut a file at some names, or made one: it goes on from that.
+  mutating func note(_ process: Int32, replacing names: [InodeName]) {
+    guard marked.contains(process) else { return }
+    for name in names {
+      guard let mark = marks.remove(process, at: name) else { continue }
+      readers.set(mark.time, process, at: .name(name))
+    }
+  }
 
-  /// A file has left a name, by a program's call or for a new head: who has seen it there is remembered with
-  /// the name.
+  /// Notes that a program took a name from a file: those who have seen it there remember the name.
   mutating func leave(_ name: InodeName, by number: InodeNumber) {
-    for places in [older.places, recent.places] {
-      for (process, seen) in places[.file(number)] ?? [:] {
-        if let known = self.seen(by: process, at: .name(name)), known.epoch > seen.epoch {
-          continue
-        }
-        note(seen, by: process, at: .name(name))
-      }
+    for (process, time) in readers.values(at: .file(number)) {
+      readers.set(time, process, at: .name(name))
     }
   }
 
-  /// A process that is remembered at a place has seen a newer epoch of it.
-  mutating func move(_ process: Int32, at place: Place, to epoch: Epoch, isAbsent: Bool = false) {
-    guard let known = seen(by: process, at: place) else { return }
-    note(Seen(epoch: epoch, time: known.time, isAbsent: isAbsent), by: process, at: place)
-  }
-
-  /// Notes which process saved a file or set attributes of it: when a version takes that, it is what the process has
-  /// seen. One that never looked at the file or at one of its names is not remembered.
-  mutating func noteSaver(_ process: Int32, of number: InodeNumber, names: [InodeName]) {
-    // Most programs that save have looked at nothing.
-    guard recent.oldest[process] != nil || older.oldest[process] != nil else { return }
-    var known = seen(by: process, at: .file(number))
-    for name in names where known == nil { known = seen(by: process, at: .name(name)) }
-    if let known { savers[number, default: [:]][process] = known.time }
-  }
-
-  /// A cut took what is pending of a file: who saved it has seen what the cut made of it.
-  mutating func taken(_ number: InodeNumber, as epoch: Epoch) {
-    for (process, time) in savers.removeValue(forKey: number) ?? [:] {
-      note(Seen(epoch: epoch, time: time), by: process, at: .file(number))
+  /// Notes that a head shows something else at a name: those who have seen what was there are behind.
+  ///
+  /// - Parameters:
+  ///   - name: the name.
+  ///   - number: the file that was shown there; nil for nothing.
+  ///   - epoch: the epoch of the version that had it.
+  mutating func leaveBehind(_ name: InodeName, _ number: InodeNumber?, on epoch: Epoch) {
+    var behind = readers.values(at: .name(name))
+    if let number { behind.merge(readers.values(at: .file(number))) { max($0, $1) } }
+    readers.removeAll(at: .name(name))
+    for (process, time) in behind where marks.value(process, at: name) == nil {
+      marks.set(Mark(epoch: epoch, time: time), process, at: name)
+      marked.insert(process)
     }
+  }
+
+  /// Notes that a head brings a file to a name: those are up to date again that have seen the same there.
+  ///
+  /// - Parameter isSame: true if the version of an epoch has it too.
+  mutating func bringBack(_ name: InodeName, _ number: InodeNumber?, isSame: (Epoch) -> Bool) {
+    for (process, mark) in marks.values(at: name) where isSame(mark.epoch) {
+      marks.remove(process, at: name)
+      readers.set(mark.time, process, at: number.map { .file($0) } ?? .name(name))
+    }
+  }
+
+  /// True if any process looked at a name or at the file there, so that a head which changes the name has to be noted.
+  func knows(_ name: InodeName, _ number: InodeNumber?) -> Bool {
+    !readers.values(at: .name(name)).isEmpty || !marks.values(at: name).isEmpty
+      || number.map { !readers.values(at: .file($0)).isEmpty } ?? false
+  }
+
+  /// Forgets the processes without marks.
+  mutating func tidy() {
+    guard !marked.isEmpty else { return }
+    marked = []
+    marks.forEach { process, _ in marked.insert(process) }
+    starts = starts.filter { marked.contains($0.key) }
   }
 
   /// Forgets everything, as a switch does.

@@ -10,7 +10,7 @@ import TreeNames
 // INVARIANT I10: the rows change by the preparation of a head alone, whose transaction sets the cut's number; the
 //   store's commit of that cut comes before that of the rows.
 
-/// Puts the trees of new heads under the tree that programs see: first the rows of the recorded tree, which nobody
+/// Puts the trees of new heads under the tree that programs see: first the rows of the recorded tree, which no reader
 /// sees yet, then the changes that are pending over them.
 // Unchecked: the holder of the versioner's turn uses it.
 final class Checkout: @unchecked Sendable {
@@ -79,6 +79,9 @@ final class Checkout: @unchecked Sendable {
         try hints.addDirectories(of: pending, over: recorded)
       }
       difference = try HeadDifference(from: shown, to: next, over: recorded)
+      try difference.findForeign(
+        since: head.record.own == nil ? nil : hints.own, after: next, frozen: head.frozen,
+        over: recorded)
     }
     try StoreError.wrappingBase { () throws(BaseError) in
       try recorded.prepare(
@@ -121,16 +124,17 @@ final class Checkout: @unchecked Sendable {
     let settled = try StoreError.wrappingBase { () throws(BaseError) -> Set<InodeNumber> in
       try self.settled(by: head)
     }
-    let pending = try tree.publish(
-      record.taken, left: difference.left, forgetsReaders: head.leavesHistory
-    ) { pending, willShow throws(StoreError) in
+    let pending = try tree.publish(forgetsReaders: head.leavesHistory) {
+      pending, willShow throws(StoreError) in
       let new = try follow(head, settled, difference, pending, &renumbered)
       let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
+      let replaced =
+        head.record.isForeign ? try replaced(by: head, difference, from: pending, to: new) : []
       willShow()
       try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
       journal.settle(
         record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))
-      return (new, epochs)
+      return ShownHead(overlay: new, epochs: epochs, replaced: replaced)
     }
     recorded.shortenLog()
     return Publication(before: pending.before, after: pending.after, renumbered: renumbered)
@@ -198,8 +202,8 @@ final class Checkout: @unchecked Sendable {
     let now = Self.now
     try StoreError.wrappingBase { () throws(BaseError) in
       try takeDirectories(of: overlay)
-      // Files that lose their last name live on for who holds them.
-      for (_, number) in difference.left where tree.isHeld(number) {
+      // Files that lose their last name live on for the processes that hold them.
+      for number in difference.left where tree.isHeld(number) {
         guard !overlay.nodes.contains(number) else { continue }
         let bindings = try overlay.bindings(of: [number], over: recorded)
         for binding in bindings { overlay.apply(Change(time: now, binding)) }
@@ -217,6 +221,7 @@ final class Checkout: @unchecked Sendable {
             try self.recorded.extended(of: number, in: self.store)
           })
         new.settled = settled
+        (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
         try overlay.follow(new)
         renumbered = given.withLock { $0 }
       } catch {

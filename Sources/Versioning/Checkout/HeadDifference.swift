@@ -29,6 +29,8 @@ struct HeadDifference {
   }
 
   private(set) var names: [Name] = []
+  /// The names at which the head has something else than the version that took what programs saw.
+  private(set) var foreign: [ForeignName] = []
 
   /// Creates a difference of nothing.
   init() {}
@@ -44,10 +46,7 @@ struct HeadDifference {
     var diff = try PathDiff(from: before, to: after)
     var seen: Set<TreePath> = []
     while let step = try diff.next() {
-      let change: PathChange
-      switch step {
-      case .gone(let one), .come(let one), .changed(let one): change = one
-      }
+      let change = step.change
       // A path that goes and comes again is told of once.
       guard seen.insert(change.path).inserted else { continue }
       var name = Name(change)
@@ -92,18 +91,53 @@ struct HeadDifference {
     }
   }
 
+  /// Finds the names at which the head has something else than the version that took what programs saw.
+  ///
+  /// - Parameters:
+  ///   - own: the tree of the version that the cut made on the head before; nil if it made none.
+  ///   - after: the head's tree.
+  ///   - frozen: the changes at the cut's instant.
+  ///   - base: the recorded tree before the head.
+  /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
+  /// - Complexity: O(*k* log *n*) for *k* names.
+  mutating func findForeign(
+    since own: TreeView?, after: TreeView, frozen: Overlay, over base: any Base
+  ) throws(StoreError) {
+    guard let own else {
+      foreign = names.map { ForeignName(path: $0.path, place: $0.place, recorded: $0.inode) }
+      return
+    }
+    var shown = DirectoryPaths(base, frozen)
+    var recorded = DirectoryPaths(base)
+    try PathDiff.forEachPath(from: own, to: after) { (path) throws(StoreError) in
+      var directory = try shown.number(of: path.parent)
+      if directory == nil { directory = try recorded.number(of: path.parent) }
+      guard let directory else { return foreign.append(ForeignName(path: path)) }
+      let place = InodeName(directory: directory, name: path.name)
+      let inode = try StoreError.wrappingBase { () throws(BaseError) in
+        try base.child(of: directory, named: path.name)?.inode.number
+      }
+      foreign.append(ForeignName(path: path, place: place, recorded: inode))
+    }
+  }
+
+  /// The paths at which the head has something else than the version that took what programs saw.
+  var changedPaths: ChangedPaths {
+    var paths = ChangedPaths()
+    for name in foreign { paths.insert(name.path) }
+    return paths
+  }
+
   /// True if a file of patterns comes, goes or changes.
   var changesPatterns: Bool {
     names.contains { $0.path.name.bytes == IgnoreScope.fileName }
   }
 
   /// The files that the head may take from names.
-  var left: [(name: InodeName, number: InodeNumber)] {
+  var left: [InodeNumber] {
     names.compactMap { name in
-      guard let place = name.place, let number = name.inode, let before = name.before,
-        before != .directory
-      else { return nil }
-      return (place, number)
+      guard name.place != nil, let before = name.before, before != .directory else { return nil }
+      return name.inode
     }
   }
 
@@ -151,23 +185,29 @@ struct HeadDifference {
   }
 }
 
-/// The numbers of directories by their paths in a recorded tree.
+/// The numbers of directories by their paths in a recorded tree, with or without changes over it.
 private struct DirectoryPaths {
   private static let limit = 50_000
   private let base: any Base
+  private let overlay: Overlay?
   private var known: [TreePath: InodeNumber?] = [:]
 
-  init(_ base: any Base) { self.base = base }
+  init(_ base: any Base, _ overlay: Overlay? = nil) { (self.base, self.overlay) = (base, overlay) }
 
   mutating func number(of path: TreePath) throws(StoreError) -> InodeNumber? {
     if path.isRoot { return .root }
     if let number = known[path] { return number }
     var number: InodeNumber?
     if let above = try self.number(of: path.parent) {
-      let entry = try StoreError.wrappingBase { () throws(BaseError) in
-        try base.child(of: above, named: path.name)
+      let place = InodeName(directory: above, name: path.name)
+      if let overlay, case .pending(let inode) = overlay.shown(at: place) {
+        if let inode, overlay.nodes.kind(of: inode) == .directory { number = inode }
+      } else {
+        let entry = try StoreError.wrappingBase { () throws(BaseError) in
+          try base.child(of: above, named: path.name)
+        }
+        if let entry, entry.inode.record.isDirectory { number = entry.inode.number }
       }
-      if let entry, entry.inode.record.isDirectory { number = entry.inode.number }
     }
     if known.count >= Self.limit { known.removeAll() }
     known[path] = .some(number)

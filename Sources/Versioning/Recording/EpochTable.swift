@@ -1,7 +1,7 @@
 package import LLVSCore
 package import PendingTree
 
-/// The version that each epoch stands for: what somebody had seen who changed something in it.
+/// The version that each epoch stands for.
 package struct EpochTable: Hashable, Sendable {
   private var versions: [Epoch: VersionNumber?] = [:]
 

@@ -38,8 +38,8 @@ package struct GroupedRecording {
   /// The group that is made on the head.
   package var own: EditGroup { EditGroup(on: predecessors.head) }
 
-  /// Groups changes by the versions that they are made on: by what their makers had seen, or the head if that shows
-  /// the same where they change something.
+  /// Groups changes by the versions that they are made on, which is the head if that shows the same where they change
+  /// something.
   ///
   /// - Throws: ``StoreError`` if a map cannot be read.
   package init(
@@ -69,7 +69,7 @@ package struct GroupedRecording {
     if try isUntouched(edit, since: edit.predecessor) { edit.predecessor = head }
   }
 
-  /// The version that whoever made a change had seen.
+  /// The version that a change was made on.
   private mutating func seen(
     by edit: PathEdit, _ epochs: EpochTable, notingMissing: Bool = false
   ) throws(StoreError) -> VersionNumber? {

@@ -33,7 +33,7 @@ final class PathEdit {
 
   var kind: Kind
   var path: TreePath
-  /// The epoch that whoever made the change had seen; nil for one who has seen all.
+  /// The epoch of the version that the change was made on; nil for what the tree showed.
   let epoch: Epoch?
   /// The name in the working tree; nil for bytes of an orphan.
   let place: InodeName?

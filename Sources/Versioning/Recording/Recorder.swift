@@ -133,7 +133,7 @@ package struct Recorder {
     guard let number = change.inode, let node = tree.overlay.nodes.node(number) else {
       recording.exclude(place)
       recording.nothing[place] = false
-      return try remove(path, change.epoch, at: place)
+      return try remove(path, change.on, at: place)
     }
     if over == nil, !change.isHeld, try isIgnored(node, number, path, place) {
       recording.ignored.insert(place)
@@ -154,7 +154,7 @@ package struct Recorder {
   }
 
   private mutating func remove(
-    _ path: TreePath, _ epoch: Epoch, at place: InodeName
+    _ path: TreePath, _ epoch: Epoch?, at place: InodeName
   ) throws(StoreError) {
     let isInPlace = try tree.recordedPath(of: place.directory) == path.parent
     recording.edits.append(PathEdit(isInPlace ? .remove : .leaveOut, path, epoch, place: place))
@@ -176,7 +176,7 @@ package struct Recorder {
     }
     let source = try tree.isRecordedDirectory(number) ? tree.recordedPath(of: number) : nil
     let edit = PathEdit(
-      source == nil ? .make : .move, path, change.epoch, place: place, number: number, node: node)
+      source == nil ? .make : .move, path, change.on, place: place, number: number, node: node)
     if let source { edit.source = source }
     add(edit, over: over)
   }
@@ -199,10 +199,10 @@ package struct Recorder {
         over?.record.isDirectory ?? false
       else { return }
       recording.exclude(place)
-      return try remove(path, change.epoch, at: place)
+      return try remove(path, change.on, at: place)
     }
-    var epoch = change.epoch
-    if case .save(let save) = bytes, let seen = save.seen { epoch = min(epoch, seen) }
+    var epoch = change.on
+    if case .save(let save) = bytes { epoch = epoch.older(save.on) }
     recording.exclude(place)
     let edit = PathEdit(.put, path, epoch, place: place, number: number, node: node)
     edit.bytes = bytes
@@ -259,10 +259,9 @@ package struct Recorder {
         let bytes = try bytes(of: node, number)
       else { continue }
       recording.exclude(place)
-      var seen = node.seen
-      if case .save(let save) = bytes { seen = save.seen }
-      let edit = PathEdit(
-        .put, path, seen ?? tree.overlay.epoch, place: place, number: number, node: node)
+      var epoch = node.on
+      if case .save(let save) = bytes { epoch = save.on }
+      let edit = PathEdit(.put, path, epoch, place: place, number: number, node: node)
       edit.bytes = bytes
       try addInPlace(edit, number, at: place)
     }
@@ -288,9 +287,7 @@ package struct Recorder {
     guard node.hasNewAttributes, let place = node.place, tree.overlay.changes[place] == nil,
       let path = try tree.path(of: number)
     else { return }
-    let edit = PathEdit(
-      .setAttributes, path, node.seen ?? tree.overlay.epoch, place: place, number: number,
-      node: node)
+    let edit = PathEdit(.setAttributes, path, node.on, place: place, number: number, node: node)
     try addInPlace(edit, number, at: place)
   }
 
@@ -306,7 +303,7 @@ package struct Recorder {
     }
     guard isMade else { return }
     recording.edits.append(
-      PathEdit(.setAttributes, path, change.epoch, place: place, number: number, node: node))
+      PathEdit(.setAttributes, path, change.on, place: place, number: number, node: node))
   }
 
   // MARK: - Orphans
@@ -324,8 +321,7 @@ package struct Recorder {
       if saves.leavesOut(number, file) { recording.unreadable.append(path) }
       guard let save = saves.save(of: number, file) else { continue }
       let edit = PathEdit(
-        .put, path, save.seen.map { min($0, epoch) } ?? epoch, place: nil, number: number,
-        node: node)
+        .put, path, save.on.older(epoch), place: nil, number: number, node: node)
       edit.bytes = .save(save)
       turns[path, default: 0] += 1
       edit.turn = turns[path] ?? 1

@@ -125,6 +125,6 @@ package struct OpenedWorkingTree: Sendable {
 extension OpenedJournal {
   /// True if opening the journal again comes to the same pending changes, and needs no other bytes.
   var isReplayedAlike: Bool {
-    unsettled == nil && earlier == nil && recovery.losses.isEmpty
+    unsettled == nil && !recovery.hasOldFormat && recovery.losses.isEmpty
   }
 }

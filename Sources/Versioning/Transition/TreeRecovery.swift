@@ -47,35 +47,6 @@ struct TreeRecovery {
     let reason: String?
     (recorded, hasSameRows, reason) = try rows.open()
     if let reason { losses.append("\(reason): the recorded tree was made anew from the head") }
-    if let earlier = opened.earlier { try takeOver(earlier) }
-  }
-
-  /// Takes over what is pending in the journal of an earlier program.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` if that was written over another version than the head.
-  private mutating func takeOver(_ earlier: EarlierCheckpoint) throws(StoreError) {
-    let refusal = StoreError.invalid(
-      "the journal \(place.journal), written by an earlier version of llvs, does not fit the version that the "
-        + "store is at: mount and unmount the store once with that version, then mount it with this one"
-    )
-    guard earlier.head == head?.number.rawValue ?? 0, earlier.cut == cut else { throw refusal }
-    let (store, numbers) = (store, numbers)
-    var conversion = EarlierConversion(earlier, over: recorded) { () throws(BaseError) in
-      do throws(StoreError) { return try numbers.number() } catch { throw .store(error) }
-    } extended: { (place) throws(BaseError) in
-      do throws(StoreError) {
-        let entry = try store.map(place.root).entry(
-          at: Key(bytes: place.key), directory: place.isDirectory)
-        return entry?.attributes.extended ?? []
-      } catch {
-        throw .store(error)
-      }
-    }
-    let made = try StoreError.wrappingBase { () throws(BaseError) in try conversion.run() }
-    guard let made else { throw refusal }
-    if let last = made.nodes.keys.max() { try numbers.skip(through: last) }
-    overlay = made
-    epochs = earlier.versions
   }
 
   /// Lays what is pending over the rows of the head, and ends a cut that the store has.
@@ -104,16 +75,18 @@ struct TreeRecovery {
       return
     }
     var overlay = overlay
+    let changed = epoch == nil ? ChangedPaths() : try changedPaths(since: record)
     try StoreError.wrappingBase { () throws(BaseError) in
       try prepare()
       do throws(BaseError) {
-        try overlay.follow(
-          NewHead(
-            base: recorded.prepared, taken: record?.taken, epoch: epoch, isHeld: { _ in false },
-            renumber: { [recorded] (number) throws(BaseError) in try recorded.renumber(number) },
-            extendedBefore: { [recorded, store] (number) throws(BaseError) in
-              try recorded.extended(of: number, in: store)
-            }))
+        var new = NewHead(
+          base: recorded.prepared, taken: record?.taken, epoch: epoch, isHeld: { _ in false },
+          renumber: { [recorded] (number) throws(BaseError) in try recorded.renumber(number) },
+          extendedBefore: { [recorded, store] (number) throws(BaseError) in
+            try recorded.extended(of: number, in: store)
+          })
+        (new.changed, new.frozen) = (changed, opened.frozen)
+        try overlay.follow(new)
       } catch {
         recorded.withdraw()
         throw error
@@ -122,6 +95,18 @@ struct TreeRecovery {
     }
     self.overlay = overlay
     self.overlay.listAll()
+  }
+
+  /// The paths at which the head has something else than the version that took what programs saw, as far as the store
+  /// has that.
+  private func changedPaths(since record: TakingRecord?) throws(StoreError) -> ChangedPaths {
+    let known = opened.epochs[overlay.epoch].map { $0 == 0 ? nil : VersionNumber($0) }
+    guard let number = record?.own.map({ .some($0) }) ?? known else { return ChangedPaths() }
+    let before = try number.flatMap { (number) throws(StoreError) in try store.version(number) }
+    guard number == nil || before != nil else { return ChangedPaths() }
+    return try ChangedPaths(
+      from: TreeView(map: store.map(before?.map ?? .empty)),
+      to: TreeView(map: store.map(head?.map ?? .empty)))
   }
 
   /// True if replaying the journal came to what programs saw before.

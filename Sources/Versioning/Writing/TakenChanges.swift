@@ -6,7 +6,7 @@ import PosixTree
 import RecordedTree
 import TreeNames
 
-// The record of a cut: which changes its versions took, and what those who go on with them have seen.
+// The record of a cut: which changes its versions took, and what later changes of the same names are made on.
 
 extension GroupedRecording {
   /// Makes what the journal keeps of a cut before the store commits it.
@@ -41,7 +41,8 @@ extension GroupedRecording {
     taken.names.reserveCapacity(recording.edits.count + recording.nothing.count)
     taken.nodes.reserveCapacity(recording.edits.count)
     for (place, isThere) in recording.nothing {
-      taken.names[place] = TakenCut.Name(.head, isThere: isThere)
+      taken.names[place] = TakenCut.Name(
+        .head, isThere: isThere, on: tree.overlay.changes[place]?.on)
     }
     for group in order {
       let destination: TakenCut.Destination =
@@ -50,7 +51,7 @@ extension GroupedRecording {
     }
     if let root = recording.root {
       taken.nodes[.root] = TakenCut.Node(
-        .head, save: nil, seen: root.seen, attributes: root.attributes)
+        .head, save: nil, on: root.on, attributes: root.attributes)
     }
     for place in recording.left { taken.names[place] = nil }
     let isForeign =
@@ -63,13 +64,15 @@ extension GroupedRecording {
     _ edit: PathEdit, _ destination: TakenCut.Destination, in taken: inout TakenCut
   ) {
     if let place = edit.place {
-      taken.names[place] = TakenCut.Name(destination, isThere: edit.isThere)
+      taken.names[place] = TakenCut.Name(destination, isThere: edit.isThere, on: edit.epoch)
     }
     guard edit.isThere, let number = edit.number, let node = edit.node,
       node.file != nil || node.hasNewAttributes
     else { return }
+    // Of a file with several names, those that went elsewhere have changes that say so.
+    if let known = taken.nodes[number], known.destination == .head { return }
     taken.nodes[number] = TakenCut.Node(
-      destination, save: edit.save, seen: node.seen, attributes: node.attributes)
+      destination, save: edit.save, on: node.on, attributes: node.attributes)
   }
 }
 

@@ -33,7 +33,7 @@ struct DataReachTests {
     }
     for part in 0..<4 {
       var file = PendingFile(content: part == 0 ? content(40) : FileContent())
-      let save = PendingFile.Save(content: content(40), time: .zero, seen: .first)
+      let save = PendingFile.Save(content: content(40), time: .zero)
       if part == 1 { file.saved = save }
       if part == 2 { file.counted = save }
       if part == 3 { file.taken = content(40) }

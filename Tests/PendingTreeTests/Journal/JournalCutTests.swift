@@ -23,7 +23,7 @@ struct JournalCutTests {
     var taken = TakenCut(at: stamp)
     taken.names[JournalKeeper.place(name)] = TakenCut.Name(.head, isThere: true)
     taken.nodes[number] = TakenCut.Node(
-      .beside(Epoch(9)), save: node.file?.saved, seen: node.seen, attributes: node.attributes)
+      .beside(Epoch(9)), save: node.file?.saved, on: node.on, attributes: node.attributes)
     return TakingRecord(
       cut: cut, epoch: Epoch(10),
       groups: [TakingRecord.Group(predecessor: 3, version: 4, epoch: Epoch(9))], taken: taken)

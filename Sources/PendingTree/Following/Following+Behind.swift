@@ -1,0 +1,109 @@
+import Inodes
+import LLVSCore
+
+// Pending changes that a new head leaves behind (docs/writes.md, rule 7): the head changed what they were made on, so
+// they stay on the version before it.
+
+extension Following {
+  /// Finds the names at which something is pending and the new head has something else than what it was made on.
+  ///
+  /// The paths of a name are the one that programs see, the one at the instant of the cut and the recorded one: the
+  /// version before the head has the name at one of them.
+  mutating func findBehind() throws(BaseError) {
+    guard !head.changed.isEmpty else { return }
+    var places = PlacePaths(
+      overlay: overlay, frozen: head.frozen, base: base, changed: head.changed)
+    for (place, change) in overlay.changes {
+      let takesDirectory = change.hidesDirectory || change.isDirectory
+      var paths = try places.paths(of: place)
+      // A directory that moved takes along what is below its old place.
+      if change.isDirectory, let number = change.inode, let old = try places.recorded(number) {
+        paths.append(old)
+      }
+      let isBehind = paths.contains {
+        head.changed.contains($0) || takesDirectory && head.changed.containsBelow($0)
+      }
+      if isBehind { behind.insert(place) }
+    }
+    for node in overlay.nodes.values where node.isPending {
+      for name in node.names where !behind.contains(name) {
+        if try places.paths(of: name).contains(where: head.changed.contains) { behind.insert(name) }
+      }
+    }
+  }
+
+  /// Puts changes of names on the version before the head, where it changed what they were made on.
+  mutating func pinNames() {
+    for place in behind {
+      guard var change = overlay.changes[place], change.on == nil, !change.isHeld else { continue }
+      change.on = before
+      overlay.setChange(change, at: place)
+    }
+  }
+
+  /// Puts pending bytes and attributes on the version before the head, where it changed the attributes at their names.
+  mutating func pinNodes() throws(BaseError) {
+    for place in behind where overlay.changes[place] == nil {
+      guard let number = try overlay.inode(at: place, over: base),
+        var node = overlay.nodes[number], node.isPending
+      else { continue }
+      node.on = node.on ?? before
+      if let saved = node.file?.saved { node.file?.saved?.on = saved.on ?? before }
+      if let counted = node.file?.counted { node.file?.counted?.on = counted.on ?? before }
+      overlay.nodes[number] = node
+    }
+  }
+}
+
+/// The paths at which versions before a head have the names of an overlay, in the directories below which it changed
+/// something.
+private struct PlacePaths {
+  /// The most directories on the way to the root.
+  private static let mostAbove = 4096
+
+  let overlay: Overlay
+  let frozen: Overlay?
+  let base: any Base
+  let changed: ChangedPaths
+  private var known: [InodeNumber: [TreePath]] = [.root: [.root]]
+
+  init(overlay: Overlay, frozen: Overlay?, base: any Base, changed: ChangedPaths) {
+    (self.overlay, self.frozen, self.base) = (overlay, frozen, base)
+    self.changed = changed
+  }
+
+  mutating func paths(of place: InodeName) throws(BaseError) -> [TreePath] {
+    try paths(of: place.directory).map { $0.appending(place.name) }
+  }
+
+  private mutating func paths(of directory: InodeNumber) throws(BaseError) -> [TreePath] {
+    if let paths = known[directory] { return paths }
+    var paths: [TreePath] = []
+    for path in [
+      overlay.path(of: directory), frozen?.path(of: directory), try recorded(directory),
+    ] {
+      if let path, changed.containsBelow(path), !paths.contains(path) { paths.append(path) }
+    }
+    known[directory] = paths
+    return paths
+  }
+
+  /// The path at which the recorded tree before the head had a directory, as far as the overlay knows.
+  func recorded(_ directory: InodeNumber) throws(BaseError) -> TreePath? {
+    var names: [FileName] = []
+    var number = directory
+    while number != .root {
+      guard names.count < Self.mostAbove else { return nil }
+      let place: InodeName?
+      if let known = overlay.nodes[number]?.recordedNames {
+        place = known.first
+      } else {
+        place = try base.names(of: number).first
+      }
+      guard let place else { return nil }
+      names.append(place.name)
+      number = place.directory
+    }
+    return names.reversed().reduce(TreePath.root) { $0.appending($1) }
+  }
+}
