@@ -101,9 +101,8 @@ struct WriterMemory {
     }
   }
 
-  /// Notes that a head brings a file to a name: those are up to date again that have seen the same there.
-  ///
-  /// - Parameter isSame: true if the version of an epoch has it too.
+  /// Notes that a head brings a file to a name. Processes that have seen the same there are up to date again; `isSame`
+  /// tells whether the version of an epoch has it too.
   mutating func bringBack(_ name: InodeName, _ number: InodeNumber?, isSame: (Epoch) -> Bool) {
     for (process, mark) in marks.values(at: name) where isSame(mark.epoch) {
       marks.remove(process, at: name)
