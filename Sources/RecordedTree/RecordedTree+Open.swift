@@ -1,5 +1,6 @@
 package import Inodes
 package import LLVSCore
+import Platform
 import SQLite
 import TreeNames
 
@@ -75,6 +76,29 @@ extension RecordedTree {
     return try build(path, origin)
   }
 
+  /// Returns the greatest inode number in a store's file of rows; nil if there are none that can be read.
+  ///
+  /// - Complexity: one look-up.
+  package static func greatestNumber(
+    at path: String, of storeID: [UInt8]
+  ) throws(BaseError) -> InodeNumber? {
+    do throws(BaseError) {
+      guard try accessing({ try FileSystem.exists(path) }) else { return nil }
+      let database = try TreeDatabase.writer(path)
+      guard let state = try TreeRows.state(database), state.storeID == storeID else { return nil }
+      return try accessing { try TreeRows(database, hashKey: state.hashKey).lastNumber() }
+    } catch {
+      guard case .damaged = error else { throw error }
+      return nil
+    }
+  }
+
+  /// Removes a file of rows, which no power failure brings back.
+  package static func remove(_ path: String) throws(BaseError) {
+    try TreeDatabase.remove(path)
+    try accessing { try FileSystem.syncDirectory(FileSystem.directory(of: path)) }
+  }
+
   /// Opens the rows that are there, whichever version they show.
   ///
   /// - Throws: ``BaseError/damaged(_:)`` for none, or those of another store.
@@ -85,11 +109,7 @@ extension RecordedTree {
     guard let state = try TreeRows.state(database) else { throw .damaged("\(path) has no rows") }
     guard state.storeID == origin.storeID else { throw .damaged("\(path) is of another store") }
     let rows = TreeRows(database, hashKey: state.hashKey)
-    try accessing {
-      try rows.knowGreatest()
-      guard let last = try rows.lastNumber() else { return }
-      try origin.numbers.skip(through: last)
-    }
+    try accessing { try rows.knowGreatest() }
     return RecordedTree(path: path, rows: rows, state: state, time: origin.time)
   }
 

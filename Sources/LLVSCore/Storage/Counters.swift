@@ -9,7 +9,10 @@ final class Counters: Sendable {
     case inode, revision
 
     /// Number 1 is the root directory's; a few more are reserved for files with fixed numbers.
-    var first: UInt64 { self == .inode ? 16 : 1 }
+    var first: UInt64 { self == .inode ? Store.firstInode : 1 }
+
+    /// The first number that is never given out.
+    var limit: UInt64 { self == .inode ? Store.inodeLimit : UInt64(Int64.max) }
   }
 
   private struct Range {
@@ -41,14 +44,12 @@ final class Counters: Sendable {
     let outcome = ranges.withLock { ranges in
       Result<UInt64, StoreError> { () throws(StoreError) in
         var range = ranges[kind] ?? Range(next: kind.first, end: kind.first)
-        guard count <= UInt64(Int64.max) - range.end else {
-          throw StoreError.noSpace("numbers are used up")
+        guard range.next <= kind.limit, count <= kind.limit - range.next else {
+          throw StoreError.noSpace("\(kind.rawValue) numbers are used up: mount the store again")
         }
         if range.end - range.next < count {
-          let end = range.next + count + Counters.block
-          try catalog.write { (database) throws(StoreError) in
-            try catalog.setCounter(kind, Int64(end), in: database)
-          }
+          let end = min(range.next + count + Counters.block, kind.limit)
+          try commit(end, of: kind)
           range.end = end
         }
         let first = range.next
@@ -58,5 +59,21 @@ final class Counters: Sendable {
       }
     }
     return try outcome.get()
+  }
+  /// The first number that was neither given out nor lost.
+  func next(_ kind: Kind) -> UInt64 { ranges.withLock { $0[kind]?.next ?? kind.first } }
+
+  /// Lets the next number be `next`, which may be smaller than numbers that were given out.
+  func restart(_ kind: Kind, at next: UInt64) throws(StoreError) {
+    try ranges.withLock { ranges throws(StoreError) in
+      try commit(next, of: kind)
+      ranges[kind] = Range(next: next, end: next)
+    }
+  }
+
+  private func commit(_ end: UInt64, of kind: Kind) throws(StoreError) {
+    try catalog.write { (database) throws(StoreError) in
+      try catalog.setCounter(kind, Int64(end), in: database)
+    }
   }
 }

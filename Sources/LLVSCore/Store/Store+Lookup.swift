@@ -131,8 +131,24 @@ extension Store {
     try contents.unpack(version.packedMetadata)
   }
 
+  /// The first inode number that a store gives out.
+  package static var firstInode: UInt64 { 16 }
+
+  /// The first inode number that no store gives out: history has the numbers from here on.
+  package static var inodeLimit: UInt64 { 1 << 40 }
+
+  /// The inode number that is given out next.
+  package var nextInode: UInt64 { counters.next(.inode) }
+
+  /// Lets the inode numbers from `next` on be given out. The caller knows that no inode has them.
+  package func restartInodes(at next: UInt64) throws(StoreError) {
+    try counters.restart(.inode, at: next)
+  }
+
   /// Returns the first of `count` consecutive inode numbers; may be called outside of a
   /// transaction.
+  ///
+  /// - Throws: ``StoreError/noSpace(_:)`` if they would reach ``inodeLimit``.
   package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try counters.allot(.inode, count)
   }

@@ -16,22 +16,6 @@ package final class NumberSource {
     self.allot = allot
   }
 
-  /// Sees to it that no number up to one is handed out: a store that was put back from a copy may not know of it.
-  ///
-  /// A number at or above `InodeNumber.limit` is ignored: no store handed it out, and following it would use the numbers
-  /// up for ever.
-  package func skip(through last: InodeNumber) throws(StoreError) {
-    guard last < .limit else { return }
-    while next <= last.rawValue {
-      if end <= last.rawValue {
-        let count = max(Self.batch, last.rawValue - end)
-        next = try allot(count)
-        end = next + count
-      }
-      next = max(next, min(last.rawValue + 1, end))
-    }
-  }
-
   /// Returns a number.
   package func number() throws(StoreError) -> InodeNumber {
     if next == end {

@@ -62,9 +62,10 @@ package struct OpenedWorkingTree: Sendable {
   package static func open(
     _ place: TreePlace, of store: Store, report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) -> OpenedWorkingTree {
-    let opened = try Journal.open(
+    var opened = try Journal.open(
       place.journal, owner: JournalOwner(storeID: store.storeID, bootID: place.bootID),
       lastCut: try StoreCut.last(in: store), report: report)
+    try NumberRenewal(place: place, store: store).run(&opened)
     var recovery = try TreeRecovery(place, store, opened)
     try recovery.run()
     let recorded = recovery.recorded

@@ -40,7 +40,6 @@ struct TreeRecovery {
     cut = try StoreCut.last(in: store)
     let time = SystemClock.realtime()
     now = Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
-    if let last = opened.overlay.nodes.keys.max() { try numbers.skip(through: last) }
     (overlay, epochs, losses) = (opened.overlay, opened.epochs, opened.recovery.losses)
     let rows = RowsOpening(
       place: place, store: store, opened: opened, numbers: numbers, head: head, cut: cut, now: now)

@@ -152,6 +152,26 @@ struct StoreTests {
     }
   }
 
+  @Test("no inode number at or above the limit is given out, and the numbers before it are")
+  func inodeLimit() throws {
+    let directory = try TemporaryDirectory()
+    do {
+      let store = try Store.open(path: directory.file("s"), create: true)
+      try store.restartInodes(at: Store.inodeLimit - 10)
+      #expect(throws: StoreError.self) { try store.allotInodes(11) }
+      #expect(try store.allotInodes(9) == Store.inodeLimit - 10)
+      #expect(try store.allotInodes() == Store.inodeLimit - 1)
+      #expect(throws: StoreError.self) { try store.allotInodes() }
+    }
+    let store = try Store.open(path: directory.file("s"))
+    #expect(throws: StoreError.self) { try store.allotInodes() }
+    // Earlier programs went on.
+    try store.restartInodes(at: Store.inodeLimit * 3)
+    #expect(throws: StoreError.self) { try store.allotInodes() }
+    try store.restartInodes(at: 20)
+    #expect(try store.allotInodes() == 20)
+  }
+
   @Test("a copied store gets a new replica id, and keeps it")
   func copies() throws {
     let directory = try TemporaryDirectory()
