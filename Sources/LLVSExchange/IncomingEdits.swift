@@ -108,12 +108,11 @@ final class IncomingEdits {
     }
     guard old?.attributes != item.attributes else { return nil }
     let transaction = installer.transaction
-    let inode = if let old, old.inode != 0 { old.inode } else { try transaction.allotInodes() }
     return .put(
       Entry(
         key: item.key, kind: .directory, attributes: item.attributes,
         stored: StoredContent(length: 0, digest: .ofNothing, content: .none),
-        storedVersion: old?.storedVersion ?? number, inode: inode,
+        storedVersion: old?.storedVersion ?? number, inode: 0,
         revision: try transaction.allotRevisions()))
   }
 

@@ -118,10 +118,9 @@ final class VersionInstaller {
     attributes.mtime = nil
     attributes.device = nil
     let kind = old?.kind == .symlink ? EntryKind.symlink : .regular
-    let inode = if let old, old.inode != 0 { old.inode } else { try transaction.allotInodes() }
     return Entry(
       key: key, kind: kind, attributes: attributes, stored: stored, storedVersion: number,
-      inode: inode, revision: try transaction.allotRevisions())
+      inode: 0, revision: try transaction.allotRevisions())
   }
 
   /// Returns the value that a version stored at a key.

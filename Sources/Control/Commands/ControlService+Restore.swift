@@ -153,7 +153,6 @@ private struct Restoration {
   let paths: [[UInt8]]
   let isCancelled: @Sendable () -> Bool
   private var revisions: Range<UInt64> = 0..<0
-  private var inodes: Range<UInt64> = 0..<0
 
   init(
     store: Store, transaction: WriteTransaction, number: VersionNumber, paths: [[UInt8]],
@@ -193,8 +192,6 @@ private struct Restoration {
         // the bytes.
         entry.storedVersion = number
       }
-      // Another name may have that inode number by now.
-      entry.inode = if let old { old.inode } else { try nextInode() }
       entry.revision = try nextRevision()
       edits.append(.put(entry))
     }
@@ -214,13 +211,5 @@ private struct Restoration {
       revisions = first..<(first + 1024)
     }
     return revisions.removeFirst()
-  }
-
-  private mutating func nextInode() throws(StoreError) -> UInt64 {
-    if inodes.isEmpty {
-      let first = try transaction.allotInodes(1024)
-      inodes = first..<(first + 1024)
-    }
-    return inodes.removeFirst()
   }
 }

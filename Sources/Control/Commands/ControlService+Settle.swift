@@ -186,9 +186,6 @@ extension ControlService {
       entry.attributes = old.attributes
       entry.attributes.device = device
       entry.attributes.mtime = mtime
-      entry.inode = old.inode
-    } else {
-      entry.inode = try transaction.allotInodes()
     }
     // This version counts as the one that stored the bytes, so it has written the key.
     entry.storedVersion = number

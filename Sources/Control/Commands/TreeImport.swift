@@ -43,10 +43,9 @@ package struct TreeImport {
   /// Entries whose escaped keys sort at another place.
   private var displaced: [MapEdit] = []
   private var links: [FileLink: [UInt8]] = [:]
-  /// The inode number and revision of the first name of each link id; its other names share them.
-  private var linkNumbers: [[UInt8]: (inode: UInt64, revision: UInt64)] = [:]
+  /// The revision of the first name of each link id; its other names share it.
+  private var linkRevisions: [[UInt8]: UInt64] = [:]
   private var revisions: Range<UInt64> = 0..<0
-  private var inodes: Range<UInt64> = 0..<0
   private let user = SystemProcess.user
   private let group = SystemProcess.group
 
@@ -295,8 +294,8 @@ package struct TreeImport {
     }
     if let old, old.hasSameContent(as: entry) { return nil }
     if let id = attributes.linkID {
-      if let first = linkNumbers[id] { (entry.inode, entry.revision) = first }
-      linkNumbers[id] = (entry.inode, entry.revision)
+      if let first = linkRevisions[id] { entry.revision = first }
+      linkRevisions[id] = entry.revision
     }
     transaction.noteLink(entry)
     return .put(entry)
@@ -355,10 +354,6 @@ package struct TreeImport {
       let first = try transaction.allotRevisions(4096)
       revisions = first..<(first + 4096)
     }
-    if old == nil, inodes.isEmpty {
-      let first = try transaction.allotInodes(4096)
-      inodes = first..<(first + 4096)
-    }
     let key: Key =
       if let old { old.key } else if view.map.count == 0 { KeyCoding.key(ofPath: path) } else {
         try view.key(forNewPath: path)
@@ -366,6 +361,6 @@ package struct TreeImport {
     return Entry(
       key: key, kind: kind, attributes: attributes,
       stored: StoredContent(length: 0, digest: .ofNothing, content: .none), storedVersion: number,
-      inode: old?.inode ?? inodes.removeFirst(), revision: revisions.removeFirst())
+      inode: 0, revision: revisions.removeFirst())
   }
 }

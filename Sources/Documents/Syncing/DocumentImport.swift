@@ -140,7 +140,7 @@ package struct DocumentImport {
         var held = try transaction.store.map(of: record).entry(at: key)
       else { throw .corrupt("a value of a document is in no version") }
       if let old, Entry.isSameValue(old, held) { return old }
-      held.inode = try inode(old, transaction)
+      held.inode = 0
       held.revision = try transaction.allotRevisions()
       held.storedVersion = number
       return held
@@ -153,14 +153,7 @@ package struct DocumentImport {
     if let old, old.stored.digest == stored.digest, old.attributes == attributes { return old }
     return Entry(
       key: key, kind: .regular, attributes: attributes, stored: stored, storedVersion: number,
-      inode: try inode(old, transaction), revision: try transaction.allotRevisions())
-  }
-
-  private func inode(
-    _ old: Entry?, _ transaction: WriteTransaction
-  ) throws(StoreError) -> UInt64 {
-    if let old, old.inode != 0 { return old.inode }
-    return try transaction.allotInodes()
+      inode: 0, revision: try transaction.allotRevisions())
   }
 }
 

@@ -102,10 +102,8 @@ package struct DocumentRescue {
     var attributes = entry.type.attributes(
       on: old?.attributes ?? Attributes(), media: entry.media, bytes: bytes)
     attributes.mtime = Attributes.Time(milliseconds: entry.time)
-    let inode = old.map(\.inode) ?? 0
     return Entry(
       key: key, kind: .regular, attributes: attributes, stored: try transaction.write(bytes),
-      storedVersion: VersionNumber(0), inode: inode != 0 ? inode : try transaction.allotInodes(),
-      revision: 0)
+      storedVersion: VersionNumber(0), inode: 0, revision: 0)
   }
 }

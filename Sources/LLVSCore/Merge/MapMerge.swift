@@ -20,8 +20,6 @@ struct MapMerge {
   let graph: VersionGraph
   /// The merge's own number: it stores what an arbiter makes.
   let number: VersionNumber
-  /// The side that the live tree shows: its live inode numbers stay.
-  let liveSide: MergeSide
   /// The rules for keys of documents; nil for none.
   let documents: DocumentMerge?
   /// Numbers for revisions that neither side has.
@@ -43,7 +41,7 @@ struct MapMerge {
   init(
     base: ValueMap, first: ValueMap, second: ValueMap, firstVersion: HistoryNode,
     secondVersion: HistoryNode, rule: Rule, graph: VersionGraph, number: VersionNumber,
-    liveSide: MergeSide, documents: DocumentMerge? = nil,
+    documents: DocumentMerge? = nil,
     allotRevision: @escaping () throws(StoreError) -> UInt64,
     write: @escaping ([UInt8]) throws(StoreError) -> StoredContent = MergeDecision.refuse
   ) {
@@ -56,7 +54,6 @@ struct MapMerge {
     if case .recorded = rule { followsRecord = true } else { followsRecord = false }
     self.graph = graph
     self.number = number
-    self.liveSide = liveSide
     self.documents = documents
     self.allotRevision = allotRevision
     self.write = write
@@ -120,11 +117,7 @@ struct MapMerge {
   private func staysAsInFirst(_ place: MapPosition) -> Bool {
     if followsRecord || documents != nil { return false }
     // A directory that is removed may have to stay.
-    guard let new = place.new else { return !place.isDirectory }
-    guard let old = place.old else { return true }
-    // Its inode number is the live side's, where that has one.
-    return liveSide == .first
-      ? new.inode != 0 || old.inode == 0 : old.inode == 0 || old.inode == new.inode
+    return place.new != nil || !place.isDirectory
   }
 
   private mutating func mergeDifference(
@@ -319,8 +312,6 @@ struct MapMerge {
         base: triple.base?.attributes, first: first.attributes, second: second.attributes,
         newer: newer)
       entry.attributes.device = source.attributes.device
-      let (live, other) = liveSide == .first ? (first, second) : (second, first)
-      entry.inode = live.inode != 0 ? live.inode : other.inode
     }
     // Bytes that nobody recorded a time for: the version that stores them tells it
     // (docs/merging.md, M14).

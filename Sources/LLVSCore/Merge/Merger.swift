@@ -62,20 +62,17 @@ package struct Merger: Sendable {
     package var arbiter: any ClashArbiter
     /// The number that the merge will have: it stores what the arbiter makes.
     package var number: VersionNumber
-    /// The side that the live tree shows, whose live inode numbers stay.
-    package var liveSide: MergeSide
     package var allotRevision: () throws(StoreError) -> UInt64
     /// Stores bytes that an arbiter makes.
     package var write: ([UInt8]) throws(StoreError) -> StoredContent
 
     package init(
-      arbiter: any ClashArbiter, number: VersionNumber, liveSide: MergeSide = .first,
+      arbiter: any ClashArbiter, number: VersionNumber,
       allotRevision: @escaping () throws(StoreError) -> UInt64,
       write: @escaping ([UInt8]) throws(StoreError) -> StoredContent = MergeDecision.refuse
     ) {
       self.arbiter = arbiter
       self.number = number
-      self.liveSide = liveSide
       self.allotRevision = allotRevision
       self.write = write
     }
@@ -115,7 +112,6 @@ package struct Merger: Sendable {
       base: try baseMap(bases.map(\.number), like: firstMap), first: target,
       second: try maps.valueMap(ofVersion: second.number), firstVersion: first,
       secondVersion: second, rule: rule, graph: graph, number: options.number,
-      liveSide: options.liveSide,
       documents: try documents(rule, first, second), allotRevision: options.allotRevision,
       write: options.write)
     let map = try merge.run()

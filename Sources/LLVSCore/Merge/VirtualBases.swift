@@ -126,13 +126,12 @@ struct BaseMaker {
         open.append((before, nil))
         continue
       }
-      // Versions play no part without an arbiter; revisions and inodes of bases are never shown.
+      // Versions play no part without an arbiter; revisions of bases are never shown.
       let node = try merger.graph.node(last)
       var merge = MapMerge(
         base: base, first: first, second: opened(try merger.maps.valueMap(ofVersion: last).root),
         firstVersion: node, secondVersion: node, rule: .withoutArbiter, graph: merger.graph,
-        number: last, liveSide: .first,
-        allotRevision: { () throws(StoreError) in 0 })
+        number: last, allotRevision: { () throws(StoreError) in 0 })
       known.keep(try merge.run().root, of: next.versions)
     }
     throw .corrupt("a merge has no base")

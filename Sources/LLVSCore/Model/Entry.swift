@@ -45,8 +45,7 @@ package struct Entry: Hashable, Sendable {
   package var stored: StoredContent
   /// The version that stored the bytes: the second half of the value's reference.
   package var storedVersion: VersionNumber
-  /// The inode number of the name in the live tree, allocated when the name was first there; 0 if
-  /// none is kept.
+  /// The inode number that earlier programs gave the name in the working tree; 0 since then. It decides nothing.
   package var inode: UInt64
   /// A number that changes with every change of the bytes or attributes: inode numbers in the
   /// history are made from it.

@@ -137,10 +137,9 @@ extension WriteTransaction {
     attributes.mtime = nil
     attributes.device = nil
     let kind = old.map { $0.kind == .symlink ? .symlink : .regular } ?? EntryKind.regular
-    let inode = if let old, old.inode != 0 { old.inode } else { try allotInodes() }
     return Entry(
       key: value.id, kind: kind, attributes: attributes, stored: try write(value.data),
-      storedVersion: number, inode: inode, revision: try allotRevisions())
+      storedVersion: number, inode: 0, revision: try allotRevisions())
   }
 
   /// Returns the entry with that reference: the second predecessor's or the first one's.

@@ -55,17 +55,6 @@ extension Store {
       {
         try catalog.keepEssentials(in: database)
       }
-      for path in transaction.forgottenImplied {
-        try catalog.forgetImplied(path, in: database)
-      }
-      try catalog.moveImplied(below: transaction.movedAboveImplied, in: database)
-      for (path, inode) in transaction.impliedNumbers {
-        try catalog.forgetImplied(path, in: database)
-        try catalog.setImpliedInode(path, inode, in: database)
-      }
-      for (inode, time) in transaction.directoryTimes {
-        try catalog.setDirectoryTime(inode, time, in: database)
-      }
       for linked in transaction.linkedKeys { try catalog.add(linked, in: database) }
       for (hash, versions) in transaction.bundles {
         try catalog.setVersions(versions, inBundle: hash, in: database)

@@ -16,11 +16,6 @@ package final class WriteTransaction: ChunkTransaction {
   private(set) var heads: [HeadLogEntry] = []
   private(set) var settings: [(String, [UInt8]?)] = []
   private(set) var peerChanges: [PeerChange] = []
-  /// The times at which names were last added to or removed from directories, by inode.
-  var directoryTimes: [UInt64: Attributes.Time] = [:]
-  var forgottenImplied: Set<[UInt8]> = []
-  var movedAboveImplied: [[UInt8]: [UInt8]] = [:]
-  var impliedNumbers: [[UInt8]: UInt64] = [:]
   /// The names of hard links that the live tree's map gets.
   var linkedKeys: Set<LinkedKey> = []
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
@@ -73,11 +68,6 @@ package final class WriteTransaction: ChunkTransaction {
     guard nextNumber < .max else { throw .noSpace("version numbers are used up") }
     defer { nextNumber += 1 }
     return VersionNumber(nextNumber)
-  }
-
-  /// Returns the first of `count` consecutive inode numbers.
-  package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
-    try store.counters.allot(.inode, count)
   }
 
   /// Returns the first of `count` consecutive revision numbers.
@@ -215,8 +205,7 @@ package final class WriteTransaction: ChunkTransaction {
 
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
-      && directoryTimes.isEmpty && forgottenImplied.isEmpty && bundles.isEmpty && linkedKeys.isEmpty
-      && remoteBundles.isEmpty
+      && bundles.isEmpty && linkedKeys.isEmpty && remoteBundles.isEmpty
   }
 
   // MARK: Content

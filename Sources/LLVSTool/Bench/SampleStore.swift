@@ -22,7 +22,6 @@ enum SampleStore {
   ) throws(StoreError) -> VersionRecord {
     try store.write { (transaction) throws(StoreError) in
       let number = try transaction.reserveVersion()
-      let inodes = try transaction.allotInodes(UInt64(count))
       let revisions = try transaction.allotRevisions(UInt64(count))
       var random = BenchRandom(UInt64(count))
       var index = 0
@@ -37,7 +36,7 @@ enum SampleStore {
           Entry(
             key: key(index, of: count), kind: .regular, attributes: attributes,
             stored: try transaction.write(random.bytes(200)), storedVersion: number,
-            inode: inodes + UInt64(index), revision: revisions + UInt64(index)))
+            inode: 0, revision: revisions + UInt64(index)))
       }
       let record = try transaction.add(
         AuthoredVersion(number: number, first: nil, base: empty, map: map))

@@ -92,7 +92,6 @@ extension FleetMember {
       for (path, other) in copies {
         guard var entry = try base.entry(at: Key(bytes: Array(other.utf8))) else { continue }
         entry.key = KeyCoding.key(ofPath: Array(path.utf8))
-        entry.inode = try transaction.allotInodes()
         edits.append(.put(entry))
       }
       edits.sort(by: MapEdit.precedes)

@@ -312,7 +312,6 @@ struct UnderWayNamesTests {
       let base = member.store.map(now.map)
       guard var entry = try base.entry(at: Key(bytes: Array(other.utf8))) else { return head }
       entry.key = KeyCoding.key(ofPath: Array(path.utf8))
-      entry.inode = try transaction.allotInodes()
       let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
         .applying(edits: [.put(entry)])
       return try transaction.add(

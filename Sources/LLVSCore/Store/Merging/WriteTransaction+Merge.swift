@@ -160,8 +160,7 @@ extension WriteTransaction {
       let number = try reserveVersion()
       let result = try merger.merge(
         first: first, second: second, bases: bases,
-        options: options(number, live == second.number ? .second : .first, arbiter),
-        writingTo: nodes)
+        options: options(number, arbiter), writingTo: nodes)
       let branch = try metadata(of: first.number)[.branch]
       let version = Version(
         automatic: result, branch: branch, extra: result.droppedMetadata)
@@ -199,7 +198,7 @@ extension WriteTransaction {
       let number = try reserveVersion()
       let result = try merger.merge(
         first: first, second: second, bases: bases,
-        options: options(number, .first, arbiter(merger.graph)), writingTo: nodes)
+        options: options(number, arbiter(merger.graph)), writingTo: nodes)
       var metadata = result.droppedMetadata
       if settling, !result.dropped.isEmpty {
         metadata[.settled] = Version.MetadataValue(keys: result.dropped.map(\.key))
@@ -241,10 +240,10 @@ extension WriteTransaction {
   }
 
   private func options(
-    _ number: VersionNumber, _ live: MergeSide, _ arbiter: any ClashArbiter
+    _ number: VersionNumber, _ arbiter: any ClashArbiter
   ) -> Merger.Options {
     Merger.Options(
-      arbiter: arbiter, number: number, liveSide: live,
+      arbiter: arbiter, number: number,
       allotRevision: { () throws(StoreError) in try self.allotRevisions() },
       write: { bytes throws(StoreError) in try self.write(bytes) })
   }
