@@ -134,6 +134,27 @@ struct FileWritingTests {
     try fixture.check()
   }
 
+  @Test("a symbolic link that first finds no room has its target when there is room")
+  func roomForTarget() throws {
+    let fixture = try FileFixture(over: .file)
+    let (_, handle) = try fixture.create("a")
+    try fixture.write(handle, [UInt8](repeating: 1, count: 2 << 20))
+    try fixture.tree.allocate(handle, range: 100_000..<1_900_000, zeroing: true, keepingSize: true)
+    let full = Faults.arm(
+      Faults.Plan(
+        calls: [.write], below: fixture.directory.file("journal"), times: 1,
+        action: .fail(Errno.noSpace)))
+    defer { Faults.disarm(full) }
+    let target = Array("where it points".utf8)
+    let link = try fixture.tree.makeSymlink(
+      .root, FileName(Array("link".utf8)), target: target,
+      caller: Caller(uid: 1000, gid: 1000))
+    #expect(Faults.disarm(full) > 1)
+    #expect(try fixture.tree.readlink(link.number) == target)
+    try fixture.check()
+    try fixture.checkRestart()
+  }
+
   @Test("a release that cannot save closes the handle all the same")
   func releaseRefused() throws {
     let fixture = try FileFixture()

@@ -66,21 +66,25 @@ struct ByteSums: Sendable {
     all.insert(sum, at: index)
   }
 
-  /// The runs that have bytes in a range.
-  func overlapping(_ range: Range<UInt64>) -> ArraySlice<BytesSum> {
-    let first = firstIndex(endingAfter: range.lowerBound)
-    var end = first
-    while end < all.count, all[end].offset < range.upperBound { end += 1 }
-    return Array(all[first..<end])[...]
-  }
-
-  /// The runs that have bytes in any of some ranges, which ascend.
-  func overlapping(anyOf ranges: [Range<UInt64>]) -> [BytesSum] {
-    var kept: [BytesSum] = []
+  /// The runs that have bytes in any of some ranges, and the parts of the ranges that are in no run. The ranges
+  /// ascend.
+  func overlapping(
+    anyOf ranges: [Range<UInt64>]
+  ) -> (sums: [BytesSum], missing: [Range<UInt64>]) {
+    var (sums, missing) = ([BytesSum](), [Range<UInt64>]())
     for range in ranges {
-      for sum in overlapping(range) where kept.last != sum { kept.append(sum) }
+      var reach = range.lowerBound
+      var index = firstIndex(endingAfter: reach)
+      while index < all.count, all[index].offset < range.upperBound {
+        let sum = all[index]
+        if sum.offset > reach { missing.append(reach..<sum.offset) }
+        if sums.last != sum { sums.append(sum) }
+        reach = sum.end
+        index += 1
+      }
+      if reach < range.upperBound { missing.append(reach..<range.upperBound) }
     }
-    return kept
+    return (sums, missing)
   }
 
   private func firstIndex(endingAfter offset: UInt64) -> Int {

@@ -13,8 +13,8 @@ extension DataFiles {
     _ source: UInt32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
     let range = offset..<(offset + UInt64(buffer.count))
-    let runs = sums(of: source, in: [range])
-    guard let file = file(source), Self.covers(runs, range) else {
+    let (runs, missing) = runs(of: source, in: [range])
+    guard let file = file(source), missing.isEmpty else {
       throw .corrupt("bytes \(range) of data file \(source) of the journal are not there")
     }
     if let run = runs.first, runs.count == 1, run.range != range {
@@ -54,15 +54,6 @@ extension DataFiles {
       buffer.copyMemory(
         from: UnsafeRawBufferPointer(rebasing: bytes[from..<(from + buffer.count)]))
     }
-  }
-
-  private static func covers(_ runs: [BytesSum], _ range: Range<UInt64>) -> Bool {
-    var reach = range.lowerBound
-    for run in runs {
-      guard run.offset <= reach else { return false }
-      reach = max(reach, run.end)
-    }
-    return reach >= range.upperBound
   }
 
   private func fill(

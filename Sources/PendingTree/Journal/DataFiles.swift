@@ -295,22 +295,12 @@ final class DataFiles: Sendable {
     state.withLock { note(sums, source, &$0) }
   }
 
-  /// The checksums of what has bytes in some ranges of a file; the ranges ascend.
-  func sums(of source: UInt32, in ranges: [Range<UInt64>]) -> [BytesSum] {
-    state.withLock { $0.sums[source]?.overlapping(anyOf: ranges) ?? [] }
-  }
-
-  /// The records of the checksums of all bytes that some contents refer to.
-  func sumRecords(of contents: [FileContent]) -> [UInt8] {
-    var live = LiveBytes()
-    for content in contents { live.add(content) }
-    var frames: [UInt8] = []
-    for (source, ranges) in live.merged.sorted(by: { $0.key < $1.key }) {
-      for record in JournalRecord.sums(of: source, all: sums(of: source, in: ranges)) {
-        record.append(to: &frames)
-      }
-    }
-    return frames
+  /// The checksums that are known of what has bytes in some ranges of a file, and the parts without one; the ranges
+  /// ascend.
+  func knownSums(
+    of source: UInt32, in ranges: [Range<UInt64>]
+  ) -> (sums: [BytesSum], missing: [Range<UInt64>]) {
+    state.withLock { $0.sums[source]?.overlapping(anyOf: ranges) ?? ([], ranges) }
   }
 
   /// True if a run of bytes is what was written.

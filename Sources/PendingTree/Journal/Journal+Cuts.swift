@@ -27,14 +27,20 @@ extension Journal {
   package func take(_ record: TakingRecord) throws(StoreError) {
     var frames: [UInt8] = []
     JournalRecord.taking(record).append(to: &frames)
-    let contents = record.taken.nodes.values.compactMap(\.save?.content)
+    var taken = LiveBytes()
+    for node in record.taken.nodes.values { node.save.map { taken.add($0.content) } }
+    let bytes = taken
     _ = try state.wait { s throws(StoreError) -> Void? in
       if case .renewing = s.phase { return nil }
       guard case .marked(record.cut, let number) = s.cut else {
         throw .invalid("cut \(record.cut) has no instant in the journal: it has to begin again")
       }
       // Bytes that the cut took and programs have written over since are not in the image of a new file.
-      if number != s.file.number { frames = files.sumRecords(of: contents) + frames }
+      if number != s.file.number {
+        var sums: [UInt8] = []
+        for record in files.sumRecords(of: bytes).records { record.append(to: &sums) }
+        frames = sums + frames
+      }
       try write(&frames, isFreeing: true, &s)
       s.cut = .taking(record.cut)
       return ()

@@ -162,15 +162,20 @@ extension Journal {
     var hasFailed = false
     if case .failed? = stop { hasFailed = true }
     try copyBytes(of: image.overlay, hasFailed: hasFailed, &moves, &lost)
-    let losses = image.overlay.files(with: lost).map {
+    var losses = image.overlay.files(with: lost).map {
       "\($0): bytes did not reach the disk, and cannot be read back"
     }
     image.overlay.apply(moves)
+    let missing: [UInt32: [Range<UInt64>]]
     do throws(SystemError) {
-      try write(image, moves, from: old)
+      missing = try write(image, moves, from: old)
     } catch {
       guard error.isNoSpace, Reserve.giveUp(in: directory) else { throw error }
-      try write(image, moves, from: old)
+      missing = try write(image, moves, from: old)
+    }
+    // Once for each opening.
+    if case .read? = stop {
+      losses += image.overlay.files(with: missing).map { Self.unreadable($0) }
     }
     if !moves.isEmpty {
       adopt(moves)
@@ -179,14 +184,21 @@ extension Journal {
     return losses
   }
 
+  /// The sentence about a file of which the journal lacks bytes, without its period.
+  static func unreadable(_ path: String) -> String {
+    "\(path): the journal lacks some of its bytes, and reading it fails; write it again or remove it"
+  }
+
+  /// Writes and adopts a new file; returns the bytes that the image refers to and nobody can read.
   private func write(
     _ image: JournalImage, _ moves: ExtentMoves, from old: JournalFile
-  ) throws(SystemError) {
+  ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
     let cut = state.withLock { $0.lastCut }
     var new = try NewJournalFile(
       number: files.nextNumber(), in: directory, owner: owner, cut: cut)
+    let missing: [UInt32: [Range<UInt64>]]
     do throws(SystemError) {
-      try new.append(image.overlay, epochs: image.epochs, files: files)
+      missing = try new.append(image.overlay, epochs: image.epochs, files: files)
       try goOn(in: &new, moves, from: old, since: image.instant)
     } catch {
       new.abandon()
@@ -200,6 +212,7 @@ extension Journal {
       fail(error, givingUp: [])
       throw error
     }
+    return missing
   }
 
   /// Copies what was recorded since the image, and lets records go to the new file.
@@ -264,7 +277,9 @@ extension Journal {
       left.formUnion(smallest.dropLast(Self.fileLimit / 2).map(\.key))
     }
     for source in left.sorted() {
-      for run in files.sums(of: source, in: live[source] ?? []) {
+      let (runs, missing) = files.runs(of: source, in: live[source] ?? [])
+      if !missing.isEmpty { lost[source, default: []] += missing }
+      for run in runs {
         guard let bytes = files.bytes(of: run, in: source) else {
           lost[source, default: []].append(run.range)
           continue

@@ -44,7 +44,8 @@ extension Journal {
     var isAny = false
     for (number, file) in candidates {
       // A run is checked as a whole, so it stays as a whole.
-      let kept = files.sums(of: number, in: alive[number] ?? []).map(\.range)
+      let (runs, missing) = files.runs(of: number, in: alive[number] ?? [])
+      let kept = (runs.map(\.range) + missing).sorted { $0.lowerBound < $1.lowerBound }
       guard let before = try? file.status() else { continue }
       for range in Self.dead(kept, upTo: before.size) {
         // A file system without holes keeps what it has.

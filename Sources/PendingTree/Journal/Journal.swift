@@ -152,14 +152,7 @@ package final class Journal: Sendable {
   /// The bytes of data files that changes are the first to name.
   private static func staged(by changes: [Change]) -> [Extent] {
     var staged: [Extent] = []
-    for change in changes {
-      switch change.operation {
-      case .write(_, let extent, _, _): staged.append(extent)
-      case .create(_, _, _, _, let content, _, _):
-        content.extents.forEach { if $0.source != Extent.base { staged.append($0) } }
-      default: break
-      }
-    }
+    for change in changes { change.forEachExtent { staged.append($0) } }
     return staged
   }
 

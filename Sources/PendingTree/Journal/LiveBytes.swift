@@ -13,26 +13,19 @@ package struct LiveBytes: Sendable {
   ///
   /// - Complexity: O(*p* + *e*) for *p* nodes with *e* extents.
   package init(of overlay: Overlay) {
-    overlay.nodes.forEachFile { add($0) }
+    overlay.nodes.forEachFile { file in file.forEachExtent { add($0) } }
     merge()
   }
 
-  /// Adds what a pending file refers to.
-  private mutating func add(_ file: PendingFile) {
-    add(file.content)
-    if let saved = file.saved { add(saved.content) }
-    if let counted = file.counted { add(counted.content) }
-    // A version that takes a new name alone, and no newer bytes, reads these again.
-    if let taken = file.taken { add(taken) }
+  /// Adds a run of bytes of a data file.
+  mutating func add(_ extent: Extent) {
+    ranges[extent.source, default: []].append(extent.offset..<(extent.offset + extent.length))
+    isMerged = false
   }
 
   /// Adds what a file's content refers to, such as one that a cut is about to store.
   package mutating func add(_ content: FileContent) {
-    content.extents.forEach { extent in
-      guard extent.source != Extent.base else { return }
-      ranges[extent.source, default: []].append(extent.offset..<(extent.offset + extent.length))
-    }
-    isMerged = false
+    content.forEachStagedExtent { add($0) }
   }
 
   /// Adds all that another refers to.

@@ -46,16 +46,27 @@ struct NewJournalFile {
   }
 
   /// Writes the image of an overlay, and the checksums of the bytes that it refers to.
+  ///
+  /// - Returns: the bytes without a checksum, which nobody can read.
+  @discardableResult
   mutating func append(
     _ overlay: Overlay, epochs: [Epoch: UInt32], files: DataFiles
-  ) throws(SystemError) {
+  ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
     try overlay.forEachImageRecord { (record) throws(SystemError) in try append(record) }
     for (epoch, version) in epochs.sorted(by: { $0.key < $1.key }) {
       try append(.epoch(epoch, version: version))
     }
-    for (source, ranges) in LiveBytes(of: overlay).merged.sorted(by: { $0.key < $1.key }) {
-      try append(sums: files.sums(of: source, in: ranges), of: source)
-    }
+    return try append(sumsOf: LiveBytes(of: overlay), files)
+  }
+
+  /// Writes the checksums of bytes; returns the ranges that have none.
+  @discardableResult
+  private mutating func append(
+    sumsOf bytes: LiveBytes, _ files: DataFiles
+  ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
+    let (records, missing) = files.sumRecords(of: bytes)
+    for record in records { try append(record) }
+    return missing
   }
 
   mutating func append(sums: [BytesSum], of source: UInt32) throws(SystemError) {
@@ -63,25 +74,22 @@ struct NewJournalFile {
   }
 
   /// Copies the records of another file between two offsets, which name the new places of bytes that were moved.
-  /// Other bytes stay where they are, and their checksums come along with the records that name them.
+  /// Other bytes stay where they are. The checksums of all bytes that a record names precede the record: the file
+  /// that holds the bytes has them too, but is read for bytes alone.
   mutating func copy(
     from old: JournalFile, _ range: Range<UInt64>, _ moves: ExtentMoves, files: DataFiles
   ) throws(SystemError) {
     try old.forEachRecord(in: range) { (record) throws(SystemError) in
-      let changes: [Change]
+      var record = record
       switch record {
-      case .change(let change): changes = [change]
-      case .changes(let all): changes = all
       case .synced: return
       case .settled(let cut, let isCommitted, let edits) where !moves.isEmpty:
-        return try append(.settled(cut: cut, isCommitted: isCommitted, edits.moved(moves)))
-      default: changes = []
+        record = .settled(cut: cut, isCommitted: isCommitted, edits.moved(moves))
+      default: break
       }
-      for change in changes {
-        guard case .write(_, let extent, _, _) = change.operation else { continue }
-        let bytes = extent.offset..<(extent.offset + extent.length)
-        try append(sums: files.sums(of: extent.source, in: [bytes]), of: extent.source)
-      }
+      var named = LiveBytes()
+      record.forEachExtent { named.add($0) }
+      try append(sumsOf: named, files)
       try append(record)
     }
   }

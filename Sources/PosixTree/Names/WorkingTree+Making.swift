@@ -77,7 +77,7 @@ extension WorkingTree {
       var new = NewInode(kind: .symlink, mode: 0o777, isSaved: true)
       for extent in staged { new.content.write(extent) }
       do throws(FSError) {
-        return try make(new, at: InodeName(directory: directory, name: name), by: caller).status
+        return try attempt(new, at: InodeName(directory: directory, name: name), by: caller).status
       } catch {
         journal.abandon(staged)
         throw error
@@ -88,35 +88,39 @@ extension WorkingTree {
   private func make(
     _ new: NewInode, at place: InodeName, by caller: Caller
   ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
+    try withRoom { () throws(FSError) in try attempt(new, at: place, by: caller) }
+  }
+
+  /// Makes an inode, once: bytes of its content that the journal refused must be staged again.
+  private func attempt(
+    _ new: NewInode, at place: InodeName, by caller: Caller
+  ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
     guard place.name.bytes != ReservedName.bytes else { throw .exists }
     guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
     confirm(caller.process)
-    let (number, status, handle) = try withRoom { () throws(FSError) in
-      let number = try numbers.next()
-      let (status, handle) = try change(by: caller.process) { state, base throws(FSError) in
-        try checkHasNames(place.directory, state, base)
-        guard try inode(at: place, state, base) == nil else { throw .exists }
-        try checkReach(place, state, base)
-        let attributes = try attributes(of: new, in: place.directory, caller, state, base)
-        let seen =
-          new.kind == .directory ? nil : state.seen(by: caller.process, at: place, over: nil)
-        return Decision(
-          concerned: [place.directory],
-          operations: [
-            .create(
-              number, at: place, kind: new.kind, attributes: attributes, content: new.content,
-              isSaved: new.isSaved, seen: seen)
-          ]
-        ) { state in
-          state.lookups[number, default: 0] += 1
-          let handle = new.opening.map {
-            state.open(number, $0.union(.created), process: caller.process)
-          }
-          // If a status needs rows of the recorded tree too, it is read after the change.
-          return (try? self.status(of: number, state, base), handle)
+    let number = try numbers.next()
+    let (status, handle) = try change(by: caller.process) { state, base throws(FSError) in
+      try checkHasNames(place.directory, state, base)
+      guard try inode(at: place, state, base) == nil else { throw .exists }
+      try checkReach(place, state, base)
+      let attributes = try attributes(of: new, in: place.directory, caller, state, base)
+      let seen =
+        new.kind == .directory ? nil : state.seen(by: caller.process, at: place, over: nil)
+      return Decision(
+        concerned: [place.directory],
+        operations: [
+          .create(
+            number, at: place, kind: new.kind, attributes: attributes, content: new.content,
+            isSaved: new.isSaved, seen: seen)
+        ]
+      ) { state in
+        state.lookups[number, default: 0] += 1
+        let handle = new.opening.map {
+          state.open(number, $0.union(.created), process: caller.process)
         }
+        // If a status needs rows of the recorded tree too, it is read after the change.
+        return (try? self.status(of: number, state, base), handle)
       }
-      return (number, status, handle)
     }
     if let status { return (status, handle) }
     return (try self.status(of: number), handle)

@@ -85,6 +85,22 @@ final class JournalKeeper: Sendable {
     return number
   }
 
+  /// A symbolic link, which is made with its target, and saved at once.
+  @discardableResult
+  func symlink(_ name: String, _ target: [UInt8]) throws -> InodeNumber {
+    let number = state.withLock { s in
+      s.nextNumber += 1
+      return InodeNumber(s.nextNumber)
+    }
+    var content = FileContent()
+    for extent in try Self.stage(target, at: 0, in: journal) { content.write(extent) }
+    try append(
+      .create(
+        number, at: Self.place(name), kind: .symlink, attributes: Attributes(), content: content,
+        isSaved: true, seen: nil))
+    return number
+  }
+
   func write(_ number: InodeNumber, _ bytes: [UInt8], at offset: UInt64 = 0) throws {
     let extents = try Self.stage(bytes, at: offset, in: journal)
     for extent in extents { try append(.write(number, extent, [], seen: nil)) }
