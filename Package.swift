@@ -232,9 +232,15 @@ let package = Package(
     .testTarget(
       name: "WebTests",
       dependencies: store + tree + ["llvs", "Web", "Control", "TestSupport"]),
+    // Machines at work for long, each a program and a mounted store of its own.
+    .testTarget(
+      name: "SystemTests", dependencies: ["llvs", "oracle", "Platform", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),
+    // Works in a directory of a mount beside a model of it, which says what each call must return.
+    .executableTarget(
+      name: "oracle", dependencies: ["CShims", "TestSupport"], path: "Tests/Oracle"),
 
     .target(
       name: "FuzzTargets",
