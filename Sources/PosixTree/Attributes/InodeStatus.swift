@@ -50,7 +50,7 @@ extension WorkingTree {
   func status(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeStatus {
-    let node = state.overlay.nodes.node(number)
+    let node = state.node(number)
     // The pending state of a file is complete.
     if let node, let file = node.file {
       let zeros = try file.content.base.map { (stored) throws(FSError) in

@@ -106,7 +106,7 @@ extension WorkingTree {
   func knownAttributes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> KnownAttributes {
-    if let node = state.overlay.nodes.node(number) {
+    if let node = state.node(number) {
       return KnownAttributes(
         kind: node.kind, attributes: node.attributes, lacksExtended: node.lacksExtended)
     }

@@ -12,6 +12,8 @@ struct TreeState {
   var lookups: [InodeNumber: UInt64] = [:]
   /// The open files.
   var handles = HandleTable()
+  /// The directories without a name that the kernel knows: a program works in each, or has it open.
+  private(set) var removed: [InodeNumber: PendingNode] = [:]
   /// The files with bytes that no save covers.
   private(set) var unsaved: Set<InodeNumber> = []
   /// Room that files were given and do not use.
@@ -50,7 +52,12 @@ struct TreeState {
   }
 
   /// Goes on with what is pending after another head came, and forgets what belonged to files that are gone.
-  mutating func show(_ new: Overlay, epochs more: [Epoch: UInt32]) {
+  ///
+  /// `removed` are directories that lost their names with the head.
+  mutating func show(
+    _ new: Overlay, epochs more: [Epoch: UInt32], removed gone: [InodeNumber: PendingNode]
+  ) {
+    for (number, node) in gone { noteRemoved(number, node) }
     for (number, _) in overlay.nodes where !new.nodes.contains(number) && !isHeld(number) {
       rooms.remove(number)
     }
@@ -66,7 +73,7 @@ struct TreeState {
   mutating func apply(_ change: Change) {
     noteBefore(change.operation)
     overlay.apply(change)
-    noteAfter(change.operation)
+    noteAfter(change.operation, at: change.time)
     activity.note(change.operation)
     noteNames(change.operation, by: change.process)
     noteMoved(change.operation)
@@ -75,6 +82,32 @@ struct TreeState {
   /// True for an inode that lives on without a name: a program has it open or the kernel knows it.
   func isHeld(_ number: InodeNumber) -> Bool {
     handles.isOpen(number) || lookups[number] != nil
+  }
+
+  /// Forgets look-ups of an inode, as the kernel does; true if an orphan has no holder any more.
+  mutating func forget(_ number: InodeNumber, count: UInt64) -> Bool {
+    guard let known = lookups[number] else { return false }
+    lookups[number] = known > count ? known - count : nil
+    if known <= count { removed[number] = nil }
+    return !isHeld(number) && overlay.nodes.orphan(of: number) != nil
+  }
+
+  /// The node of an inode: of a removed directory as it was last, else the pending one.
+  func node(_ number: InodeNumber) -> PendingNode? {
+    removed.isEmpty ? overlay.nodes.node(number) : removed[number] ?? overlay.nodes.node(number)
+  }
+
+  private mutating func noteRemoved(_ number: InodeNumber, _ node: PendingNode) {
+    guard lookups[number] != nil else { return }
+    removed[number] = node
+    removed[number]?.names = []
+  }
+
+  private mutating func noteRemoved(_ number: InodeNumber) {
+    guard overlay.nodes.kind(of: number) == .directory, let node = overlay.nodes.node(number) else {
+      return
+    }
+    noteRemoved(number, node)
   }
 
   // MARK: - What follows from changes
@@ -101,7 +134,7 @@ struct TreeState {
   }
 
   /// Notes what a change has done.
-  private mutating func noteAfter(_ operation: Change.Operation) {
+  private mutating func noteAfter(_ operation: Change.Operation, at time: Attributes.Time) {
     switch operation {
     case .write(let number, let extent, _, _):
       rooms.take(extent.start..<extent.end, from: number)
@@ -113,10 +146,17 @@ struct TreeState {
       .save(let number, _):
       noteUnsaved(number)
     case .unlink(_, let number, _), .rename(_, _, _, let number?, _, _), .release(let number):
+      noteRemoved(number)
       guard !overlay.nodes.contains(number) else { break }
       rooms.remove(number)
       unsaved.remove(number)
-    case .node, .attributes, .link, .rmdir, .rename, .exchange: break
+    case .attributes(let number, let attributes, _, _):
+      guard var node = removed[number] else { break }
+      node.attributes = attributes
+      node.changed = time
+      removed[number] = node
+    case .rmdir(_, let number): noteRemoved(number)
+    case .node, .link, .rename, .exchange: break
     }
   }
 

@@ -67,6 +67,9 @@ extension WorkingTree {
     }
   }
 
+  /// The directories without a name that the kernel knows.
+  package var removedDirectories: [InodeNumber] { state { Array($0.removed.keys) } }
+
   /// Returns the names that were moved since a head was put in place, while the kernel was not yet told of it, and
   /// begins to collect them anew. Once there are none the kernel has heard all.
   package func takeMoved() -> [InodeName] {
@@ -97,7 +100,7 @@ extension WorkingTree {
         for replaced in new.replaced { state.note(replaced) }
         if forgetsReaders { state.writers.forgetAll() }
         state.moved = []
-        state.show(new.overlay, epochs: new.epochs)
+        state.show(new.overlay, epochs: new.epochs, removed: new.removed)
       }
       return (before, new.overlay)
     }
@@ -118,10 +121,16 @@ package struct ShownHead {
   package var epochs: [Epoch: UInt32]
   /// The names that processes have looked at and that show something else.
   package var replaced: [ReplacedName]
+  /// The directories that lost their names.
+  package var removed: [InodeNumber: PendingNode]
 
   /// Creates one.
-  package init(overlay: Overlay, epochs: [Epoch: UInt32], replaced: [ReplacedName]) {
-    (self.overlay, self.epochs, self.replaced) = (overlay, epochs, replaced)
+  package init(
+    overlay: Overlay, epochs: [Epoch: UInt32], replaced: [ReplacedName],
+    removed: [InodeNumber: PendingNode]
+  ) {
+    (self.overlay, self.epochs) = (overlay, epochs)
+    (self.replaced, self.removed) = (replaced, removed)
   }
 }
 

@@ -124,6 +124,7 @@ extension WorkingTree {
     of directory: InodeNumber, after cookie: EntryCookie, _ pending: DirectoryListing.PendingNames,
     _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> ListingPage {
+    guard state.removed[directory] == nil else { return ListingPage() }
     let rows = try FSError.wrapping { () throws(BaseError) in
       try base.page(of: directory, after: cookie, limit: Self.pageSize)
     }

@@ -33,12 +33,7 @@ extension WorkingTree {
 
   /// Forgets look-ups of an inode, as the kernel does. An orphan that nobody else holds goes.
   package func forget(_ number: InodeNumber, count: UInt64) {
-    let isOrphan = state { state -> Bool in
-      guard let known = state.lookups[number] else { return false }
-      state.lookups[number] = known > count ? known - count : nil
-      return !state.isHeld(number) && state.overlay.nodes.orphan(of: number) != nil
-    }
-    if isOrphan { release(number) }
+    if state({ $0.forget(number, count: count) }) { release(number) }
   }
 
   /// The most bytes of a name.
@@ -51,7 +46,9 @@ extension WorkingTree {
     at place: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeNumber? {
     if case .pending(let number) = state.overlay.shown(at: place) { return number }
-    guard state.overlay.isRecorded(place.directory) else { return nil }
+    guard state.overlay.isRecorded(place.directory), state.removed[place.directory] == nil else {
+      return nil
+    }
     return try FSError.wrapping { () throws(BaseError) in
       try base.child(of: place.directory, named: place.name)?.inode.number
     }
@@ -88,6 +85,7 @@ extension WorkingTree {
   ) throws(FSError) -> EntryKind? {
     if number == .root { return .directory }
     if let kind = state.overlay.nodes.kind(of: number) { return kind }
+    if state.removed[number] != nil { return .directory }
     return try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.record.kind }
   }
 }

@@ -22,7 +22,7 @@ extension WorkingTree {
   func place(
     of directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeName? {
-    guard directory != .root else { return nil }
+    guard directory != .root, state.removed[directory] == nil else { return nil }
     if state.overlay.nodes.contains(directory) { return state.overlay.nodes.place(of: directory) }
     return try FSError.wrapping { () throws(BaseError) in try base.names(of: directory).first }
   }

@@ -127,6 +127,9 @@ final class Checkout: @unchecked Sendable {
     let pending = try tree.publish(forgetsReaders: head.leavesHistory) {
       pending, willShow throws(StoreError) in
       let new = try follow(head, settled, difference, pending, &renumbered)
+      let removed = try StoreError.wrappingBase { () throws(BaseError) in
+        try self.removed(by: difference, pending, new)
+      }
       let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
       let replaced =
         head.record.isForeign ? try replaced(by: head, difference, from: pending, to: new) : []
@@ -134,7 +137,7 @@ final class Checkout: @unchecked Sendable {
       try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
       journal.settle(
         record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))
-      return ShownHead(overlay: new, epochs: epochs, replaced: replaced)
+      return ShownHead(overlay: new, epochs: epochs, replaced: replaced, removed: removed)
     }
     recorded.shortenLog()
     return Publication(before: pending.before, after: pending.after, renumbered: renumbered)
@@ -193,6 +196,41 @@ final class Checkout: @unchecked Sendable {
     return settled
   }
 
+  /// Gives a directory another number that was removed here and that the head has, with what others put into it: for
+  /// the kernel no name can be made in the removed one.
+  private func separateRemoved(
+    _ head: Head, _ pending: Overlay
+  ) throws(BaseError) -> [(old: InodeNumber, new: InodeNumber)] {
+    var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
+    for number in tree.removedDirectories.sorted() {
+      guard let place = try recorded.prepared.names(of: number).first else { continue }
+      let taken = head.record.taken
+      // A later removal of the name goes on hiding it.
+      if let change = pending.changes[place],
+        taken.names[place] == nil || change.stamp > taken.stamp
+      {
+        continue
+      }
+      if let new = try recorded.renumber(number) { renumbered.append((number, new)) }
+    }
+    return renumbered
+  }
+
+  /// The directories that a head removes, as they were last, if the kernel knows them.
+  private func removed(
+    by difference: HeadDifference, _ pending: Overlay, _ new: Overlay
+  ) throws(BaseError) -> [InodeNumber: PendingNode] {
+    var removed: [InodeNumber: PendingNode] = [:]
+    let here = pending.nodes.filter { $0.value.isDirectory }.map { ($0.key, $0.value) }
+    for (number, node) in difference.removed + here {
+      guard number != .root, tree.isHeld(number), new.nodes[number]?.place == nil,
+        try recorded.prepared.inode(number) == nil
+      else { continue }
+      removed[number] = node
+    }
+    return removed
+  }
+
   /// Returns what is pending over the rows that were prepared.
   private func follow(
     _ head: Head, _ settled: Set<InodeNumber>, _ difference: HeadDifference, _ pending: Overlay,
@@ -202,6 +240,7 @@ final class Checkout: @unchecked Sendable {
     let now = Self.now
     try StoreError.wrappingBase { () throws(BaseError) in
       try takeDirectories(of: overlay)
+      renumbered += try separateRemoved(head, pending)
       // Files that lose their last name live on for the processes that hold them.
       for number in difference.left where tree.isHeld(number) {
         guard !overlay.nodes.contains(number) else { continue }
@@ -223,7 +262,7 @@ final class Checkout: @unchecked Sendable {
         new.settled = settled
         (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
         try overlay.follow(new)
-        renumbered = given.withLock { $0 }
+        renumbered += given.withLock { $0 }
       } catch {
         recorded.withdraw()
         throw error

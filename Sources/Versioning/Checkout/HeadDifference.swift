@@ -31,6 +31,8 @@ struct HeadDifference {
   private(set) var names: [Name] = []
   /// The names at which the head has something else than the version that took what programs saw.
   private(set) var foreign: [ForeignName] = []
+  /// The directories that the head removes, as the recorded tree has them before.
+  private(set) var removed: [(number: InodeNumber, node: PendingNode)] = []
 
   /// Creates a difference of nothing.
   init() {}
@@ -53,8 +55,12 @@ struct HeadDifference {
       if let directory = try paths.number(of: change.path.parent) {
         let place = InodeName(directory: directory, name: change.path.name)
         name.place = place
-        name.inode = try StoreError.wrappingBase { () throws(BaseError) in
-          try base.child(of: directory, named: place.name)?.inode.number
+        let inode = try StoreError.wrappingBase { () throws(BaseError) in
+          try base.child(of: directory, named: place.name)?.inode
+        }
+        name.inode = inode?.number
+        if let inode, name.before == .directory, name.after != .directory {
+          removed.append((inode.number, PendingNode(removed: inode.record)))
         }
       }
       names.append(name)
@@ -261,6 +267,17 @@ private struct ToldNames {
     names.append(place)
     listings.insert(place.directory)
     return true
+  }
+}
+
+extension PendingNode {
+  /// Creates the node of a directory that has lost its name.
+  fileprivate init(removed record: InodeRecord) {
+    self.init(
+      kind: record.kind, attributes: record.attributes, changed: record.changed, names: [],
+      stamp: .start)
+    attributes.mtime = record.shownTime ?? attributes.mtime ?? record.changed
+    lacksExtended = record.lacksExtended
   }
 }
 
