@@ -1,5 +1,5 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 import Synchronization
 
 // The rows of a head that nobody else sees yet.
@@ -48,6 +48,32 @@ extension RecordedTree {
           let new = try choose(prepared.numbers)
           try rows.renumber(row, to: new)
           return new
+        }
+      }
+    } catch {
+      withdraw()
+      throw error
+    }
+  }
+}
+
+extension RecordedTree {
+  /// Lets an inode of the prepared tree show a ctime, if the recorded one is earlier. Nothing happens if it has no row.
+  ///
+  /// A head must have been prepared.
+  ///
+  /// - Throws: ``BaseError``; then the rows are as before the head was prepared, and the transaction is gone.
+  package func raiseChangeTime(
+    of number: InodeNumber, to time: Attributes.Time
+  ) throws(BaseError) {
+    do throws(BaseError) {
+      try writer.withLock { (writer) throws(BaseError) in
+        let rows = writer.loan.rows
+        try accessing {
+          guard let old = try rows.inode(number)?.inode.record, old.changed < time else { return }
+          var record = old
+          record.changed = time
+          try rows.update(record, of: number, from: old)
         }
       }
     } catch {

@@ -216,6 +216,17 @@ final class Checkout: @unchecked Sendable {
     return renumbered
   }
 
+  /// Lets the rows show the ctimes of inodes of which nothing is pending any more: names that came and went again, and a
+  /// mode that was set to what it was, moved them. Of what a cut took the rows have them already.
+  private func keepChangeTimes(
+    of before: Overlay, besides after: Overlay, _ taken: TakenCut
+  ) throws(BaseError) {
+    for (number, node) in before.nodes where !after.nodes.contains(number) {
+      if node.stamp <= taken.stamp, taken.nodes[number] != nil { continue }
+      try recorded.raiseChangeTime(of: number, to: node.changed)
+    }
+  }
+
   /// The directories that a head removes, as they were last, if the kernel knows them.
   private func removed(
     by difference: HeadDifference, _ pending: Overlay, _ new: Overlay
@@ -262,6 +273,7 @@ final class Checkout: @unchecked Sendable {
         new.settled = settled
         (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
         try overlay.follow(new)
+        try keepChangeTimes(of: pending, besides: overlay, head.record.taken)
         renumbered += given.withLock { $0 }
       } catch {
         recorded.withdraw()

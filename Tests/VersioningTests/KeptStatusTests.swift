@@ -1,0 +1,136 @@
+import Inodes
+import LLVSCore
+import PosixTree
+import TestSupport
+import Testing
+import TreeModel
+import TreeNames
+
+@testable import Versioning
+
+/// What programs did during a cut shows the same attributes and numbers after it, and after later cuts.
+@Suite(.timeLimit(.minutes(2)))
+struct KeptStatusTests {
+  /// What a program does to `f`, `g`, `d` with `d/x` and `d/e`, and `z`.
+  enum Deed: CaseIterable {
+    case setMode, setSameMode, setTime, rename, renameThereAndBack, renameOver, renameInto, link
+    case linkAndUnlink, exchange, save, write, writeSame, makeAndRemove, makeDirectoryAndRemove
+    case renameDirectory, renameDirectoryThereAndBack, replaceDirectory, setDirectoryMode
+    case setSameDirectoryMode, setExtended, exchangeThereAndBack
+
+    fileprivate func done(in work: TreeAtWork) throws {
+      switch self {
+      case .setMode: try work.setMode("f", 0o600)
+      case .setSameMode: try work.setMode("f", 0o644)
+      case .setTime:
+        var change = StatusChange()
+        change.mtime = Attributes.Time(seconds: 1000, nanoseconds: 1)
+        _ = try work.tree.setattr(work.number("f"), change)
+      case .rename: try work.rename("f", "h")
+      case .renameThereAndBack:
+        try work.rename("f", "h")
+        try work.rename("h", "f")
+      case .renameOver: try work.rename("f", "g")
+      case .renameInto: try work.rename("f", "d/h")
+      case .link: try work.link("f", "h")
+      case .linkAndUnlink:
+        try work.link("f", "h")
+        try work.unlink("h")
+      case .exchange: try work.rename("f", "d/x", .exchange)
+      case .exchangeThereAndBack:
+        for _ in 0..<2 { try work.rename("f", "d/x", .exchange) }
+      case .save:
+        try work.save("t", "new")
+        try work.rename("t", "f")
+      case .write: try work.save("f", "other")
+      case .writeSame: try work.save("f", "one")
+      case .makeAndRemove:
+        try work.save("d/n", "new")
+        try work.unlink("d/n")
+      case .makeDirectoryAndRemove:
+        try work.makeDirectory("d/n")
+        try work.removeDirectory("d/n")
+      case .renameDirectory: try work.rename("d", "y")
+      case .renameDirectoryThereAndBack:
+        try work.rename("d", "y")
+        try work.rename("y", "d")
+      case .replaceDirectory: try work.rename("d", "z")
+      case .setDirectoryMode: try work.setMode("d", 0o700)
+      case .setSameDirectoryMode: try work.setMode("d", 0o755)
+      case .setExtended:
+        try work.tree.setxattr(work.number("f"), Array("user.a".utf8), [1])
+      }
+    }
+  }
+
+  /// What else is at work.
+  enum Company: CaseIterable {
+    case nobody, cut, merge
+  }
+
+  @Test(
+    "Attributes and numbers stay what they were shown to be, whatever a version takes",
+    arguments: Deed.allCases, Company.allCases)
+  func stays(deed: Deed, company: Company) throws {
+    for isChangedBefore in [false, true] {
+      let directory = try TemporaryDirectory(inMemory: true)
+      let work = try TreeAtWork(directory.path)
+      for path in ["d", "d/e", "z"] { try work.makeDirectory(path) }
+      for (path, text) in [("f", "one"), ("g", "two"), ("d/x", "three"), ("o", "o")] {
+        try work.save(path, text)
+      }
+      let first = try #require(try work.cut().head?.number)
+      if isChangedBefore {
+        for path in ["f", "g", "d/x"] { try work.save(path, "\(path) before") }
+      } else {
+        try work.save("a", "something to take")
+      }
+      var shown: [String: InodeStatus] = [:]
+      func act() throws {
+        try deed.done(in: work)
+        shown = try work.statuses()
+      }
+      switch company {
+      case .nobody: try act()
+      case .cut, .merge:
+        let other = company == .merge ? try work.others(["o": "theirs"], on: first) : nil
+        var failure: (any Error)?
+        _ = try work.versioner.transition(CutRequest(.command)) {
+          transaction, head throws(StoreError) in
+          do { try act() } catch { failure = error }
+          guard let other else { return head }
+          return try transaction.mergeSides([head, other].compactMap(\.self), live: head).outcome
+        }
+        if let failure { throw failure }
+      }
+      for turn in 0..<3 {
+        for (path, status) in try work.statuses().sorted(by: { $0.key < $1.key }) {
+          // Others changed it.
+          if path == "o" || path.isEmpty, company == .merge { continue }
+          #expect(status == shown[path], "\(path), \(isChangedBefore), after cut \(turn)")
+        }
+        try work.check()
+        try work.cut()
+      }
+    }
+  }
+}
+
+extension TreeAtWork {
+  fileprivate func setMode(_ path: String, _ mode: UInt32) throws {
+    var change = StatusChange()
+    change.mode = mode
+    _ = try tree.setattr(number(path), change)
+  }
+
+  /// The attributes of all that programs see, but for access times.
+  fileprivate func statuses() throws -> [String: InodeStatus] {
+    var statuses = try shown().mapValues { try tree.status(of: $0.number) }
+    statuses[""] = try tree.status(of: .root)
+    return statuses.mapValues { status in
+      var status = status
+      status.atime = status.mtime
+      return status
+    }
+  }
+}
