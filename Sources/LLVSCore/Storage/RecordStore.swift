@@ -272,16 +272,20 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   /// Removes the zeros that no commit has used.
-  private static func trim(_ writer: Writer) {
+  private static func trim(_ writer: inout Writer) {
     guard let file = writer.file, writer.end > writer.flushed else { return }
     // If this fails they stay: bytes behind the last record mean nothing.
     try? file.truncate(to: writer.flushed)
+    (writer.end, writer.smallCommits) = (0, 0)
   }
 
-  deinit { writer.withLock { RecordStore.trim($0) } }
+  /// Removes the zeros behind the last record: no later process appends to the segment.
+  func trim() { writer.withLock { RecordStore.trim(&$0) } }
+
+  deinit { trim() }
 
   private func roll(_ writer: inout Writer) {
-    RecordStore.trim(writer)
+    RecordStore.trim(&writer)
     if let file = writer.file, writer.isDirty { writer.filled.append(file) }
     writer.file = nil
     writer.isDirty = false

@@ -117,7 +117,8 @@ public final class Store: Sendable {
 
   deinit { index.flush() }
 
-  /// Leaves the databases as closing does: the catalog's log is empty and the index complete.
+  /// Leaves the files as closing does: the catalog's log is empty, the index complete, and the segment ends with its
+  /// last record.
   ///
   /// For a process that exits without releasing this object. The store may be used afterwards; if a
   /// step fails here, the next process that opens the store does it.
@@ -125,6 +126,7 @@ public final class Store: Sendable {
     guard mode == .writer else { return }
     index.flush()
     catalog.emptyLog()
+    records.trim()
   }
 
   /// Changes the length at which a new segment is begun from 256 MiB, for tests.

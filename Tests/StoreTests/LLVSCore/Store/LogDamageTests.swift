@@ -217,8 +217,12 @@ struct LogDamageTests {
         inserting: [Value(id: Value.ID("f\(index)"), data: [UInt8(index)])])
     }
     #expect(try FileSystem.status(log).size > 0)
+    let segment = "\(path)/segments/00000001.seg"
+    #expect(try FileSystem.status(segment).size > 100_000)
     store.settle()
     #expect(try FileSystem.status(log).size == 0)
+    // Room for further commits is given back.
+    #expect(try FileSystem.status(segment).size < 20_000)
     for index in 0..<12 {
       try store.makeVersion(
         basedOnPredecessor: nil,
