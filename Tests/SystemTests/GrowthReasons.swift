@@ -33,6 +33,9 @@ extension Machines.GrowthTests {
           "store: greatest number of line_heads": 1, "store: greatest number of successors": 1,
           "store: rows of versions": 1, "store: rows of successors": 2, "segments: KiB of .seg": 2,
           "top: KiB of store.sqlite": 3, "top: KiB of index.sqlite": 1,
+          // A cut takes more revisions than it needs, and a journal of which most is dead is begun anew.
+          "store: counter revision": 300, "store: counter revision~": 300,
+          "journal: greatest number of .journal": 0.01,
         ]
       case .change: ["index: rows of changes": 1, "top: KiB of index.sqlite": 0.1]
       case .head:
@@ -51,9 +54,9 @@ extension Machines.GrowthTests {
         ]
       case .bundle:
         [
-          "hub/bundles: files .bundle": 1, "hub/bundles: KiB of .bundle": 8,
-          "store: rows of bundles": 1, "store: rows of remote_bundles": 1,
-          "store: greatest number of remote_bundles": 1, "top: KiB of store.sqlite": 1,
+          "hub/bundles: files .bundle": 1.125, "hub/bundles: KiB of .bundle": 8,
+          "store: rows of bundles": 1.125, "store: rows of remote_bundles": 1.125,
+          "store: greatest number of remote_bundles": 1.125, "top: KiB of store.sqlite": 1,
         ]
       case .link: ["store: rows of links": 1, "top: KiB of store.sqlite": 0.2]
       case .text:
@@ -73,6 +76,7 @@ extension Machines.GrowthTests {
   static let bounds: [String: Int] = [
     // SQLite writes its logs from the beginning again: the index's after 1,000 pages, that of rows after 4,096.
     "top: KiB of index.sqlite-wal": 4300, "top: KiB of tree.sqlite-wal": 18_000,
+    "top: KiB of tree.sqlite-shm": 128, "top: KiB of index.sqlite-shm": 64,
     "top: KiB of search.sqlite-wal": 4300,
     // Decimal numbers and the names of bundles.
     "store: bytes of value in settings": 200, "store: bytes of value in properties": 500,

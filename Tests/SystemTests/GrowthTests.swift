@@ -6,9 +6,11 @@ extension Machines {
   /// Long use of a store: whatever grows in its directory does so for a reason that stands here.
   ///
   /// `LLVS_TEST_GROWTH=200` repeats mounts, syncs and kills 200 times, and makes 2,000 versions.
+  /// `LLVS_TEST_GROWTH_OF=sync` does only the works whose names contain the word.
   @Suite(.serialized, .timeLimit(.minutes(40))) struct GrowthTests {
-    private static let wanted = Int(
-      ProcessInfo.processInfo.environment["LLVS_TEST_GROWTH"] ?? "")
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let wanted = Int(environment["LLVS_TEST_GROWTH"] ?? "")
+    private static let word = environment["LLVS_TEST_GROWTH_OF"]
 
     /// The end of each repetition.
     enum End {
@@ -46,7 +48,7 @@ extension Machines {
       let machines = try Pair()
       defer { machines.tearDown() }
       var table: [String] = []
-      for work in Self.works {
+      for work in Self.works where Self.word.map(work.name.contains) ?? true {
         let result = try machines.grow(work)
         table += ["\(work.name), \(work.count) times"] + result.lines
         for excess in result.excesses { Issue.record("\(work.name): \(excess)") }
