@@ -12,7 +12,8 @@ extension Machines.GrowthTests {
     /// A mount begins a journal file, and a segment once it writes. It takes inode numbers and revisions in blocks,
     /// and what is left of a block is lost: there are blocks for millions of mounts.
     case mount
-    /// A bundle at a remote is noted, so that it is not read again.
+    /// A bundle at a remote is noted, so that it is not read again. Sixteen are replaced by one, and stay for thirty
+    /// days.
     case bundle
     /// Versions of all times show which names are hard links of one file.
     case link
