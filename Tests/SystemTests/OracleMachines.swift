@@ -65,21 +65,32 @@ final class OracleMachines: Sendable {
 
   // MARK: - Work
 
-  /// Lets programs work for a time beside syncs, commits, and with `kills` the deaths of the first daemon.
-  func work(seconds: Double, seed: UInt64, kills: Bool) throws {
+  /// What happens to the first machine while programs work.
+  enum Trouble: Comparable {
+    case commits, syncs, kills
+  }
+
+  /// Lets programs work for a time beside commits, then also syncs, then also the deaths of the first daemon.
+  func work(seconds: Double, seed: UInt64, beside trouble: Trouble) throws {
     isOver.withLock { $0 = false }
-    // While daemons die commands fail too.
-    let loops: [@Sendable (Int) throws -> Void] = [
-      { [self] _ in
+    var loops: [@Sendable (Int) throws -> Void] = [{ [self] round in try commit(round) }]
+    if trouble >= .syncs {
+      loops.append { [self] _ in
         try syncBoth()
         usleep(300_000)
-      },
-      { [self] round in try commit(round) },
-    ]
+      }
+    }
+    let kills = trouble == .kills
     let group = DispatchGroup()
     for loop in loops {
       start(group) { round in
-        do { try loop(round) } catch  where kills { usleep(100_000) }
+        do {
+          try loop(round)
+        } catch {
+          // While daemons die commands fail too.
+          guard kills else { throw error }
+          usleep(100_000)
+        }
       }
     }
     if kills {
