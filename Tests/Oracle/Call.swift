@@ -61,6 +61,18 @@ enum Call {
   }
 }
 
+extension Call {
+  /// True for a call that changes nothing.
+  var isReading: Bool {
+    switch self {
+    case .read, .mapRead, .fileStatus, .list, .status, .readlink, .extended, .extendedNames,
+      .workingDirectory, .workingDirectoryStatus:
+      true
+    default: false
+    }
+  }
+}
+
 struct OpenFlags: OptionSet {
   let rawValue: Int
   static let read = Self(rawValue: 1)
@@ -106,6 +118,13 @@ enum Answer: Equatable {
   case text(String)
   case status(Status)
   case names([String: ListedName])
+
+  /// Keeps the names that begin with a prefix, and returns the others.
+  mutating func take(own prefix: String) -> [String] {
+    guard case .names(let names) = self else { return [] }
+    self = .names(names.filter { $0.key.hasPrefix(prefix) })
+    return names.keys.filter { !$0.hasPrefix(prefix) }
+  }
 
   /// True if the answer is the one that was expected, whatever is unknown in that.
   func isAs(_ expected: Answer) -> Bool {

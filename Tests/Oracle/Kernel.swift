@@ -62,6 +62,14 @@ final class Kernel {
     return fstatat(top, name, &status, 0) < 0 && Self.lossCodes.contains(errno)
   }
 
+  /// Lets the kernel forget what nobody uses; false if the caller may not.
+  static func dropCaches() -> Bool {
+    let file = llvs_openat(AT_FDCWD, "/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC, 0)
+    guard file >= 0 else { return false }
+    defer { _ = Glibc.close(file) }
+    return Glibc.write(file, "3", 1) == 1
+  }
+
   // MARK: - Paths
 
   private struct Reach {

@@ -1,5 +1,7 @@
+import Foundation
 import Inodes
 import LLVSCore
+import Platform
 import PosixTree
 import TestSupport
 import Testing
@@ -114,6 +116,118 @@ struct KeptStatusTests {
       }
     }
   }
+}
+
+extension KeptStatusTests {
+  /// Programs that do anything to few names, some of it during cuts and merges of a file that is none of theirs.
+  private struct Life {
+    let work: TreeAtWork
+    var random: SeededRandom
+    var steps: [String] = []
+    private var others: VersionNumber
+    private var count = 0
+
+    init(_ directory: String, seed: UInt64) throws {
+      work = try TreeAtWork(directory)
+      random = SeededRandom(seed: seed)
+      try work.makeDirectory("others")
+      try work.save("others/o", "o")
+      others = try #require(try work.cut().head?.number)
+    }
+
+    private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+
+    private mutating func path() -> String {
+      let names = ["a", "b", "c"]
+      return (0...below(3)).map { _ in names[below(3)] }.joined(separator: "/")
+    }
+
+    /// Does something; what cannot be done is refused.
+    mutating func act() throws {
+      let (one, other, kind) = (path(), path(), below(14))
+      count += 1
+      steps.append("\(kind) \(one) \(other)")
+      do {
+        switch kind {
+        case 0, 1: try work.makeDirectory(one)
+        case 2, 3: try work.save(one, "\(count)")
+        case 4: try work.save(one, "same")
+        case 5: try work.unlink(one)
+        case 6: try work.removeDirectory(one)
+        case 7, 8, 9: try work.rename(one, other)
+        case 10: try work.rename(one, other, .exchange)
+        case 11: try work.link(one, other)
+        case 12: try work.setMode(one, [0o600, 0o700, 0o644, 0o755][below(4)])
+        default:
+          var change = StatusChange()
+          change.mtime = Attributes.Time(seconds: Int64(below(1000)), nanoseconds: 0)
+          _ = try work.tree.setattr(work.number(one), change)
+        }
+      } catch is FSError {
+        steps.removeLast()
+      }
+    }
+
+    /// Makes a version, and returns what was shown before it was.
+    mutating func transition(merging: Bool) throws -> [String: InodeStatus] {
+      steps.append(merging ? "merge (" : "cut (")
+      count += 1
+      var other: VersionNumber?
+      if merging {
+        let version = try work.others(["others/o": "\(count)"], on: others)
+        (other, others) = (version, version)
+      }
+      let result = Monitor<Result<[String: InodeStatus], any Error>?>(nil)
+      var life = self
+      _ = try work.versioner.transition(CutRequest(.command)) {
+        transaction, head throws(StoreError) in
+        let shown = Result {
+          for _ in 0..<life.below(5) { try life.act() }
+          return try life.work.statuses()
+        }
+        result.withLock { $0 = shown }
+        guard let other else { return head }
+        return try transaction.mergeSides([head, other].compactMap(\.self), live: head).outcome
+      }
+      self = life
+      steps.append(")")
+      return try #require(result.withLock { $0 }).get()
+    }
+  }
+
+  /// `LLVS_TEST_LIVES=3000`: the number of lives.
+  private static let lives =
+    UInt64(ProcessInfo.processInfo.environment["LLVS_TEST_LIVES"] ?? "") ?? 30
+
+  @Test("Attributes and numbers stay what they were shown to be in random lives")
+  func staysInLives() throws {
+    for seed in Self.seeds {
+      let directory = try TemporaryDirectory(inMemory: true)
+      var life = try Life(directory.path, seed: seed)
+      for _ in 0..<12 {
+        for _ in 0..<6 { try life.act() }
+        let merging = UInt64.random(in: 0..<2, using: &life.random) == 0
+        let shown = try life.transition(merging: merging)
+        let found = try life.work.statuses()
+        let isEqual = Set(shown.keys).union(found.keys).sorted().allSatisfy { path in
+          if path.hasPrefix("others") || shown[path] == found[path] { return true }
+          Issue.record(
+            """
+            seed \(seed): \(path) was \(shown[path].map { "\($0)" } ?? "absent"), is \
+            \(found[path].map { "\($0)" } ?? "absent"), after \(life.steps.joined(separator: "; "))
+            """)
+          return false
+        }
+        guard isEqual else { break }
+        try life.work.check("seed \(seed)")
+      }
+    }
+  }
+
+  private static let seeds: [UInt64] = {
+    let seed = ProcessInfo.processInfo.environment["LLVS_TEST_SEED"].flatMap { UInt64($0) }
+    return seed.map { [$0] } ?? Array(0..<lives)
+  }()
 }
 
 extension TreeAtWork {
