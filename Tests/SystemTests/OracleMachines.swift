@@ -79,6 +79,7 @@ final class OracleMachines: Sendable {
         try syncBoth()
         usleep(300_000)
       }
+      for path in [paths.first, paths.second] { loops.append { [self] _ in try look(at: path) } }
     }
     let kills = trouble == .kills
     let group = DispatchGroup()
@@ -138,6 +139,16 @@ final class OracleMachines: Sendable {
     }
     try run("\(Self.llvs) commit --mount=. -q", in: paths.first)
     usleep(UInt32(100_000 * (round % 7)))
+  }
+
+  /// Looks at all that a mount shows, as programs do that change nothing, so that the kernel has it in its caches and
+  /// merges meet open files.
+  private func look(at path: String) throws {
+    try run(
+      """
+      { ls -lR . & getfattr -dR . & find . -type f -print0 | xargs -0 cat &
+        find . -type f -print0 | shuf -zn 20 | timeout 1 xargs -0 tail -qf; wait; } &> /dev/null || :
+      """, in: path)
   }
 
   /// Runs the workers of a mount as threads of one program, then as programs of their own, and so on.
@@ -202,6 +213,9 @@ final class OracleMachines: Sendable {
     try oracle([Self.workers.first], paths.first, [])
     try oracle([Self.workers.second], paths.second, [])
     for _ in 0..<2 { try syncBoth() }
+    // What the kernel has of the other machine's files was brought by merges.
+    try oracle([Self.workers.second], paths.first, ["--after=sync"])
+    try oracle([Self.workers.first], paths.second, ["--after=sync"])
     try stores.withLock { stores in
       for store in [stores.first, stores.second] {
         try store.unmount()

@@ -41,8 +41,13 @@ extension Machines {
     private func work(beside trouble: OracleMachines.Trouble) throws {
       let machines = try OracleMachines()
       defer { machines.tearDown() }
-      try machines.work(seconds: Self.seconds, seed: Self.seed, beside: trouble)
-      try machines.check()
+      var (left, seed) = (Self.seconds, Self.seed)
+      while left > 0 {
+        try machines.work(seconds: min(left, 30), seed: seed, beside: trouble)
+        try machines.check()
+        left -= 30
+        seed += 1
+      }
     }
   }
 }
