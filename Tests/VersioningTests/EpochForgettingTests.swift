@@ -76,7 +76,7 @@ struct EpochForgettingTests {
     try work.merge(try work.others(["a": "theirs"], on: first))
     for index in 0..<200 {
       try read("b")
-      try work.merge(try work.others(["b": "\(index)"], on: #require(work.store.state().head)))
+      try work.merge(try work.others(["b": "\(index)"], on: work.store.state().head))
     }
     #expect(work.tree.epochs.count < 100)
     #expect(try work.tree.renewJournal(isForced: true) == [])
