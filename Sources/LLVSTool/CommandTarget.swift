@@ -109,6 +109,8 @@ struct Answer {
   var json: String
   /// True if a merge clashed.
   var hasConflicts: Bool
+  /// The faults that a check found.
+  var damage: [String] = []
 
   init(_ result: CommandResult) {
     text = result.text
@@ -128,6 +130,7 @@ struct Answer {
     self.json = json
     text = fields["text"] as? String ?? json
     hasConflicts = !(fields["conflicts"] as? [Any] ?? []).isEmpty
+    damage = fields["damage"] as? [String] ?? []
   }
 }
 

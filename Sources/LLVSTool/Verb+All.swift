@@ -216,7 +216,10 @@ extension Verb {
       """),
     Verb(
       name: "verify", usage: "llvs verify [PEER]",
-      help: "Reads everything in the store, or in a peer's folder, and checks it for damage.",
+      help: """
+        Reads everything in the store, or in a peer's folder, and checks it for damage. Of the store it also checks
+        the working tree: what is in no version yet, and the rows that the mount reads.
+        """,
       operands: .peers, run: verify),
     Verb(
       name: "peer",

@@ -70,15 +70,32 @@ extension Verb {
     }
   }
 
-  /// Checks the store directly, mounted or not; a peer is checked by the command.
+  private static func treeFaults(
+    of store: Store, _ site: CommandTarget, _ console: Console
+  ) throws -> [String] {
+    guard case .mounted(let tree, _) = site else { return try LiveTree.faults(ofTreeIn: store) }
+    do {
+      return try site.run(["verify", "--tree"], console).damage
+    } catch let error as SystemError where error.errno == Errno.readOnlyFileSystem {
+      console.complain(
+        "llvs: \(tree.root) is mounted read-only: its working tree is checked once the store is unmounted."
+      )
+      return []
+    }
+  }
+
+  /// Checks the store directly, mounted or not. The daemon of a mounted store checks the working tree, and a command
+  /// checks a peer.
   @Sendable static func verify(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     if !line.words.isEmpty { return try control(line, console) }
-    let store = try CommandTarget(line).reader()
+    let site = try CommandTarget(line)
+    let store = try site.reader()
     let report = try store.verify { done, total in
       console.progress(CommandProgress("verifying", done: done, total: total))
       return true
     }
-    let damages = try report.damage + LiveTree.faults(ofJournalIn: store)
+    var damages = try report.damage + LiveTree.faults(ofJournalIn: store)
+    damages += try treeFaults(of: store, site, console)
     if line.isJSON {
       console.tell(
         ReplyValue.record([

@@ -184,7 +184,7 @@ extension Verb {
     let others = try Self.others(of: entry)
     if let first = others.first, first.isFirst {
       // The daemon serves the other mount; a bind mount is unmounted alone.
-      try MountPoint.unmount(point, lazily: line.has("force"))
+      try release(point, entry, isForced: line.has("force"))
       let still = FileSystem.text(first.entry.path)
       console.reply(
         line, "\(point) is unmounted; the store is still mounted on \(still)",
@@ -196,13 +196,13 @@ extension Verb {
       store = try MountedStores.store(of: entry)
     } catch let error as SystemError where error.errno == Errno.accessDenied {
       // A user who may not search a mount may not unmount it either, as a rule: the kernel decides.
-      try MountPoint.unmount(point)
+      try release(point, entry, isForced: line.has("force"))
       console.reply(line, "\(point) is unmounted", [ReplyField("mountPoint", point)])
       return .done
     }
     let lock = "\(store)/lock"
     guard let daemon = MountedStores.holder(of: lock)?.process else {
-      try MountPoint.unmount(point)
+      try release(point, entry, isForced: line.has("force"))
       console.reply(line, "\(point) is unmounted", [ReplyField("mountPoint", point)])
       if try !FileSystem.exists(lock) {
         throw ControlError(
@@ -277,12 +277,39 @@ extension Verb {
       let place = FileSystem.text(other.entry.path)
       throw ControlError(.busy, "\(point) is mounted on \(place) too; unmount that first")
     }
+    if let use = use(of: entry, table, besides: [daemon]) { throw use }
+  }
+
+  /// Unmounts a mount whose daemon goes on, or is not known.
+  ///
+  /// - Throws: ``ControlError`` of kind busy, which names the programs that use the mount; ``FuseError``.
+  private static func release(_ point: String, _ entry: MountEntry, isForced: Bool) throws {
+    do {
+      try MountPoint.unmount(point, lazily: isForced)
+    } catch {
+      guard case .unmount(_, let code) = error, code == Errno.busy else { throw error }
+      if let use = use(of: entry, try MountTable(), besides: []) { throw use }
+      throw ControlError(
+        .busy,
+        "\(point) is busy: a program of another user uses it, which root finds with: fuser -vm \(point)"
+      )
+    }
+  }
+
+  /// Returns the error that names the programs that use a mount, with the path that each uses; nil if none is seen.
+  private static func use(
+    of entry: MountEntry, _ table: MountTable, besides spared: [Int32]
+  ) -> ControlError? {
+    let point = FileSystem.text(entry.path)
     let history = table.mount(at: Array(HistoryMount.path(below: point).utf8))
     let uses = SystemProcess.uses(
       ofDevices: Set([entry.device] + (history.map { [$0.device] } ?? [])),
-      besides: [daemon, SystemProcess.id])
-    guard !uses.isEmpty else { return }
-    var words = uses.prefix(3).map { use in
+      besides: Set(spared + [SystemProcess.id]))
+    guard !uses.isEmpty else { return nil }
+    // A bind mount has the device of the other mount.
+    let own = uses.filter { $0.path.starts(with: entry.path) }
+    let shown = own.isEmpty ? uses : own
+    var words = shown.prefix(3).map { use in
       let path = PrintableText.text(use.path)
       let who = "\(use.program) (\(use.process))"
       switch use.kind {
@@ -291,9 +318,11 @@ extension Verb {
       case .directory: return "\(who) works in \(path)"
       }
     }
-    if uses.count > 3 { words.append("and \(uses.count - 3) more") }
-    throw ControlError(
-      .busy, "\(point) is busy: \(words.joined(separator: ", ")); --force detaches it all the same")
+    if shown.count > 3 { words.append("and \(shown.count - 3) more") }
+    return ControlError(
+      .busy,
+      "\(point) is busy: \(words.joined(separator: ", ")); close these files, leave these directories or end the "
+        + "programs, and unmount again; --force detaches it all the same")
   }
 
   /// Returns the status that a daemon left in the lock file when it ended.

@@ -29,8 +29,8 @@ extension LiveTree {
     let report: @Sendable (String) -> Void = { damage.say($0) }
     let opened = try OpenedWorkingTree.open(
       TreePlace(
-        rows: "\(store.path)/tree.sqlite", journal: "\(store.path)/journal",
-        bootID: (try? SystemProcess.bootID()).map { Array($0.utf8) } ?? [], defaults: defaults,
+        rows: rows(of: store.path), journal: journal(of: store.path), bootID: bootID,
+        defaults: defaults,
         time: { number in
           guard let number else { return now() }
           let record = try? store.version(number)

@@ -6,7 +6,11 @@ import Versioning
 // The files that a tree is kept in, whether it is open or not.
 
 extension LiveTree {
-  private static func journal(of store: String) -> String { "\(store)/journal" }
+  static func journal(of store: String) -> String { "\(store)/journal" }
+  static func rows(of store: String) -> String { "\(store)/tree.sqlite" }
+
+  /// The id of this run of the kernel; empty where nobody knows.
+  static var bootID: [UInt8] { (try? SystemProcess.bootID()).map { Array($0.utf8) } ?? [] }
 
   /// The reason that nothing can be changed since a sync failed, in words; nil as a rule.
   package var refusal: String? { journal.refusal }
@@ -20,6 +24,26 @@ extension LiveTree {
   ///
   /// - Important: the caller holds the store's lock.
   package static func giveUpRoom(of store: String) { Journal.giveUpRoom(in: journal(of: store)) }
+
+  /// Returns the faults of the tree, in sentences without their periods. Programs may change it in the meantime.
+  ///
+  /// - Throws: as ``TreeVerification/faults(of:over:_:in:isCancelled:)``.
+  package func faults(isCancelled: @escaping () -> Bool) throws(StoreError) -> [String] {
+    try TreeVerification.faults(
+      of: files, over: recorded, journal, in: store, isCancelled: isCancelled)
+  }
+
+  /// Returns the faults of the tree of a store that is not mounted, in sentences without their periods. Nothing is
+  /// changed.
+  ///
+  /// - Throws: as ``TreeVerification/storedFaults(rows:journal:bootID:in:isCancelled:)``.
+  package static func faults(
+    ofTreeIn store: Store, isCancelled: @escaping () -> Bool = { false }
+  ) throws(StoreError) -> [String] {
+    try TreeVerification.storedFaults(
+      rows: rows(of: store.path), journal: journal(of: store.path), bootID: bootID, in: store,
+      isCancelled: isCancelled)
+  }
 
   /// Returns the faults of a store's journal, in sentences without their periods. The store may be mounted.
   ///

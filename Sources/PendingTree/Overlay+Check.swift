@@ -1,4 +1,5 @@
 package import Inodes
+import LLVSCore
 
 // The invariants, checked by one function.
 
@@ -67,9 +68,7 @@ extension Overlay {
     _ change: NameChange, at place: InodeName, over base: any Base
   ) throws {
     func fault(_ invariant: String, _ text: String) -> OverlayFault {
-      let name = String(decoding: place.name.bytes, as: UTF8.self)
-      return OverlayFault(
-        invariant: invariant, description: "\(name) in \(place.directory.rawValue) \(text)")
+      OverlayFault(invariant: invariant, description: "\(title(of: place)) \(text)")
     }
     let recorded = try base.child(of: place.directory, named: place.name)?.inode
     if !isCutting, recorded?.number == change.inode { throw fault("I3", "says what is recorded") }
@@ -90,10 +89,11 @@ extension Overlay {
     _ node: PendingNode, _ number: InodeNumber, over base: any Base
   ) throws {
     func fault(_ invariant: String, _ text: String) -> OverlayFault {
-      OverlayFault(invariant: invariant, description: "inode \(number.rawValue) \(text)")
+      OverlayFault(
+        invariant: invariant, description: "\(title(number)) (inode \(number.rawValue)) \(text)")
     }
     guard Set(node.names).count == node.names.count, !node.isDirectory || node.names.count < 2
-    else { throw fault("I4", "has names twice: \(node.names)") }
+    else { throw fault("I4", "has names twice: \(node.names.map(title(of:)))") }
     for name in node.names {
       let shown = try inode(at: name, over: base)
       guard shown == number else { throw fault("I4", "has a name that shows \(shown as Any)") }
@@ -103,12 +103,15 @@ extension Overlay {
     }
     let recorded = try base.names(of: number)
     guard Set(recorded) == Set(node.recordedNames) else {
-      throw fault("I4", "has recorded names \(recorded), not \(node.recordedNames)")
+      let (found, known) = (recorded.map(title(of:)), node.recordedNames.map(title(of:)))
+      throw fault("I4", "has the recorded names \(found), not \(known)")
     }
     for name in recorded where changes[name] == nil && !node.names.contains(name) {
       // Below a directory that was removed here nobody sees it.
       if try isReachable(name.directory, over: base) {
-        throw fault(node.orphan == nil ? "I4" : "I6", "is shown as \(name), has \(node.names)")
+        throw fault(
+          node.orphan == nil ? "I4" : "I6",
+          "is shown as \(title(of: name)), has the names \(node.names.map(title(of:)))")
       }
     }
     if node.orphan != nil, !orphans.contains(number) || !node.names.isEmpty {
@@ -117,6 +120,14 @@ extension Overlay {
     if node.isPending && !node.isDirectory && node.orphan == nil && node.names.isEmpty {
       throw fault("I7", "has neither a name nor a reason")
     }
+  }
+
+  /// A name, for people: its path as far as nodes tell it.
+  private func title(of place: InodeName) -> String {
+    let name = String(decoding: place.name.bytes, as: UTF8.self)
+    return path(of: place.directory).map {
+      String(decoding: $0.appending(place.name).bytes, as: UTF8.self)
+    } ?? "\(name) in inode \(place.directory.rawValue)"
   }
 
   private func isReachable(

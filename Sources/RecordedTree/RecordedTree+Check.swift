@@ -9,11 +9,57 @@ extension RecordedTree {
   /// - Returns: the faults, at most 100, as sentences; none if the rows are those of the map.
   /// - Complexity: O(*n*).
   package func faults(comparedWith view: TreeView) throws(BaseError) -> [String] {
+    try read { try TreeCheck.faults(of: $0, comparedWith: view) }
+  }
+}
+
+extension RowsSnapshot {
+  /// Checks the file's pages, and compares all rows with the tree of a map and with each other.
+  ///
+  /// - Returns: the faults, at most 200, as sentences; none if the rows are those of the map.
+  /// - Complexity: O(*n*).
+  package func faults(comparedWith view: TreeView) throws(BaseError) -> [String] {
     try read { rows in
-      var check = TreeCheck(rows: rows, view: view)
-      try check.run()
-      return check.faults
+      let faults = try rows.database.integrityCheck()
+      return try faults + TreeCheck.faults(of: rows, comparedWith: view)
     }
+  }
+
+  /// Returns the paths of inodes whose numbers no store hands out, or at or above a counter, at most 100.
+  package func pathsOfNumbers(
+    from counter: UInt64
+  ) throws(BaseError) -> [(number: InodeNumber, path: TreePath)] {
+    try read { rows in
+      let numbers = try rows.numbers(outside: InodeNumber.root.rawValue..<counter, atMost: 100)
+      return try numbers.map { ($0, try rows.path(of: $0)) }
+    }
+  }
+}
+
+extension TreeRows {
+  /// Returns the numbers of inodes that are not in a range, ascending.
+  fileprivate func numbers(
+    outside range: Range<UInt64>, atMost limit: Int
+  ) throws(DatabaseError) -> [InodeNumber] {
+    let statement = try database.prepared(
+      "SELECT number FROM inodes WHERE number < ? OR number >= ? ORDER BY number LIMIT ?")
+    defer { statement.reset() }
+    statement.bind(1, Int64(clamping: range.lowerBound)).bind(2, Int64(clamping: range.upperBound))
+      .bind(3, Int64(limit))
+    var numbers: [InodeNumber] = []
+    while try statement.step() { numbers.append(InodeNumber(column: statement.integer(0))) }
+    return numbers
+  }
+
+  /// Returns one of the paths of an inode.
+  fileprivate func path(of number: InodeNumber) throws(DatabaseError) -> TreePath {
+    var names: [FileName] = []
+    var number = number
+    while number != .root, names.count <= 4096, let name = try self.names(of: number).first {
+      names.append(name.name)
+      number = name.directory
+    }
+    return names.reversed().reduce(TreePath.root) { $0.appending($1) }
   }
 }
 
@@ -43,6 +89,12 @@ private struct TreeCheck {
   init(rows: TreeRows, view: TreeView) {
     self.rows = rows
     self.view = view
+  }
+
+  static func faults(of rows: TreeRows, comparedWith view: TreeView) throws -> [String] {
+    var check = TreeCheck(rows: rows, view: view)
+    try check.run()
+    return check.faults
   }
 
   mutating func run() throws {

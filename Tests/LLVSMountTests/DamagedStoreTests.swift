@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import TestSupport
 import Testing
 
@@ -36,6 +37,34 @@ extension Mounted {
         let verify = try llvs("verify --store '\(mounted.store)'")
         #expect(verify.status == 9 && verify.output.contains("00000001.seg"), "\(verify.output)")
       }
+    }
+
+    @Test(
+      "llvs verify names damaged bytes that are in no version, mounted and after a kill",
+      .timeLimit(.minutes(1)))
+    func pendingBytes() throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      try mounted.mount()
+      try mounted.run(
+        "echo set settle=1h > .llvs/control; mkdir d; ln -s somewhere d/link; echo x > f")
+      let sound = try llvs("verify --mount '\(mounted.path)'")
+      #expect(sound.status == 0, "\(sound.output)")
+      let journal = "\(mounted.store)/journal"
+      let name = try #require(
+        try FileSystem.list(journal).filter { $0.hasSuffix(".journal") }.max())
+      let bytes = try FileSystem.read("\(journal)/\(name)", atMost: 1 << 24)
+      let place = try #require(bytes.firstRange(of: Array("somewhere".utf8)))
+      try File("\(journal)/\(name)", .readWrite).write([0x53], at: UInt64(place.lowerBound))
+      let verify = try llvs("verify --mount '\(mounted.path)'")
+      #expect(verify.status == 9 && verify.output.contains("llvs: d/link: "), "\(verify.output)")
+      let told = try mounted.shell("echo verify > .llvs/control; tail -1 '\(mounted.store)/log'")
+      #expect(told.output.contains("d/link: "), "\(told.output)")
+      _ = Foundation.kill(mounted.daemon, SIGKILL)
+      #expect(eventually { (try? FileSystem.status(mounted.path + "/f")) == nil })
+      _ = try TestSupport.shell("umount -l '\(mounted.path)'")
+      let stored = try llvs("verify --store '\(mounted.store)'")
+      #expect(stored.status == 9 && stored.output.contains("llvs: d/link: "), "\(stored.output)")
     }
 
     @Test(

@@ -280,13 +280,34 @@ extension Mounted {
             mkfifo '\(mounted.directory)/wait'; exec 9<>'\(mounted.directory)/wait'
             (cd '\(mounted.path)'; \(program)) <&9 9<&- & sleep 0.5
             \(unmount) > '\(mounted.directory)/said' 2>&1; echo $?
-            grep -c "mnt is busy: \(words); --force" '\(mounted.directory)/said'
+            grep -c "mnt is busy: \(words); close .*--force" '\(mounted.directory)/said'
             cat '\(mounted.path)/f'
             \(unmount) --force; kill %1
             """)
           #expect(result.output.hasPrefix("6\n1\nx\n"), "\(words): \(result.output)")
           #expect(result.output.contains("mnt is unmounted"), "\(result.output)")
         }
+      }
+    }
+
+    @Test(
+      "llvs unmount of a bind mount that is in use says which path, and by which program",
+      .timeLimit(.minutes(1)))
+    func busyBindMount() throws {
+      guard getuid() == 0 else { return }
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        try mounted.run("mkdir d; echo x > f")
+        let result = try TestSupport.shell(
+          """
+          cd '\(mounted.directory)'; mkdir bound; mount --bind mnt bound; mkfifo wait; exec 9<>wait
+          (cd bound/d; read) <&9 9<&- & sleep 0.5
+          '\(MountedStore.program)' unmount bound > said 2>&1; echo $?
+          grep -c "bound is busy: bash ($!) works in .*/bound/d; close .*--force" said
+          kill $!; wait $!; '\(MountedStore.program)' unmount bound; umount -l bound; cat mnt/f
+          """)
+        #expect(result.output.hasPrefix("6\n1\n"), "\(result.output)")
+        #expect(result.output.contains("bound is unmounted"), "\(result.output)")
+        #expect(result.output.hasSuffix("x\n"), "\(result.output)")
       }
     }
 

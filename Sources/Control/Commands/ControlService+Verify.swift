@@ -18,9 +18,10 @@ extension ControlService {
         return !context.isCancelled()
       }
     }
-    for damage in report.damage { log.add("error", damage) }
-    if let first = report.damage.first {
-      let more = report.damage.count > 1 ? " (and \(report.damage.count - 1) more)" : ""
+    let damage = try report.damage + treeFaults(context)
+    for damage in damage { log.add("error", damage) }
+    if let first = damage.first {
+      let more = damage.count > 1 ? " (and \(damage.count - 1) more, in the log)" : ""
       throw ControlError(.damaged, first + more)
     }
     return CommandResult(
@@ -29,6 +30,23 @@ extension ControlService {
         ReplyField("versions", report.versions), ReplyField("entries", report.entries),
         ReplyField("bytes", Int(clamping: report.bytes)),
       ])
+  }
+
+  /// Answers with all faults of the working tree.
+  func verifyTree(_ context: CommandContext) throws(ControlError) -> CommandResult {
+    let faults = try treeFaults(context)
+    for fault in faults { log.add("error", fault) }
+    return CommandResult(
+      faults.isEmpty ? "no damage found in the working tree" : faults.joined(separator: "\n"),
+      [ReplyField("damage", .list(faults.map { .text($0) }))])
+  }
+
+  private func treeFaults(_ context: CommandContext) throws(ControlError) -> [String] {
+    try withoutActuallyEscaping(context.isCancelled) { isCancelled in
+      Result { () throws(ControlError) in
+        try translating { () throws(StoreError) in try tree.faults(isCancelled: isCancelled) }
+      }
+    }.get()
   }
 
   /// Reads everything that a peer holds into a temporary store, which checks each hash, and

@@ -147,6 +147,7 @@ package final class ControlService: Sendable {
     case .checkIgnored(let paths): return try checkIgnored(paths)
     case .untrack(let paths): return try untrack(paths, context)
     case .verify(let peer): return try verify(peer, context)
+    case .verifyTree: return try verifyTree(context)
     case .peer(let name, let change): return try self.change(name, change)
     case .status:
       tree.awaitShown()

@@ -124,7 +124,7 @@ extension ControlCommand {
   /// True if the command may make a version, and so waits while another handle holds.
   var waitsForHolds: Bool {
     switch self {
-    case .retrieve, .set, .ignore, .verify, .tag, .removeTag, .renameTag: false
+    case .retrieve, .set, .ignore, .verify, .verifyTree, .tag, .removeTag, .renameTag: false
     default: !isQuery
     }
   }

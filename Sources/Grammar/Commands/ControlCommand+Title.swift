@@ -39,6 +39,7 @@ extension ControlCommand {
     case .settings: "set"
     case .ignore, .checkIgnored: "ignore"
     case .untrack: "untrack"
+    case .verifyTree: "verify --tree"
     case .verify(let peer): Self.title("verify", peer.map { [$0] } ?? [])
     case .peer(let name, let change): "peer \(name) \(change.rawValue)"
     case .status: "status"

@@ -24,7 +24,7 @@ extension ControlCommand {
     ("set", "set [NAME...|NAME=VALUE...|PEER.NAME=VALUE...|replica=new]"),
     ("ignore", "ignore [PATTERN... | --check PATH...]"),
     ("untrack", "untrack PATH..."),
-    ("verify", "verify [PEER]"),
+    ("verify", "verify [PEER | --tree]"),
     ("peer", "peer NAME --reset|--force"),
     ("adopt", "adopt PEER WRITER"),
     ("key", "key list|open|add|remove|rotate PEER [LABEL]"),
@@ -85,7 +85,9 @@ extension ControlCommand {
         throw arguments.misused("everything cannot be taken out of versions")
       }
       self = .untrack(paths: paths)
-    case "verify": self = .verify(peer: try arguments.textIfAny())
+    case "verify":
+      let word = try arguments.textIfAny()
+      self = word == "--tree" ? .verifyTree : .verify(peer: word)
     case "peer":
       let name = try arguments.text("a name")
       let word = try arguments.text("--reset or --force")

@@ -60,8 +60,10 @@ package enum ControlCommand: Hashable, Sendable {
   case checkIgnored(paths: [[UInt8]])
   /// Takes paths out of versions and keeps them in the working tree.
   case untrack(paths: [[UInt8]])
-  /// Checks every hash of the store, or of a peer.
+  /// Checks every hash of the store and the working tree, or every hash of a peer.
   case verify(peer: String?)
+  /// Checks the working tree alone.
+  case verifyTree
   /// Changes what is known of a peer's place.
   case peer(String, PeerChange)
   /// Takes over the bundles of a writer whose device is lost.

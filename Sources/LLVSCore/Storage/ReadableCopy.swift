@@ -6,27 +6,30 @@ internal import Platform
 ///
 /// The copies are in a directory of their own that only its owner can read, and go with this
 /// object. Segments are read in the store.
-final class ReadableCopy: Sendable {
+package final class ReadableCopy: Sendable {
   /// The directory of the copies, which have the same names as in the store.
-  let path: String
+  package let path: String
 
-  /// Copies those of the files that are there.
+  /// The store's catalog and index.
+  static let databases = ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
+
+  /// Copies those of some files in a store's directory that are there.
   ///
   /// - Throws: ``StoreError/busy(_:)`` if they keep changing, because another machine writes to the
   ///   disk.
   /// - Complexity: O(size of the databases).
-  init(of store: String) throws(StoreError) {
+  package init(of store: String, _ names: [String]) throws(StoreError) {
     path = "\(SystemProcess.temporaryDirectory)/llvs-copy-\(SystemRandom.hex(8))"
     try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.makeDirectory(path, permissions: 0o700)
     }
     do throws(SystemError) {
       for _ in 0..<5 {
-        let before = try ReadableCopy.states(store)
+        let before = try ReadableCopy.states(store, names)
         for name in before.keys {
           try File.regular("\(store)/\(name)", .read).copy(to: "\(path)/\(name)")
         }
-        if try ReadableCopy.states(store) == before { return }
+        if try ReadableCopy.states(store, names) == before { return }
         try FileSystem.removeTree(path)
         try FileSystem.makeDirectory(path, permissions: 0o700)
       }
@@ -47,9 +50,11 @@ final class ReadableCopy: Sendable {
     try? FileSystem.removeTree(path)
   }
 
-  private static func states(_ store: String) throws(SystemError) -> [String: FileStatus] {
+  private static func states(
+    _ store: String, _ names: [String]
+  ) throws(SystemError) -> [String: FileStatus] {
     var states: [String: FileStatus] = [:]
-    for name in ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
+    for name in names
     where try FileSystem.exists("\(store)/\(name)") {
       let status = try FileSystem.status("\(store)/\(name)", following: false)
       guard status.kind == .regular else {

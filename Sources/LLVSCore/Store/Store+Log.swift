@@ -25,7 +25,7 @@ extension Store {
     } catch {
       throw .system(error)
     }
-    let copy = try ReadableCopy(of: path)
+    let copy = try ReadableCopy(of: path, ReadableCopy.databases)
     return try StoreError.wrapping { () throws(SystemError) in
       let found = try CatalogLog.examine(copy.path)
       try CatalogLog.mend(found, in: copy.path)

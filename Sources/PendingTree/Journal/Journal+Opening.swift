@@ -149,9 +149,11 @@ extension Journal {
 
   // MARK: - Replay
 
-  private static func replay(
+  /// Makes a journal of its newest file. With `isReadOnly` nothing is written, and what ``faults(in:of:lastCut:)``
+  /// tells of the header is no loss.
+  static func replay(
     _ file: File, _ number: UInt32, _ names: [String], in directory: String, owner: JournalOwner,
-    lastCut: UInt64, report: @escaping @Sendable (String) -> Void
+    lastCut: UInt64, isReadOnly: Bool = false, report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) -> OpenedJournal {
     let reader = try JournalReader(file, bootID: owner.bootID)
     let header = reader.header
@@ -162,14 +164,16 @@ extension Journal {
     }
     var recovery = JournalRecovery(
       isSameBoot: reader.isSameBoot, hasOldFormat: header.format < JournalFileHeader.format)
-    if reader.isMended {
+    if reader.isMended, !isReadOnly {
       recovery.losses.append(
         "\(file.path): a copy of the header was damaged; the other one is whole")
     }
     var replay = JournalReplay(lastCut: lastCut)
-    let end = try read(reader, number, into: &replay, in: directory, &recovery)
+    let end = try read(
+      reader, number, into: &replay, in: isReadOnly ? nil : directory, &recovery)
     recovery.records = replay.count
-    if let cut = replay.foreignCut ?? (header.cut > lastCut ? header.cut : nil) {
+    let aheadCut = header.cut > lastCut && !isReadOnly ? header.cut : nil
+    if let cut = replay.foreignCut ?? aheadCut {
       recovery.losses.append(
         "the store is older than its journal, which knows of cut \(cut) where the store has "
           + "\(lastCut): what was taken since is pending only as far as the journal has it")
@@ -177,7 +181,9 @@ extension Journal {
     let files = DataFiles(directory: directory, lastNumber: header.lastNumber)
     let lost = try StoreError.wrapping { () throws(SystemError) in
       files.add(file, number, named: JournalFile.name(number), isSynced: false)
-      return try openFiles(names, in: directory, files, replay, isSameBoot: reader.isSameBoot)
+      return try openFiles(
+        names, in: directory, isReadOnly ? .read : .readWrite, files, replay,
+        isSameBoot: reader.isSameBoot)
     }
     var overlay = replay.overlay
     recovery.losses += overlay.revert(lost, of: replay.reach).map {
@@ -195,10 +201,11 @@ extension Journal {
       frozen: replay.unsettled == nil ? nil : replay.frozen, recovery: recovery)
   }
 
-  /// Reads all records up to the end, or the first that is damaged; returns where that is.
+  /// Reads all records up to the end, or the first that is damaged; returns where that is. A damaged file is kept
+  /// beside the directory, if one is given.
   private static func read(
     _ reader: JournalReader, _ number: UInt32, into replay: inout JournalReplay,
-    in directory: String, _ recovery: inout JournalRecovery
+    in directory: String?, _ recovery: inout JournalRecovery
   ) throws(StoreError) -> UInt64 {
     // One thread reads and decodes while the other applies.
     let company = ForkJoin(name: "llvs-journal")
@@ -218,7 +225,7 @@ extension Journal {
   /// Takes over records; returns where the last one of the file ends, if it is among them.
   private static func take(
     _ batch: JournalBatches.Batch, of number: UInt32, into replay: inout JournalReplay,
-    in directory: String, _ recovery: inout JournalRecovery
+    in directory: String?, _ recovery: inout JournalRecovery
   ) throws(StoreError) -> UInt64? {
     for (at, item) in batch.items {
       switch item {
@@ -228,6 +235,11 @@ extension Journal {
       case .end: return at
       case .damaged:
         let name = JournalFile.name(number)
+        let loss = "journal/\(name): the record at byte \(at) is damaged"
+        guard let directory else {
+          recovery.losses.append("\(loss): what was changed after it cannot be read")
+          return at
+        }
         let kept = try StoreError.wrapping { () throws(SystemError) in
           let place = try freePlace(beside: directory)
           try FileSystem.makeKeptDirectory(place)
@@ -247,15 +259,15 @@ extension Journal {
   ///
   /// Bytes that rotted later are not looked for: who reads them is told.
   private static func openFiles(
-    _ names: [String], in directory: String, _ files: DataFiles, _ replay: JournalReplay,
-    isSameBoot: Bool
+    _ names: [String], in directory: String, _ mode: File.Mode, _ files: DataFiles,
+    _ replay: JournalReplay, isSameBoot: Bool
   ) throws(SystemError) -> LostBytes {
     for name in names {
       guard let number = JournalFile.number(name) ?? DataFiles.stageNumber(name),
         files.file(number) == nil
       else { continue }
       files.add(
-        try File.regular("\(directory)/\(name)", .readWrite), number, named: name, isSynced: false)
+        try File.regular("\(directory)/\(name)", mode), number, named: name, isSynced: false)
     }
     var lost = LostBytes()
     for run in replay.runs {

@@ -69,6 +69,25 @@ extension Journal {
     return faults
   }
 
+  /// Reads a journal that no process has open, and changes nothing.
+  ///
+  /// - Parameters: as of ``open(_:owner:lastCut:report:)``.
+  /// - Returns: a journal that takes no records, and what its records make; nil if there is none.
+  /// - Throws: ``StoreError/system(_:)``, ``StoreError/fromTheFuture(_:)``, ``StoreError/invalid(_:)`` for the
+  ///   journal of another store, ``StoreError/corrupt(_:)`` for one without a header.
+  package static func read(
+    _ directory: String, owner: JournalOwner, lastCut: UInt64
+  ) throws(StoreError) -> OpenedJournal? {
+    guard let file = try newestFile(in: directory) else { return nil }
+    let names = try StoreError.wrapping { () throws(SystemError) in
+      try FileSystem.list(directory)
+    }
+    guard let number = names.compactMap(JournalFile.number).max() else { return nil }
+    return try replay(
+      file, number, names, in: directory, owner: owner, lastCut: lastCut, isReadOnly: true
+    ) { _ in }
+  }
+
   private static func newestFile(in directory: String) throws(StoreError) -> File? {
     do throws(SystemError) {
       guard try FileSystem.exists(directory),

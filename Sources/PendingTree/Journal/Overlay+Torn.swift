@@ -1,4 +1,4 @@
-import Inodes
+package import Inodes
 import LLVSCore
 
 // Files of which bytes are not there: after a power failure, or where a data file is missing or damaged.
@@ -33,8 +33,8 @@ extension PendingFile {
 }
 
 extension Overlay {
-  /// A file for people: its path, or its number if it has none.
-  private func title(_ number: InodeNumber) -> String {
+  /// The path of a node, for people; for a node without a name its number.
+  package func title(_ number: InodeNumber) -> String {
     guard let name = nodes[number]?.names.first,
       let path = path(of: name.directory)?.appending(name.name)
     else { return "#\(number.rawValue)" }
