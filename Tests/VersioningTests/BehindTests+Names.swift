@@ -60,7 +60,8 @@ extension BehindTests {
     }
   }
 
-  @Test("A file that is not saved goes with its directory, which is renamed after a merge of others")
+  @Test(
+    "A file that is not saved goes with its directory, which is renamed after a merge of others")
   func unsavedInMoved() throws {
     try work.makeDirectory("d")
     try work.save("d/x", "x")

@@ -101,12 +101,15 @@ struct BehindTests {
     try behind.save("f", text([1: "one P"]))
     #expect(try behind.settled()["f"] == text([1: "one P", 4: "four F"]))
     let saved = try #require(
-      try behind.versions(since: start).first { try behind.text("f", in: $0) == text([3: "three Q"]) })
+      try behind.versions(since: start).first {
+        try behind.text("f", in: $0) == text([3: "three Q"])
+      })
     #expect(try behind.predecessor(of: text([1: "one P"]), since: start) == saved.number)
     try behind.expectNoConflict()
   }
 
-  @Test("Later heads do not move a program that is behind, and a later reader is on a later version")
+  @Test(
+    "Later heads do not move a program that is behind, and a later reader is on a later version")
   func severalHeads() throws {
     try behind.read("f")
     try behind.mergeOther()

@@ -16,7 +16,9 @@ final class BehindWork {
 
   /// The base text with other lines.
   static func text(_ changes: [Int: String] = [:]) -> String {
-    let lines = ["one", "two", "three", "four"].enumerated().map { changes[$0.offset + 1] ?? $0.element }
+    let lines = ["one", "two", "three", "four"].enumerated().map {
+      changes[$0.offset + 1] ?? $0.element
+    }
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -24,17 +26,24 @@ final class BehindWork {
   static let (p, q): (Int32, Int32) = (SystemProcess.id, 1)
 
   let work: TreeAtWork
-  private let directory: TemporaryDirectory
+  let path: String
+  private let directory: TemporaryDirectory?
+
+  /// Opens the tree that a kill left.
+  init(opening path: String) throws {
+    (self.path, directory) = (path, nil)
+    work = try TreeAtWork(path, longCut: 0, isHeld: true)
+  }
 
   init() throws {
-    directory = try TemporaryDirectory(inMemory: true)
-    work = try TreeAtWork(directory.path, longCut: 0, isHeld: true)
+    let directory = try TemporaryDirectory(inMemory: true)
+    (self.directory, path) = (directory, directory.path)
+    work = try TreeAtWork(path, longCut: 0, isHeld: true)
     for name in ["f", "g", "h"] { try work.save(name, Self.base) }
     try work.save("other", "other")
     try work.cut()
   }
 
-  var path: String { directory.path }
   var store: Store { work.store }
   var head: VersionNumber { get throws { try #require(try store.state().head) } }
 
@@ -160,7 +169,9 @@ final class BehindWork {
   }
 
   /// Checks the tree, that nothing is pending, and that no version is beside another since one.
-  func expectOneLine(since first: VersionNumber, _ location: SourceLocation = #_sourceLocation) throws {
+  func expectOneLine(since first: VersionNumber, _ location: SourceLocation = #_sourceLocation)
+    throws
+  {
     var last = first
     for version in try versions(since: first) {
       #expect(version.first == last && version.second == nil, sourceLocation: location)

@@ -195,6 +195,45 @@ extension KeptStatusTests {
     }
   }
 
+  @Test(
+    "A mode that a directory gets in a cut's window stays, though the cut makes the directory",
+    arguments: [false, true])
+  func modeDuringCut(isBusy: Bool) throws {
+    let directory = try TemporaryDirectory(inMemory: true)
+    let work = try TreeAtWork(directory.path)
+    try work.save("o", "o")
+    let first = try #require(try work.cut().head?.number)
+    let other = try work.others(["o": "theirs"], on: first)
+    var failure: (any Error)?
+    func transition(
+      to other: VersionNumber? = nil, _ body: @escaping () throws -> Void
+    ) throws {
+      _ = try work.versioner.transition(CutRequest(.command)) {
+        transaction, head throws(StoreError) in
+        do { try body() } catch { failure = error }
+        guard let other, let head else { return head }
+        return try transaction.mergeSides([head, other], live: head).outcome
+      }
+      if let failure { throw failure }
+    }
+    try transition(to: other) { try work.makeDirectory("d") }
+    try transition {
+      try work.setMode("d", 0o700)
+      if isBusy { try work.makeDirectory("d/e") }
+    }
+    if !isBusy { try work.makeDirectory("d/e") }
+    try work.cut()
+    let head = try work.store.state().head.flatMap { try work.store.version($0) }
+    let view = TreeView(map: work.store.map(try #require(head).map))
+    guard case .directory(let entry)? = try view.find(path: Array("d".utf8)) else {
+      Issue.record("the head has no directory")
+      return
+    }
+    #expect(entry?.attributes.mode == 0o700)
+    #expect(try work.tree.status(of: work.number("d")).mode & 0o7777 == 0o700)
+    try work.check()
+  }
+
   /// `LLVS_TEST_LIVES=3000`: the number of lives.
   private static let lives =
     UInt64(ProcessInfo.processInfo.environment["LLVS_TEST_LIVES"] ?? "") ?? 30
