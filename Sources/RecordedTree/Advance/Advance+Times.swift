@@ -55,6 +55,10 @@ extension Advance {
     var diff = try PathDiff(from: own, to: after)
     while let step = try diff.next() {
       switch step {
+      case .gone(let change), .come(let change), .changed(let change):
+        if try isOfCut(change.path) { continue }
+      }
+      switch step {
       case .gone(let change), .come(let change):
         paths.insert(change.path)
         paths.insert(change.path.parent)
@@ -65,6 +69,25 @@ extension Advance {
       }
     }
     return paths
+  }
+
+  /// True if the head has at a path what the cut took there, or above it, into a version beside the head.
+  private func isOfCut(_ path: TreePath) throws -> Bool {
+    guard !hints.beside.isEmpty else { return false }
+    var above = path
+    while hints.beside[above] == nil {
+      if above.isRoot { return false }
+      above = above.parent
+    }
+    guard let tree = hints.beside[above] else { return false }
+    switch (try tree.find(path: path.bytes), try after.find(path: path.bytes)) {
+    case (nil, nil): return true
+    case (.value(let own)?, .value(let entry)?):
+      return InodeRecord(own, changed: now).hasSameContent(as: InodeRecord(entry, changed: now))
+    case (.directory(let own)?, .directory(let entry)?):
+      return InodeRecord(own, changed: now).hasSameContent(as: InodeRecord(entry, changed: now))
+    default: return false
+    }
   }
 }
 

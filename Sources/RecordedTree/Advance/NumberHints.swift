@@ -56,6 +56,8 @@ package struct NumberHints: Sendable {
   /// The tree of the version that has what was taken and nothing of others; nil if that is the new head's. Where
   /// the new head shows something else, the clock's time counts.
   package var own: TreeView?
+  /// The trees of versions beside the head, by the paths of what the cut took into them.
+  package var beside: [TreePath: TreeView] = [:]
   /// True if the head has what was taken and nothing of others: programs see all times already.
   package var isOwn = false
   /// Returns the cookies that the working tree gave to names of a directory which may have no row yet: a name keeps

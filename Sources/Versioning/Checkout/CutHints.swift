@@ -33,6 +33,9 @@ struct CutHints {
       guard let node = frozen.nodes.node(number) else { continue }
       let paths = node.names.compactMap { directories.path(of: $0) }
       for path in number == .root ? [.root] : paths { noteTimes(of: node, at: path, in: &hints) }
+      if case .beside = taken.destination {
+        for path in paths { hints.beside[path] = try tree(taken.destination) }
+      }
       guard !node.isDirectory else { continue }
       if trees[taken.destination] == nil {
         trees[taken.destination] = try tree(taken.destination)
@@ -54,6 +57,9 @@ struct CutHints {
     var noted: Set<InodeNumber> = []
     for (place, taken) in record.taken.names {
       if noted.insert(place.directory).inserted { noteDirectories(above: place, in: &hints) }
+      if case .beside = taken.destination, let path = directories.path(of: place) {
+        hints.beside[path] = try tree(taken.destination)
+      }
       guard taken.isThere, let change = frozen.changes[place], let number = change.inode,
         frozen.nodes.kind(of: number) == .directory, let node = frozen.nodes.node(number),
         let path = directories.path(of: place)
