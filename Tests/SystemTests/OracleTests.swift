@@ -15,7 +15,6 @@ extension Machines {
       "Every call is answered as if the program was alone, and both machines have what it made",
       .timeLimit(.minutes(60)), arguments: [OracleMachines.Trouble.commits, .syncs])
     func answers(trouble: OracleMachines.Trouble) throws {
-      if let only = Self.environment["LLVS_ORACLE_ONLY"], only != "\(trouble)" { return }
       try work(beside: trouble)
     }
 
