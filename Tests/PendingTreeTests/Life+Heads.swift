@@ -25,7 +25,10 @@ extension Life where Tree == ModelTree {
     let bases = store.ancestors[store.head].sorted().suffix(4)
     guard let base = bases.randomElement(using: &random) else { return nil }
     var map = store.maps[base]
+    let first = marks
     for _ in 0..<Int.random(in: 1...4, using: &random) { edit(&map) }
+    theirs.formUnion(map.marks.filter { $0 > first })
+    dropped.formUnion(store.maps[base].marks.subtracting(map.marks))
     return map == store.maps[base] ? nil : store.add(map, on: [base])
   }
 
@@ -106,7 +109,10 @@ extension Life where Tree == ModelTree {
     switch next {
     case .nothing: break
     case .merge(let other): final = store.merge(final, other)
-    case .goTo(let other): final = other
+    case .goTo(let other):
+      // What is in the version that is left need not be in the head.
+      theirs = []
+      final = other
     }
     if !alone { try between() }
     try kill("before the store commits", over: recorded)
@@ -203,6 +209,12 @@ extension Life where Tree == ModelTree {
         "killed before the new head is shown: \(place.name.text) is on \(other.on as Any), not \(change.on as Any)"
       )
     }
+    for (number, node) in overlay.nodes where node.isPending && node.orphan == nil {
+      guard let other = killed.nodes[number],
+        other.on != node.on || other.file?.saved?.on != node.file?.saved?.on
+      else { continue }
+      throw LifeFault("killed before the new head is shown: \(number.rawValue) has other epochs")
+    }
     let known = overlay.epochsInUse.filter { table[$0] == nil }
     guard known.isEmpty else { throw LifeFault("epochs without a version: \(known)") }
   }
@@ -293,6 +305,8 @@ extension Life where Tree == ModelTree {
     let shown = shown(overlay, over: recorded)
     let differing = Set(head.keys).union(shown.keys).filter { head[$0] != shown[$0] }
     guard differing.isEmpty else { throw LifeFault("at the end \(differing.sorted()) differ") }
+    let lost = theirs.subtracting(dropped).subtracting(store.maps[store.head].marks)
+    guard lost.isEmpty else { throw LifeFault("at the end \(lost.sorted()) of others are lost") }
     guard overlay.changes.isEmpty, !overlay.nodes.values.contains(where: \.isPending) else {
       throw LifeFault("at the end something is pending: \(overlay.changes.keys)")
     }

@@ -34,6 +34,7 @@ extension Life {
   package mutating func act() throws {
     let before = visible()
     let shown = shown()
+    unseen = []
     let files = shown.filter { $0.value != nil }.keys.sorted()
     let directories = [""] + shown.filter { $0.value == nil }.keys.sorted()
     let path = ModelPath.join(
@@ -62,7 +63,15 @@ extension Life {
     case ..<0.83: try link(file, path, shown)
     default: try useHandle(file)
     }
-    removed.formUnion(before.subtracting(visible()).map(\.mark))
+    let gone = before.subtracting(visible()).map(\.mark)
+    removed.formUnion(gone)
+    dropped.formUnion(Set(gone).subtracting(unseen))
+  }
+
+  /// Notes what the version of an epoch lacks of a file's bytes: a program that saw only that one replaces the file.
+  private mutating func noteUnseen(_ path: String, since epoch: Epoch?, _ shown: Set<Int>) {
+    guard let epoch, let version = table[epoch] else { return }
+    unseen = shown.subtracting(store.maps[version].tree[path]?.marks ?? [])
   }
 
   package struct Visible: Hashable {
@@ -85,6 +94,7 @@ extension Life {
       let number = number(path)
       let (replaces, isReader) = (random.chance(0.5), random.chance(0.5))
       let seen = isReader && replaces ? lastSeen[path] ?? nil : nil
+      noteUnseen(path, since: seen, there ?? [])
       try write(number, replacing: replaces, seen: seen)
       if random.chance(0.85) { try perform(.save(number), on: []) }
       if seen != nil { lastSeen[path] = .some(nil) }
@@ -137,6 +147,7 @@ extension Life {
     }
     let seen = isFile && random.chance(0.5) ? lastSeen[path] ?? nil : nil
     log.append("rename \(from) \(path)\(seen == nil ? "" : " unseen")")
+    noteUnseen(path, since: seen, shown[path]?.flatMap { $0 } ?? [])
     let over = shown[path] == nil ? nil : other
     let (source, target) = (place(from), place(path))
     try perform(

@@ -17,6 +17,12 @@ package struct Life<Tree: Base> {
   package var handles: [InodeNumber] = []
   /// The bytes that programs here removed or replaced.
   package var removed: Set<Int> = []
+  /// The bytes that others wrote and a merge brought.
+  package var theirs: Set<Int> = []
+  /// The bytes that others removed, or a program here that had seen them.
+  package var dropped: Set<Int> = []
+  /// The bytes that the program which acts has not seen, though they are shown.
+  package var unseen: Set<Int> = []
   /// The paths that the one reader has looked at, with the epoch of what it saw where a head changed that since.
   package var lastSeen: [String: Epoch?] = [:]
   package var nextNumber: UInt64 = 100

@@ -8,7 +8,7 @@ extension ModelRecord {
   ) -> (record: ModelRecord, groups: [ModelGroup: [ModelItem]]) {
     var record = self
     for item in items { record.place(item, store, table) }
-    let joined = record.joinMoves(store.head)
+    let joined = record.joinMoves(store, table)
     for item in items where !joined.contains(ObjectIdentifier(item)) {
       record.putWhereItStood(item, store, table)
     }
@@ -45,29 +45,35 @@ extension ModelRecord {
     }
   }
 
-  /// In a directory that moved here, and of which the move is made on the head, what the writer of a change had seen
-  /// stands where the directory stood.
+  /// In a directory that moved here, what the writer of a change had seen stands where the directory stood, unless the
+  /// change goes with the move.
   private mutating func putWhereItStood(
     _ item: ModelItem, _ store: ModelStore, _ table: [Epoch: Int]
   ) {
     let seen = item.epoch.flatMap { table[$0] } ?? store.head
-    guard seen != store.head else { return }
-    let (old, new) = (store.maps[seen], store.maps[store.head])
-    guard let place = item.place, let above = recorded.path(of: place.directory) else { return }
-    let before = ModelPath.join(above, place.name.text)
-    if item.kind == .put, item.turn == 0, recorded.child(place.directory, place.name) != nil,
-      before != item.path, !isSame(before, old, new, isWhole: false)
-    {
-      item.predecessor = seen
-      item.path = before
+    guard let place = item.place, let before = pathBefore(item, since: seen, store) else { return }
+    if item.kind == .put {
       item.isWhereItStood = true
-      excluded[place.directory]?.remove(place.name)
-    } else if item.kind == .exclude, !isSame(before, old, new, isWhole: true) {
-      item.predecessor = seen
+    } else {
       item.kind = .remove
-      item.path = before
-      excluded[place.directory]?.remove(place.name)
     }
+    item.predecessor = seen
+    item.path = before
+    excluded[place.directory]?.remove(place.name)
+  }
+
+  private func pathBefore(_ item: ModelItem, since seen: Int, _ store: ModelStore) -> String? {
+    guard seen != store.head, item.turn == 0, item.kind == .put || item.kind == .exclude,
+      let place = item.place, let above = recorded.path(of: place.directory)
+    else { return nil }
+    let (old, new) = (store.maps[seen], store.maps[store.head])
+    let before = ModelPath.join(above, place.name.text)
+    if item.kind == .put {
+      guard recorded.child(place.directory, place.name) != nil, before != item.path else {
+        return nil
+      }
+    }
+    return isSame(before, old, new, isWhole: item.kind == .exclude) ? nil : before
   }
 
   /// Another file may stand now where the directory of one stood: each is in a version of its own.
@@ -90,7 +96,8 @@ extension ModelRecord {
 
   /// A change where a directory was that moved goes with the move; so do changes below it. Returns those that are below
   /// a move that is not made on the head.
-  private func joinMoves(_ head: Int) -> Set<ObjectIdentifier> {
+  private func joinMoves(_ store: ModelStore, _ table: [Epoch: Int]) -> Set<ObjectIdentifier> {
+    let head = store.head
     var joined: Set<ObjectIdentifier> = []
     var moves: [InodeNumber: ModelItem] = [:]
     for item in items where item.kind == .move || item.kind == .make {
@@ -106,10 +113,14 @@ extension ModelRecord {
     }
     for item in items {
       guard let place = item.place else { continue }
+      let seen = item.epoch.flatMap { table[$0] } ?? head
+      let isBehind = pathBefore(item, since: seen, store) != nil
       var directory = place.directory
       var depth = 0
       while directory != .root, depth < 60 {
-        if let move = moves[directory], move.predecessor != head {
+        if let move = moves[directory], move.predecessor != head,
+          !isBehind || seen >= move.predecessor
+        {
           item.predecessor = move.predecessor
           joined.insert(ObjectIdentifier(item))
         }

@@ -228,6 +228,7 @@ final class BehindLife {
     let map = try work.store.version(base).map { work.store.map(of: $0) }
     for _ in 0...below(2) {
       let path = paths[below(paths.count)]
+      guard values[path] == nil else { continue }
       let entry = try map?.entry(at: KeyCoding.key(ofPath: Array(path.utf8)))
       let text = entry.map { String(decoding: work.store.readable($0.stored), as: UTF8.self) }
       switch below(4) {

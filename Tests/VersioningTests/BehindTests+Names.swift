@@ -94,6 +94,23 @@ extension BehindTests {
     try behind.expectNoConflict()
   }
 
+  @Test(
+    "What another machine put at the name of an unsaved file is kept, though its directory moves")
+  func unsavedInMovedUnderMerge() throws {
+    try work.makeDirectory("d")
+    try work.save("d/x", "x")
+    try behind.transition()
+    let (_, handle) = try work.open("d/n")
+    try work.write("new", through: handle)
+    try behind.transition(["d/n": "theirs"])
+    try behind.transition(["d/x": "theirs too"], window: { try work.rename("d", "e") })
+    try work.close(handle)
+    let texts = try behind.settled().values
+    #expect(texts.contains("theirs"))
+    #expect(texts.contains("theirs too"))
+    #expect(texts.contains("new"))
+  }
+
   @Test("A name that a merge removed is made on the head")
   func madeAfterRemoval() throws {
     try behind.read("f")

@@ -50,7 +50,7 @@ package struct GroupedRecording {
     self.tree = tree
     self.predecessors = predecessors
     for edit in recording.edits { try place(edit, epochs) }
-    let joined = try joinMoves()
+    let joined = try joinMoves(epochs)
     for edit in recording.edits where !joined.contains(ObjectIdentifier(edit)) {
       try putWhereItStood(edit, epochs)
     }
@@ -80,29 +80,37 @@ package struct GroupedRecording {
     return head
   }
 
-  /// In a directory that moved here, and of which the move is made on the head, what the writer of a change had seen
-  /// stands where the directory stood.
+  /// In a directory that moved here, what the writer of a change had seen stands where the directory stood, unless the
+  /// change goes with the move.
   private mutating func putWhereItStood(
     _ edit: PathEdit, _ epochs: EpochTable
   ) throws(StoreError) {
     let seen = try seen(by: edit, epochs)
-    guard seen != predecessors.head, edit.turn == 0, let place = edit.place,
-      edit.kind == .put || edit.kind == .leaveOut,
-      let above = try tree.recordedPath(of: place.directory)
-    else { return }
-    let before = above.appending(place.name)
+    guard let place = edit.place, let before = try pathBefore(edit, since: seen) else { return }
     if edit.kind == .put {
-      guard edit.over != nil, before != edit.path,
-        try !predecessors.isSame(before, seen, isWhole: false)
-      else { return }
       edit.isWhereItStood = true
     } else {
-      guard try !predecessors.isSame(before, seen, isWhole: true) else { return }
       edit.kind = .remove
     }
     edit.predecessor = seen
     edit.path = before
     recording.excluded[place.directory]?.remove(place.name)
+  }
+
+  /// The recorded path of a change in a directory that moved here, if the head has something else there than its writer
+  /// had seen.
+  private func pathBefore(
+    _ edit: PathEdit, since seen: VersionNumber?
+  ) throws(StoreError) -> TreePath? {
+    let isPut = edit.kind == .put && edit.over != nil
+    guard seen != predecessors.head, edit.turn == 0, isPut || edit.kind == .leaveOut,
+      let place = edit.place, let above = try tree.recordedPath(of: place.directory)
+    else { return nil }
+    let before = above.appending(place.name)
+    guard !isPut || before != edit.path,
+      try !predecessors.isSame(before, seen, isWhole: !isPut)
+    else { return nil }
+    return before
   }
 
   private func isUntouched(
@@ -139,10 +147,13 @@ package struct GroupedRecording {
     }
   }
 
-  /// Lets changes where a directory was that moved go with the move, and those below it.
+  /// Lets changes where a directory was that moved go with the move, and those below it, unless the version of the move
+  /// has what their writers had not seen.
   ///
   /// - Returns: those below a directory that moved on another version than the head.
-  private func joinMoves() throws(StoreError) -> Set<ObjectIdentifier> {
+  private mutating func joinMoves(
+    _ epochs: EpochTable
+  ) throws(StoreError) -> Set<ObjectIdentifier> {
     var moves: [InodeNumber: PathEdit] = [:]
     for edit in recording.edits where edit.kind == .move || edit.kind == .make {
       if let number = edit.number { moves[number] = edit }
@@ -161,7 +172,9 @@ package struct GroupedRecording {
     for edit in recording.edits {
       guard var directory = edit.place?.directory else { continue }
       while directory != .root {
-        if let move = moves[directory], move.predecessor != head {
+        if let move = moves[directory], move.predecessor != head,
+          try !hasUnseen(move.predecessor, at: edit, epochs)
+        {
           edit.predecessor = move.predecessor
           joined.insert(ObjectIdentifier(edit))
         }
@@ -170,6 +183,16 @@ package struct GroupedRecording {
       }
     }
     return joined
+  }
+
+  /// True if a change in a directory that moved is made on an older version than the move, and the head has something
+  /// else there: its writer had not seen that.
+  private mutating func hasUnseen(
+    _ version: VersionNumber?, at edit: PathEdit, _ epochs: EpochTable
+  ) throws(StoreError) -> Bool {
+    let seen = try seen(by: edit, epochs)
+    guard seen?.rawValue ?? 0 < version?.rawValue ?? 0 else { return false }
+    return try pathBefore(edit, since: seen) != nil
   }
 
   /// The removal at the old place of a directory goes where the move goes.
