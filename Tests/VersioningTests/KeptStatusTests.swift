@@ -119,31 +119,6 @@ struct KeptStatusTests {
 }
 
 extension KeptStatusTests {
-  /// The mode is set on the version that the directory was made on, which does not have it.
-  @Test("A mode that a directory gets while a version with the new directory is made is not lost")
-  func modeDuringCut() throws {
-    let directory = try TemporaryDirectory(inMemory: true)
-    let work = try TreeAtWork(directory.path)
-    try work.save("o", "o")
-    let first = try #require(try work.cut().head?.number)
-    let other = try work.others(["o": "theirs"], on: first)
-    _ = try work.versioner.transition(CutRequest(.command)) {
-      transaction, head throws(StoreError) in
-      #expect(throws: Never.self) { try work.makeDirectory("d") }
-      return try transaction.mergeSides([head, other].compactMap(\.self), live: head).outcome
-    }
-    _ = try work.versioner.transition(CutRequest(.command)) { _, head throws(StoreError) in
-      #expect(throws: Never.self) { try work.setMode("d", 0o700) }
-      return head
-    }
-    try work.makeDirectory("d/e")
-    try work.cut()
-    let mode = try work.tree.status(of: work.number("d")).mode
-    withKnownIssue("a change is made on what the tree showed when its name was made") {
-      #expect(mode == 0o700)
-    }
-  }
-
   /// Programs that do anything to few names, some of it during cuts and merges of a file that is none of theirs.
   private struct Life {
     let work: TreeAtWork
