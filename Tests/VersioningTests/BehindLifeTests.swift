@@ -8,6 +8,8 @@ import TreeModel
 /// `LLVS_TEST_SEED` runs that one alone, and `LLVS_TEST_LIVES` says how many run.
 @Suite(.timeLimit(.minutes(20)))
 struct BehindLifeTests {
+  /// Lives that found a defect.
+  private static let failed: [UInt64] = [55]
   private static let seeds: Range<UInt64> = {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["LLVS_TEST_SEED"].flatMap({ UInt64($0) }) { return seed..<(seed + 1) }
@@ -19,7 +21,7 @@ struct BehindLifeTests {
     arguments: BehindLife.Others.allCases)
   func lives(others: BehindLife.Others) throws {
     DatabaseFaults.install()
-    for seed in Self.seeds {
+    for seed in Self.failed + Self.seeds {
       var transcripts: [[String]] = []
       for isLate in [false, true] {
         let directory = try TemporaryDirectory(inMemory: true)

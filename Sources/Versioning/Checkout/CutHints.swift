@@ -36,7 +36,8 @@ struct CutHints {
       if case .beside = taken.destination {
         for path in paths { hints.beside[path] = try tree(taken.destination) }
       }
-      guard !node.isDirectory else { continue }
+      // What no version of the cut took is not what the head has under the name.
+      guard !node.isDirectory, taken.destination != .nowhere else { continue }
       if trees[taken.destination] == nil {
         trees[taken.destination] = try tree(taken.destination)
       }
