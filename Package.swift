@@ -234,7 +234,8 @@ let package = Package(
       dependencies: store + tree + ["llvs", "Web", "Control", "TestSupport"]),
     // Machines at work for long, each a program and a mounted store of its own.
     .testTarget(
-      name: "SystemTests", dependencies: ["llvs", "oracle", "Platform", "TestSupport"]),
+      name: "SystemTests", dependencies: ["llvs", "oracle", "Platform", "TestSupport"],
+      resources: [.copy("Fixtures")]),
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),

@@ -64,35 +64,20 @@ extension Mounted {
       try mounted.unmount()
     }
 
-    private static let library = ["x86_64-linux-gnu", "aarch64-linux-gnu"]
-      .map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }
-      .first { FileManager.default.fileExists(atPath: $0) }
-
     @Test(
       "a clock that jumps back and forth: versions are made and stay in order, nothing hangs or is lost",
-      .timeLimit(.minutes(1)), .enabled(if: library != nil, "needs Debian's faketime"))
+      .timeLimit(.minutes(1)), .enabled(if: FakeClock.isPossible, "needs Debian's faketime"))
     func clock() throws {
       let mounted = try MountedStore()
       defer { mounted.tearDown() }
-      let file = mounted.directory + "/clock"
-      func set(_ offset: String) throws {
-        try "\(offset)\n".write(toFile: file + ".new", atomically: true, encoding: .utf8)
-        _ = try TestSupport.shell("mv '\(file).new' '\(file)'")
-      }
-      let environment = [
-        "LD_PRELOAD": Self.library ?? "", "FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_NO_CACHE": "1",
-        "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
-        // Else the library changes the environment, behind which Swift looks for its arguments.
-        "FAKETIME_SHARED": "none none",
-      ]
-      try set("+0")
-      try mounted.mount(environment: environment)
+      let clock = try FakeClock(file: mounted.directory + "/clock")
+      try mounted.mount(environment: clock.environment)
       try mounted.run(
         "echo 'set settle=300ms' > .llvs/control; echo 0 > f; echo commit > .llvs/control")
       var count = try mounted.versionCount()
       // Two days back, ten years on, and back to an hour ago: each time a version comes by itself.
       for (index, offset) in ["-20h", "+3650d", "-1h", "-4000d"].enumerated() {
-        try set(offset)
+        try clock.set(offset)
         let status = try mounted.run("cat .llvs/status")
         #expect(status.contains("days ahead of this clock") == (index >= 2), "\(status)")
         try mounted.run("echo \(index) > new\(index); echo \(index) >> f")
@@ -107,13 +92,13 @@ extension Mounted {
       try mounted.run(
         "echo pending > pending; echo 'set settle=1h' > .llvs/control; echo more > more")
       try mounted.kill()
-      try set("-5000d")
-      try mounted.mount(environment: environment)
+      try clock.set("-5000d")
+      try mounted.mount(environment: clock.environment)
       try mounted.run("cat pending more; echo 'set settle=300ms' > .llvs/control; echo x > x")
       try mounted.waitForVersion(after: count, seconds: 5)
       try mounted.run(
         "echo undo > .llvs/control; echo redo > .llvs/control; echo commit > .llvs/control")
-      try set("+0")
+      try clock.set("+0")
       try mounted.run("echo last > last; echo commit > .llvs/control; cmp last .llvs/head/last")
       let versions = try StoredVersions(mounted)
       let all = try versions.all()
