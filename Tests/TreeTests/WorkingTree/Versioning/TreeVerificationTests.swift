@@ -121,30 +121,29 @@ struct TreeVerificationTests {
     let mount = try fill()
     // What the thread uses of it is safe for any thread.
     nonisolated(unsafe) let writer = mount
-    let state = Monitor((isEnding: false, hasEnded: false, rounds: 0, longest: UInt64(0)))
+    let state = Monitor((isEnding: false, hasEnded: false, rounds: 0))
     try SystemThread.detach(name: "test-writer") {
       var random = SeededRandom(seed: 9)
       while !state.withLock({ $0.isEnding }) {
-        let begin = SystemClock.monotonic()
         let name = "w\(random.next() % 20)"
         try? writer.save(name, random.bytes(Int(random.next() % 60_000)))
         if random.next() % 5 == 0 { try? writer.rename(name, "d/v\(random.next() % 20)") }
         if random.next() % 10 == 0 { _ = try? writer.cut() }
         if random.next() % 10 == 0 { try? writer.tree.beginJournalAnew() }
         try? writer.tree.files.collectDataFiles()
-        let time = SystemClock.monotonic() - begin
-        state.withLock { s in
-          s.rounds += 1
-          s.longest = max(s.longest, time)
-        }
+        state.withLock { $0.rounds += 1 }
       }
       state.withLock { $0.hasEnded = true }
       state.broadcast()
     }
-    for _ in 0..<40 { #expect(try faults(mount, .mounted) == []) }
+    // The writer may get few turns beside the checks: its rounds end the loop, and the time limit does if there are none.
+    var checks = 0
+    while checks < 40 || state.withLock({ $0.rounds }) <= 20 {
+      #expect(try faults(mount, .mounted) == [])
+      checks += 1
+    }
     state.withLock { $0.isEnding = true }
     state.wait { $0.hasEnded ? () : nil }
-    #expect(state.withLock { $0.rounds } > 20)
     for way in Way.allCases { #expect(try faults(mount, way) == []) }
   }
 
