@@ -137,9 +137,16 @@ let package = Package(
       name: "LLVSTool",
       dependencies: store + tree + [
         "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession", "LLVS",
-        "KeyValueCRDT", "Search", "SQLite",
+        "KeyValueCRDT", "Search",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
+    // Measures the program beside other programs. Not built with it: see mount-scripts/bench.
+    .executableTarget(
+      name: "llvs-bench",
+      dependencies: store + tree + [
+        "LLVSTool", "LLVSMount", "Control", "Documents", "FuseSession", "LLVS", "KeyValueCRDT",
+        "Search", "SQLite",
+      ], path: "Sources/Benchmarks"),
 
     .target(
       name: "TestSupport", dependencies: store, path: "Tests/TestSupport"),

@@ -8,10 +8,6 @@ package enum LLVSTool {
   /// - Returns: The exit code.
   package static func run(_ arguments: [[UInt8]]) -> Int32 {
     StandardStream.openClosed()
-    // The benchmark parses its own options.
-    if arguments.first?.elementsEqual("bench".utf8) ?? false {
-      return Bench.run(arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) })
-    }
     var console = Console(isQuiet: false)
     let code = carryOut(arguments, &console)
     do throws(SystemError) {

@@ -365,10 +365,6 @@ extension Verb {
         Copies the store, even while it is mounted, with changes that are in no version yet.
         """,
       operands: .files, run: backup),
-    Verb(
-      name: "bench", usage: "llvs bench [ROW...]",
-      help: "Measures speeds on this machine; \"llvs bench --help\" says more.",
-      run: { (line, _) in ExitCode(rawValue: Bench.run(line.words)) ?? .failed }),
   ]
 
   private static func command(

@@ -1,7 +1,7 @@
 import Control
 import Documents
 import Grammar
-import LLVSCore
+package import LLVSCore
 import Platform
 import TreeNames
 
@@ -65,7 +65,7 @@ extension Verb {
   }
 
   /// Makes a document equal to a version, and returns the number of rows that were written.
-  static func write(
+  package static func write(
     _ version: VersionNumber, _ store: Store, _ directory: DocumentDirectory, to path: String
   ) throws -> Int {
     let file = try DocumentFile.open(path)

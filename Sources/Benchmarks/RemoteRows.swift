@@ -208,8 +208,8 @@ enum RemoteRows {
       try FileSystem.replace("\(directory)/\(index / 100)/\(index)", with: random.bytes(10_000))
     }
     let path = try context.place.directory("first")
-    try BenchProcess.call(["/proc/self/exe", "init", path, "-q"])
-    try BenchProcess.call(["/proc/self/exe", "import", directory, "--store", path, "-q"])
+    try BenchProcess.call([try BenchProcess.llvs.get(), "init", path, "-q"])
+    try BenchProcess.call([try BenchProcess.llvs.get(), "import", directory, "--store", path, "-q"])
     /// The time of a send from another replica, from which nothing was sent yet.
     func send(_ name: String, isSealed: Bool) throws -> Double {
       let (copy, address) = ("\(path)-\(name)", bucket.address(of: name))
@@ -255,7 +255,7 @@ enum RemoteRows {
     let words = context.place.path + "/words"
     try FileSystem.replace(words, with: Array("bench\n".utf8), permissions: 0o600)
     try BenchProcess.call([
-      "LLVS_PASSPHRASE_FILE=\(words)", try FileSystem.readlink("/proc/self/exe"), "peer",
+      "LLVS_PASSPHRASE_FILE=\(words)", try BenchProcess.llvs.get(), "peer",
       Side.peer, "\(address)", "--encrypt", "--light", "--store", store, "-q",
     ])
   }
@@ -272,7 +272,7 @@ enum RemoteRows {
     try mount.start()
     defer { mount.stop() }
     try BenchProcess.call(["sh", "-c", "mkdir moved; mv [0-9]* moved"], in: point)
-    try BenchProcess.call(["/proc/self/exe", "commit", "-q", "--mount", point])
+    try BenchProcess.call([try BenchProcess.llvs.get(), "commit", "-q", "--mount", point])
     mount.stop()
     let side = try Side(try Store.open(path: path), address)
     let before = side.transfer.sent

@@ -1,10 +1,10 @@
 import Foundation
 
-/// `llvs bench`: measures operations of the store and the mount, each beside a reference in the
+/// `llvs-bench`: measures operations of the store and the mount, each beside a reference in the
 /// same run.
-package enum Bench {
+enum Bench {
   static let help = """
-    llvs bench [ROW...] [--json FILE] [--scale small|full] [--dir DIR]
+    llvs-bench [ROW...] [--json FILE] [--scale small|full] [--dir DIR]
 
     Measures each row beside its reference (libfuse's passthrough_ll over the same disk, the disk itself,
     git, an append with fdatasync), several rounds in turn, and prints medians, ratios, and what is asked.
@@ -20,11 +20,11 @@ package enum Bench {
 
     """
 
-  /// Runs the verb.
+  /// Runs the program.
   ///
   /// - Returns: The exit code: 0 if every row that can run here ran, whatever its figures; 1 if one
   ///   failed; 2 for invalid arguments.
-  package static func run(_ arguments: [String]) -> Int32 {
+  static func run(_ arguments: [String]) -> Int32 {
     var options = BenchOptions()
     do throws(BenchError) {
       guard try options.parse(arguments) else {
@@ -67,7 +67,7 @@ package enum Bench {
   }
 
   private static func complain(_ text: String) {
-    FileHandle.standardError.write(Data("llvs: bench: \(text).\n".utf8))
+    FileHandle.standardError.write(Data("llvs-bench: \(text).\n".utf8))
   }
 }
 
@@ -110,7 +110,7 @@ struct BenchOptions {
         scale = known
       default:
         guard let row = BenchRow.all.first(where: { $0.id == word }) else {
-          throw .usage("there is no row \(word); see llvs bench --help")
+          throw .usage("there is no row \(word); see llvs-bench --help")
         }
         named.append(row)
       }

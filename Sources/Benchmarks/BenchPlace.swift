@@ -143,6 +143,18 @@ final class BenchContext {
 
 /// Runs other programs.
 enum BenchProcess {
+  /// The path of the program that is measured: `llvs` in the directory of this program.
+  static let llvs = Result<String, BenchError> {
+    () throws(BenchError) in
+    guard let own = try? FileSystem.readlink("/proc/self/exe"), let end = own.lastIndex(of: "/")
+    else { throw .unavailable("/proc is not mounted") }
+    let path = "\(own[...end])llvs"
+    guard (try? FileSystem.exists(path)) == true else {
+      throw .unavailable("there is no program \(path): mount-scripts/bench builds it")
+    }
+    return path
+  }
+
   static let environment: [String: String] = {
     var result = ProcessInfo.processInfo.environment
     // The machine's own configuration must not change git's behaviour.

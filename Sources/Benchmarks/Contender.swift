@@ -52,7 +52,7 @@ final class OwnMount: Contender {
 
   func start() throws {
     process = try BenchProcess.start(
-      ["/proc/self/exe", "mount", store, path, "--foreground"]
+      [try BenchProcess.llvs.get(), "mount", store, path, "--foreground"]
         + (hurriesHistory ? ["-o", "fasthistory"] : []))
     try waitUntilMounted()
     if hurriesHistory { try waitUntilMounted(at: HistoryMount.path(below: path)) }

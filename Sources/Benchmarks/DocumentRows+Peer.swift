@@ -5,6 +5,7 @@ import Grammar
 import Inodes
 import KeyValueCRDT
 import LLVSCore
+import LLVSTool
 import MountedTree
 import Platform
 import TreeNames

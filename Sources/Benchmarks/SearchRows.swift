@@ -74,7 +74,8 @@ enum SearchRows {
           try BenchTimer.seconds {
             if runner == 0 {
               try BenchProcess.call([
-                "/proc/self/exe", "search", "-l", query.words, "--store", sample.store.path,
+                try BenchProcess.llvs.get(), "search", "-l", query.words, "--store",
+                sample.store.path,
               ])
             } else {
               try BenchProcess.call(program.words(query), in: sample.directory)
