@@ -47,10 +47,7 @@ func library(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 // The store, and the tree above it, as targets that use all of them name them.
 let store: [Target.Dependency] = ["LLVSExchange", "LLVSCore", "ObjectStores", "Platform"]
-let workingTree: [Target.Dependency] = [
-  "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Inodes",
-]
-let tree: [Target.Dependency] = workingTree + ["MountedTree", "Events", "Grammar", "TreeNames"]
+let tree: [Target.Dependency] = ["WorkingTree", "Inodes", "Events", "Grammar", "TreeNames"]
 
 let package = Package(
   name: "llvs",
@@ -103,23 +100,13 @@ let package = Package(
       swiftSettings: [.strictMemorySafety()]),
     .target(name: "TreeNames", dependencies: ["LLVSCore", "Platform"]),
     .target(name: "Inodes", dependencies: ["LLVSCore", "Platform"]),
-    .target(
-      name: "RecordedTree",
-      dependencies: ["Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform"]),
-    .target(name: "PendingTree", dependencies: ["Inodes", "LLVSCore", "Platform"]),
-    .target(
-      name: "PosixTree",
-      dependencies: ["PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"]),
-    .target(
-      name: "Versioning",
-      dependencies: [
-        "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform",
-      ]),
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
     .target(name: "Events", dependencies: ["Grammar", "TreeNames", "LLVSCore", "Platform"]),
     .target(
-      name: "MountedTree",
-      dependencies: store + workingTree + ["TreeNames", "Grammar", "Events"]),
+      name: "WorkingTree",
+      dependencies: [
+        "Events", "Grammar", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform",
+      ]),
     .target(name: "HistoryTree", dependencies: store + tree),
     .target(name: "Control", dependencies: store + tree + ["HistoryTree", "Documents", "Search"]),
     .target(
@@ -190,33 +177,17 @@ let package = Package(
       name: "librarywriter", dependencies: ["LLVS"], path: "Tests/LibraryWriter"),
     .testTarget(
       name: "FuseSessionTests", dependencies: ["FuseSession", "Platform", "TestSupport"]),
-    .testTarget(
-      name: "RecordedTreeTests",
-      dependencies: [
-        "RecordedTree", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform", "TestSupport",
-      ]),
     // Programs at work on a tree, and a plain model of what cuts make of it.
     .target(
       name: "TreeModel",
-      dependencies: ["PendingTree", "Inodes", "TreeNames", "LLVSCore", "TestSupport"],
+      dependencies: ["WorkingTree", "Inodes", "TreeNames", "LLVSCore", "TestSupport"],
       path: "Tests/TreeModel"),
     .testTarget(
-      name: "PendingTreeTests",
+      name: "WorkingTreeTests",
       dependencies: [
-        "PendingTree", "Inodes", "LLVSCore", "Platform", "TestSupport", "TreeModel",
+        "WorkingTree", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform", "TestSupport",
+        "TreeModel",
       ]),
-    .testTarget(
-      name: "PosixTreeTests",
-      dependencies: [
-        "PosixTree", "PendingTree", "RecordedTree", "Inodes", "TreeNames", "SQLite", "LLVSCore",
-        "Platform", "TestSupport",
-      ]),
-    .testTarget(
-      name: "VersioningTests",
-      dependencies: [
-        "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore",
-        "Platform", "SQLite", "TestSupport", "TreeModel",
-      ], resources: [.copy("Resources")]),
     // Counts the blocks of memory that each thread allocates.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(

@@ -2,9 +2,9 @@ import Events
 import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// The row of the working tree's calls: the time that they take without the kernel and its requests.
 enum CallRows {

@@ -6,9 +6,9 @@ import Inodes
 import KeyValueCRDT
 import LLVSCore
 import LLVSTool
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// Rows of documents that are exchanged with a store.
 extension DocumentRows {

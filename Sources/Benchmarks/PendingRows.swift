@@ -1,7 +1,7 @@
 import Inodes
 import LLVSCore
-import PendingTree
 import Platform
+import WorkingTree
 
 /// The row of the pending tree: what programs changed, in memory and in its journal.
 enum PendingRows {

@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// A working tree with many files, written with the calls that the kernel's requests cause.
 final class SampleTree {

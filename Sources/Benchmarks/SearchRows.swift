@@ -4,11 +4,11 @@ import Foundation
 import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import SQLite
 import Search
 import TreeNames
+import WorkingTree
 
 /// Rows of finding files by words, beside SQLite alone and programs that read every file.
 enum SearchRows {
@@ -113,13 +113,13 @@ enum SearchRows {
 
   /// Makes versions while the index follows them, beside versions without one.
   private static func latency(_ context: BenchContext) throws -> BenchFigure {
-    func workspace(_ name: String) throws -> (Versioner, SampleTree, ControlService) {
+    func workspace(_ name: String) throws -> (TreeVersioner, SampleTree, ControlService) {
       let store = try Store.open(path: try context.place.directory(name), create: true)
       let (tree, _) = try LiveTree.open(
         store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
         settings: StoreSettings())
       let log = EventLog(directory: store.path)
-      let versioner = Versioner(tree: tree, log: log, telling: { _ in })
+      let versioner = TreeVersioner(tree: tree, log: log, telling: { _ in })
       return (
         versioner, try SampleTree(tree, count: 500), ControlService(versioner: versioner, log: log)
       )

@@ -2,9 +2,9 @@ import Events
 import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// The rows whose reference is git.
 extension StoreRows {
@@ -16,7 +16,7 @@ extension StoreRows {
     let (tree, _) = try LiveTree.open(
       store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings())
-    let versioner = Versioner(
+    let versioner = TreeVersioner(
       tree: tree, log: EventLog(directory: store.path), telling: { _ in })
     let files = try SampleTree(tree, count: count)
     let repository = try GitSample(in: try context.place.directory("git"))

@@ -2,10 +2,9 @@ import Events
 import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
-import RecordedTree
 import TreeNames
+import WorkingTree
 
 /// The row of the recorded tree: the rows of a head's tree beside the map that they follow from.
 enum TreeBench {
@@ -255,7 +254,7 @@ extension TreeSample {
     let (live, _) = try LiveTree.open(
       store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings())
-    let versioner = Versioner(
+    let versioner = TreeVersioner(
       tree: live, log: EventLog(directory: storePath), telling: { _ in })
     func merge(_ transaction: WriteTransaction) throws(StoreError) -> VersionNumber? {
       try transaction.merge(sides[1].number, into: sides[0].number, line: nil).outcome

@@ -1,9 +1,9 @@
 import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// Writes a version's tree into a directory as a mount shows it: keys that are no valid names, and
 /// displaced values, have their escaped names.

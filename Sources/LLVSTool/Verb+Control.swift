@@ -1,10 +1,10 @@
 import Control
 import Grammar
 import LLVSCore
-import MountedTree
 import ObjectStores
 import Platform
 import TreeNames
+import WorkingTree
 
 extension Verb {
   /// Runs a command of the control file, for the verb of that name.

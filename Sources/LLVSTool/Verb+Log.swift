@@ -2,10 +2,10 @@ import Events
 import Grammar
 import HistoryTree
 import LLVSCore
-import MountedTree
 import Platform
 import Reports
 import TreeNames
+import WorkingTree
 
 extension Verb {
   @Sendable static func log(_ line: CommandLine, _ console: Console) throws -> ExitCode {

@@ -3,9 +3,9 @@ import FuseSession
 import Grammar
 import LLVSCore
 import LLVSMount
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 extension Verb {
   @Sendable static func initialize(_ line: CommandLine, _ console: Console) throws -> ExitCode {

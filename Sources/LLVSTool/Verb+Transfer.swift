@@ -3,9 +3,9 @@ import FuseSession
 import Grammar
 import HistoryTree
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 extension Verb {
   @Sendable static func importTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {

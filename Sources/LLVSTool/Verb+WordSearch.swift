@@ -1,10 +1,10 @@
 import Control
 import Grammar
 import LLVSCore
-import MountedTree
 import Platform
 import Search
 import TreeNames
+import WorkingTree
 
 extension Verb {
   /// Finds files by words.

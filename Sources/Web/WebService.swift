@@ -2,10 +2,10 @@ import Control
 import Events
 import Grammar
 package import LLVSCore
-import MountedTree
 import Platform
 import Reports
 import TreeNames
+import WorkingTree
 
 /// Answers the requests of the page: `GET` reads, `POST` starts a command.
 ///

@@ -4,10 +4,8 @@ import Platform
 
 @testable import Grammar
 @testable import LLVSCore
-@testable import MountedTree
-@testable import PendingTree
-@testable import PosixTree
 @testable import TreeNames
+@testable import WorkingTree
 
 /// The journal, which a crash may tear and a disk may damage.
 enum JournalTargets {

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 extension Mounted {
   /// What the system may run short of, or turn back: descriptors, and the clock.

@@ -1,7 +1,7 @@
-import MountedTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 @testable import LLVSMount
 

@@ -20,8 +20,9 @@ private let folderRules = [
     module: "Documents", order: ["Mapping", "Syncing", "File"],
     reason: "What a document comes to is found without a file at hand."),
   FolderRule(
-    module: "Versioning", order: ["Recording", "Writing", "Checkout", "Transition"],
-    reason: "What a version takes is found without a store's transaction."),
+    module: "WorkingTree",
+    order: ["Model", "Overlay", "Journal", "Rows", "Posix", "Recording", "Checkout", "Session"],
+    reason: "Pending changes know no rows, programs' calls no versions, and a version no session."),
   FolderRule(
     module: "Grammar", order: ["Times", "Replies", "Settings", "Arbiters", "Commands"],
     reason: "Settings name arbiters and times; a command names settings."),

@@ -44,25 +44,6 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   ("TreeNames", ["LLVSCore", "Platform"], "Names and keys need no tree in memory."),
   ("Inodes", ["LLVSCore", "Platform"], "A tree of inodes knows no version and no key."),
   (
-    "RecordedTree", ["Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform"],
-    "The recorded tree follows from maps; what programs change stands above it."
-  ),
-  (
-    "PendingTree", ["Inodes", "LLVSCore", "Platform"],
-    "Changes of programs know no version, no key and no rows."
-  ),
-  (
-    "PosixTree", ["PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"],
-    "What programs may do to a tree is decided without a version, a mount or a command."
-  ),
-  (
-    "Versioning",
-    [
-      "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform",
-    ],
-    "Versions are made of what is pending, and other heads shown, without a mount or a command."
-  ),
-  (
     "Grammar", ["TreeNames", "LLVSCore", "Platform"],
     "Words and settings are read without a tree or a command at hand."
   ),
@@ -75,22 +56,19 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "A store's log is written and read without a tree at hand."
   ),
   (
-    "MountedTree",
-    [
-      "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Events", "Grammar", "TreeNames",
-      "Inodes", "LLVSCore", "Platform",
-    ],
-    "The working tree is opened and goes on to new heads without a mount and without commands."
+    "WorkingTree",
+    ["Events", "Grammar", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform"],
+    "The tree that programs edit knows neither the kernel nor commands."
   ),
   (
     "HistoryTree",
-    ["MountedTree", "Events", "Grammar", "TreeNames", "Inodes", "LLVSCore", "Platform"],
+    ["WorkingTree", "Events", "Grammar", "TreeNames", "Inodes", "LLVSCore", "Platform"],
     "`.llvs` asks for commands through closures that it is given."
   ),
   (
     "Control",
     [
-      "Documents", "HistoryTree", "MountedTree", "Events", "Grammar", "TreeNames", "Inodes",
+      "Documents", "HistoryTree", "WorkingTree", "Events", "Grammar", "TreeNames", "Inodes",
       "LLVSExchange",
       "LLVSCore", "ObjectStores", "Search", "Platform",
     ],
@@ -99,7 +77,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   (
     "LLVSMount",
     [
-      "Control", "HistoryTree", "MountedTree", "Events", "Grammar", "TreeNames", "Inodes",
+      "Control", "HistoryTree", "WorkingTree", "Events", "Grammar", "TreeNames", "Inodes",
       "FuseSession",
       "LLVSExchange", "LLVSCore", "ObjectStores", "Platform",
     ], "Only the mount knows both the kernel and the tree."
@@ -107,7 +85,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   (
     "Reports",
     [
-      "HistoryTree", "MountedTree", "Events", "Grammar", "TreeNames", "Inodes", "LLVSCore",
+      "HistoryTree", "WorkingTree", "Events", "Grammar", "TreeNames", "Inodes", "LLVSCore",
       "Platform",
       "CZlib",
     ],
@@ -116,7 +94,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   (
     "Web",
     [
-      "Reports", "Control", "HistoryTree", "MountedTree", "Events", "Grammar", "TreeNames",
+      "Reports", "Control", "HistoryTree", "WorkingTree", "Events", "Grammar", "TreeNames",
       "LLVSCore",
       "Platform", "CMicrohttpd",
     ], "The page is served without a terminal, and runs commands through functions it is given."
@@ -124,7 +102,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   (
     "LLVSTool",
     [
-      "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "MountedTree", "Events",
+      "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree", "Events",
       "Grammar", "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "ObjectStores",
       "KeyValueCRDT", "Inodes", "Search", "Platform",
     ], "The tool is above everything that it runs."
@@ -133,9 +111,9 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   (
     "Benchmarks",
     [
-      "LLVSTool", "LLVSMount", "Control", "Documents", "MountedTree", "Events", "Grammar",
+      "LLVSTool", "LLVSMount", "Control", "Documents", "WorkingTree", "Events", "Grammar",
       "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "ObjectStores",
-      "KeyValueCRDT", "RecordedTree", "PendingTree", "Inodes", "Search", "SQLite", "Platform",
+      "KeyValueCRDT", "Inodes", "Search", "SQLite", "Platform",
     ], "Each part is measured by itself, and nothing of the program depends on its measuring."
   ),
   ("Samples", ["LLVS", "LLVSModel", "KeyValueCRDT"], "Samples are programs of anybody."),
@@ -158,7 +136,7 @@ private let outside: [String: Set<String>] = [
   "Synchronization": [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS",
     "LLVSModel", "TreeNames",
-    "Grammar", "RecordedTree", "PosixTree", "MountedTree", "HistoryTree", "Control",
+    "Grammar", "WorkingTree", "HistoryTree", "Control",
     "Reports",
     "FuseSession",
     "LLVSMount", "Web", "LLVSTool",

@@ -1,7 +1,7 @@
 package import Inodes
 import LLVSCore
-package import PendingTree
 import TestSupport
+package import WorkingTree
 
 // What programs do.
 

@@ -1,7 +1,7 @@
 package import Inodes
 package import LLVSCore
-package import PendingTree
 package import TestSupport
+package import WorkingTree
 
 /// Programs at work on an overlay over a recorded tree, among cuts, merges and switches, all in memory.
 package struct Life<Tree: Base> {

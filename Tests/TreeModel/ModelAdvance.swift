@@ -1,5 +1,5 @@
 package import Inodes
-package import PendingTree
+package import WorkingTree
 
 /// The recorded tree of a new head: the map says what stands where, the working tree says which number it has.
 package struct ModelAdvance {

@@ -1,6 +1,6 @@
 package import Inodes
 package import LLVSCore
-package import PendingTree
+package import WorkingTree
 
 /// A change of a path that a version is to take.
 package final class ModelItem {

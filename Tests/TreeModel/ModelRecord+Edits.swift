@@ -1,5 +1,5 @@
 import Inodes
-import PendingTree
+import WorkingTree
 
 extension ModelRecord {
   /// The map that items make of a predecessor's map.

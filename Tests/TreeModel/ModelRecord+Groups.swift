@@ -1,5 +1,5 @@
 import Inodes
-package import PendingTree
+package import WorkingTree
 
 extension ModelRecord {
   /// The items by the version that they go into: a change that the head did not touch is made on the head.

@@ -1,8 +1,8 @@
 import Grammar
 import HistoryTree
 package import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 /// The author, machine and time of one side of a conflict.
 package struct ConflictSide: Sendable {

@@ -2,7 +2,7 @@ import Events
 import Grammar
 import LLVSCore
 import LLVSExchange
-import MountedTree
+import WorkingTree
 
 extension ControlService {
   /// Takes over the bundles of a writer whose device is lost: from now on this store keeps them few, and

@@ -2,8 +2,8 @@ import Events
 import Grammar
 import HistoryTree
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 // Names of lines: listed, removed and changed. The versions of a line stay in any case.
 

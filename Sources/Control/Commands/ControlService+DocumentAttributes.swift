@@ -1,9 +1,9 @@
 import Documents
 package import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 package import TreeNames
+import WorkingTree
 
 /// The extended attributes that tell what a file is in the documents of its directory.
 private enum DocumentAttribute: String {

@@ -2,10 +2,10 @@ import Events
 package import Grammar
 package import LLVSCore
 import LLVSExchange
-import MountedTree
 import ObjectStores
 import Platform
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   enum Half { case retrieve, send }

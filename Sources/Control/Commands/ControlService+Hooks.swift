@@ -1,8 +1,8 @@
 import Events
 import Grammar
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 // When the commands of on-version, on-conflict and on-sync are run.
 

@@ -2,8 +2,8 @@ import Events
 package import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   /// Returns the text of the store's own ignore patterns.

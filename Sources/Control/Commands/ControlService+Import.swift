@@ -3,9 +3,9 @@ import Grammar
 import HistoryTree
 import LLVSCore
 import LLVSExchange
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   func importing(

@@ -1,8 +1,8 @@
 import Events
 import Grammar
 import LLVSCore
-import MountedTree
 import ObjectStores
+import WorkingTree
 
 extension ControlService {
   /// Does something with the keys of a peer. A passphrase comes from the environment: nobody types one

@@ -2,8 +2,8 @@ import Events
 import Grammar
 import HistoryTree
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 /// The outcome of a merge command.
 struct MergeSummary {

@@ -2,9 +2,9 @@ import Events
 import Grammar
 import Inodes
 package import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   /// Opens the working tree of a store that is not mounted, so that commands work on it as in a
@@ -28,7 +28,7 @@ extension ControlService {
     let log = EventLog(directory: store.path)
     for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
     let service = ControlService(
-      versioner: Versioner(tree: tree, log: log, telling: { _ in }), log: log, opener: opener)
+      versioner: TreeVersioner(tree: tree, log: log, telling: { _ in }), log: log, opener: opener)
     service.recordOpening(state.mended + recovery.losses)
     return service
   }

@@ -2,9 +2,9 @@ import Events
 package import Grammar
 import LLVSCore
 import LLVSExchange
-import MountedTree
 import ObjectStores
 import Platform
+import WorkingTree
 
 // A peer is known by what was seen there. A place that held versions and shows none of them is an empty mount
 // point, a stick of somebody else or one that was wiped: nothing is sent there before its user says so.

@@ -1,8 +1,8 @@
 package import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   /// The most changes in a list: callers work on each of them.

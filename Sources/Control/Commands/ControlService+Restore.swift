@@ -1,8 +1,8 @@
 import Events
 import Grammar
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   func restore(

@@ -1,9 +1,9 @@
 import Events
 import Grammar
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   /// Changes settings: all of them or none.

@@ -2,8 +2,8 @@ import Events
 package import Grammar
 import HistoryTree
 package import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 // Settling: versions that record a conflict as settled, or that hold a text which a user made from
 // its sides.

@@ -1,9 +1,9 @@
 import Events
 package import Grammar
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   /// The state of the store, for people and for programs.

@@ -2,8 +2,8 @@ import Events
 import Grammar
 import HistoryTree
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   /// Gives a version a lasting name, which is exchanged like a version; the head is tagged if no

@@ -2,8 +2,8 @@ import Events
 import Grammar
 import LLVSCore
 import LLVSExchange
-import MountedTree
 import Platform
+import WorkingTree
 
 extension ControlService {
   func verify(_ name: String?, _ context: CommandContext) throws(ControlError) -> CommandResult {

@@ -2,8 +2,8 @@ import Events
 package import Grammar
 import HistoryTree
 package import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 extension ControlService {
   /// Makes a version of saved changes, then moves the head.

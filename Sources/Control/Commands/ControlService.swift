@@ -1,9 +1,9 @@
 package import Events
 package import Grammar
 package import LLVSCore
-package import MountedTree
 import Platform
 private import Synchronization
+package import WorkingTree
 
 // The commands. Each change of the head is a transition of the versioner, one at a time; everything
 // else runs in parallel.
@@ -15,7 +15,7 @@ private import Synchronization
 /// - Concurrency: any thread, any number of commands at once.
 package final class ControlService: Sendable {
   /// Makes versions of the working tree.
-  package let versioner: Versioner
+  package let versioner: TreeVersioner
   /// The store's log.
   package let log: EventLog
   let opener: PeerOpener
@@ -56,7 +56,7 @@ package final class ControlService: Sendable {
   package var settings: StoreSettings { state.withLock { $0.settings } }
 
   /// Creates a service; `opener` opens peers.
-  package init(versioner: Versioner, log: EventLog, opener: PeerOpener = .standard) {
+  package init(versioner: TreeVersioner, log: EventLog, opener: PeerOpener = .standard) {
     self.versioner = versioner
     self.log = log
     self.opener = opener

@@ -1,9 +1,9 @@
 package import Grammar
 package import HistoryTree
 package import LLVSCore
-import MountedTree
 import Synchronization
 import TreeNames
+import WorkingTree
 
 /// The values of a head that are displaced by directories with their names. They are computed from
 /// those of another head and the changes since; the store's index keeps the last result.

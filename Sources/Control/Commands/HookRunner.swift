@@ -1,7 +1,7 @@
 import Events
 import Grammar
-import MountedTree
 import Platform
+import WorkingTree
 
 /// Runs the commands of the settings `on-version`, `on-conflict` and `on-sync`, one after the other and beside
 /// everything else.

@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// A file or a directory that leaves the versions and stays in the working tree.
 struct KeptItem: Sendable {

@@ -2,8 +2,8 @@ import Grammar
 import HistoryTree
 import Inodes
 package import LLVSCore
-package import MountedTree
 package import Search
+package import WorkingTree
 
 /// A working tree whose files can be searched before a version has them.
 package protocol SearchedTree {

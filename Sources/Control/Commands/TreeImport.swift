@@ -2,9 +2,9 @@ import Events
 import Grammar
 import Inodes
 package import LLVSCore
-package import MountedTree
 import Platform
 import TreeNames
+package import WorkingTree
 
 /// Imports a directory into a store as one version.
 ///

@@ -1,8 +1,8 @@
 import Events
 import Grammar
 package import LLVSCore
-import MountedTree
 import Platform
+import WorkingTree
 
 /// Makes versions automatically, and makes pending changes durable: docs/writes.md, rules 2 and 6.
 ///

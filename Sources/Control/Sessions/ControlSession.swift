@@ -1,8 +1,8 @@
 package import Grammar
-import MountedTree
 package import Platform
 private import Synchronization
 import TreeNames
+import WorkingTree
 
 // One open handle of the control file: docs/control-file.md, rules 1 to 6.
 //

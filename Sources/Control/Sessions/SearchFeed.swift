@@ -1,9 +1,9 @@
 import Events
 import Grammar
 package import LLVSCore
-import MountedTree
 import Platform
 import Search
+import WorkingTree
 
 /// Brings the index of words up to each new version, once somebody has searched and so made one.
 ///

@@ -31,7 +31,7 @@ package protocol FuseOperations: AnyObject, Sendable {
 
   /// Makes a file that is no directory and no link. `device` has the form of `makedev`.
   ///
-  /// The mode is the caller's: this method, `mkdir` and `create` apply ``Caller/umask``, except in a
+  /// The mode is the caller's: this method, `mkdir` and `create` apply ``FuseCaller/umask``, except in a
   /// directory with a default access control list.
   func mknod(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, device: UInt64,

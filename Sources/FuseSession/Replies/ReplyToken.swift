@@ -23,11 +23,11 @@ import Glibc
 
 extension RequestPointer {
   /// The caller that made the request; valid only until the request is answered.
-  package var caller: Caller {
+  package var caller: FuseCaller {
     guard let context = unsafe fuse_req_ctx(raw) else {
-      return Caller(uid: 0, gid: 0, pid: 0, umask: 0)
+      return FuseCaller(uid: 0, gid: 0, pid: 0, umask: 0)
     }
-    return unsafe Caller(
+    return unsafe FuseCaller(
       uid: context.pointee.uid, gid: context.pointee.gid, pid: context.pointee.pid,
       umask: context.pointee.umask)
   }
@@ -66,7 +66,7 @@ package protocol FuseReply: ~Copyable, Sendable {
 
 extension FuseReply where Self: ~Copyable {
   /// The caller that made the request.
-  package var caller: Caller { request.caller }
+  package var caller: FuseCaller { request.caller }
 
   /// True once a signal told the caller to stop waiting.
   package var isInterrupted: Bool { unsafe fuse_req_interrupted(request.raw) != 0 }

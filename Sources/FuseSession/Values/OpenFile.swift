@@ -80,7 +80,7 @@ package struct RenameFlags: OptionSet, Sendable {
 }
 
 /// The process and thread that made a request.
-package struct Caller: Hashable, Sendable {
+package struct FuseCaller: Hashable, Sendable {
   /// The user of file system access checks.
   package let uid: UInt32
   /// The group of file system access checks.

@@ -1,7 +1,7 @@
 import LLVSCore
-import MountedTree
 import Synchronization
 import TreeNames
+import WorkingTree
 
 /// A version as a tree of files.
 final class Snapshot: Sendable {

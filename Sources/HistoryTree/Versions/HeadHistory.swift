@@ -1,7 +1,7 @@
 import Events
 import Grammar
 package import LLVSCore
-package import MountedTree
+package import WorkingTree
 
 // Undo and redo over the log of heads.
 //

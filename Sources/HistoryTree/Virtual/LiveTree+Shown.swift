@@ -1,7 +1,7 @@
 package import Inodes
 import LLVSCore
-package import MountedTree
 package import TreeNames
+package import WorkingTree
 
 // Access to the working tree by paths, for the tree below `.llvs`.
 

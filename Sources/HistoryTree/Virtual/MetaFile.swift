@@ -1,9 +1,9 @@
 import Events
 import Inodes
 package import LLVSCore
-import MountedTree
 import Synchronization
 package import TreeNames
+import WorkingTree
 
 /// An open file below `.llvs`.
 ///

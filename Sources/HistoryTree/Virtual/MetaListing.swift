@@ -1,8 +1,8 @@
 import Grammar
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// The parts of listings below `.llvs`.
 enum MetaListing {

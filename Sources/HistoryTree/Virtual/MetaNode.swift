@@ -1,5 +1,5 @@
 import LLVSCore
-package import MountedTree
+package import WorkingTree
 
 /// The node that a name below `.llvs` leads to.
 package struct MetaEntry: Sendable {

@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
-import MountedTree
 import Synchronization
 import TreeNames
+import WorkingTree
 
 // Access to history. Files with facts about the whole tree (status, log, conflicts, peers, the
 // texts of versions) are readable by the user who mounted alone. Files and directories of a version

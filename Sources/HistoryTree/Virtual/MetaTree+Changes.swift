@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
-package import MountedTree
 import Platform
 package import TreeNames
+package import WorkingTree
 
 // Changes: those in writable directories, and the refusal of all others before anything has
 // changed.

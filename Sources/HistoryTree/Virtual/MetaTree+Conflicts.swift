@@ -1,8 +1,8 @@
 import LLVSCore
-import MountedTree
 import Platform
 import Synchronization
 import TreeNames
+import WorkingTree
 
 // `conflicts/PATH/{base,ours,theirs,theirs.2}`: the sides of clashes that are not settled yet, as
 // plain files. A component that is one of these names, possibly after one or more `%llvs%`, is

@@ -1,6 +1,6 @@
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 // `history/PATH/V`: the distinct revisions of one value, each named after the version that first
 // held it.

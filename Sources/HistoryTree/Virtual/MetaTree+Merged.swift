@@ -1,7 +1,7 @@
 import LLVSCore
-import MountedTree
 import Synchronization
 import TreeNames
+import WorkingTree
 
 // `conflicts/PATH/merged`: computed when it is read, edited in memory.
 

@@ -1,6 +1,6 @@
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 // Looks up names in the directories below `.llvs`.
 

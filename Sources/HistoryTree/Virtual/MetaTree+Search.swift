@@ -1,7 +1,7 @@
 import LLVSCore
-import MountedTree
 import Synchronization
 import TreeNames
+import WorkingTree
 
 // `search/WORDS/0001-NAME`: links to the files that have the words, the best first. A look-up of
 // WORDS searches; no listing shows it. Everything here is for the user who mounted alone, since the

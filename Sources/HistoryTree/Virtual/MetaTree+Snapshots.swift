@@ -1,9 +1,9 @@
 import Grammar
 import LLVSCore
-import MountedTree
 import Platform
 import Synchronization
 import TreeNames
+import WorkingTree
 
 // Makes `info` and `changes`, the files in a version's `.llvs`, for the directory that they are in.
 

@@ -1,8 +1,8 @@
 import Events
 import Inodes
 import LLVSCore
-package import MountedTree
 package import TreeNames
+package import WorkingTree
 
 // Attributes of the nodes below `.llvs`.
 

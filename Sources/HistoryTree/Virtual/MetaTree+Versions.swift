@@ -1,8 +1,8 @@
 import Events
 import Grammar
 package import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 // `versions`, and the directories of links beside it: `heads`, `branches`, `tags`, `at`.
 

@@ -1,10 +1,10 @@
 package import Grammar
 import Inodes
 import LLVSCore
-package import MountedTree
 import Platform
 import Synchronization
 package import TreeNames
+package import WorkingTree
 
 // The tree at and below `.llvs`, computed when it is read.
 //

@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
-import MountedTree
 import Synchronization
 package import TreeNames
+import WorkingTree
 
 // `.llvs/versions` of the root as a separate file system without open files: a request has only the
 // node's number.

@@ -1,7 +1,7 @@
 import LLVSCore
-import MountedTree
 import Synchronization
 import TreeNames
+import WorkingTree
 
 // The bytes of writable files, in memory.
 

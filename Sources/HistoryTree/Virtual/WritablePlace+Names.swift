@@ -1,7 +1,7 @@
 import LLVSCore
-import MountedTree
 import Synchronization
 import TreeNames
+import WorkingTree
 
 // When saved text takes effect, and the renaming and removing of files.
 

@@ -1,8 +1,8 @@
 import Grammar
 import LLVSCore
-import MountedTree
 import Synchronization
 import TreeNames
+import WorkingTree
 
 /// A directory whose files are edited with ordinary editors: some names take effect when they are
 /// saved; all others are scratch files in memory.

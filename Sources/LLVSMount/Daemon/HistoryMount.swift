@@ -2,8 +2,8 @@ import Events
 package import FuseSession
 import HistoryTree
 import LLVSCore
-import MountedTree
 import Platform
+import WorkingTree
 
 // History as a separate file system, mounted inside the tree that it belongs to.
 //

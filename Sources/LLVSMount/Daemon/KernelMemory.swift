@@ -1,7 +1,7 @@
 import FuseSession
 import HistoryTree
-import MountedTree
 import Platform
+import WorkingTree
 
 // Limits the memory that the daemon needs for names that the kernel remembers.
 //

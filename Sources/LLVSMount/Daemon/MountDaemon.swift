@@ -5,9 +5,9 @@ import Grammar
 import HistoryTree
 import Inodes
 package import LLVSCore
-package import MountedTree
 import Platform
 import TreeNames
+package import WorkingTree
 
 // The life of a mount: from an open store to a tree that serves requests, and back.
 //
@@ -22,7 +22,7 @@ package final class MountDaemon: Sendable {
   /// The working tree.
   package let tree: LiveTree
   /// Makes versions of the working tree.
-  package let versioner: Versioner
+  package let versioner: TreeVersioner
   /// The store's log.
   package let log: EventLog
   /// The outcome of replaying the journal.
@@ -72,7 +72,7 @@ package final class MountDaemon: Sendable {
     if let obstacle = recovery.obstacle { log.add("error", obstacle) }
     watch = MountWatch { [tree] in tree.files.setAccessRules(AccessRules($0)) }
     let reference = SessionReference()
-    versioner = Versioner(tree: tree, log: log, telling: Self.telling(reference))
+    versioner = TreeVersioner(tree: tree, log: log, telling: Self.telling(reference))
     control = ControlService(
       versioner: versioner, log: log, opener: .besideMounts(own: mountPoint))
     control.recordOpening(mended + recovery.losses)

@@ -2,10 +2,10 @@ import FuseSession
 import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import Synchronization
 import TreeNames
+import WorkingTree
 
 // Raises inotify events for changes that no program made: a merge, a restore, an undo.
 //
@@ -78,7 +78,7 @@ final class Announcer: Sendable {
   func follow(device: String) { state.withLock { $0.device = device } }
 
   /// Starts the thread; ``stop()`` must follow.
-  func start(_ versioner: Versioner) throws(SystemError) {
+  func start(_ versioner: TreeVersioner) throws(SystemError) {
     state.withLock { $0.isRunning = true }
     do throws(SystemError) {
       try SystemThread.detach(name: "llvs-announce") { [self] in

@@ -1,7 +1,7 @@
 import FuseSession
 import Inodes
 import LLVSCore
-import MountedTree
+import WorkingTree
 
 // Converts the tree's attributes to the kernel's.
 

@@ -1,8 +1,8 @@
 import FuseSession
 import HistoryTree
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// The versions of a store as a read-only file system of their own.
 ///

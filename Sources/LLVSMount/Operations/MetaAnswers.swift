@@ -3,9 +3,9 @@ import FuseSession
 import HistoryTree
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// Answers from a meta tree; both sessions that show one use it.
 struct MetaAnswers: Sendable {

@@ -2,9 +2,9 @@ import Control
 import FuseSession
 import HistoryTree
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 // Serves attributes, extended attributes and statfs.
 

@@ -2,9 +2,9 @@ import Control
 import FuseSession
 import HistoryTree
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 // Serves open, read, write and the other requests about bytes.
 

@@ -1,9 +1,9 @@
 import FuseSession
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 // Serves the reading of directories.
 

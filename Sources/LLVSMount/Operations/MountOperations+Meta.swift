@@ -3,9 +3,9 @@ import FuseSession
 import Grammar
 import HistoryTree
 import Inodes
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 // Serves `.llvs`: nodes numbered from 2^40 on, and the name in directories of the working tree that
 // leads there. The protocol's methods call these.

@@ -2,9 +2,9 @@ import FuseSession
 import HistoryTree
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 // Serves look-ups, and the requests that make and remove names.
 

@@ -3,9 +3,9 @@ import FuseSession
 import HistoryTree
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 // Serves the kernel's requests from the working tree, and from the meta tree for nodes numbered
 // from 2^40 on.
@@ -55,9 +55,9 @@ final class MountOperations: FuseOperations {
   static func fileName(_ name: UnsafeRawBufferPointer) -> FileName { FileName(name) }
 
   /// Returns who makes a request, and by which process.
-  func caller(_ reply: borrowing some FuseReply & ~Copyable) -> MountedTree.Caller {
+  func caller(_ reply: borrowing some FuseReply & ~Copyable) -> Caller {
     let caller = reply.caller
-    return MountedTree.Caller(
+    return Caller(
       uid: caller.uid, gid: caller.gid, process: threads.process(of: caller.pid),
       umask: caller.umask)
   }

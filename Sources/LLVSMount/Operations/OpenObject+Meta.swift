@@ -2,7 +2,7 @@ import Control
 import FuseSession
 import HistoryTree
 import Inodes
-import MountedTree
+import WorkingTree
 
 /// An open directory of the meta tree.
 final class OpenMetaDirectory: OpenObject {

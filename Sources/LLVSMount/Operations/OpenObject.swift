@@ -1,7 +1,7 @@
 import FuseSession
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// An open file or directory; its handle number is the object's address.
 ///

@@ -3,10 +3,10 @@ import Grammar
 import HistoryTree
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import Reports
 import TreeNames
+import WorkingTree
 
 /// Access to a working tree: through its mount, or directly if its store is not mounted.
 enum LivePlace: ComparedTree {

@@ -1,5 +1,5 @@
 package import LLVSCore
-package import MountedTree
+package import WorkingTree
 
 /// A working tree as it is compared with versions: through its mount, or in memory where nothing is mounted.
 package protocol ComparedTree {

@@ -1,8 +1,8 @@
 import Inodes
 package import LLVSCore
-package import MountedTree
 package import Platform
 import TreeNames
+package import WorkingTree
 
 /// A file as it is on one side of a difference.
 package struct FileImage {

@@ -1,7 +1,7 @@
 package import LLVSCore
-import MountedTree
 import Platform
 import TreeNames
+import WorkingTree
 
 /// The differences between a version and the working tree.
 ///

@@ -1,7 +1,7 @@
 package import Grammar
 package import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 /// Describes a version: author, time, message and changes.
 package struct VersionStory {

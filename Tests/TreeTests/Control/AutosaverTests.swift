@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import MountedTree
+@testable import WorkingTree
 
 @Suite("Versions by themselves", .timeLimit(.minutes(2)))
 struct AutosaverTests {

@@ -2,10 +2,10 @@ import Events
 import Foundation
 import Grammar
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 @testable import Control
 

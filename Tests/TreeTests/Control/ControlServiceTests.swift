@@ -4,7 +4,7 @@ import Testing
 
 @testable import Control
 @testable import Grammar
-@testable import MountedTree
+@testable import WorkingTree
 
 @Suite("Commands", .timeLimit(.minutes(2)))
 struct ControlServiceTests {

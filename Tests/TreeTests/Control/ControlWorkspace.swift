@@ -3,9 +3,9 @@ import Events
 import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
+import WorkingTree
 
 @testable import TreeNames
 
@@ -27,7 +27,7 @@ final class ControlWorkspace: Sendable {
       store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults, settings: settings)
     let log = EventLog(directory: store.path)
     service = ControlService(
-      versioner: Versioner(tree: tree, log: log) { _ in }, log: log, opener: opener)
+      versioner: TreeVersioner(tree: tree, log: log) { _ in }, log: log, opener: opener)
   }
 
   @discardableResult

@@ -1,9 +1,9 @@
 import Events
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 @testable import Control
 @testable import Grammar

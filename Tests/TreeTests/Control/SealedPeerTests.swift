@@ -1,11 +1,11 @@
 import Grammar
 import LLVSCore
 import LLVSExchange
-import MountedTree
 import ObjectStores
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 @testable import Control
 @testable import LLVSExchange

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Control
 @testable import Grammar
-@testable import MountedTree
+@testable import WorkingTree
 
 /// A store that belongs to another user chooses no programs for whoever opens it.
 @Suite(

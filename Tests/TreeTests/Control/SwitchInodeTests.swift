@@ -1,7 +1,7 @@
 import LLVSCore
-import MountedTree
 import TestSupport
 import Testing
+import WorkingTree
 
 @Suite("Switches across renames", .timeLimit(.minutes(1)))
 struct SwitchInodeTests {

@@ -6,8 +6,8 @@ import Testing
 @testable import Control
 @testable import Grammar
 @testable import HistoryTree
-@testable import MountedTree
 @testable import TreeNames
+@testable import WorkingTree
 
 /// What programs save while a switch carries the tree to another line.
 @Suite(.timeLimit(.minutes(2)))

@@ -3,11 +3,11 @@ import Foundation
 import HistoryTree
 import LLVSCore
 import LLVSExchange
-import MountedTree
 import Platform
 import TestSupport
 import Testing
 import TreeNames
+import WorkingTree
 
 /// Invariant S3 over every kind of file of a store: whichever bit is flipped, what is shown is what was
 /// stored or an error; a difference is named; and what does not depend on the bit goes on.

@@ -2,11 +2,11 @@ import Control
 import Events
 import HistoryTree
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import Testing
 import TreeNames
+import WorkingTree
 
 @testable import Grammar
 

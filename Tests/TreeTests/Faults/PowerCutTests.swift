@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import MountedTree
 @testable import SQLite
 @testable import TreeNames
+@testable import WorkingTree
 
 /// Invariant S2 of the store, and docs/writes.md, rule 6: the power is cut at any call, also where
 /// space is allotted or given back, and what was synced is there.

@@ -2,10 +2,10 @@ import Control
 import Foundation
 import Grammar
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import TreeNames
+import WorkingTree
 
 /// The life of a store from its first opening to its last exchange, in steps that can be repeated: what
 /// fails is called again, as a person would.

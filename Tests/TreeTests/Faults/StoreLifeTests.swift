@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 import TreeNames
 
-@testable import MountedTree
 @testable import SQLite
+@testable import WorkingTree
 
 /// A store's whole life with a fault at its n-th call, for n over all of them: what was answered is there,
 /// the store opens, `verify` is clean, and the life goes on to the same end.

@@ -1,8 +1,8 @@
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 @testable import Control
 

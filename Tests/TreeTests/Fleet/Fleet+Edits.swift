@@ -2,7 +2,7 @@ import HistoryTree
 import LLVSCore
 import TreeNames
 
-@testable import MountedTree
+@testable import WorkingTree
 
 // What programs do to a tree, at random.
 

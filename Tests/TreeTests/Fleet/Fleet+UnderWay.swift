@@ -1,6 +1,6 @@
 import LLVSCore
-import MountedTree
 import TestSupport
+import WorkingTree
 
 // Commands while which programs go on.
 

@@ -2,9 +2,9 @@ import Foundation
 import Grammar
 import HistoryTree
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
+import WorkingTree
 
 @testable import Control
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import MountedTree
+@testable import WorkingTree
 
 // What directed tests do to one store.
 

@@ -4,10 +4,10 @@ import Grammar
 import HistoryTree
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import TreeNames
+import WorkingTree
 
 /// One store of a fleet: its live tree as a mount has it, with its commands, seen through a kernel's memory.
 final class FleetMember {
@@ -104,7 +104,7 @@ final class FleetMember {
     listener.kernel = kernel
     mounted = Mounted(
       service: ControlService(
-        versioner: Versioner(tree: tree, log: log) { listener.take($0) }, log: log),
+        versioner: TreeVersioner(tree: tree, log: log) { listener.take($0) }, log: log),
       kernel: kernel, listener: listener)
   }
 

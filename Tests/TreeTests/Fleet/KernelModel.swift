@@ -1,8 +1,8 @@
 import HistoryTree
 import Inodes
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 /// What Linux remembers of a live tree: names, absent ones too, listings, attributes and pages, each until it
 /// is told, or changes it itself.

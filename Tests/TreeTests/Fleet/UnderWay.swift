@@ -4,9 +4,9 @@ import TestSupport
 @testable import Control
 @testable import Grammar
 @testable import LLVSCore
-@testable import MountedTree
 @testable import Platform
 @testable import TreeNames
+@testable import WorkingTree
 
 /// A command of a fleet's member while which programs go on, and what must be true of that.
 ///

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import MountedTree
+@testable import WorkingTree
 
 /// What random lives under way have found about names and numbers, one by one.
 @Suite(.timeLimit(.minutes(2)))

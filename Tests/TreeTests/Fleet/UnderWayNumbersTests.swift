@@ -2,7 +2,7 @@ import LLVSCore
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// What random lives under way have found about the numbers of files, one by one.
 @Suite(.timeLimit(.minutes(2)))

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import MountedTree
+@testable import WorkingTree
 
 /// What a merge driver may cost, and who may name one.
 @Suite(.timeLimit(.minutes(2)))

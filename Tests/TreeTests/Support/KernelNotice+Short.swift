@@ -1,5 +1,5 @@
 import Inodes
-import MountedTree
+import WorkingTree
 
 extension KernelNotice {
   /// A name that leads to something else.

@@ -1,10 +1,9 @@
 import Inodes
 import LLVSCore
 import Platform
-import PosixTree
 import TreeNames
 
-@testable import MountedTree
+@testable import WorkingTree
 
 // The calls of a tree by plain numbers and bytes, as a kernel makes them.
 

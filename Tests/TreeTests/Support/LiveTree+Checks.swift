@@ -3,10 +3,7 @@ import LLVSCore
 import Platform
 import TreeNames
 
-@testable import MountedTree
-@testable import PendingTree
-@testable import PosixTree
-@testable import RecordedTree
+@testable import WorkingTree
 
 extension LiveTree {
   /// A sentence about what is not as it must be between two changes; nil where all is well: the rows are the head's,

@@ -1,7 +1,7 @@
 import LLVSCore
-import MountedTree
 import TestSupport
 import Testing
+import WorkingTree
 
 @testable import HistoryTree
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Control
 @testable import HistoryTree
-@testable import MountedTree
+@testable import WorkingTree
 
 @Suite("conflicts", .timeLimit(.minutes(1)))
 struct ConflictFilesTests {

@@ -1,10 +1,10 @@
 import Events
 import HistoryTree
 import LLVSCore
-import MountedTree
 import TestSupport
 import Testing
 import TreeNames
+import WorkingTree
 
 @testable import Control
 

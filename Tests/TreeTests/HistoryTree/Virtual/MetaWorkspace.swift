@@ -1,9 +1,9 @@
 import HistoryTree
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import TreeNames
+import WorkingTree
 
 @testable import Control
 @testable import Grammar

@@ -1,8 +1,8 @@
 import Events
 import LLVSCore
-import MountedTree
 import TestSupport
 import Testing
+import WorkingTree
 
 @testable import Control
 @testable import HistoryTree

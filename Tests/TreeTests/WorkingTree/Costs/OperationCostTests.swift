@@ -1,11 +1,11 @@
 import AllocationCounter
-import MountedTree
 import Platform
 import SQLite
 import Synchronization
 import TestSupport
 import Testing
 import TreeNames
+import WorkingTree
 
 /// What file operations cost, in numbers that do not depend on the machine: the blocks of memory
 /// that they allocate and the calls of the system that they make.

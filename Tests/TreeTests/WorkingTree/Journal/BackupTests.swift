@@ -1,8 +1,8 @@
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 @Suite("Backups of a store in use", .timeLimit(.minutes(2)))
 struct BackupTests {

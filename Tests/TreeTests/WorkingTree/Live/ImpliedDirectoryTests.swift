@@ -6,8 +6,8 @@ import Testing
 
 @testable import Grammar
 @testable import HistoryTree
-@testable import MountedTree
 @testable import TreeNames
+@testable import WorkingTree
 
 @Test("A directory that only keys imply has one inode number, also after another mount")
 func impliedDirectoriesKeepTheirNumbers() throws {
@@ -31,7 +31,7 @@ func impliedDirectoriesKeepTheirNumbers() throws {
     // As the library makes versions: values by their keys, no entries for directories.
     let version = try tree.store.makeVersion(
       basedOnPredecessor: nil, inserting: [Value(id: Value.ID("a/b/c"), data: [1])])
-    let versioner = Versioner(
+    let versioner = TreeVersioner(
       tree: tree, log: EventLog(directory: directory.path)
     ) { _ in }
     _ = try versioner.transition(.command) { (transaction, _) throws(StoreError) in

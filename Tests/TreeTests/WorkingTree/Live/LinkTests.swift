@@ -1,9 +1,9 @@
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import Testing
 import TreeNames
+import WorkingTree
 
 /// Hard links in the tree as data, under heads that others made.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,11 +1,11 @@
 import Dispatch
 import Grammar
 import LLVSCore
-import MountedTree
 import Platform
 import Synchronization
 import TestSupport
 import Testing
+import WorkingTree
 
 @Suite(.timeLimit(.minutes(3)))
 struct LiveConcurrencyTests {

@@ -1,7 +1,7 @@
 import HistoryTree
 import LLVSCore
-import MountedTree
 import TreeNames
+import WorkingTree
 
 // What the tree and its versions show, beside the naive file system.
 

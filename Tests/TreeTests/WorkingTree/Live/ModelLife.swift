@@ -1,9 +1,9 @@
 import Grammar
 import HistoryTree
 import LLVSCore
-import MountedTree
 import TestSupport
 import TreeNames
+import WorkingTree
 
 /// One random life.
 final class ModelLife {

@@ -2,16 +2,16 @@ import Events
 import Grammar
 import Inodes
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import TreeNames
+import WorkingTree
 
 /// A store with its live tree, as a mount has them, driven by paths.
 final class MountedTree {
   let path: String
   private(set) var tree: LiveTree
-  private(set) var versioner: Versioner
+  private(set) var versioner: TreeVersioner
   private(set) var recovery: LiveTree.Recovery
   private(set) var told = Told()
   static let caller = Caller(uid: 1000, gid: 1000, process: 1)
@@ -30,7 +30,7 @@ final class MountedTree {
       settings: settings)
     let told = Told()
     self.told = told
-    versioner = Versioner(tree: tree, log: EventLog(directory: path)) { told.all += $0 }
+    versioner = TreeVersioner(tree: tree, log: EventLog(directory: path)) { told.all += $0 }
   }
 
   /// One whose saves count after an hour, so that what is told apart by time is not by chance.

@@ -2,7 +2,7 @@ import Inodes
 import LLVSCore
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 @Test("An ordinary user's tree shows everything as his, and root's keeps the owners")
 func ownersAreKeptByRootAlone() {

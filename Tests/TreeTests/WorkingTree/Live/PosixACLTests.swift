@@ -3,7 +3,7 @@ import LLVSCore
 import Platform
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// Access control lists as the kernel hands them over.
 struct PosixACLTests {

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @testable import HistoryTree
-@testable import MountedTree
 @testable import TreeNames
+@testable import WorkingTree
 
 @Suite("How far names may lead", .timeLimit(.minutes(2)))
 struct ReachTests {

@@ -2,7 +2,7 @@ import LLVSCore
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// A program moves a directory into another while a new head comes that has the other one inside the first.
 @Suite("Directories that would be inside each other", .timeLimit(.minutes(1)))

@@ -1,8 +1,8 @@
 import Events
-import MountedTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 @Suite("The log of events", .timeLimit(.minutes(1)))
 struct EventLogTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import MountedTree
+@testable import WorkingTree
 
 /// What programs save that had a file open while the tree was carried to another line and back.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,7 +1,7 @@
 import Events
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 @Suite("Events of the log", .timeLimit(.minutes(1)))
 struct LoggedEventTests {

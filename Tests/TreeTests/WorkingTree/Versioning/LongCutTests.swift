@@ -1,8 +1,8 @@
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 /// Versions of so many files that two threads share the work.
 @Suite(.timeLimit(.minutes(3)))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Grammar
-@testable import MountedTree
+@testable import WorkingTree
 
 /// Times go with the file: moving is no writing of the same bytes (docs/writes.md, rule 4).
 @Suite(.timeLimit(.minutes(1)))

@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
-import MountedTree
 import TestSupport
 import Testing
+import WorkingTree
 
 @Suite("The names that are in no version yet", .timeLimit(.minutes(1)))
 struct PendingPathsTests {

@@ -3,8 +3,8 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import MountedTree
 @testable import TreeNames
+@testable import WorkingTree
 
 /// Other bytes at a name are another node for the kernel, and the same inode for people unless
 /// somebody has it open: docs/writes.md, rule 9.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
-@testable import MountedTree
+@testable import WorkingTree
 
 // Files that work and are in no version: docs/writes.md, rule 5.
 

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Grammar
-@testable import MountedTree
 @testable import TreeNames
+@testable import WorkingTree
 
 /// The saves that count, and what a cut takes: docs/writes.md, rules 1 to 5.
 @Suite(.timeLimit(.minutes(2)))

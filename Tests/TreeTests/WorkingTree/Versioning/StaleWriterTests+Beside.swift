@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// A file lives on for a handle after a merge gave its name to another, and both are saved.
 extension StaleWriterTests {

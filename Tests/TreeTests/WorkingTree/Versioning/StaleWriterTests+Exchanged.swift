@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// Names that change places, and attributes: what a process had seen of each name is told apart.
 extension StaleWriterTests {

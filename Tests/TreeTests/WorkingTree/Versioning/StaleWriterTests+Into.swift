@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// An editor that had seen an older version saves into a file that others have open.
 extension StaleWriterTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Grammar
-@testable import MountedTree
+@testable import WorkingTree
 
 /// What is written through handles of files that merges replaced is there after a kill, and counts once the
 /// writes pause.

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// Many programs that go on writing files which an undo has replaced.
 extension StaleWriterTests {

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// A merge removes a file that somebody has open: an edit beside the removal, and the edit wins.
 extension StaleWriterTests {

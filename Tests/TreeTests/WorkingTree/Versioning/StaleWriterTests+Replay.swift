@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Grammar
-@testable import MountedTree
+@testable import WorkingTree
 
 /// What a kill between the store's commit and the journal's next generation leaves opens as the tree that the
 /// transition would have shown.

@@ -2,7 +2,7 @@ import LLVSCore
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// After a cut the live tree shows what the head holds, whatever the changes were made on.
 extension StaleWriterTests {

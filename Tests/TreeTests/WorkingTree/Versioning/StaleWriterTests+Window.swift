@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import MountedTree
+@testable import WorkingTree
 
 /// Programs change names while a merge is under way: they had not seen what it brings, and what they
 /// did is still pending afterwards (docs/writes.md, rules 7 and 8).

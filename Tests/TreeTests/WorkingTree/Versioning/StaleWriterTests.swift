@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Grammar
-@testable import MountedTree
 @testable import TreeNames
+@testable import WorkingTree
 
 /// The version that a writer had seen: docs/writes.md, rule 7.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,8 +1,8 @@
 import LLVSCore
-import MountedTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 /// Stale writers, new heads under pending changes, detached files: docs/writes.md, rules 7 to 9.
 @Suite(.timeLimit(.minutes(2)))

@@ -5,10 +5,7 @@ import SQLite
 import TestSupport
 import Testing
 
-@testable import MountedTree
-@testable import PendingTree
-@testable import PosixTree
-@testable import RecordedTree
+@testable import WorkingTree
 
 @Suite("The check of a working tree", .timeLimit(.minutes(5)))
 struct TreeVerificationTests {

@@ -1,3 +1,0 @@
-@_exported public import PendingTree
-@_exported public import PosixTree
-@_exported public import Versioning

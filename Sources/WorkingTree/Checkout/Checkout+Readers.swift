@@ -1,0 +1,78 @@
+import Inodes
+import LLVSCore
+import TreeNames
+
+// The processes that a head leaves behind: they looked at a name, and the head has other bytes there than the version
+// that took what they saw (docs/writes.md, rule 7).
+
+extension Checkout {
+  /// Returns the names that processes have looked at and where a head shows another file.
+  ///
+  /// The rows of the head are prepared and not yet shown.
+  func replaced(
+    by head: Head, _ difference: HeadDifference, from before: Overlay, to after: Overlay
+  ) throws(StoreError) -> [ReplacedName] {
+    var replaced: [ReplacedName] = []
+    var known: Set<InodeName> = []
+    let versions = SeenVersions(checkout: self, epochs: tree.epochs, head: head.version)
+    func note(_ foreign: ForeignName) throws(StoreError) {
+      guard let place = foreign.place, known.insert(place).inserted else { return }
+      var number = foreign.recorded
+      if case .pending(let pending) = before.shown(at: place) { number = pending }
+      guard let seen = tree.epochsSeen(at: place, number) else { return }
+      let rows = recorded.prepared
+      let new = try StoreError.wrappingBase { () throws(BaseError) in
+        try after.inode(at: place, over: rows)
+      }
+      guard new != number else { return }
+      let taken = head.record.taken.names[place]
+      replaced.append(
+        ReplacedName(
+          place, from: number, to: new, on: taken?.destinationEpoch ?? before.epoch,
+          alike: try versions.alike(seen, at: foreign.path)))
+    }
+    for foreign in difference.foreign { try note(foreign) }
+    // What went into a version next to the head may be something else there, though the head did not change it.
+    for (place, name) in head.record.taken.names where name.destination != .head {
+      guard let path = head.frozen.path(of: place.directory)?.appending(place.name) else {
+        continue
+      }
+      let number = try StoreError.wrappingBase { () throws(BaseError) in
+        try recorded.child(of: place.directory, named: place.name)?.inode.number
+      }
+      try note(ForeignName(path: path, place: place, recorded: number))
+    }
+    return replaced
+  }
+}
+
+/// The versions that processes saw, compared with a head.
+private struct SeenVersions {
+  let checkout: Checkout
+  let epochs: [Epoch: UInt32]
+  let head: VersionRecord?
+
+  /// Returns the epochs whose versions show at a path what the head shows there.
+  func alike(_ seen: Set<Epoch>, at path: TreePath) throws(StoreError) -> Set<Epoch> {
+    guard !seen.isEmpty else { return [] }
+    let shown = try file(at: path, in: head)
+    var alike: Set<Epoch> = []
+    for epoch in seen {
+      guard let number = epochs[epoch] else { continue }
+      let version =
+        number == 0 ? nil : try checkout.store.version(VersionNumber(number))
+      guard number == 0 || version != nil else { continue }
+      if try file(at: path, in: version) == shown { alike.insert(epoch) }
+    }
+    return alike
+  }
+
+  /// The bytes and the kind of the file at a path; nil if there is none.
+  private func file(
+    at path: TreePath, in version: VersionRecord?
+  ) throws(StoreError) -> FileIdentity? {
+    let view = TreeView(map: checkout.store.map(version?.map ?? .empty))
+    guard case .value(let entry)? = try view.find(path: path.bytes) else { return nil }
+    return FileIdentity(entry)
+  }
+}

@@ -1,0 +1,284 @@
+import Inodes
+import LLVSCore
+import Platform
+import TreeNames
+
+// INVARIANT I1: after each publication the recorded tree equals what the head's map shows.
+// INVARIANT I10: the rows change by the preparation of a head alone, whose transaction sets the cut's number; the
+//   store's commit of that cut comes before that of the rows.
+
+/// Puts the trees of new heads under the tree that programs see: first the rows of the recorded tree, which no reader
+/// sees yet, then the changes that are pending over them.
+// Unchecked: the holder of the versioner's turn uses it.
+final class Checkout: @unchecked Sendable {
+  /// A head whose rows are to be shown.
+  struct Head {
+    /// The cut that leads to it, as the journal has it.
+    var record: TakingRecord
+    /// The changes that were pending at the cut's instant.
+    var frozen: Overlay
+    /// The head before.
+    var before: VersionNumber?
+    /// The head.
+    var version: VersionRecord?
+    /// True if the head did not come of what the tree showed.
+    var leavesHistory = false
+  }
+
+  /// A head that was put in place.
+  struct Publication {
+    /// The changes that were pending before.
+    var before: Overlay
+    /// The changes that are pending now.
+    var after: Overlay
+    /// The numbers that files and directories of the head got in place of others.
+    var renumbered: [(old: InodeNumber, new: InodeNumber)]
+  }
+
+  let store: Store
+  let recorded: RecordedTree
+  let tree: WorkingTree
+  let journal: Journal
+  private let numbers: NumberSource
+
+  init(store: Store, recorded: RecordedTree, tree: WorkingTree, journal: Journal) {
+    self.store = store
+    self.recorded = recorded
+    self.tree = tree
+    self.journal = journal
+    numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
+  }
+
+  /// Makes the rows of a head, which nobody sees before ``publish(_:_:)``.
+  ///
+  /// - Parameters:
+  ///   - head: the head.
+  ///   - uncommitted: returns the time of a version that the store has not committed; nil for any other.
+  ///   - view: returns the tree of a version, which the store need not have committed.
+  /// - Returns: the names that it changes; none are looked for if it shows what the tree shows.
+  /// - Throws: ``StoreError``; then the rows are as before.
+  func prepare(
+    _ head: Head, uncommitted: (VersionNumber) -> Attributes.Time? = { _ in nil },
+    _ view: @escaping (VersionNumber?) throws(StoreError) -> TreeView
+  ) throws(StoreError) -> HeadDifference {
+    let shown = TreeView(map: store.map(recorded.state.root))
+    let next = try view(head.version?.number)
+    var hints = try CutHints(
+      record: head.record, frozen: head.frozen, before: head.before, view: view
+    ).found()
+    let pending = tree.pending
+    hints.cookies = { directory in
+      Dictionary(uniqueKeysWithValues: pending.cookies(of: directory).map { ($0.key, $0.value) })
+    }
+    var difference = HeadDifference()
+    if head.record.isForeign {
+      try StoreError.wrappingBase { () throws(BaseError) in
+        try hints.addDirectories(of: pending, over: recorded)
+      }
+      difference = try HeadDifference(from: shown, to: next, over: recorded)
+      try difference.findForeign(
+        since: head.record.own == nil ? nil : hints.own, after: next, frozen: head.frozen,
+        over: recorded)
+    }
+    try StoreError.wrappingBase { () throws(BaseError) in
+      try recorded.prepare(
+        TreeHead(
+          cut: Int64(head.record.cut), version: head.version?.id, view: next,
+          root: head.record.taken.nodes[.root].map { RootAttributes.lasting($0.attributes) }),
+        from: shown, hints: hints, numbers: numbers,
+        now: Self.now, uncommitted: uncommitted)
+    }
+    if let own = hints.own {
+      try difference.addReplaced(
+        taken(by: head), own: own, after: next, over: recorded, recorded.prepared)
+    }
+    return difference
+  }
+
+  /// The files of which a cut took bytes or attributes, with their names and paths at its instant.
+  private func taken(
+    by head: Head
+  ) -> [(names: [InodeName], paths: [TreePath], number: InodeNumber)] {
+    head.record.taken.nodes.keys.sorted().compactMap { number in
+      guard let node = head.frozen.nodes[number], !node.isDirectory else { return nil }
+      let places = node.names.compactMap { name in
+        head.frozen.path(of: name.directory).map { (name, $0.appending(name.name)) }
+      }
+      return (places.map(\.0), places.map(\.1), number)
+    }
+  }
+
+  /// Shows the rows that were prepared, and what is pending over them; ends the cut in the journal.
+  ///
+  /// - Returns: what was pending before and is pending now.
+  /// - Throws: ``StoreError``; then the tree shows what it showed, and the rows are to be prepared again.
+  func publish(
+    _ head: Head, _ difference: HeadDifference
+  ) throws(StoreError) -> Publication {
+    let record = head.record
+    var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
+    // Programs wait while the tree follows the head, and not while this reads rows.
+    let settled = try StoreError.wrappingBase { () throws(BaseError) -> Set<InodeNumber> in
+      try self.settled(by: head)
+    }
+    let pending = try tree.publish(forgetsReaders: head.leavesHistory) {
+      pending, willShow throws(StoreError) in
+      let new = try follow(head, settled, difference, pending, &renumbered)
+      let removed = try StoreError.wrappingBase { () throws(BaseError) in
+        try self.removed(by: difference, pending, new)
+      }
+      let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
+      // A file that is opened from now on waits for the head, so no reader is missed.
+      willShow()
+      let replaced =
+        head.record.isForeign ? try replaced(by: head, difference, from: pending, to: new) : []
+      try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
+      journal.settle(
+        record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))
+      return ShownHead(overlay: new, epochs: epochs, replaced: replaced, removed: removed)
+    }
+    recorded.shortenLog()
+    return Publication(before: pending.before, after: pending.after, renumbered: renumbered)
+  }
+
+  /// Returns what programs see of a head that was published.
+  ///
+  /// - Throws: ``StoreError`` if the rows cannot be read.
+  func changes(
+    of head: Head, _ difference: HeadDifference, _ publication: Publication
+  ) throws(StoreError) -> HeadChanges {
+    var changes = HeadChanges(emptiedBetween: publication.before, publication.after)
+    guard head.record.isForeign || !publication.renumbered.isEmpty else { return changes }
+    let found = try difference.changes(publication, over: recorded)
+    guard !head.record.isForeign else { return found }
+    changes.notices += found.notices
+    return changes
+  }
+
+  private static var now: Attributes.Time {
+    let time = SystemClock.realtime()
+    return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+
+  /// Gives directories that the head brings the numbers of those that programs made of the same names since the rows
+  /// were prepared: two directories of one name are one.
+  private func takeDirectories(of overlay: Overlay) throws(BaseError) {
+    let rows = recorded.prepared
+    var made: [(stamp: ChangeStamp, place: InodeName, number: InodeNumber)] = []
+    for place in overlay.sinceCut.places {
+      guard let change = overlay.changes[place], change.isDirectory, let number = change.inode,
+        try rows.inode(number) == nil
+      else { continue }
+      made.append((change.stamp, place, number))
+    }
+    // One that is in another was made after that.
+    for (_, place, number) in made.sorted(by: { $0.stamp < $1.stamp }) {
+      guard let there = try rows.child(of: place.directory, named: place.name)?.inode,
+        there.record.isDirectory, !overlay.nodes.contains(there.number)
+      else { continue }
+      try recorded.renumber(there.number, to: number)
+    }
+  }
+
+  /// The files that a cut took and that the rows that were prepared have where they were at its instant.
+  private func settled(by head: Head) throws(BaseError) -> Set<InodeNumber> {
+    let rows = recorded.prepared
+    var settled: Set<InodeNumber> = []
+    for number in head.record.taken.nodes.keys {
+      guard let names = head.frozen.nodes.fileNames(of: number), names.count == 1,
+        let there = try rows.child(of: names[0].directory, named: names[0].name)?.inode,
+        there.number == number, there.links == 1
+      else { continue }
+      settled.insert(number)
+    }
+    return settled
+  }
+
+  /// Gives a directory another number that was removed here and that the head has, with what others put into it: for
+  /// the kernel no name can be made in the removed one.
+  private func separateRemoved(
+    _ head: Head, _ pending: Overlay
+  ) throws(BaseError) -> [(old: InodeNumber, new: InodeNumber)] {
+    var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
+    for number in tree.removedDirectories.sorted() {
+      guard let place = try recorded.prepared.names(of: number).first else { continue }
+      let taken = head.record.taken
+      // A later removal of the name goes on hiding it.
+      if let change = pending.changes[place],
+        taken.names[place] == nil || change.stamp > taken.stamp
+      {
+        continue
+      }
+      if let new = try recorded.renumber(number) { renumbered.append((number, new)) }
+    }
+    return renumbered
+  }
+
+  /// Lets the rows show the ctimes of inodes of which nothing is pending any more: names that came and went again, and a
+  /// mode that was set to what it was, moved them. Of what a cut took the rows have them already.
+  private func keepChangeTimes(
+    of before: Overlay, besides after: Overlay, _ taken: TakenCut
+  ) throws(BaseError) {
+    for (number, node) in before.nodes where !after.nodes.contains(number) {
+      if node.stamp <= taken.stamp, taken.nodes[number] != nil { continue }
+      try recorded.raiseChangeTime(of: number, to: node.changed)
+    }
+  }
+
+  /// The directories that a head removes, as they were last, if the kernel knows them.
+  private func removed(
+    by difference: HeadDifference, _ pending: Overlay, _ new: Overlay
+  ) throws(BaseError) -> [InodeNumber: PendingNode] {
+    var removed: [InodeNumber: PendingNode] = [:]
+    let here = pending.nodes.filter { $0.value.isDirectory }.map { ($0.key, $0.value) }
+    for (number, node) in difference.removed + here {
+      guard number != .root, tree.isHeld(number), new.nodes[number]?.place == nil,
+        try recorded.prepared.inode(number) == nil
+      else { continue }
+      removed[number] = node
+    }
+    return removed
+  }
+
+  /// Returns what is pending over the rows that were prepared.
+  private func follow(
+    _ head: Head, _ settled: Set<InodeNumber>, _ difference: HeadDifference, _ pending: Overlay,
+    _ renumbered: inout [(old: InodeNumber, new: InodeNumber)]
+  ) throws(StoreError) -> Overlay {
+    var overlay = pending
+    let now = Self.now
+    try StoreError.wrappingBase { () throws(BaseError) in
+      try takeDirectories(of: overlay)
+      renumbered += try separateRemoved(head, pending)
+      // Files that lose their last name live on for the processes that hold them.
+      for number in difference.left where tree.isHeld(number) {
+        guard !overlay.nodes.contains(number) else { continue }
+        let bindings = try overlay.bindings(of: [number], over: recorded)
+        for binding in bindings { overlay.apply(Change(time: now, binding)) }
+      }
+      let given = Monitor<[(old: InodeNumber, new: InodeNumber)]>([])
+      do throws(BaseError) {
+        var new = NewHead(
+          base: recorded.prepared, taken: head.record.taken, epoch: head.record.epoch,
+          isHeld: { self.tree.isHeld($0) }, isOpen: { self.tree.isOpen($0) },
+          renumber: { (number) throws(BaseError) in
+            guard let new = try self.recorded.renumber(number) else { return }
+            given.withLock { $0.append((number, new)) }
+          },
+          extendedBefore: { (number) throws(BaseError) in
+            try self.recorded.extended(of: number, in: self.store)
+          })
+        new.settled = settled
+        (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
+        try overlay.follow(new)
+        try keepChangeTimes(of: pending, besides: overlay, head.record.taken)
+        renumbered += given.withLock { $0 }
+      } catch {
+        recorded.withdraw()
+        throw error
+      }
+    }
+    if difference.changesPatterns { overlay.listAll() }
+    return overlay
+  }
+}

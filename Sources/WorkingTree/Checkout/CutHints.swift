@@ -1,0 +1,141 @@
+import Inodes
+import LLVSCore
+import Platform
+import TreeNames
+
+/// Finds the inode numbers that the working tree has for what a cut took, and the times that it shows.
+struct CutHints {
+  /// The record of the cut.
+  let record: TakingRecord
+  /// The changes that were pending at the cut's instant.
+  let frozen: Overlay
+  /// The version that the epoch of the cut stood for.
+  let before: VersionNumber?
+  /// Returns the tree of a version.
+  let view: (VersionNumber?) throws(StoreError) -> TreeView
+
+  /// Returns the hints.
+  ///
+  /// - Throws: ``StoreError`` if a map cannot be read.
+  /// - Complexity: O(*k* log *n*) for *k* changes that the cut took.
+  func found() throws(StoreError) -> NumberHints {
+    var hints = NumberHints()
+    if record.isForeign { hints.own = try view(record.own ?? before) } else { hints.isOwn = true }
+    // A cut takes thousands of files to few versions.
+    var trees: [TakenCut.Destination: TreeView] = [:]
+    var directories = FrozenPaths(frozen)
+    hints.files.reserveCapacity(record.taken.nodes.count)
+    hints.times.reserveCapacity(record.taken.nodes.count)
+    for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
+      guard let node = frozen.nodes.node(number) else { continue }
+      let paths = node.names.compactMap { directories.path(of: $0) }
+      for path in number == .root ? [.root] : paths { noteTimes(of: node, at: path, in: &hints) }
+      if case .beside = taken.destination {
+        for path in paths { hints.beside[path] = try tree(taken.destination) }
+      }
+      // What no version of the cut took is not what the head has under the name.
+      guard !node.isDirectory, taken.destination != .nowhere else { continue }
+      if trees[taken.destination] == nil {
+        trees[taken.destination] = try tree(taken.destination)
+      }
+      guard let tree = trees[taken.destination], let entry = try entry(at: paths, in: tree) else {
+        continue
+      }
+      hints.files.append(
+        NumberHints.File(
+          number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
+          paths: paths))
+    }
+    for number in record.taken.times {
+      guard let node = frozen.nodes.node(number), let path = frozen.path(of: number) else {
+        continue
+      }
+      noteTimes(of: node, at: path, in: &hints)
+    }
+    var noted: Set<InodeNumber> = []
+    for (place, taken) in record.taken.names {
+      if noted.insert(place.directory).inserted { noteDirectories(above: place, in: &hints) }
+      if case .beside = taken.destination, let path = directories.path(of: place) {
+        hints.beside[path] = try tree(taken.destination)
+      }
+      guard taken.isThere, let change = frozen.changes[place], let number = change.inode,
+        frozen.nodes.kind(of: number) == .directory, let node = frozen.nodes.node(number),
+        let path = directories.path(of: place)
+      else { continue }
+      hints.directories[path] = number
+      if change.hidesRecorded { hints.replacing.insert(path) }
+      noteTimes(of: node, at: path, in: &hints)
+    }
+    return hints
+  }
+
+  /// Returns what a tree has of a file; names that are ignored are not in it.
+  private func entry(at paths: [TreePath], in view: TreeView) throws(StoreError) -> Entry? {
+    for path in paths {
+      if case .value(let entry)? = try view.find(path: path.bytes) { return entry }
+    }
+    return nil
+  }
+
+  private func noteTimes(of node: PendingNode, at path: TreePath, in hints: inout NumberHints) {
+    hints.times[path] = NumberHints.Times(
+      modified: node.attributes.mtime ?? node.changed, changed: node.changed)
+  }
+
+  /// Notes where the directories stand in which names were taken.
+  private func noteDirectories(above place: InodeName, in hints: inout NumberHints) {
+    var number = place.directory
+    var isFirst = true
+    while let path = frozen.path(of: number) {
+      if isFirst, let node = frozen.nodes.node(number) { noteTimes(of: node, at: path, in: &hints) }
+      guard number != .root, hints.directories[path] == nil else { return }
+      hints.directories[path] = number
+      guard let above = frozen.nodes.place(of: number) else { return }
+      number = above.directory
+      isFirst = false
+    }
+  }
+
+  /// The tree of the version that has what went somewhere.
+  private func tree(_ destination: TakenCut.Destination) throws(StoreError) -> TreeView {
+    switch destination {
+    case .head, .nowhere: return try view(record.own ?? before)
+    case .beside(let epoch):
+      let group = record.groups.first { $0.epoch == epoch }
+      return try view(group.map { VersionNumber($0.version) } ?? before)
+    }
+  }
+}
+
+/// The paths of names in a frozen overlay; that of a directory is asked for once.
+private struct FrozenPaths {
+  private static let limit = 50_000
+  private let frozen: Overlay
+  private var known: [InodeNumber: TreePath?] = [:]
+
+  init(_ frozen: Overlay) { self.frozen = frozen }
+
+  mutating func path(of place: InodeName) -> TreePath? {
+    if let path = known[place.directory] { return path?.appending(place.name) }
+    if known.count >= Self.limit { known.removeAll() }
+    let path = frozen.path(of: place.directory)
+    known[place.directory] = .some(path)
+    return path?.appending(place.name)
+  }
+}
+
+extension NumberHints {
+  /// Adds the directories that programs made and that a head may bring too: two directories of one name are one.
+  ///
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
+  /// - Complexity: O(*p*) for *p* pending changes.
+  mutating func addDirectories(of overlay: Overlay, over base: any Base) throws(BaseError) {
+    for (place, change) in overlay.changes {
+      guard let number = change.inode, overlay.nodes.kind(of: number) == .directory,
+        let path = overlay.path(of: place.directory)?.appending(place.name),
+        directories[path] == nil, try base.inode(number) == nil
+      else { continue }
+      directories[path] = number
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package import Inodes
+package import LLVSCore
+import TreeNames
+
+/// The attributes of an inode as stat(2) shows them.
+package struct InodeStatus: Hashable, Sendable {
+  /// st_ino, and the number that the kernel knows it by.
+  package var number: InodeNumber
+  /// The kind of file.
+  package var kind: EntryKind
+  /// Permission bits, 0 to 0o7777.
+  package var mode: UInt32
+  /// st_nlink; 2 and the number of subdirectories for a directory, 0 for what was removed.
+  package var links: UInt32
+  /// The owner.
+  package var uid: UInt32
+  /// The group.
+  package var gid: UInt32
+  /// The device that a device node names.
+  package var device: Attributes.Device
+  /// Bytes.
+  package var size: UInt64
+  /// Bytes that take room: the size without holes.
+  package var stored: UInt64
+  /// The time of the last change of bytes.
+  package var mtime: Attributes.Time
+  /// The time of the last change of anything.
+  package var ctime: Attributes.Time
+  /// The time of the last reading.
+  package var atime: Attributes.Time
+
+  /// Creates a status; `stored` is the size where nothing else is said.
+  package init(
+    number: InodeNumber, kind: EntryKind, mode: UInt32, links: UInt32, uid: UInt32, gid: UInt32,
+    device: Attributes.Device = Attributes.Device(major: 0, minor: 0), size: UInt64,
+    stored: UInt64? = nil, mtime: Attributes.Time, ctime: Attributes.Time, atime: Attributes.Time
+  ) {
+    (self.number, self.kind, self.mode, self.links) = (number, kind, mode, links)
+    (self.uid, self.gid, self.device) = (uid, gid, device)
+    (self.size, self.stored) = (size, stored ?? size)
+    (self.mtime, self.ctime, self.atime) = (mtime, ctime, atime)
+  }
+}
+
+extension WorkingTree {
+  /// Returns the attributes of an inode, with the lock held.
+  ///
+  /// - Throws: ``FSError/stale`` for a number that nobody has.
+  func status(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> InodeStatus {
+    let node = state.node(number)
+    // The pending state of a file is complete.
+    if let node, let file = node.file {
+      let zeros = try file.content.base.map { (stored) throws(FSError) in
+        try base.zeroBytes(of: stored)
+      }
+      return status(
+        of: number, node.kind, node.attributes, state, links: node.names.count,
+        size: file.content.size, stored: file.content.stored(zerosInBase: zeros ?? 0),
+        changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
+    }
+    if let node {
+      return status(
+        of: number, node.kind, node.attributes, state,
+        links: try links(of: number, node, state, base), size: 0, stored: 0,
+        changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
+    }
+    let found = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    guard let recorded = found else { throw .stale }
+    let record = recorded.record
+    let attributes = record.attributes
+    let zeros = record.isDirectory ? 0 : try base.zeroBytes(of: record.stored)
+    return status(
+      of: number, record.kind, attributes, state,
+      links: record.isDirectory
+        ? state.overlay.subdirectories(of: number, recorded: recorded.links) + 2 : recorded.links,
+      size: record.stored.length, stored: record.stored.length - min(zeros, record.stored.length),
+      changed: record.changed, mtime: record.shownTime ?? attributes.mtime ?? record.changed)
+  }
+
+  /// Returns the link count of a directory of which something is pending.
+  private func links(
+    of number: InodeNumber, _ node: PendingNode, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> Int {
+    guard number == .root || node.place != nil else { return 0 }
+    var recorded = 0
+    if number == .root || !node.recordedNames.isEmpty {
+      recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.links ?? 0 }
+    }
+    return state.overlay.subdirectories(of: number, recorded: recorded) + 2
+  }
+
+  private func status(
+    of number: InodeNumber, _ kind: EntryKind, _ attributes: Attributes, _ state: TreeState,
+    links: Int, size: UInt64, stored: UInt64, changed: Attributes.Time, mtime: Attributes.Time
+  ) -> InodeStatus {
+    let owner = defaults.owner(attributes)
+    let isDirectory = kind == .directory
+    return InodeStatus(
+      number: number, kind: kind, mode: defaults.mode(attributes, of: kind),
+      links: UInt32(clamping: links), uid: owner.uid, gid: owner.gid,
+      device: attributes.device ?? Attributes.Device(major: 0, minor: 0),
+      size: isDirectory ? 4096 : size,
+      stored: isDirectory ? 4096 : stored + state.rooms.bytes(of: number), mtime: mtime,
+      ctime: changed, atime: state.accessTimes[number] ?? mtime)
+  }
+}

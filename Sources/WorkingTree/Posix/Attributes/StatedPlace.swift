@@ -1,0 +1,93 @@
+package import Inodes
+package import LLVSCore
+package import TreeNames
+
+/// A file or directory, and how it stands to versions.
+package struct StatedPlace: Hashable, Sendable {
+  /// The path at which programs see it.
+  package var path: TreePath
+  /// The words for it, as `user.llvs.state` has them.
+  package var state: PendingState
+  /// The version that stored it; nil for what no version has.
+  package var version: VersionNumber?
+
+  /// Creates a place.
+  package init(path: TreePath, state: PendingState, version: VersionNumber?) {
+    self.path = path
+    self.state = state
+    self.version = version
+  }
+}
+
+/// The ways in which a file can differ from versions.
+package enum PendingState: String, Hashable, Sendable {
+  /// The head's version has it as it is.
+  case committed
+  /// The next version takes what is saved of it.
+  case pending
+  /// No save covers its bytes.
+  case unsaved
+  /// A pattern keeps it out of versions.
+  case scratch
+}
+
+extension WorkingTree {
+  /// Returns a path of a file or directory, and how it stands to versions.
+  ///
+  /// - Throws: ``FSError/noData`` for what has no name, ``FSError/stale``, or the error of the recorded tree.
+  /// - Complexity: O(depth).
+  package func statedPlace(of number: InodeNumber) throws(FSError) -> StatedPlace {
+    let (place, unrecorded) = try answer { state, base throws(FSError) in
+      try checkIsShown(number, state, base)
+      let places = try places(of: number, state, base)
+      let path = places.reversed().reduce(TreePath.root) { $0.appending($1.name) }
+      guard number == .root || !path.isRoot else { throw .noData }
+      let recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+      let stated = StatedPlace(
+        path: path, state: state.overlay.nodes[number]?.pendingState ?? .committed,
+        version: recorded?.record.origin)
+      return (stated, Self.unrecorded(places, path, state.overlay))
+    }
+    guard !unrecorded.isEmpty else { return place }
+    let scope = try ignoreScope(of: place.path)
+    let isScratch = unrecorded.contains { (path, isDirectory) in
+      scope.ignores(path: path.bytes, isDirectory: isDirectory)
+    }
+    guard isScratch else { return place }
+    return StatedPlace(path: place.path, state: .scratch, version: place.version)
+  }
+
+  /// Returns a name of an inode and those of the directories above it; none for the root.
+  private func places(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> [InodeName] {
+    guard number != .root, let name = try names(of: number, state, base).first else { return [] }
+    return [name] + (try directories(above: name.directory, state, base))
+  }
+
+  /// The names on a path that patterns can keep out of versions: no version has them, nor the directory they lead
+  /// to.
+  private static func unrecorded(
+    _ places: [InodeName], _ path: TreePath, _ overlay: Overlay
+  ) -> [(path: TreePath, isDirectory: Bool)] {
+    var (path, found) = (path, [(path: TreePath, isDirectory: Bool)]())
+    for place in places {
+      if let change = overlay.changes[place], !change.hidesRecorded,
+        let node = change.inode.flatMap({ overlay.nodes[$0] }),
+        !node.isDirectory || node.recordedNames.isEmpty
+      {
+        found.append((path, node.isDirectory))
+      }
+      path = path.parent
+    }
+    return found
+  }
+}
+
+extension PendingNode {
+  /// The node's state, whatever patterns say.
+  fileprivate var pendingState: PendingState {
+    if file?.isUnsaved ?? false { return .unsaved }
+    return isPending || Set(names) != Set(recordedNames) ? .pending : .committed
+  }
+}

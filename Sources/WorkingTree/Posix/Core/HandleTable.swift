@@ -1,0 +1,140 @@
+import Inodes
+
+/// The open files of a working tree.
+struct HandleTable {
+  /// A place for an open file. A handle's number is the index of its slot, so that finding the file needs no hash, and
+  /// the slot's generation, which tells the handle from earlier ones of the slot.
+  private struct Slot {
+    var generation: UInt32 = 0
+    var file: OpenFile?
+  }
+
+  private struct Count {
+    var all = 0
+    var writers = 0
+  }
+
+  private var slots: ContiguousArray<Slot> = []
+  private var free: [Int] = []
+  private var counts: [InodeNumber: Count] = [:]
+
+  /// Opens a file and returns its handle's number.
+  mutating func open(_ file: OpenFile) -> HandleNumber {
+    let index = free.popLast() ?? slots.count
+    if index == slots.count { slots.append(Slot()) }
+    slots[index].generation &+= 1
+    slots[index].file = file
+    var count = counts[file.inode] ?? Count()
+    count.all += 1
+    if file.mode.contains(.write) { count.writers += 1 }
+    counts[file.inode] = count
+    return HandleNumber(UInt64(slots[index].generation) << 32 | UInt64(index))
+  }
+
+  /// The slot of a handle; it has no file if that was closed.
+  private func slot(_ number: HandleNumber) -> Int? {
+    let index = Int(number.rawValue & 0xFFFF_FFFF)
+    guard index < slots.count, slots[index].generation == number.rawValue >> 32 else { return nil }
+    return index
+  }
+
+  /// Closes a handle; returns its file, nil if there is no such handle.
+  mutating func close(_ number: HandleNumber) -> OpenFile? {
+    guard let slot = slot(number), let file = slots[slot].file, var count = counts[file.inode]
+    else { return nil }
+    slots[slot].file = nil
+    free.append(slot)
+    count.all -= 1
+    if file.mode.contains(.write) { count.writers -= 1 }
+    counts[file.inode] = count.all > 0 ? count : nil
+    return file
+  }
+
+  /// An open file, by its handle.
+  subscript(_ number: HandleNumber) -> OpenFile? {
+    get { slot(number).flatMap { slots[$0].file } }
+    // A handle that was closed meanwhile is not put back.
+    set {
+      guard let newValue, let slot = slot(number), slots[slot].file != nil else { return }
+      slots[slot].file = newValue
+    }
+  }
+
+  /// Notes that bytes were written through a handle, or a size was given; nil stands for no handle.
+  mutating func noteWrite(through number: HandleNumber?) {
+    guard let number, let slot = slot(number) else { return }
+    slots[slot].file?.wroteSinceFlush = true
+    slots[slot].file?.wrote = true
+  }
+
+  /// Notes that what was written through a handle is no more to be saved by it.
+  mutating func noteSave(through number: HandleNumber) {
+    guard let slot = slot(number) else { return }
+    slots[slot].file?.wroteSinceFlush = false
+  }
+
+  /// The files that anybody has open.
+  var openInodes: [InodeNumber] { Array(counts.keys) }
+
+  /// True if anybody has the file open.
+  func isOpen(_ inode: InodeNumber) -> Bool { counts[inode] != nil }
+
+  /// True if anybody has the file open for writing.
+  func isWritten(_ inode: InodeNumber) -> Bool { counts[inode]?.writers ?? 0 > 0 }
+}
+
+/// The number of a handle, which FUSE calls fh.
+package struct HandleNumber: Hashable, Sendable {
+  /// The number.
+  package let rawValue: UInt64
+
+  /// Creates a number.
+  package init(_ rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+}
+
+/// The ways in which a file is opened.
+@usableFromInline
+package struct OpenMode: OptionSet, Hashable, Sendable {
+  @usableFromInline package let rawValue: UInt8
+  @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// O_RDONLY or O_RDWR.
+  package static let read = OpenMode(rawValue: 1)
+  /// O_WRONLY or O_RDWR.
+  package static let write = OpenMode(rawValue: 2)
+  /// O_APPEND.
+  package static let append = OpenMode(rawValue: 4)
+  /// O_TRUNC.
+  package static let truncate = OpenMode(rawValue: 8)
+  /// The open made the file.
+  package static let created = OpenMode(rawValue: 16)
+}
+
+/// A file as a program has it open.
+struct OpenFile {
+  /// The file.
+  let inode: InodeNumber
+  let mode: OpenMode
+  /// The process that opened it; 0 where nobody knows.
+  let process: Int32
+  /// True if the process was behind at the file's name when it opened it, and has not read through the handle.
+  var isUnread = false
+  /// True if bytes were written through the handle since its last flush.
+  var wroteSinceFlush = false
+  /// True if bytes were ever written through the handle.
+  var wrote = false
+  /// The number of times that a copy of its descriptor was closed.
+  var flushes = 0
+
+  init(inode: InodeNumber, mode: OpenMode, process: Int32) {
+    self.inode = inode
+    self.mode = mode
+    self.process = process
+  }
+
+  /// True if a write through it is a log's or a database's rather than a new file's.
+  var isSteady: Bool {
+    mode.contains(.append) || mode.isDisjoint(with: [.created, .truncate])
+  }
+}

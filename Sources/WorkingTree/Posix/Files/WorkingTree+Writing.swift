@@ -1,0 +1,184 @@
+package import Inodes
+import LLVSCore
+package import TreeNames
+
+// Bytes on their way in, and sizes.
+
+extension WorkingTree {
+  /// The largest offset that a file may reach.
+  ///
+  /// It is far beyond any disk, and far enough below 2^63 that offsets can be added.
+  static let sizeLimit: UInt64 = 1 << 56
+
+  /// Writes bytes; they are with the host's kernel when it returns.
+  ///
+  /// - Parameters:
+  ///   - handle: the file.
+  ///   - offset: the first byte's place.
+  ///   - bytes: the bytes.
+  ///   - mapped: true if they come from a mapping, so that no handle says who wrote them.
+  /// - Throws: ``FSError/fileTooBig``, ``FSError/stale`` for a handle that is not open, or the error of the
+  ///   journal, ``FSError/system(_:)`` of a full disk among them: nothing has changed.
+  package func write(
+    _ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer,
+    mapped: Bool = false
+  ) throws(FSError) {
+    guard !bytes.isEmpty else { return }
+    guard offset <= Self.sizeLimit - UInt64(bytes.count) else { throw .fileTooBig }
+    try withRoom { () throws(FSError) in
+      let extents = try FSError.wrapping { () throws(StoreError) in
+        try journal.stage(bytes, at: offset)
+      }
+      do throws(FSError) {
+        try write(handle, extents, mapped: mapped)
+      } catch {
+        journal.abandon(extents)
+        throw error
+      }
+    }
+  }
+
+  /// Writes bytes that were staged.
+  private func write(
+    _ handle: HandleNumber, _ extents: [Extent], mapped: Bool
+  ) throws(FSError) {
+    try change { state, base throws(FSError) in
+      guard let file = state.handles[handle], file.mode.contains(.write) else { throw .stale }
+      _ = try regularContent(of: file.inode, state, base)
+      let flags = Change.WriteFlags(isSteady: file.isSteady, isMapped: mapped)
+      return Decision(
+        concerned: [file.inode],
+        operations: extents.map { .write(file.inode, $0, flags, seen: nil) }
+      ) { state in
+        state.handles.noteWrite(through: handle)
+      }
+    }
+  }
+
+  // MARK: - Sizes
+
+  /// Gives a file another size: truncate(2) without a handle, ftruncate(2) with one.
+  ///
+  /// - Throws: ``FSError/fileTooBig``, ``FSError/isDirectory``, ``FSError/invalid`` for a file that has no size,
+  ///   ``FSError/stale``, or the error of the journal: nothing has changed.
+  package func resize(
+    _ number: InodeNumber, to size: UInt64, through handle: HandleNumber? = nil,
+    process: Int32 = 0
+  ) throws(FSError) {
+    let process = writer(through: handle) ?? process
+    confirm(process)
+    try withRoom { () throws(FSError) in
+      try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
+        let operations = try resizing(
+          number, to: size, through: handle, process: process, state, base)
+        return Decision(concerned: [number], operations: operations) { state in
+          state.handles.noteWrite(through: handle)
+        }
+      }
+    }
+  }
+
+  /// The process that opened a handle; nil without one.
+  func writer(through handle: HandleNumber?) -> Int32? {
+    handle.flatMap { handle in state { $0.handles[handle]?.process } }
+  }
+
+  /// Returns the operations that give a file another size; with the lock held. When they are applied, a handle
+  /// is to be told (``HandleTable/noteWrite(through:)``).
+  ///
+  /// Without a handle the file is saved at once, unless somebody has unsaved bytes in it.
+  func resizing(
+    _ number: InodeNumber, to size: UInt64, through handle: HandleNumber?, process: Int32,
+    _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> [Change.Operation] {
+    guard size <= Self.sizeLimit else { throw .fileTooBig }
+    let isCut = size < (try regularContent(of: number, state, base)).size
+    if let handle {
+      guard let file = state.handles[handle], file.inode == number else { throw .stale }
+      let seen =
+        isCut && file.isUnread ? try seen(by: process, of: number, state, base) : nil
+      return [.resize(number, to: size, file.isSteady ? .steady : [], seen: seen)]
+    }
+    let seen = isCut ? try seen(by: process, of: number, state, base) : nil
+    if let file = state.overlay.nodes[number]?.file, file.isUnsaved {
+      return [.resize(number, to: size, file.isSteady ? .steady : [], seen: seen)]
+    }
+    return [.resize(number, to: size, .steady, seen: seen), .save(number)]
+  }
+
+  // MARK: - Holes and room
+
+  /// Makes a range read as zeros, or makes the file reach to its end, or both, and gives room to its blocks that
+  /// hold no bytes: fallocate(2), which moves the times whatever it finds to do.
+  ///
+  /// The room counts among the file's blocks while the tree is mounted, until bytes come to it, it is punched
+  /// or cut off, or the file is gone.
+  ///
+  /// - Parameters:
+  ///   - handle: the file.
+  ///   - range: the range.
+  ///   - zeroing: true if the range is to read as zeros.
+  ///   - keepingSize: false if the file is to reach to the range's end.
+  ///   - room: the bytes that are free; nil if the range needs no room.
+  /// - Throws: ``FSError/noSpace`` for more than there is and other files were not given,
+  ///   ``FSError/fileTooBig``, ``FSError/stale``, or the error of the journal: nothing has changed.
+  package func allocate(
+    _ handle: HandleNumber, range: Range<UInt64>, zeroing: Bool, keepingSize: Bool,
+    room: UInt64? = nil
+  ) throws(FSError) {
+    guard range.upperBound <= Self.sizeLimit else { throw .fileTooBig }
+    guard let number = state({ $0.handles[handle]?.inode }) else { throw .stale }
+    var given: [Range<UInt64>] = []
+    if let room {
+      given = try holes(of: number, in: FileRooms.blocks(of: range))
+      let needed = given.reduce(0) { $0 + UInt64($1.count) }
+      guard needed <= state({ room - min(room, $0.rooms.total) }) else { throw .noSpace }
+    }
+    let ranges = room == nil ? [] : given + (zeroing ? [range] : [])
+    try withRoom { () throws(FSError) in
+      try change(mayUseReserve: true) { state, base throws(FSError) in
+        guard let file = state.handles[handle], file.mode.contains(.write) else { throw .stale }
+        let content = try regularContent(of: number, state, base)
+        let operations = Self.allocating(
+          number, range, zeroing: zeroing, keepingSize: keepingSize, size: content.size,
+          file.isSteady ? .steady : [])
+        return Decision(concerned: [number], operations: operations) { state in
+          state.handles.noteWrite(through: handle)
+          for range in ranges { state.giveRoom(range, to: number) }
+        }
+      }
+    }
+  }
+
+  private static func allocating(
+    _ number: InodeNumber, _ range: Range<UInt64>, zeroing: Bool, keepingSize: Bool, size: UInt64,
+    _ flags: Change.WriteFlags
+  ) -> [Change.Operation] {
+    var operations: [Change.Operation] = []
+    let end = min(range.upperBound, size)
+    if zeroing, range.lowerBound < end {
+      operations.append(.punch(number, range.lowerBound..<end, flags, seen: nil))
+    }
+    let isLonger = !keepingSize && range.upperBound > size
+    // The times move even if nothing else changes.
+    if isLonger || operations.isEmpty {
+      let newSize = isLonger ? range.upperBound : size
+      operations.append(.resize(number, to: newSize, flags, seen: nil))
+    }
+    return operations
+  }
+
+  /// Bytes of the disk that files were given and do not use.
+  package var roomBytes: UInt64 { state { $0.rooms.total } }
+}
+
+extension TreeState {
+  /// Gives room to a range of a file, but for what bytes have come to meanwhile.
+  mutating func giveRoom(_ range: Range<UInt64>, to number: InodeNumber) {
+    guard let content = overlay.nodes.content(of: number) else { return }
+    rooms.add(range, to: number)
+    for extent in content.extents.extents(in: range) where extent.source != Extent.base {
+      rooms.take(extent.start..<extent.end, from: number)
+    }
+  }
+}

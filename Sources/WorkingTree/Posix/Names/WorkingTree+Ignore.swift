@@ -1,0 +1,109 @@
+package import Inodes
+import LLVSCore
+package import TreeNames
+
+// The patterns that keep names out of versions. Files `.llvsignore` count as programs see them.
+
+extension WorkingTree {
+  /// The store's own patterns.
+  package var ignore: IgnorePatterns { state { $0.ignore } }
+
+  /// Changes the store's own patterns; the next cut looks at everything that is pending.
+  package func setIgnore(_ patterns: IgnorePatterns) {
+    atRest { state in
+      state.ignore = patterns
+      state.overlay.listAll()
+    }
+  }
+
+  /// Returns the pattern that matches a path or a directory above it, whatever versions have there; nil if none
+  /// does.
+  ///
+  /// - Throws: the error of the recorded tree.
+  package func reasonToIgnore(
+    _ path: TreePath, isDirectory: Bool
+  ) throws(FSError) -> IgnoreScope.Reason? {
+    try ignoreScope(of: path).reason(path: path.bytes, isDirectory: isDirectory)
+  }
+
+  /// Returns the patterns that count for a path. A file that cannot be read has none.
+  ///
+  /// - Throws: the error of the recorded tree.
+  package func ignoreScope(of path: TreePath) throws(FSError) -> IgnoreScope {
+    var last: [IgnoreFile] = []
+    while true {
+      let (own, files) = try answer { state, base throws(FSError) in
+        (state.ignore, try ignoreFiles(above: path, state, base))
+      }
+      var scope = IgnoreScope(own)
+      var isWhole = true
+      for file in files {
+        if let text = text(of: file.content) {
+          scope.add(IgnorePatterns(text), of: file.directory.bytes)
+        } else {
+          isWhole = false
+        }
+      }
+      // A change may have replaced the bytes while they were read.
+      if isWhole || files == last { return scope }
+      last = files
+    }
+  }
+
+  /// Returns the patterns of the file in a directory; nil if there is none that can be read.
+  ///
+  /// - Throws: the error of the recorded tree.
+  package func ignorePatterns(in directory: TreePath) throws(FSError) -> IgnorePatterns? {
+    let within = directory.appending(FileName(IgnoreScope.fileName))
+    let files = try answer { state, base throws(FSError) in
+      try ignoreFiles(above: within, state, base)
+    }
+    guard let last = files.last, last.directory == directory, let text = text(of: last.content)
+    else { return nil }
+    return IgnorePatterns(text)
+  }
+
+  /// A file `.llvsignore`.
+  private struct IgnoreFile: Equatable {
+    var directory: TreePath
+    var content: FileContent
+  }
+
+  private func text(of content: FileContent) -> [UInt8]? {
+    var text = [UInt8](repeating: 0, count: Int(content.size))
+    let result = text.withUnsafeMutableBytes { raw in
+      Result { () throws(FSError) in try read(content, at: 0, into: raw) }
+    }
+    return (try? result.get()) == text.count ? text : nil
+  }
+
+  /// Returns the files with patterns in the directories that lead to a path, from the root down.
+  private func ignoreFiles(
+    above path: TreePath, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> [IgnoreFile] {
+    var files: [IgnoreFile] = []
+    var (number, directory) = (InodeNumber.root, TreePath.root)
+    var names = path.parent.names[...]
+    while true {
+      if let content = try ignoreFile(in: number, state, base) {
+        files.append(IgnoreFile(directory: directory, content: content))
+      }
+      guard let name = names.popFirst(),
+        let next = try inode(at: InodeName(directory: number, name: name), state, base),
+        try kind(of: next, state, base) == .directory
+      else { return files }
+      (number, directory) = (next, directory.appending(name))
+    }
+  }
+
+  private func ignoreFile(
+    in directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> FileContent? {
+    let place = InodeName(directory: directory, name: FileName(IgnoreScope.fileName))
+    guard let number = try inode(at: place, state, base),
+      try kind(of: number, state, base) == .regular
+    else { return nil }
+    let content = try shownContent(of: number, state, base).content
+    return content.size > 0 && content.size <= UInt64(IgnoreScope.fileLimit) ? content : nil
+  }
+}

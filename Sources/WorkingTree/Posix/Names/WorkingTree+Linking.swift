@@ -1,0 +1,53 @@
+package import Inodes
+import LLVSCore
+import Platform
+package import TreeNames
+
+extension WorkingTree {
+  /// The most names of one file, as on ext4.
+  static let mostLinks = 65_000
+
+  /// Gives a file one more name, as link(2) does; the kernel then knows it once more.
+  ///
+  /// - Throws: ``FSError/notPermitted`` for a directory, ``FSError/exists``, ``FSError/noEntry`` for a file without
+  ///   a name and for a directory that was removed, ``FSError/tooManyLinks``, ``FSError/nameTooLong``,
+  ///   ``FSError/stale``, or the error of the journal: then nothing has changed.
+  package func link(
+    _ number: InodeNumber, _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
+  ) throws(FSError) -> InodeStatus {
+    guard name.bytes != ReservedName.bytes else { throw .exists }
+    guard name.bytes.count <= Self.longestName else { throw .nameTooLong }
+    let place = InodeName(directory: directory, name: name)
+    let id = SystemRandom.bytes(16)
+    confirm(process)
+    try withRoom { () throws(FSError) in
+      try change(by: process) { state, base throws(FSError) in
+        try checkHasNames(directory, state, base)
+        guard try inode(at: place, state, base) == nil else { throw .exists }
+        try checkReach(place, state, base)
+        try checkIsShown(number, state, base)
+        guard let kind = try kind(of: number, state, base) else { throw .stale }
+        guard kind != .directory else { throw .notPermitted }
+        let count = try nameCount(of: number, state, base)
+        guard count > 0 else { throw .noEntry }
+        guard count < Self.mostLinks else { throw .tooManyLinks }
+        let seen = state.seen(by: process, at: place, over: nil)
+        return Decision(
+          concerned: [number, directory],
+          operations: [.link(number, at: place, id: id, seen: seen)]
+        ) { state in
+          state.lookups[number, default: 0] += 1
+        }
+      }
+    }
+    return try status(of: number)
+  }
+
+  /// Returns the number of a file's names, with the lock held.
+  private func nameCount(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> Int {
+    if let names = state.overlay.nodes.names(of: number) { return names.count }
+    return try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.links ?? 0 }
+  }
+}

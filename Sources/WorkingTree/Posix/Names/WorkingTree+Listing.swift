@@ -1,0 +1,178 @@
+package import Inodes
+import LLVSCore
+import Synchronization
+package import TreeNames
+
+// Listing directories. `.`, `..` and `.llvs` are the mount's; no name's cookie is below 2^53.
+
+extension WorkingTree {
+  /// Opens a directory for listing.
+  ///
+  /// - Throws: ``FSError/notDirectory``, ``FSError/stale``, or the error of the recorded tree.
+  package func openDirectory(_ number: InodeNumber) throws(FSError) -> DirectoryListing {
+    try answer { state, base throws(FSError) in
+      try checkIsShown(number, state, base)
+      try checkDirectory(number, state, base)
+    }
+    return DirectoryListing(number)
+  }
+
+  /// Returns the next names of a directory behind a cookie, ascending by their cookies; none at the end.
+  ///
+  /// A name that nobody touches has one cookie all the time, so who goes on behind the cookie of the last name
+  /// meets it exactly once, whatever comes, goes or becomes a version meanwhile, and whichever listing of the
+  /// directory the cookie is from. Names that come while a listing goes on may be missing until it begins again at
+  /// ``EntryCookie/start``.
+  ///
+  /// - Throws: the error of the recorded tree.
+  /// - Complexity: O(1) for each name; *k* log *k* for *k* pending names where a listing begins.
+  package func list(
+    _ listing: DirectoryListing, after start: EntryCookie
+  ) throws(FSError) -> [ListedName] {
+    var (cookie, isBeginning) = (start, start == .start)
+    while true {
+      let pending = try pendingNames(of: listing, anew: isBeginning)
+      isBeginning = false
+      let after = cookie
+      let found = try answer { state, base throws(FSError) -> ListingPage? in
+        guard state.publication == pending.publication else { return nil }
+        return try page(of: listing.directory, after: after, pending, state, base)
+      }
+      guard let page = found else { continue }
+      guard page.names.isEmpty, let next = page.next else { return page.names }
+      cookie = next
+    }
+  }
+
+  /// Returns the directory above one; the root is above itself and above what was removed.
+  ///
+  /// - Throws: the error of the recorded tree.
+  package func parent(of directory: InodeNumber) throws(FSError) -> InodeNumber {
+    try answer { state, base throws(FSError) in
+      try place(of: directory, state, base)?.directory ?? .root
+    }
+  }
+
+  /// Updates the access time of a directory that is listed, if the rules say so.
+  ///
+  /// - Throws: ``FSError/stale``, or the error of the recorded tree.
+  package func noteListing(_ number: InodeNumber) throws(FSError) {
+    try answer { state, base throws(FSError) in
+      let status = try status(of: number, state, base)
+      state.accessTimes.note(
+        number, isDirectory: true, mtime: status.mtime, ctime: status.ctime, now: .now)
+    }
+  }
+
+  // MARK: - Pending names
+
+  /// Returns the names that are pending in a directory; noted anew where a listing begins, and where another head
+  /// came since.
+  private func pendingNames(
+    of listing: DirectoryListing, anew: Bool
+  ) throws(FSError) -> DirectoryListing.PendingNames {
+    if !anew, let known = listing.pending.withLock({ $0 }),
+      state({ $0.publication }) == known.publication
+    {
+      return known
+    }
+    let noted = try notePendingNames(of: listing.directory)
+    listing.pending.withLock { $0 = noted }
+    return noted
+  }
+
+  private func notePendingNames(
+    of directory: InodeNumber
+  ) throws(FSError) -> DirectoryListing.PendingNames {
+    while true {
+      let (publication, names, known) = state {
+        ($0.publication, $0.overlay.changedNames(of: directory), $0.overlay.cookies(of: directory))
+      }
+      let new = names.filter { known[$0] == nil }
+      let choices = try FSError.wrapping { () throws(BaseError) in
+        new.isEmpty ? [] : try base.cookies(for: new, in: directory)
+      }
+      let given = state { state -> SharedMap<FileName, EntryCookie>? in
+        guard state.publication == publication, !state.isPublishing else { return nil }
+        if !new.isEmpty {
+          state.overlay.giveCookies(Array(zip(new, choices)), in: directory)
+        }
+        return state.overlay.cookies(of: directory)
+      }
+      guard let given else {
+        waitForPublication()
+        continue
+      }
+      return DirectoryListing.PendingNames(
+        publication: publication,
+        names: given.map { ($0.value, $0.key) }.sorted { $0.0 < $1.0 })
+    }
+  }
+
+  // MARK: - Pages
+
+  /// Some names of a directory.
+  fileprivate struct ListingPage {
+    var names: [ListedName] = []
+    /// The cookie behind which it goes on; nil at the end.
+    var next: EntryCookie?
+  }
+
+  /// Lays the pending names of a directory over a page of the recorded tree, with the lock held.
+  private func page(
+    of directory: InodeNumber, after cookie: EntryCookie, _ pending: DirectoryListing.PendingNames,
+    _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> ListingPage {
+    guard state.removed[directory] == nil else { return ListingPage() }
+    let rows = try FSError.wrapping { () throws(BaseError) in
+      try base.page(of: directory, after: cookie, limit: Self.pageSize)
+    }
+    let noted = pending.after(cookie, atMost: Self.pageSize)
+    // Behind the end of either part the other may have names that this page has not.
+    let ends = [
+      rows.count == Self.pageSize ? rows.last?.cookie : nil,
+      noted.count == Self.pageSize ? noted.last?.cookie : nil,
+    ].compactMap(\.self)
+    var page = ListingPage(next: ends.min())
+    let end = page.next ?? EntryCookie(.max)
+    var left = noted.prefix { $0.cookie <= end }
+    for row in rows.prefix(while: { $0.cookie <= end }) {
+      while let first = left.first, first.cookie < row.cookie {
+        left.removeFirst()
+        page.add(first.name, first.cookie, of: directory, state)
+      }
+      if let first = left.first, first.name == row.name { left.removeFirst() }
+      page.add(row, of: directory, state)
+    }
+    for (cookie, name) in left { page.add(name, cookie, of: directory, state) }
+    return page
+  }
+}
+
+extension WorkingTree.ListingPage {
+  /// Adds a name at which something is pending, if anything stands there.
+  fileprivate mutating func add(
+    _ name: FileName, _ cookie: EntryCookie, of directory: InodeNumber, _ state: TreeState
+  ) {
+    guard
+      case .pending(let number?) = state.overlay.shown(
+        at: InodeName(directory: directory, name: name)),
+      let kind = state.overlay.nodes.kind(of: number)
+    else { return }
+    names.append(ListedName(name: name, cookie: cookie, number: number, kind: kind))
+  }
+
+  /// Adds a recorded name, or what is pending there.
+  fileprivate mutating func add(
+    _ row: BaseEntry, of directory: InodeNumber, _ state: TreeState
+  ) {
+    switch state.overlay.shown(at: InodeName(directory: directory, name: row.name)) {
+    case .pending: add(row.name, row.cookie, of: directory, state)
+    case .recorded:
+      names.append(
+        ListedName(
+          name: row.name, cookie: row.cookie, number: row.inode.number,
+          kind: row.inode.record.kind))
+    }
+  }
+}

@@ -1,0 +1,90 @@
+package import Inodes
+import LLVSCore
+package import TreeNames
+
+// Looking names and inodes up, and the kernel's memory of them.
+
+extension WorkingTree {
+  /// Looks a name up; the kernel then knows the inode.
+  ///
+  /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/stale``, or the error of the recorded tree.
+  package func lookup(_ directory: InodeNumber, _ name: FileName) throws(FSError) -> InodeStatus {
+    guard name.bytes.count <= Self.longestName else { throw .nameTooLong }
+    return try answer { state, base throws(FSError) in
+      try checkDirectory(directory, state, base)
+      let place = InodeName(directory: directory, name: name)
+      guard let number = try inode(at: place, state, base) else { throw .noEntry }
+      let status = try status(of: number, state, base)
+      state.lookups[number, default: 0] += 1
+      return status
+    }
+  }
+
+  /// Returns the attributes of an inode.
+  ///
+  /// - Throws: ``FSError/stale`` for a number that nobody has, or the error of the recorded tree.
+  package func status(of number: InodeNumber) throws(FSError) -> InodeStatus {
+    try answer { state, base throws(FSError) in
+      try checkIsShown(number, state, base)
+      return try status(of: number, state, base)
+    }
+  }
+
+  /// Forgets look-ups of an inode, as the kernel does. An orphan that nobody else holds goes.
+  package func forget(_ number: InodeNumber, count: UInt64) {
+    if state({ $0.forget(number, count: count) }) { release(number) }
+  }
+
+  /// The most bytes of a name.
+  static let longestName = 255
+
+  // MARK: - With the lock held
+
+  /// Returns the inode at a name; nil if nothing is there.
+  func inode(
+    at place: InodeName, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> InodeNumber? {
+    if case .pending(let number) = state.overlay.shown(at: place) { return number }
+    guard state.overlay.isRecorded(place.directory), state.removed[place.directory] == nil else {
+      return nil
+    }
+    return try FSError.wrapping { () throws(BaseError) in
+      try base.child(of: place.directory, named: place.name)?.inode.number
+    }
+  }
+
+  /// Makes sure that a number leads to an inode that programs can see.
+  ///
+  /// The recorded tree goes on having what programs removed. Who holds an inode has it among the pending ones
+  /// then; of one that nobody holds the names tell.
+  ///
+  /// - Throws: ``FSError/stale``.
+  func checkIsShown(
+    _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    guard number != .root, !state.overlay.nodes.contains(number), !state.isHeld(number) else {
+      return
+    }
+    let names = try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
+    for name in names where try inode(at: name, state, base) == number { return }
+    throw .stale
+  }
+
+  /// Makes sure that a number is a directory's.
+  func checkDirectory(
+    _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    guard let kind = try kind(of: number, state, base) else { throw .stale }
+    guard kind == .directory else { throw .notDirectory }
+  }
+
+  /// Returns the kind of an inode; nil for a number that nobody has.
+  func kind(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> EntryKind? {
+    if number == .root { return .directory }
+    if let kind = state.overlay.nodes.kind(of: number) { return kind }
+    if state.removed[number] != nil { return .directory }
+    return try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.record.kind }
+  }
+}

@@ -1,0 +1,179 @@
+package import Inodes
+package import LLVSCore
+import Platform
+package import TreeNames
+
+// Making files and directories.
+
+/// A file or directory that is to be made.
+private struct NewInode {
+  var kind: EntryKind
+  var mode: UInt32
+  var content = FileContent()
+  var device: Attributes.Device?
+  /// True for what the next version takes as it is.
+  var isSaved: Bool
+  /// The ways in which it is opened at once; nil if it is not.
+  var opening: OpenMode?
+}
+
+extension WorkingTree {
+  /// Makes and opens a regular file; the kernel then knows it.
+  ///
+  /// - Throws: ``FSError/exists``, ``FSError/noEntry`` for a directory that was removed,
+  ///   ``FSError/notDirectory``, ``FSError/nameTooLong``, ``FSError/noSpace``: then nothing has changed.
+  package func create(
+    _ directory: InodeNumber, _ name: FileName, mode: UInt32, open: OpenMode, caller: Caller
+  ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber) {
+    let new = NewInode(kind: .regular, mode: mode, isSaved: false, opening: open)
+    let (status, handle) = try make(
+      new, at: InodeName(directory: directory, name: name), by: caller)
+    guard let handle else { throw .io }
+    return (status, handle)
+  }
+
+  /// Makes an empty regular file, a FIFO, a socket or a device node, saved at once, as mknod(2) does; the kernel
+  /// then knows it.
+  ///
+  /// The kernel itself serves what is opened through such a node; the tree keeps only that it is there.
+  ///
+  /// - Throws: ``FSError/invalid`` for another kind, else as ``create(_:_:mode:open:caller:)``.
+  package func makeNode(
+    _ directory: InodeNumber, _ name: FileName, kind: EntryKind, mode: UInt32,
+    device: Attributes.Device? = nil, caller: Caller
+  ) throws(FSError) -> InodeStatus {
+    guard kind != .directory, kind != .symlink else { throw .invalid }
+    let isDevice = kind == .characterDevice || kind == .blockDevice
+    let new = NewInode(kind: kind, mode: mode, device: isDevice ? device : nil, isSaved: true)
+    return try make(new, at: InodeName(directory: directory, name: name), by: caller).status
+  }
+
+  /// Makes a directory; the kernel then knows it.
+  ///
+  /// - Throws: as ``create(_:_:mode:open:caller:)``.
+  package func makeDirectory(
+    _ directory: InodeNumber, _ name: FileName, mode: UInt32, caller: Caller
+  ) throws(FSError) -> InodeStatus {
+    let new = NewInode(kind: .directory, mode: mode, isSaved: true)
+    return try make(new, at: InodeName(directory: directory, name: name), by: caller).status
+  }
+
+  /// Makes a symbolic link; the kernel then knows it.
+  ///
+  /// - Throws: ``FSError/noEntry`` for no target, ``FSError/nameTooLong`` for one of more than 4,095 bytes, else as
+  ///   ``create(_:_:mode:open:caller:)``.
+  package func makeSymlink(
+    _ directory: InodeNumber, _ name: FileName, target: [UInt8], caller: Caller
+  ) throws(FSError) -> InodeStatus {
+    guard !target.isEmpty else { throw .noEntry }
+    guard target.count <= 4095 else { throw .nameTooLong }
+    return try withRoom { () throws(FSError) in
+      let staged = try FSError.wrapping { () throws(StoreError) in
+        try target.withUnsafeBytes { bytes in
+          Result { () throws(StoreError) in try journal.stage(bytes, at: 0) }
+        }.get()
+      }
+      var new = NewInode(kind: .symlink, mode: 0o777, isSaved: true)
+      for extent in staged { new.content.write(extent) }
+      do throws(FSError) {
+        return try attempt(new, at: InodeName(directory: directory, name: name), by: caller).status
+      } catch {
+        journal.abandon(staged)
+        throw error
+      }
+    }
+  }
+
+  private func make(
+    _ new: NewInode, at place: InodeName, by caller: Caller
+  ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
+    try withRoom { () throws(FSError) in try attempt(new, at: place, by: caller) }
+  }
+
+  /// Makes an inode, once: bytes of its content that the journal refused must be staged again.
+  private func attempt(
+    _ new: NewInode, at place: InodeName, by caller: Caller
+  ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
+    guard place.name.bytes != ReservedName.bytes else { throw .exists }
+    guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
+    confirm(caller.process)
+    let number = try numbers.next()
+    let (status, handle) = try change(by: caller.process) { state, base throws(FSError) in
+      try checkHasNames(place.directory, state, base)
+      guard try inode(at: place, state, base) == nil else { throw .exists }
+      try checkReach(place, state, base)
+      let attributes = try attributes(of: new, in: place.directory, caller, state, base)
+      let seen =
+        new.kind == .directory ? nil : state.seen(by: caller.process, at: place, over: nil)
+      return Decision(
+        concerned: [place.directory],
+        operations: [
+          .create(
+            number, at: place, kind: new.kind, attributes: attributes, content: new.content,
+            isSaved: new.isSaved, seen: seen)
+        ]
+      ) { state in
+        state.lookups[number, default: 0] += 1
+        let handle = new.opening.map {
+          state.open(number, $0.union(.created), process: caller.process)
+        }
+        // If a status needs rows of the recorded tree too, it is read after the change.
+        return (try? self.status(of: number, state, base), handle)
+      }
+    }
+    if let status { return (status, handle) }
+    return (try self.status(of: number), handle)
+  }
+
+  // MARK: - Attributes
+
+  /// The attributes that a new inode gets in a directory.
+  private func attributes(
+    of new: NewInode, in directory: InodeNumber, _ caller: Caller, _ state: TreeState,
+    _ base: RememberedBase
+  ) throws(FSError) -> Attributes {
+    let above = try attributes(of: directory, state, base)
+    var attributes = permissions(of: new, in: above, caller)
+    attributes.mtime = new.kind == .directory ? nil : base.time
+    attributes.device = new.device
+    // A directory with set-group-ID gives its group to what is made in it, and directories the bit too.
+    let givesGroup = (above.mode ?? 0) & 0o2000 != 0
+    if defaults.keepsOwners {
+      let group = givesGroup ? above.gid ?? defaults.gid : caller.gid
+      if caller.uid != defaults.uid { attributes.uid = caller.uid }
+      if group != defaults.gid { attributes.gid = group }
+    }
+    if new.kind == .directory, givesGroup { attributes.mode = (attributes.mode ?? 0) | 0o2000 }
+    defaults.nameOwner(in: &attributes, of: new.kind)
+    return attributes
+  }
+
+  /// The mode and the access control lists that a new inode gets.
+  private func permissions(
+    of new: NewInode, in directory: Attributes, _ caller: Caller
+  ) -> Attributes {
+    guard new.kind != .symlink else { return Attributes() }
+    let mode = new.mode & 0o7777
+    guard let inherited = directory.acl(ExtendedName.defaultACL) else {
+      return Attributes(mode: mode & ~caller.umask)
+    }
+    let (acl, common) = inherited.inherited(with: mode)
+    var attributes = Attributes(mode: common)
+    if !acl.isMode { attributes.set(acl, ExtendedName.accessACL) }
+    if new.kind == .directory { attributes.set(inherited, ExtendedName.defaultACL) }
+    return attributes
+  }
+
+  /// Returns the attributes of an inode as they are recorded or pending.
+  func attributes(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> Attributes {
+    if let attributes = state.overlay.nodes.attributes(of: number) { return attributes }
+    let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    guard let record = inode?.record else {
+      guard number == .root else { throw .stale }
+      return Attributes()
+    }
+    return record.attributes
+  }
+}

@@ -1,0 +1,87 @@
+import Inodes
+import LLVSCore
+import TreeNames
+
+// Every inode that is made or moved has a path that a version can hold.
+
+/// A directory that goes deeper down, or to a longer path, with all that it holds.
+struct Descent {
+  /// The directory.
+  let directory: InodeNumber
+  /// The extent of the path that it gets.
+  let path: PathExtent
+}
+
+extension WorkingTree {
+  /// After so many recorded names below a directory that is renamed no more are looked at: the next version names
+  /// what it cannot hold.
+  private static let looksAtMost = 1 << 16
+
+  /// Makes sure that a version can hold the path of a name; with the lock held.
+  ///
+  /// - Throws: ``FSError/nameTooLong``.
+  /// - Complexity: O(depth).
+  func checkReach(
+    _ place: InodeName, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    guard PathLimit.allows(try extent(of: place, state, base)) else { throw .nameTooLong }
+  }
+
+  private func extent(
+    of place: InodeName, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> PathExtent {
+    var extent = PathExtent(name: place.name.bytes)
+    for above in try directories(above: place.directory, state, base) {
+      extent = PathExtent(name: above.name.bytes).adding(extent)
+    }
+    return extent
+  }
+
+  /// Returns what has to be looked at before an inode goes from one name to another; nil for what is no directory
+  /// or gets no longer path. With the lock held.
+  func descent(
+    of number: InodeNumber, from old: InodeName, to new: InodeName, _ state: TreeState,
+    _ base: RememberedBase
+  ) throws(FSError) -> Descent? {
+    guard try kind(of: number, state, base) == .directory else { return nil }
+    let before = try extent(of: old, state, base)
+    let after = try extent(of: new, state, base)
+    guard after.names > before.names || after.bytes > before.bytes else { return nil }
+    return Descent(directory: number, path: after)
+  }
+
+  /// Makes sure that a version can hold the paths of all that is in a directory; without the lock, since it reads
+  /// the recorded tree.
+  ///
+  /// - Throws: ``FSError/nameTooLong``, or the error of the recorded tree.
+  /// - Complexity: O(*n*) for *n* names below it.
+  func check(_ descent: Descent) throws(FSError) {
+    let overlay = state { $0.overlay }
+    var looked = 0
+    var open = [(number: descent.directory, path: descent.path)]
+    while let (directory, path) = open.popLast() {
+      let changed = overlay.changedNames(of: directory)
+      for name in changed {
+        let place = InodeName(directory: directory, name: name)
+        guard case .pending(let number?) = overlay.shown(at: place) else { continue }
+        let below = path.adding(PathExtent(name: name.bytes))
+        guard PathLimit.allows(below) else { throw .nameTooLong }
+        if overlay.nodes.kind(of: number) == .directory { open.append((number, below)) }
+      }
+      var cookie = EntryCookie.start
+      while looked < Self.looksAtMost {
+        let page = try FSError.wrapping { () throws(BaseError) in
+          try base.page(of: directory, after: cookie, limit: Self.pageSize)
+        }
+        looked += page.count
+        for entry in page where !changed.contains(entry.name) {
+          let below = path.adding(PathExtent(name: entry.name.bytes))
+          guard PathLimit.allows(below) else { throw .nameTooLong }
+          if entry.inode.record.isDirectory { open.append((entry.inode.number, below)) }
+        }
+        guard page.count == Self.pageSize, let last = page.last else { break }
+        cookie = last.cookie
+      }
+    }
+  }
+}

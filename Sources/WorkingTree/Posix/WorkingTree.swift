@@ -1,0 +1,212 @@
+package import Inodes
+import LLVSCore
+import Platform
+import TreeNames
+
+/// The tree that programs see and change: the recorded tree with what is pending over it.
+///
+/// A call that reads looks in the overlay, then in the recorded tree. A call that changes decides under the
+/// locks, writes to the journal, then changes the overlay (``change(as:mayUseReserve:_:)``): what the journal
+/// refuses leaves everything as it was.
+///
+/// Lock order: `writing`, then `memory`. Under `memory` nothing is read or written; under `writing` only the
+/// journal is written, and the rows of a new head are committed.
+///
+/// INVARIANT I8: a change is in the journal before it is in memory, and bytes are in a data file before the
+/// change that names them.
+/// INVARIANT I11: nothing becomes pending but by a program's call.
+///
+/// - Concurrency: any thread.
+package final class WorkingTree: Sendable {
+  let base: any Base & CookieSource
+  let journal: any ChangeJournal
+  let contents: any ContentReading
+  let numbers: any NumberAllotting
+  let head: any HeadReading
+  package let defaults: AttributeDefaults
+  /// Brings the recorded tree's rows to the disk.
+  let syncRows: RowsSync
+  /// Held by whoever changes the overlay or the recorded tree.
+  // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
+  let writing = Monitor(false)
+  private let memory: Monitor<TreeState>
+  private let recent = RecentInodes()
+
+  /// Creates a tree over what the journal had; `epochs` are the versions that epochs stand for. `syncRows` is called
+  /// from any thread, also while the rows of another head are prepared.
+  package init(
+    base: any Base & CookieSource, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
+    journal: any ChangeJournal, contents: any ContentReading, head: any HeadReading,
+    numbers: any NumberAllotting, defaults: AttributeDefaults,
+    syncRows: @escaping RowsSync = {}
+  ) {
+    self.base = base
+    self.journal = journal
+    self.contents = contents
+    self.head = head
+    self.numbers = numbers
+    self.defaults = defaults
+    self.syncRows = syncRows
+    memory = Monitor(TreeState(overlay: overlay, epochs: epochs))
+  }
+
+  /// Runs a closure with what the tree keeps in memory; it must neither read nor write anything else.
+  func state<R>(_ body: (inout TreeState) throws(FSError) -> R) throws(FSError) -> R {
+    try memory.withLock(body)
+  }
+
+  /// Runs a closure that cannot fail with what the tree keeps in memory.
+  func state<R>(_ body: (inout TreeState) -> R) -> R { memory.withLock(body) }
+
+  /// Nobody holds an orphan any more: it goes, unless something is saved in it that belongs to a name.
+  func release(_ number: InodeNumber) {
+    // The change needs no record: a mount finds nobody who holds anything.
+    writing.withLock { _ in
+      state { state in
+        guard !state.isHeld(number) else { return }
+        state.apply(Change(time: .now, .release(number)))
+      }
+    }
+  }
+
+  /// Runs a closure with what the tree keeps in memory, while no change is between the journal and memory.
+  func atRest<R>(_ body: (inout TreeState) -> R) -> R {
+    writing.withLock { _ in state(body) }
+  }
+
+  // MARK: - Reading
+
+  /// Answers from the overlay and the recorded tree, as they are at one instant.
+  ///
+  /// The closure runs under the lock and may run again: what it asks the recorded tree for is read between two
+  /// runs, without the lock.
+  func answer<R>(
+    _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
+  ) throws(FSError) -> R {
+    let remembered = RememberedBase(base, contents, head, recent)
+    while true {
+      let found = try attempt(remembered, body)
+      if let found { return found }
+      try waitOrRead(remembered)
+    }
+  }
+
+  /// Runs a closure under the lock; nil if something has to be read first, or another head is being shown.
+  private func attempt<R>(
+    _ remembered: RememberedBase,
+    _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
+  ) throws(FSError) -> R? {
+    try state { state throws(FSError) -> R? in
+      guard !state.isPublishing else { return nil }
+      remembered.begin(publication: state.publication)
+      do throws(FSError) {
+        let result = try body(&state, remembered)
+        return remembered.isMissing ? nil : result
+      } catch {
+        // A closure that lacks something fails for that reason.
+        guard remembered.isMissing else { throw error }
+        return nil
+      }
+    }
+  }
+
+  private func waitOrRead(_ remembered: RememberedBase) throws(FSError) {
+    guard remembered.isMissing else { return waitForPublication() }
+    do throws(FSError) {
+      try remembered.readMissing()
+    } catch {
+      let isOfThisHead = state { state in
+        !state.isPublishing && remembered.isOf(publication: state.publication)
+      }
+      if isOfThisHead { throw error }
+      // Half of it was read of another head: all is asked of that.
+      remembered.dropMissing()
+    }
+  }
+
+  /// Waits while another head is put in place.
+  func waitForPublication() { writing.withLock { _ in } }
+
+  // MARK: - Changing
+
+  /// A change that a call decided to make.
+  struct Decision<R> {
+    /// The inodes that the change concerns and that the overlay may not know.
+    var concerned: [InodeNumber] = []
+    /// The operations, in order; none if there is nothing to do.
+    var operations: [Change.Operation] = []
+    /// The call's answer, made after the operations were applied.
+    var finish: (inout TreeState) -> R
+
+    init(
+      concerned: [InodeNumber] = [], operations: [Change.Operation] = [],
+      finish: @escaping (inout TreeState) -> R
+    ) {
+      self.concerned = concerned
+      self.operations = operations
+      self.finish = finish
+    }
+  }
+
+  /// Decides about a change, writes it to the journal and applies it.
+  ///
+  /// The closure runs under the locks and may run again, as that of ``answer(_:)``; it must not change the state.
+  ///
+  /// - Throws: what the closure throws, or the journal: then nothing has changed.
+  func change<R>(
+    by process: Int32 = 0, mayUseReserve: Bool = false,
+    _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
+  ) throws(FSError) -> R {
+    heal()
+    let remembered = RememberedBase(base, contents, head, recent)
+    while true {
+      let done = try writing.withLock { _ throws(FSError) in
+        try perform(by: process, mayUseReserve, remembered, decide)
+      }
+      if let done { return done }
+      try waitOrRead(remembered)
+    }
+  }
+
+  /// One attempt of a change, with `writing` held; nil if something has to be read first.
+  private func perform<R>(
+    by process: Int32, _ mayUseReserve: Bool, _ remembered: RememberedBase,
+    _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
+  ) throws(FSError) -> R? {
+    let time = remembered.readClock()
+    let decided = try attempt(remembered) {
+      state, base throws(FSError) -> ([Change], (inout TreeState) -> R) in
+      let decision = try decide(&state, base)
+      var bindings: [Change.Operation] = []
+      // Most calls concern what is pending already.
+      if !decision.operations.isEmpty,
+        decision.concerned.contains(where: { !state.overlay.nodes.contains($0) })
+      {
+        bindings = try FSError.wrapping { () throws(BaseError) in
+          try state.overlay.bindings(of: decision.concerned, over: base)
+        }
+      }
+      let operations = bindings.isEmpty ? decision.operations : bindings + decision.operations
+      let changes = operations.map { Change(time: time, process: process, $0) }
+      return (changes, decision.finish)
+    }
+    guard let (changes, finish) = decided else { return nil }
+    if !changes.isEmpty {
+      try FSError.wrapping { () throws(StoreError) in
+        try journal.append(changes, mayUseReserve: mayUseReserve)
+      }
+    }
+    return state { state in
+      for change in changes { state.apply(change) }
+      return finish(&state)
+    }
+  }
+}
+
+extension Attributes.Time {
+  /// The clock's time.
+  static var now: Attributes.Time {
+    let time = SystemClock.realtime()
+    return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+}

@@ -1,0 +1,121 @@
+package import Inodes
+package import LLVSCore
+
+/// The working tree at the instant of a cut: the overlay as it was then, over the recorded tree, which does not
+/// change before the cut has ended.
+///
+/// - Concurrency: one thread at a time.
+package final class FrozenTree {
+  /// The changes at the instant.
+  package let overlay: Overlay
+  /// The most directories on the way to the root.
+  private static let mostAbove = 1 << 16
+
+  private let base: any Base
+  private var paths: [InodeNumber: TreePath?] = [:]
+  private var recordedPaths: [InodeNumber: TreePath?] = [:]
+
+  /// Creates a tree from a frozen overlay and the recorded tree below it.
+  package init(_ overlay: Overlay, over base: any Base) {
+    self.overlay = overlay
+    self.base = base
+  }
+
+  /// Returns the path at which programs saw a directory; nil if it had no name.
+  func path(of directory: InodeNumber) throws(StoreError) -> TreePath? {
+    try Self.path(of: directory, knowing: &paths) { (number) throws(StoreError) in
+      try place(of: number)
+    }
+  }
+
+  /// Returns a directory's path, and notes it and those on the way to it. No recursion: directories can be thousands
+  /// deep.
+  private static func path(
+    of directory: InodeNumber, knowing known: inout [InodeNumber: TreePath?],
+    _ place: (InodeNumber) throws(StoreError) -> InodeName?
+  ) throws(StoreError) -> TreePath? {
+    var way: [(directory: InodeNumber, name: FileName)] = []
+    var next = directory
+    var path: TreePath? = .root
+    while next != .root {
+      if let found = known[next] {
+        path = found
+        break
+      }
+      // A tree that leads back to itself is damaged.
+      guard way.count < mostAbove, let place = try place(next) else {
+        path = nil
+        known[next] = .some(nil)
+        break
+      }
+      way.append((next, place.name))
+      next = place.directory
+    }
+    for (directory, name) in way.reversed() {
+      path = path?.appending(name)
+      known[directory] = .some(path)
+    }
+    return path
+  }
+
+  /// Returns the name at which programs saw a directory; nil if it had none.
+  func place(of directory: InodeNumber) throws(StoreError) -> InodeName? {
+    if directory == .root { return nil }
+    if overlay.nodes.contains(directory) { return overlay.nodes.place(of: directory) }
+    return try recordedNames(of: directory).first
+  }
+
+  // MARK: - The recorded tree
+
+  /// Returns the path at which the recorded tree has a directory; nil if it has none.
+  func recordedPath(of directory: InodeNumber) throws(StoreError) -> TreePath? {
+    try Self.path(of: directory, knowing: &recordedPaths) { (number) throws(StoreError) in
+      try recordedNames(of: number).first
+    }
+  }
+
+  func recordedNames(of number: InodeNumber) throws(StoreError) -> [InodeName] {
+    try StoreError.wrappingBase { () throws(BaseError) in try base.names(of: number) }
+  }
+
+  /// Returns what the recorded tree has at a name.
+  func recorded(at place: InodeName) throws(StoreError) -> BaseEntry? {
+    // A change of a name tells whether the recorded tree has it (I3).
+    if let change = overlay.changes[place], !change.hidesRecorded { return nil }
+    return try StoreError.wrappingBase { () throws(BaseError) in
+      try base.child(of: place.directory, named: place.name)
+    }
+  }
+
+  func recorded(_ number: InodeNumber) throws(StoreError) -> InodeRecord? {
+    try StoreError.wrappingBase { () throws(BaseError) in try base.inode(number)?.record }
+  }
+
+  func isRecordedDirectory(_ number: InodeNumber) throws(StoreError) -> Bool {
+    try recorded(number)?.isDirectory ?? false
+  }
+}
+
+extension StoreError {
+  /// The error of a store that a failure of the recorded tree comes to.
+  package init(_ error: BaseError) {
+    self =
+      switch error {
+      case .damaged(let fault): .corrupt(fault)
+      case .store(let error): error
+      case .system(let error): .system(error)
+      case .refused(let reason): .busy(reason)
+      }
+  }
+
+  /// Reads or changes the recorded tree, and throws a failure as an error of the store.
+  package static func wrappingBase<Result>(
+    _ body: () throws(BaseError) -> Result
+  ) throws(StoreError) -> Result {
+    do throws(BaseError) {
+      return try body()
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}

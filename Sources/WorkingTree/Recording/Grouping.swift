@@ -1,0 +1,214 @@
+import Inodes
+package import LLVSCore
+
+/// The version that changes go into: what it is made on, and which of those made on that it is.
+package struct EditGroup: Hashable, Comparable, Sendable {
+  /// The version that it is made on; nil for the time before the first one.
+  package var predecessor: VersionNumber?
+  /// 0 for what the tree shows; other files of one path are told apart from 1 on.
+  package var turn = 0
+
+  /// Creates a group.
+  package init(on predecessor: VersionNumber?, turn: Int = 0) {
+    self.predecessor = predecessor
+    self.turn = turn
+  }
+
+  /// Returns true if the first is made before the second: ancestors first; of one predecessor what the tree shows
+  /// last, which is the newer then.
+  package static func < (a: EditGroup, b: EditGroup) -> Bool {
+    (a.predecessor?.rawValue ?? 0, -a.turn) < (b.predecessor?.rawValue ?? 0, -b.turn)
+  }
+}
+
+/// The changes that a cut found, by the versions that take it.
+package struct GroupedRecording {
+  /// The changes that were found; names that go elsewhere than their directories are no longer excluded.
+  package private(set) var recording: Recording
+  private(set) var groups: [EditGroup: [PathEdit]] = [:]
+  /// Predecessors that the store does not have: the head stands for them.
+  package private(set) var missing: Set<VersionNumber> = []
+  let tree: FrozenTree
+  let predecessors: Predecessors
+
+  /// The groups, ancestors first.
+  package var order: [EditGroup] { groups.keys.sorted() }
+
+  /// The group that is made on the head.
+  package var own: EditGroup { EditGroup(on: predecessors.head) }
+
+  /// Groups changes by the versions that they are made on, which is the head if that shows the same where they change
+  /// something.
+  ///
+  /// - Throws: ``StoreError`` if a map cannot be read.
+  package init(
+    _ recording: Recording, of tree: FrozenTree, _ epochs: EpochTable,
+    on predecessors: Predecessors
+  ) throws(StoreError) {
+    self.recording = recording
+    self.tree = tree
+    self.predecessors = predecessors
+    for edit in recording.edits { try place(edit, epochs) }
+    let joined = try joinMoves(epochs)
+    for edit in recording.edits where !joined.contains(ObjectIdentifier(edit)) {
+      try putWhereItStood(edit, epochs)
+    }
+    separate()
+    for edit in recording.edits {
+      groups[EditGroup(on: edit.predecessor, turn: edit.turn), default: []].append(edit)
+    }
+    try joinRemovals()
+    groups = groups.filter { !$0.value.isEmpty }
+  }
+
+  private mutating func place(_ edit: PathEdit, _ epochs: EpochTable) throws(StoreError) {
+    let head = predecessors.head
+    edit.predecessor = try seen(by: edit, epochs, notingMissing: true)
+    guard edit.predecessor != head, edit.turn == 0 else { return }
+    if try isUntouched(edit, since: edit.predecessor) { edit.predecessor = head }
+  }
+
+  /// The version that a change was made on.
+  private mutating func seen(
+    by edit: PathEdit, _ epochs: EpochTable, notingMissing: Bool = false
+  ) throws(StoreError) -> VersionNumber? {
+    let head = predecessors.head
+    let seen = edit.epoch.map { epochs.version($0, otherwise: head) } ?? head
+    if try predecessors.has(seen) { return seen }
+    if let seen, notingMissing { missing.insert(seen) }
+    return head
+  }
+
+  /// In a directory that moved here, what the writer of a change had seen stands where the directory stood, unless the
+  /// change goes with the move.
+  private mutating func putWhereItStood(
+    _ edit: PathEdit, _ epochs: EpochTable
+  ) throws(StoreError) {
+    let seen = try seen(by: edit, epochs)
+    guard let place = edit.place, let before = try pathBefore(edit, since: seen) else { return }
+    if edit.kind == .put {
+      edit.isWhereItStood = true
+    } else {
+      edit.kind = .remove
+    }
+    edit.predecessor = seen
+    edit.path = before
+    recording.excluded[place.directory]?.remove(place.name)
+  }
+
+  /// The recorded path of a change in a directory that moved here, if the head has something else there than its writer
+  /// had seen.
+  private func pathBefore(
+    _ edit: PathEdit, since seen: VersionNumber?
+  ) throws(StoreError) -> TreePath? {
+    let isPut = edit.kind == .put && edit.over != nil
+    guard seen != predecessors.head, edit.turn == 0, isPut || edit.kind == .leaveOut,
+      let place = edit.place, let above = try tree.recordedPath(of: place.directory)
+    else { return nil }
+    let before = above.appending(place.name)
+    guard !isPut || before != edit.path,
+      try !predecessors.isSame(before, seen, isWhole: !isPut)
+    else { return nil }
+    return before
+  }
+
+  private func isUntouched(
+    _ edit: PathEdit, since seen: VersionNumber?
+  ) throws(StoreError) -> Bool {
+    let isWhole =
+      switch edit.kind {
+      case .remove, .move, .make: true
+      case .put: edit.isOverDirectory
+      case .leaveOut, .setAttributes: false
+      }
+    guard
+      try predecessors.isSame(edit.path, seen, isWhole: isWhole)
+    else { return false }
+    guard edit.kind == .move else { return true }
+    return try predecessors.isSame(edit.source, seen, isWhole: true)
+  }
+
+  /// Another file may stand now where the directory of one stood: each is in a version of its own.
+  private func separate() {
+    struct Spot: Hashable {
+      let predecessor: VersionNumber?
+      let path: TreePath
+      let turn: Int
+
+      init(_ edit: PathEdit) {
+        (predecessor, path, turn) = (edit.predecessor, edit.path, edit.turn)
+      }
+    }
+    let puts = recording.edits.filter { $0.kind == .put }
+    var spots = Set(puts.filter { !$0.isWhereItStood }.map { Spot($0) })
+    for edit in puts where edit.isWhereItStood {
+      while !spots.insert(Spot(edit)).inserted { edit.turn += 1 }
+    }
+  }
+
+  /// Lets changes where a directory was that moved go with the move, and those below it, unless the version of the move
+  /// has what their writers had not seen.
+  ///
+  /// - Returns: those below a directory that moved on another version than the head.
+  private mutating func joinMoves(
+    _ epochs: EpochTable
+  ) throws(StoreError) -> Set<ObjectIdentifier> {
+    var moves: [InodeNumber: PathEdit] = [:]
+    for edit in recording.edits where edit.kind == .move || edit.kind == .make {
+      if let number = edit.number { moves[number] = edit }
+    }
+    guard !moves.isEmpty else { return [] }
+    let head = predecessors.head
+    for edit in recording.edits where edit.kind != .leaveOut {
+      guard let place = edit.place, let over = try tree.recorded(at: place)?.inode.number,
+        let move = moves[over], move !== edit
+      else { continue }
+      let predecessor = edit.predecessor != head ? edit.predecessor : move.predecessor
+      (edit.predecessor, move.predecessor) = (predecessor, predecessor)
+    }
+    guard moves.values.contains(where: { $0.predecessor != head }) else { return [] }
+    var joined: Set<ObjectIdentifier> = []
+    for edit in recording.edits {
+      guard var directory = edit.place?.directory else { continue }
+      while directory != .root {
+        if let move = moves[directory], move.predecessor != head,
+          try !hasUnseen(move.predecessor, at: edit, epochs)
+        {
+          edit.predecessor = move.predecessor
+          joined.insert(ObjectIdentifier(edit))
+        }
+        guard let above = try tree.place(of: directory) else { break }
+        directory = above.directory
+      }
+    }
+    return joined
+  }
+
+  /// True if a change in a directory that moved is made on an older version than the move, and the head has something
+  /// else there: its writer had not seen that.
+  private mutating func hasUnseen(
+    _ version: VersionNumber?, at edit: PathEdit, _ epochs: EpochTable
+  ) throws(StoreError) -> Bool {
+    let seen = try seen(by: edit, epochs)
+    guard seen?.rawValue ?? 0 < version?.rawValue ?? 0 else { return false }
+    return try pathBefore(edit, since: seen) != nil
+  }
+
+  /// The removal at the old place of a directory goes where the move goes.
+  private mutating func joinRemovals() throws(StoreError) {
+    var moves: [TreePath: (group: EditGroup, edit: PathEdit)] = [:]
+    for (group, edits) in groups {
+      for edit in edits where edit.kind == .move { moves[edit.source] = (group, edit) }
+    }
+    guard !moves.isEmpty else { return }
+    for group in order {
+      for edit in groups[group] ?? [] where edit.kind == .remove {
+        guard let move = moves[edit.path], move.group != group, let place = edit.place,
+          try tree.recorded(at: place)?.inode.number == move.edit.number
+        else { continue }
+        groups[group]?.removeAll { $0 === edit }
+        groups[move.group]?.append(edit)
+      }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package import Inodes
+import LLVSCore
+package import TreeNames
+
+/// The patterns that keep names out of versions, as they were at the instant of a cut: the store's own, and those of
+/// files `.llvsignore` as programs saw them.
+///
+/// - Concurrency: one thread at a time.
+package final class IgnoreRules {
+  private let tree: FrozenTree
+  private let own: IgnorePatterns
+  /// Returns a file's bytes; nil if they cannot be read.
+  private let read: (FileContent) -> [UInt8]?
+  private var scopes: [InodeNumber: IgnoreScope] = [:]
+
+  /// Creates rules over the store's own patterns.
+  package init(
+    _ own: IgnorePatterns, in tree: FrozenTree, read: @escaping (FileContent) -> [UInt8]?
+  ) {
+    self.own = own
+    self.tree = tree
+    self.read = read
+  }
+
+  /// True if a pattern matches a name of a directory, or a directory above it.
+  func ignores(
+    _ path: TreePath, in directory: InodeNumber, isDirectory: Bool
+  ) throws(StoreError) -> Bool {
+    try scope(of: directory).ignores(path: path.bytes, isDirectory: isDirectory)
+  }
+
+  private func scope(of directory: InodeNumber) throws(StoreError) -> IgnoreScope {
+    if let known = scopes[directory] { return known }
+    var scope = IgnoreScope(own)
+    if let place = try tree.place(of: directory) { scope = try self.scope(of: place.directory) }
+    if let path = try tree.path(of: directory), let patterns = try patterns(in: directory) {
+      scope.add(patterns, of: path.bytes)
+    }
+    scopes[directory] = scope
+    return scope
+  }
+
+  private func patterns(in directory: InodeNumber) throws(StoreError) -> IgnorePatterns? {
+    let place = InodeName(directory: directory, name: FileName(IgnoreScope.fileName))
+    guard let content = try content(at: place), content.size > 0,
+      content.size <= UInt64(IgnoreScope.fileLimit)
+    else { return nil }
+    return read(content).map { IgnorePatterns($0) }
+  }
+
+  private func content(at place: InodeName) throws(StoreError) -> FileContent? {
+    switch tree.overlay.shown(at: place) {
+    case .pending(nil): return nil
+    case .pending(let number?):
+      guard let node = tree.overlay.nodes[number], node.kind == .regular else { return nil }
+      return node.file?.content
+    case .recorded:
+      guard let inode = try tree.recorded(at: place)?.inode, inode.record.kind == .regular else {
+        return nil
+      }
+      // Its name may be as it was and its bytes pending.
+      if let node = tree.overlay.nodes[inode.number] { return node.file?.content }
+      return FileContent(stored: inode.record.stored)
+    }
+  }
+}

@@ -1,0 +1,330 @@
+import Inodes
+package import LLVSCore
+import TreeNames
+
+/// Turns what is pending at the instant of a cut into changes of paths, which versions take.
+///
+/// The rules have the numbers that all of this module gives them.
+///
+/// RULE C1: A change stands at its path in the frozen tree; below a directory that was removed here nothing is taken.
+/// RULE C2: Of a file the save is taken that counts (``SaveChoice``).
+/// RULE C3: A file without a save that counts leaves its name what the recorded tree has there, though that file may
+///   have gone elsewhere; only a directory that moved from there is gone.
+/// RULE C4: A name is ignored if a pattern fits, the recorded tree has no such name, and it is no directory that the
+///   recorded tree has elsewhere. It stays pending.
+/// RULE C5: A change is made on the map that its maker had seen, and merged; so what others did meanwhile stays.
+/// RULE C6: It is made on the head if both show the same where it changes something.
+/// RULE C7: The parts of a move, and what stands where it began or is below a directory whose name is pending on an
+///   older version, are made on one version.
+/// RULE C8: Orphans of one path are each made a version of their own.
+/// RULE C9: A removal never takes the directory that it is in: one without an entry gets one.
+/// RULE C10: A name keeps the key that the version shows there; a new one has the key of its path. Keys below a moved
+///   directory change their beginning.
+/// RULE C11: The same bytes and attributes are no change. A directory's recorded mtime goes when names in it come or
+///   go. All names of one link id have one entry.
+/// RULE C12: A change made on a version that the head did not come of goes into the line of that version.
+/// RULE C13: What cannot be read is left out and named.
+package struct Recorder {
+  let tree: FrozenTree
+  let saves: SaveChoice
+  private let ignored: IgnoreRules
+  private(set) var recording = Recording()
+  /// Files whose bytes are put at their one name already.
+  private var done: Set<InodeNumber> = []
+  /// The same of files that have several names.
+  private var doneLinks: Set<Put> = []
+
+  private struct Put: Hashable {
+    var number: InodeNumber
+    var place: InodeName
+  }
+
+  /// Creates a recorder for a cut.
+  package init(_ tree: FrozenTree, saves: SaveChoice, ignored: IgnoreRules) {
+    self.tree = tree
+    self.saves = saves
+    self.ignored = ignored
+  }
+
+  /// Returns the changes of paths.
+  ///
+  /// - Throws: ``StoreError`` if the recorded tree cannot be read.
+  /// - Complexity: O(*m* log *n*) for *m* changes since the last cut, and those that it left.
+  package mutating func record() throws(StoreError) -> Recording {
+    var listed = listed(tree.overlay.listedInCut())
+    // Other patterns may let names in that earlier cuts put aside.
+    if listed.hasPatterns { listed = self.listed(tree.overlay.listedWhole()) }
+    for place in listed.places {
+      if let change = tree.overlay.changes[place] { try add(change, at: place) }
+    }
+    var (orphans, held): ([InodeNumber], [InodeNumber]) = ([], [])
+    for number in listed.inodes {
+      guard let node = tree.overlay.nodes.node(number) else { continue }
+      try addContent(of: node, number)
+      if node.orphan != nil { orphans.append(number) }
+      if node.isDirectory { held.append(number) }
+    }
+    try addOrphans(orphans)
+    for number in held {
+      if let node = tree.overlay.nodes.node(number) { try addAttributes(ofHeld: node, number) }
+    }
+    return recording
+  }
+
+  /// The parts of a list of which something is pending.
+  private struct Listed {
+    var inodes: [InodeNumber] = []
+    var places: [InodeName] = []
+    /// True if a file of patterns came, went or was written.
+    var hasPatterns = false
+  }
+
+  /// Returns the inodes of a list in order, and the changed names in the order in which they were made: those of the
+  /// list, and those of its inodes, since bytes go where their names do, also if these were put aside.
+  private func listed(_ list: PendingList) -> Listed {
+    let patterns = FileName(IgnoreScope.fileName)
+    var listed = Listed()
+    var places: [InodeName] = []
+    // Stamps and indices are sorted in place of names: each move of a name would count its references.
+    var order: [(stamp: ChangeStamp, index: Int)] = []
+    func note(_ place: InodeName) {
+      if place.name == patterns { listed.hasPatterns = true }
+      guard let stamp = tree.overlay.changes[place]?.stamp else { return }
+      order.append((stamp, places.count))
+      places.append(place)
+    }
+    for place in list.allPlaces { note(place) }
+    for number in list.allInodes {
+      guard let names = tree.overlay.nodes.names(of: number) else { continue }
+      listed.inodes.append(number)
+      for place in names {
+        // A change that is not older is listed by its place.
+        if let change = tree.overlay.changes[place], change.stamp >= list.first { continue }
+        note(place)
+      }
+    }
+    listed.inodes.sort()
+    order.sort { a, b in
+      if a.stamp != b.stamp { return a.stamp < b.stamp }
+      let (a, b) = (places[a.index], places[b.index])
+      return (a.directory, a.name) < (b.directory, b.name)
+    }
+    listed.places.reserveCapacity(order.count)
+    for (_, index) in order where listed.places.last != places[index] {
+      listed.places.append(places[index])
+    }
+    return listed
+  }
+
+  // MARK: - Names
+
+  private mutating func add(_ change: NameChange, at place: InodeName) throws(StoreError) {
+    guard let above = try tree.path(of: place.directory) else {
+      recording.nothing[place] = change.inode != nil
+      return
+    }
+    let path = above.appending(place.name)
+    let over = try tree.recorded(at: place)?.inode
+    if change.inode == over?.number {
+      recording.nothing[place] = change.inode != nil
+      return
+    }
+    guard let number = change.inode, let node = tree.overlay.nodes.node(number) else {
+      recording.exclude(place)
+      recording.nothing[place] = false
+      return try remove(path, change.on, at: place)
+    }
+    if over == nil, !change.isHeld, try isIgnored(node, number, path, place) {
+      recording.ignored.insert(place)
+      return
+    }
+    if node.isDirectory {
+      try addDirectory(node, number, change, at: place, path, over: over)
+    } else {
+      try addFile(node, number, change, at: place, path, over: over)
+    }
+  }
+
+  private func isIgnored(
+    _ node: PendingNode, _ number: InodeNumber, _ path: TreePath, _ place: InodeName
+  ) throws(StoreError) -> Bool {
+    if node.isDirectory, try tree.isRecordedDirectory(number) { return false }
+    return try ignored.ignores(path, in: place.directory, isDirectory: node.isDirectory)
+  }
+
+  private mutating func remove(
+    _ path: TreePath, _ epoch: Epoch?, at place: InodeName
+  ) throws(StoreError) {
+    let isInPlace = try tree.recordedPath(of: place.directory) == path.parent
+    recording.edits.append(PathEdit(isInPlace ? .remove : .leaveOut, path, epoch, place: place))
+  }
+
+  private mutating func addDirectory(
+    _ node: PendingNode, _ number: InodeNumber, _ change: NameChange, at place: InodeName,
+    _ path: TreePath, over: BaseInode?
+  ) throws(StoreError) {
+    recording.exclude(place)
+    // A directory that is held is there for what is in it alone.
+    if change.isHeld {
+      let names = tree.overlay.changedNames(of: number)
+      let isBusy = names.contains { name in
+        tree.overlay.changes[InodeName(directory: number, name: name)]?.inode != nil
+      }
+      if !isBusy { recording.emptied.insert(place) }
+      return
+    }
+    let source = try tree.isRecordedDirectory(number) ? tree.recordedPath(of: number) : nil
+    let edit = PathEdit(
+      source == nil ? .make : .move, path, change.on, place: place, number: number, node: node)
+    if let source { edit.source = source }
+    add(edit, over: over)
+  }
+
+  private mutating func add(_ edit: PathEdit, over: BaseInode?) {
+    edit.over = over?.number
+    edit.isOverDirectory = over?.record.isDirectory ?? false
+    recording.edits.append(edit)
+  }
+
+  private mutating func addFile(
+    _ node: PendingNode, _ number: InodeNumber, _ change: NameChange, at place: InodeName,
+    _ path: TreePath, over: BaseInode?
+  ) throws(StoreError) {
+    noteUnsaved(node, number, at: path)
+    guard let bytes = try bytes(of: node, number) else {
+      recording.left.insert(place)
+      guard let file = node.file,
+        file.isNeverSaved || file.saved != nil || saves.leavesOut(number, file),
+        over?.record.isDirectory ?? false
+      else { return }
+      recording.exclude(place)
+      return try remove(path, change.on, at: place)
+    }
+    var epoch = change.on
+    if case .save(let save) = bytes { epoch = epoch.older(save.on) }
+    recording.exclude(place)
+    let edit = PathEdit(.put, path, epoch, place: place, number: number, node: node)
+    edit.bytes = bytes
+    add(edit, over: over)
+    if node.names.count == 1 {
+      done.insert(number)
+    } else {
+      doneLinks.insert(Put(number: number, place: place))
+    }
+  }
+
+  private mutating func noteUnsaved(_ node: PendingNode, _ number: InodeNumber, at path: TreePath) {
+    guard let file = node.file else { return }
+    if file.isUnsaved { recording.unsaved.append(path) }
+    if saves.leavesOut(number, file) { recording.unreadable.append(path) }
+  }
+
+  /// The bytes of a file that a version takes; nil for none.
+  private func bytes(
+    of node: PendingNode, _ number: InodeNumber
+  ) throws(StoreError) -> PathEdit.Bytes? {
+    guard let file = node.file else { return nil }
+    if let save = saves.save(of: number, file) { return .save(save) }
+    if file.isNeverSaved { return nil }
+    if try tree.recorded(number) != nil { return .recorded }
+    return saves.kept(of: number, file).map { .kept($0) }
+  }
+
+  // MARK: - Bytes and attributes under names that stay
+
+  private func isDone(_ node: PendingNode, _ number: InodeNumber, _ place: InodeName) -> Bool {
+    if node.names.count == 1 { return done.contains(number) }
+    return doneLinks.contains(Put(number: number, place: place))
+  }
+
+  private mutating func addContent(
+    of node: PendingNode, _ number: InodeNumber
+  ) throws(StoreError) {
+    guard node.orphan == nil else { return }
+    guard let file = node.file else { return try addAttributes(of: node, number) }
+    // A new name of a file may record a time that the others do not have yet.
+    let isLinked =
+      node.attributes.linkID != nil
+      && node.names.contains { isDone(node, number, $0) }
+    guard file.isPending || node.hasNewAttributes || isLinked else { return }
+    let hasSave = saves.save(of: number, file) != nil
+    for place in node.names where !isDone(node, number, place) {
+      guard !recording.left.contains(place), !recording.ignored.contains(place),
+        let above = try tree.path(of: place.directory)
+      else { continue }
+      let path = above.appending(place.name)
+      if tree.overlay.changes[place] == nil { noteUnsaved(node, number, at: path) }
+      guard hasSave || node.hasNewAttributes || isLinked,
+        let bytes = try bytes(of: node, number)
+      else { continue }
+      recording.exclude(place)
+      var epoch = node.on
+      if case .save(let save) = bytes { epoch = save.on }
+      let edit = PathEdit(.put, path, epoch, place: place, number: number, node: node)
+      edit.bytes = bytes
+      try addInPlace(edit, number, at: place)
+    }
+  }
+
+  /// Adds an edit of an inode under a name. If the name did not change, the recorded tree has that inode there.
+  private mutating func addInPlace(
+    _ edit: PathEdit, _ number: InodeNumber, at place: InodeName
+  ) throws(StoreError) {
+    if tree.overlay.changes[place] != nil {
+      return add(edit, over: try tree.recorded(at: place)?.inode)
+    }
+    edit.over = number
+    edit.isOverDirectory = edit.node?.isDirectory ?? false
+    recording.edits.append(edit)
+  }
+
+  private mutating func addAttributes(
+    of node: PendingNode, _ number: InodeNumber
+  ) throws(StoreError) {
+    if number == .root, node.hasNewAttributes { recording.root = node }
+    if !node.hasNewAttributes { recording.times.insert(number) }
+    guard node.hasNewAttributes, let place = node.place, tree.overlay.changes[place] == nil,
+      let path = try tree.path(of: number)
+    else { return }
+    let edit = PathEdit(.setAttributes, path, node.on, place: place, number: number, node: node)
+    try addInPlace(edit, number, at: place)
+  }
+
+  /// A directory that is held is in the version if anything in it is, and has the attributes then that it was given.
+  private mutating func addAttributes(
+    ofHeld node: PendingNode, _ number: InodeNumber
+  ) throws(StoreError) {
+    guard node.isDirectory, node.hasNewAttributes, let place = node.place,
+      let change = tree.overlay.changes[place], change.isHeld, let path = try tree.path(of: number)
+    else { return }
+    let isMade = recording.edits.contains { edit in
+      edit.isThere && edit.path != path && edit.path.isAtOrBelow(path)
+    }
+    guard isMade else { return }
+    recording.edits.append(
+      PathEdit(.setAttributes, path, change.on, place: place, number: number, node: node))
+  }
+
+  // MARK: - Orphans
+
+  private mutating func addOrphans(_ numbers: [InodeNumber]) throws(StoreError) {
+    var turns: [TreePath: Int] = [:]
+    for number in numbers {
+      guard let node = tree.overlay.nodes.node(number),
+        case .detached(let place, let known, let epoch)? = node.orphan, let file = node.file
+      else { continue }
+      var path = known
+      if let place { path = try tree.path(of: place.directory)?.appending(place.name) }
+      guard let path else { continue }
+      if file.isUnsaved { recording.unsavedOrphans.append(path) }
+      if saves.leavesOut(number, file) { recording.unreadable.append(path) }
+      guard let save = saves.save(of: number, file) else { continue }
+      let edit = PathEdit(
+        .put, path, save.on.older(epoch), place: nil, number: number, node: node)
+      edit.bytes = .save(save)
+      turns[path, default: 0] += 1
+      edit.turn = turns[path] ?? 1
+      recording.edits.append(edit)
+    }
+  }
+}

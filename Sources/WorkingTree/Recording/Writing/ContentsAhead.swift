@@ -1,0 +1,148 @@
+import Inodes
+import LLVSCore
+import Platform
+
+/// The bytes of a long cut's files, read, hashed and compressed ahead of the thread that stores them.
+///
+/// Half of what a version of many files costs needs neither their order nor the store's transaction. Two threads share
+/// it: a helper, and the one that stores, whenever it finds nothing ready.
+///
+/// - Concurrency: ``take(_:)`` from one thread.
+final class ContentsAhead: Sendable {
+  /// From so many changes on another thread pays.
+  private static let longCut = 64
+  /// The most bytes that may wait to be stored; what is known of each file takes room as well.
+  private static let most = 8 << 20
+  private static let costOfFile = 512
+
+  private struct Work: Sendable {
+    let ready: Result<ReadyValue?, StoreError>
+    let cost: Int
+  }
+
+  private struct State {
+    /// The work that is ready and was not taken, by change.
+    var works: [Int: Work] = [:]
+    /// Changes before this one are ready or being worked on.
+    var next = 0
+    var bytes = 0
+    /// The helper waits for room.
+    var isFull = false
+  }
+
+  private let contents: any PendingContents
+  private let store: Store
+  /// By change; nil for one that has nothing to prepare.
+  private let jobs: [FileContent?]
+  private let state: Monitor<State>
+
+  private init(_ edits: [PathEdit], _ contents: any PendingContents, _ store: Store) {
+    self.contents = contents
+    self.store = store
+    jobs = edits.map { edit in
+      // A file of several names is stored once, by whoever comes to the first.
+      guard let save = edit.save, edit.node?.attributes.linkID == nil,
+        save.content.unchangedBase == nil
+      else { return nil }
+      return save.content
+    }
+    state = Monitor(State())
+  }
+
+  /// Runs the body with what works ahead of it on these changes; nil where they are few.
+  static func of(
+    _ edits: [PathEdit], _ contents: any PendingContents, _ store: Store, _ helper: ForkJoin,
+    _ body: (ContentsAhead?) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard edits.count >= longCut else { return try body(nil) }
+    let ahead = ContentsAhead(edits, contents, store)
+    // Nothing of the tree or the store is touched once this has returned.
+    func storing() throws(StoreError) {
+      defer { ahead.end() }
+      try body(ahead)
+    }
+    try store.contents.handlingMany { () throws(StoreError) in
+      _ = try helper.both({ () throws(StoreError) in ahead.help() }, beside: storing)
+    }
+  }
+
+  private func end() {
+    state.withLock { s in
+      s.next = jobs.count
+      s.isFull = false
+    }
+    state.broadcast()
+  }
+
+  // MARK: - Working
+
+  private func help() {
+    while let index = claim() { publish(work(index), for: index) }
+  }
+
+  /// The next change that nobody works on, once there is room; nil when there is none.
+  private func claim() -> Int? {
+    let claimed = state.wait { s -> Int? in
+      guard s.next < jobs.count else { return -1 }
+      if s.isFull { return nil }
+      s.next += 1
+      return s.next - 1
+    }
+    return claimed.flatMap { $0 < 0 ? nil : $0 }
+  }
+
+  private func publish(_ work: Work, for index: Int) {
+    state.withLock { s in
+      s.works[index] = work
+      s.bytes += work.cost
+      if s.bytes >= Self.most { s.isFull = true }
+    }
+    state.broadcast()
+  }
+
+  private func work(_ index: Int) -> Work {
+    guard let content = jobs[index] else { return Work(ready: .success(nil), cost: 0) }
+    let ready = Result { () throws(StoreError) in
+      try store.contents.prepare(PendingSource(contents: contents, content: content))
+    }
+    return Work(ready: ready, cost: Self.costOfFile + Int(clamping: min(content.size, 1 << 20)))
+  }
+
+  // MARK: - Taking
+
+  /// Returns the bytes of a change's file; nil if there are none to prepare, or too many. Each is taken once.
+  ///
+  /// Bytes that could not be read are nil too: who stores them meets the same, and says of which file.
+  func take(_ index: Int) throws(StoreError) -> ReadyValue? {
+    guard jobs[index] != nil else { return nil }
+    enum Step {
+      case taken(Work)
+      case work(Int)
+    }
+    while true {
+      var hasRoom = false
+      let step = state.wait { s -> Step? in
+        if let work = s.works[index] {
+          s.works[index] = nil
+          s.bytes -= work.cost
+          if s.isFull, s.bytes < Self.most / 2 {
+            s.isFull = false
+            hasRoom = true
+          }
+          return .taken(work)
+        }
+        // The helper is at this one: meanwhile the one after those it has begun.
+        guard s.next <= index || !s.isFull && s.next < jobs.count else { return nil }
+        s.next += 1
+        return .work(s.next - 1)
+      }
+      if hasRoom { state.broadcast() }
+      switch step {
+      case .taken(let work)?: return try? work.ready.get()
+      case .work(index)?: return try? work(index).ready.get()
+      case .work(let other)?: publish(work(other), for: other)
+      case nil: preconditionFailure("a wait without a time limit ends with a result")
+      }
+    }
+  }
+}

@@ -1,0 +1,192 @@
+package import Inodes
+package import LLVSCore
+package import Platform
+import TreeNames
+
+/// Says of a version what its changes do not say.
+package struct CutMaker: Sendable {
+  /// The author and the machine; nil for none.
+  package var author: Author?
+  /// The author's message; nil for none.
+  package var message: String?
+  /// Returns the arbiter that decides clashes of the versions of a cut.
+  package var arbiter: @Sendable (VersionGraph) -> any ClashArbiter
+
+  /// Creates one.
+  package init(
+    author: Author? = nil, message: String? = nil,
+    arbiter: @escaping @Sendable (VersionGraph) -> any ClashArbiter = {
+      MostRecentChangeClashArbiter(graph: $0)
+    }
+  ) {
+    self.author = author
+    self.message = message
+    self.arbiter = arbiter
+  }
+}
+
+/// The versions that a cut made.
+package struct CutVersions {
+  /// The head after the cut.
+  package var head: VersionNumber?
+  /// The version made on the head before.
+  package var own: VersionNumber?
+  /// The newest version that was made.
+  package var newest: VersionRecord?
+  /// The versions by the changes that they took; of a group that changed nothing there is none.
+  package var groups: [EditGroup: VersionNumber] = [:]
+  /// The summary of what the versions took in.
+  package var summary = CutSummary()
+  /// True if values whose names directories have taken get other names.
+  package var renamesDisplaced = false
+
+  /// Creates the outcome of a cut that made no version.
+  package init(head: VersionNumber?) {
+    self.head = head
+  }
+}
+
+/// Makes the versions of a cut in a transaction of the store: one for each group of changes, oldest first, merged.
+///
+/// - Concurrency: one thread at a time.
+package final class CutWriter {
+  /// From so many edits on another thread pays.
+  private static let longCut = 256
+
+  private let store: Store
+  private let tree: FrozenTree
+  private let contents: any PendingContents
+  private let maker: CutMaker
+  private let helper: ForkJoin
+  private var entries: EntryMaker?
+
+  /// The file whose bytes could not be read, and these, if that was why writing failed.
+  package var failed: (number: InodeNumber, content: FileContent)? { entries?.failed }
+
+  /// Creates a writer; `helper` does a part of the work of long cuts.
+  package init(
+    _ store: Store, tree: FrozenTree, contents: any PendingContents, maker: CutMaker,
+    helper: ForkJoin
+  ) {
+    self.store = store
+    self.tree = tree
+    self.contents = contents
+    self.maker = maker
+    self.helper = helper
+  }
+
+  /// Adds the versions to a transaction.
+  ///
+  /// - Throws: ``StoreError`` if bytes cannot be read or stored; ``failed`` says of which file, if it was one's.
+  /// - Complexity: O(*k* log *n*) for *k* changes, and the bytes that they have.
+  package func write(
+    _ recording: GroupedRecording, on predecessors: Predecessors, in transaction: WriteTransaction
+  ) throws(StoreError) -> CutVersions {
+    let head = predecessors.head
+    var made = CutVersions(head: head)
+    entries = EntryMaker(
+      transaction, tree: tree, contents: contents, head: try predecessors.view(head))
+    let excluded = try excludedPaths(recording.recording)
+    let line = try line(of: head)
+    var heads: [VersionNumber] = []
+    var left: [String: [VersionNumber]] = [:]
+    for group in recording.order {
+      let joinsHead = try predecessors.isAncestor(group.predecessor)
+      let groupLine = joinsHead ? line : try self.line(of: group.predecessor)
+      guard
+        let number = try add(
+          recording.groups[group] ?? [], group, groupLine, excluded, predecessors, transaction,
+          &made)
+      else { continue }
+      made.groups[group] = number
+      if group == recording.own { made.own = number }
+      if joinsHead { heads.append(number) } else { left[groupLine, default: []].append(number) }
+    }
+    for (line, versions) in left.sorted(by: { $0.key < $1.key }) {
+      try join(versions, on: line, transaction)
+    }
+    if heads.isEmpty { return made }
+    if made.own == nil, let head { heads.insert(head, at: 0) }
+    let merged = try transaction.mergeSides(
+      heads, live: made.own ?? head,
+      // Before the first version, where that came from elsewhere, nothing is what writers had seen.
+      allowingUnrelated: recording.order.contains { $0.predecessor == nil },
+      arbiter: maker.arbiter)
+    made.newest = merged.made.last?.record ?? made.newest
+    made.head = merged.outcome
+    return made
+  }
+
+  private func line(of version: VersionNumber?) throws(StoreError) -> String {
+    guard let version else { return VersionRecord.unnamedLine }
+    return try store.version(version)?.line ?? VersionRecord.unnamedLine
+  }
+
+  /// The recorded paths of the names that changes decide.
+  private func excludedPaths(_ recording: Recording) throws(StoreError) -> Set<TreePath> {
+    guard recording.edits.contains(where: { $0.kind == .move }) else { return [] }
+    var paths: Set<TreePath> = []
+    for (directory, names) in recording.excluded {
+      guard let above = try tree.recordedPath(of: directory) else { continue }
+      for name in names { paths.insert(above.appending(name)) }
+    }
+    return paths
+  }
+
+  private func add(
+    _ edits: [PathEdit], _ group: EditGroup, _ line: String, _ excluded: Set<TreePath>,
+    _ predecessors: Predecessors, _ transaction: WriteTransaction, _ made: inout CutVersions
+  ) throws(StoreError) -> VersionNumber? {
+    guard let entries else { return nil }
+    let view = try predecessors.view(group.predecessor)
+    entries.begin(on: view)
+    var editor = GroupEditor(edits, on: view, excluded: excluded, maker: entries)
+    try ContentsAhead.of(edits, contents, store, helper) { (ahead) throws(StoreError) in
+      try editor.run { (index) throws(StoreError) in try ahead?.take(index) }
+    }
+    if editor.renamesDisplaced { made.renamesDisplaced = true }
+    let sorted = editor.map.sorted()
+    guard sorted.count > 0 else { return nil }
+    let base = view.map
+    let steps = sorted.makeIterator()
+    let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+      .applying { steps.next() }
+    guard map.contentDigest != base.contentDigest || entries.replacesDamaged else { return nil }
+    for case .put(let entry) in sorted { transaction.noteLink(entry) }
+    func summarize() throws(StoreError) -> CutSummary { try CutSummary(of: sorted, on: base) }
+    func add() throws(StoreError) -> VersionRecord {
+      try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: group.predecessor, base: base, map: map,
+          line: line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line),
+          author: maker.author, message: maker.message))
+    }
+    let (summary, version) =
+      sorted.count >= Self.longCut
+      ? try helper.both(summarize, beside: add) : (try summarize(), try add())
+    made.summary.add(summary)
+    made.newest = version
+    return version.number
+  }
+
+  /// Merges what was left on another line with what came of the same versions there, so that programs that go on
+  /// through a switch do not leave a head each time.
+  private func join(
+    _ versions: [VersionNumber], on line: String, _ transaction: WriteTransaction
+  ) throws(StoreError) {
+    let graph = transaction.merger.graph
+    let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
+    var heads = versions
+    for head in try graph.uncontainedHeads(ofLine: branch) where !versions.contains(head.number) {
+      for version in versions {
+        guard let from = try graph.node(version).first,
+          try graph.isAncestorOrSelf(from, of: head.number)
+        else { continue }
+        heads.append(head.number)
+        break
+      }
+    }
+    guard heads.count > 1 else { return }
+    _ = try transaction.mergeSides(heads, live: nil, arbiter: maker.arbiter)
+  }
+}

@@ -1,0 +1,289 @@
+import Inodes
+import LLVSCore
+import Platform
+import TreeNames
+
+/// Makes the entries of files and directories that a version takes, and stores the bytes that they need.
+///
+/// One is for all versions of a cut: bytes that several of them take are stored once.
+final class EntryMaker {
+  let transaction: WriteTransaction
+  private let tree: FrozenTree
+  private let contents: any PendingContents
+  /// The head's tree, which the recorded tree shows.
+  private let head: TreeView
+  private var revisions: Range<UInt64> = 0..<0
+  /// The bytes of files of several names, by what was taken of them.
+  private var stored: [InodeNumber: (content: FileContent, stored: StoredContent)] = [:]
+  /// The entry that the first name of a file got in the version that is being made.
+  private var links: [InodeNumber: Entry] = [:]
+  /// The tree of its predecessor.
+  private var predecessor: TreeView
+  /// True if that predecessor is the head.
+  private var isOnHead = true
+  /// The number of that version.
+  private(set) var number = VersionNumber(0)
+  /// True once bytes that are stored but cannot be read there were stored anew in it.
+  private(set) var replacesDamaged = false
+  /// The file whose bytes could not be read, and these, if that was why making an entry failed.
+  private(set) var failed: (number: InodeNumber, content: FileContent)?
+
+  init(
+    _ transaction: WriteTransaction, tree: FrozenTree, contents: any PendingContents,
+    head: TreeView
+  ) {
+    self.transaction = transaction
+    self.tree = tree
+    self.contents = contents
+    self.head = head
+    predecessor = head
+  }
+
+  /// Begins another version, on that of which a tree is given.
+  func begin(on predecessor: TreeView) {
+    self.predecessor = predecessor
+    isOnHead = predecessor.map.root == head.map.root
+    number = transaction.nextVersion
+    links = [:]
+    replacesDamaged = false
+  }
+
+  func nextRevision() throws(StoreError) -> UInt64 {
+    if revisions.isEmpty {
+      let first = try transaction.allotRevisions(256)
+      revisions = first..<(first + 256)
+    }
+    defer { revisions = (revisions.lowerBound + 1)..<revisions.upperBound }
+    return revisions.lowerBound
+  }
+
+  // MARK: - Files
+
+  /// Returns the entry of a file at a key.
+  ///
+  /// - Parameters:
+  ///   - edit: what puts the file.
+  ///   - key: the key.
+  ///   - old: what the predecessor has at the key.
+  ///   - shown: the value that the predecessor shows at the path.
+  ///   - ready: the bytes, if somebody prepared them.
+  /// - Returns: the entry.
+  /// - Throws: ``StoreError`` if bytes cannot be read or stored.
+  func file(
+    _ edit: PathEdit, at key: Key, old: Entry?, shown: Entry?, ready: ReadyValue? = nil
+  ) throws(StoreError) -> Entry {
+    guard let node = edit.node, let number = edit.number, let bytes = edit.bytes else {
+      throw .invalid("a file without bytes")
+    }
+    let path = try recordedPath(of: node)
+    let recorded = try path.flatMap { (path) throws(StoreError) in
+      if path == edit.path, isOnHead { return shown }
+      return try value(at: path, in: head)
+    }
+    var attributes = try attributes(of: node) { () throws(StoreError) in
+      // A new head may have taken them from a file whose bytes were pending.
+      guard let path else { return old }
+      let seen = try value(at: path, in: predecessor)
+      return seen?.attributes.hasLongExtended ?? false ? seen : recorded
+    }
+    let hasSetTime: Bool
+    let content: StoredContent
+    switch bytes {
+    case .save(let save):
+      // Bytes that were prepared are for this one name in one version.
+      if let ready {
+        content = try transaction.write(ready)
+      } else {
+        content = try store(save.content, of: number)
+      }
+      attributes.mtime = save.mtime
+      hasSetTime = save.hasSetTime
+    case .kept(let kept):
+      content = try store(kept, of: number)
+      hasSetTime = node.hasSetTime
+    case .recorded:
+      guard let recorded else { throw .corrupt("a file of the tree is missing in the head's map") }
+      content = recorded.stored
+      hasSetTime = node.hasSetTime
+      if !hasSetTime { attributes.mtime = recorded.attributes.mtime }
+      // All names of a file have one time, so one that stays records it with one that is new.
+      if recorded.key != key || attributes.linkID != nil {
+        try keepShownTime(of: recorded, in: &attributes)
+      }
+    }
+    if edit.turn > 0 { attributes.linkID = nil }
+    let link = attributes.linkID == nil ? nil : links[number]
+    var entry = Entry(
+      key: key, kind: node.kind, attributes: attributes, stored: content,
+      storedVersion: self.number, inode: 0, revision: 0)
+    // A file that comes from another name brings its time along.
+    let known = link ?? (edit.save == nil ? nil : old)
+    if !hasSetTime, let known { entry.keepTime(of: known) }
+    try keepBytes(of: old, in: &entry)
+    if let old, old.hasSameContent(as: entry) {
+      entry.revision = old.revision
+    } else if let link, link.hasSameContent(as: entry, at: key) {
+      entry.revision = link.revision
+    } else {
+      entry.revision = try nextRevision()
+    }
+    if attributes.linkID != nil { links[number] = entry }
+    return entry
+  }
+
+  /// Bytes that the predecessor has stay where they are, unless they cannot be read there.
+  private func keepBytes(of old: Entry?, in entry: inout Entry) throws(StoreError) {
+    guard let old, old.kind == entry.kind, old.stored.digest == entry.stored.digest,
+      old.stored.length == entry.stored.length
+    else { return }
+    guard try transaction.store.contents.isSound(old.stored, besides: entry.stored) else {
+      replacesDamaged = true
+      return
+    }
+    entry.stored = old.stored
+    entry.storedVersion = old.storedVersion
+  }
+
+  private func store(
+    _ content: FileContent, of number: InodeNumber
+  ) throws(StoreError) -> StoredContent {
+    if let known = stored[number], known.content == content { return known.stored }
+    do throws(StoreError) {
+      let stored = try store(content)
+      // Asked for again where the file has another name, or goes into another version.
+      self.stored[number] = (content, stored)
+      return stored
+    } catch {
+      if error.isOfReading { failed = (number, content) }
+      throw error
+    }
+  }
+
+  private func store(_ content: FileContent) throws(StoreError) -> StoredContent {
+    if let stored = content.unchangedBase {
+      guard case .inline(let bytes) = stored.content, bytes.count > Entry.inlineLimit else {
+        return stored
+      }
+      return try transaction.write(bytes)
+    }
+    return try transaction.write(PendingSource(contents: contents, content: content))
+  }
+
+  /// Returns the path at which the recorded tree has a file; nil if it has no such file.
+  private func recordedPath(of node: PendingNode) throws(StoreError) -> TreePath? {
+    guard let name = node.recordedNames.first else { return nil }
+    return try tree.recordedPath(of: name.directory)?.appending(name.name)
+  }
+
+  /// Returns the entry of a file that a map shows at a path; nil if it shows none.
+  ///
+  /// Versions are made of maps alone: a wrong row shows a wrong thing and is never recorded.
+  private func value(at path: TreePath, in view: TreeView) throws(StoreError) -> Entry? {
+    guard case .value(let entry)? = try view.find(path: path.bytes) else { return nil }
+    return entry
+  }
+
+  // MARK: - Attributes
+
+  /// Returns the attributes of a node with the long extended ones, which the entry of a map has. If that has none any
+  /// more, others removed them, and so does the version.
+  private func attributes(
+    of node: PendingNode, _ entry: () throws(StoreError) -> Entry?
+  ) throws(StoreError) -> Attributes {
+    guard node.lacksExtended else { return node.attributes }
+    guard let entry = try entry(), entry.attributes.hasLongExtended else { return node.attributes }
+    return node.attributes.completed(with: entry.attributes.extended)
+  }
+
+  /// Records the time that was shown of a value without one, whose bytes came from a program that keeps none: at
+  /// another key it is stored by a version of now, whose time would be shown there.
+  func keepShownTime(of entry: Entry, in attributes: inout Attributes) throws(StoreError) {
+    guard attributes.mtime == nil, !entry.isDirectory,
+      let version = try transaction.version(entry.storedVersion)
+    else { return }
+    attributes.mtime = Attributes.Time(ofVersion: version.timestamp)
+  }
+
+  // MARK: - Directories
+
+  /// Returns the entry of a directory at a key.
+  ///
+  /// `old` is what the version has of the directory, at its key or where it stood.
+  func directory(_ edit: PathEdit, at key: Key, old: Entry?) throws(StoreError) -> Entry {
+    guard let node = edit.node else { throw .invalid("a directory without attributes") }
+    var attributes = try attributes(of: node) { () throws(StoreError) in old }
+    if !node.hasSetTime { attributes.mtime = old?.attributes.mtime }
+    return try directory(attributes, at: key, old: old)
+  }
+
+  /// Returns the entry of a directory with attributes.
+  func directory(
+    _ attributes: Attributes, at key: Key, old: Entry?
+  ) throws(StoreError) -> Entry {
+    var entry = Entry(
+      key: key, kind: .directory, attributes: attributes, stored: .none,
+      storedVersion: number, inode: 0, revision: 0)
+    if let old, old.hasSameContent(as: entry) {
+      entry.storedVersion = old.storedVersion
+      entry.revision = old.revision
+    } else {
+      entry.revision = try nextRevision()
+    }
+    return entry
+  }
+
+  /// Returns what stands at a key now that stood at another.
+  func moved(_ entry: Entry, to key: Key) throws(StoreError) -> Entry {
+    var moved = entry
+    moved.key = key
+    moved.inode = 0
+    try keepShownTime(of: entry, in: &moved.attributes)
+    moved.storedVersion = number
+    moved.revision = try nextRevision()
+    return moved
+  }
+}
+
+extension Entry {
+  /// Takes over another's time if nothing else differs: writing the same bytes again is no change by itself.
+  fileprivate mutating func keepTime(of other: Entry) {
+    guard kind == other.kind, stored.digest == other.stored.digest,
+      stored.length == other.stored.length
+    else { return }
+    var same = attributes
+    same.mtime = other.attributes.mtime
+    if same == other.attributes { attributes = same }
+  }
+
+  /// True if both have the same content, whatever their keys.
+  fileprivate func hasSameContent(as other: Entry, at key: Key) -> Bool {
+    var same = self
+    same.key = key
+    return same.hasSameContent(as: other)
+  }
+}
+
+extension Attributes.Time {
+  /// The time of a version, which its timestamp counts in seconds since 2001.
+  package init(ofVersion timestamp: Double) {
+    let since1970 = timestamp + 978_307_200
+    guard since1970.isFinite, abs(since1970) < 9e15 else {
+      self.init(seconds: 0, nanoseconds: 0)
+      return
+    }
+    let seconds = since1970.rounded(.down)
+    let nanoseconds = min(999_999_999, max(0, (since1970 - seconds) * 1e9))
+    self.init(seconds: Int64(seconds), nanoseconds: UInt32(nanoseconds))
+  }
+}
+
+extension StoreError {
+  /// True if bytes could not be read, or are not what was written.
+  package var isOfReading: Bool {
+    switch self {
+    case .corrupt: true
+    case .system(let error): error.isOfReading
+    default: false
+    }
+  }
+}

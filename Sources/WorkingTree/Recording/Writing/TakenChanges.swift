@@ -1,0 +1,97 @@
+import Inodes
+package import LLVSCore
+import Platform
+import TreeNames
+
+// The record of a cut: which changes its versions took, and what later changes of the same names are made on.
+
+extension GroupedRecording {
+  /// Makes what the journal keeps of a cut before the store commits it.
+  ///
+  /// - Parameters:
+  ///   - cut: the cut's number.
+  ///   - stamp: the cut's instant.
+  ///   - made: the versions.
+  ///   - head: the head that the tree goes on with.
+  /// - Returns: the record.
+  /// - Complexity: O(*k*) for *k* changes.
+  package func record(
+    of cut: UInt64, at stamp: ChangeStamp, _ made: CutVersions, goingOnWith head: VersionNumber?
+  ) -> TakingRecord {
+    var last = tree.overlay.epoch
+    var epochs: [EditGroup: Epoch] = [:]
+    var versions: [TakingRecord.Group] = []
+    for group in order {
+      guard let version = made.groups[group] else { continue }
+      if group != own {
+        last = last.next
+        epochs[group] = last
+      }
+      versions.append(
+        TakingRecord.Group(
+          predecessor: group.predecessor?.rawValue ?? 0, version: version.rawValue,
+          epoch: epochs[group]))
+    }
+    var taken = TakenCut(at: stamp)
+    taken.aside = recording.ignored
+    taken.times = recording.times
+    taken.names.reserveCapacity(recording.edits.count + recording.nothing.count)
+    taken.nodes.reserveCapacity(recording.edits.count)
+    for (place, isThere) in recording.nothing {
+      taken.names[place] = TakenCut.Name(
+        .head, isThere: isThere, on: tree.overlay.changes[place]?.on)
+    }
+    for group in order {
+      let destination: TakenCut.Destination =
+        group == own ? .head : epochs[group].map { .beside($0) } ?? .nowhere
+      for edit in groups[group] ?? [] { note(edit, destination, in: &taken) }
+    }
+    if let root = recording.root {
+      taken.nodes[.root] = TakenCut.Node(
+        .head, save: nil, on: root.on, attributes: root.attributes)
+    }
+    for place in recording.left { taken.names[place] = nil }
+    let isForeign =
+      !epochs.isEmpty || head != made.own ?? predecessors.head || made.renamesDisplaced
+    return TakingRecord(
+      cut: cut, epoch: isForeign ? last.next : nil, groups: versions, taken: taken)
+  }
+
+  private func note(
+    _ edit: PathEdit, _ destination: TakenCut.Destination, in taken: inout TakenCut
+  ) {
+    if let place = edit.place {
+      taken.names[place] = TakenCut.Name(destination, isThere: edit.isThere, on: edit.epoch)
+    }
+    guard edit.isThere, let number = edit.number, let node = edit.node,
+      node.file != nil || node.hasNewAttributes
+    else { return }
+    // Of a file with several names, those that went elsewhere have changes that say so.
+    if let known = taken.nodes[number], known.destination == .head { return }
+    taken.nodes[number] = TakenCut.Node(
+      destination, save: edit.save, on: node.on, attributes: node.attributes)
+  }
+}
+
+extension TakingRecord {
+  /// The version that the changes made on the head went into; nil if there is none.
+  package var own: VersionNumber? {
+    groups.first { $0.epoch == nil }.map { VersionNumber($0.version) }
+  }
+
+  /// True if the head shows other names than what the cut took and the head before it.
+  package var isForeign: Bool { epoch != nil }
+
+  /// Finds the versions that epochs stand for from this cut on.
+  ///
+  /// - Parameters:
+  ///   - current: the epoch of the tree before the head.
+  ///   - head: the head.
+  /// - Returns: the store's numbers of the versions, by epochs.
+  package func epochs(after current: Epoch, head: VersionNumber?) -> [Epoch: UInt32] {
+    var epochs: [Epoch: UInt32] = [:]
+    for group in groups { epochs[group.epoch ?? current] = group.version }
+    if let epoch { epochs[epoch] = head?.rawValue ?? 0 }
+    return epochs
+  }
+}

@@ -1,0 +1,120 @@
+import Inodes
+import LLVSCore
+import Platform
+import SQLite
+
+// tree.sqlite:
+//
+//   state     one row: see RecordedState
+//   inodes    number | parent, cookie: one of its names | links: how many names it has, or a
+//             directory subdirectories | record: InodeRecord+Coding.swift
+//   entries   parent, cookie | name | inode | key, where it is not the encoding of the path
+//   names     inode, parent, cookie: the names of an inode beyond the one in its row
+//   links     the inodes that have a link id
+//
+// All of it but numbers and local times follows from the head's map, so the file can be lost.
+
+/// A connection to tree.sqlite.
+enum TreeDatabase {
+  /// The number of the format; a file of another is made anew.
+  static let formatVersion: Int64 = 1
+
+  /// Memory for pages of a connection that reads, and of the one that writes, in KiB.
+  static let readerCache = 4096
+  private static let writerCache = 65_536
+
+  private static let schema = """
+    CREATE TABLE state(
+      store BLOB NOT NULL, cut INTEGER NOT NULL, version TEXT, root BLOB NOT NULL,
+      hash_key INTEGER NOT NULL, value_count INTEGER NOT NULL, directory_count INTEGER NOT NULL);
+    CREATE TABLE inodes(
+      number INTEGER PRIMARY KEY, parent INTEGER, cookie INTEGER, links INTEGER NOT NULL,
+      record BLOB NOT NULL);
+    CREATE TABLE entries(
+      parent INTEGER NOT NULL, cookie INTEGER NOT NULL, name BLOB NOT NULL,
+      inode INTEGER NOT NULL, key BLOB, PRIMARY KEY(parent, cookie)
+    ) WITHOUT ROWID;
+    CREATE TABLE names(
+      inode INTEGER NOT NULL, parent INTEGER NOT NULL, cookie INTEGER NOT NULL,
+      PRIMARY KEY(inode, parent, cookie)
+    ) WITHOUT ROWID;
+    CREATE TABLE links(
+      id BLOB NOT NULL, inode INTEGER NOT NULL, PRIMARY KEY(id, inode)
+    ) WITHOUT ROWID;
+    PRAGMA user_version=\(formatVersion);
+    """
+
+  /// Opens the file for writing, and makes its tables if it is new.
+  ///
+  /// - Throws: ``BaseError/damaged(_:)`` for a file of another format.
+  static func writer(_ path: String) throws(BaseError) -> Database {
+    try accessing {
+      let database = try open(path, .create, cache: writerCache)
+      // The log is copied into the file when the owner says so.
+      database.watchLog()
+      if try database.integer("PRAGMA user_version") == 0 {
+        try database.transaction { () throws(DatabaseError) in try database.execute(schema) }
+      }
+      guard try database.integer("PRAGMA user_version") == formatVersion else {
+        throw DatabaseError.corrupt("\(path) has another format")
+      }
+      return database
+    }
+  }
+
+  /// Opens the file for reading.
+  static func reader(_ path: String) throws(BaseError) -> Database {
+    try accessing {
+      try open(path, .readWrite, cache: readerCache)
+    }
+  }
+
+  private static func open(
+    _ path: String, _ mode: Database.Mode, cache: Int
+  ) throws(DatabaseError) -> Database {
+    var options = Database.Options()
+    options.hasPageSums = true
+    let database = try Database(path: path, mode: mode, options: options)
+    try database.execute(
+      """
+      PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;
+      PRAGMA cache_size=-\(cache)
+      """)
+    return database
+  }
+
+  /// Removes the file and what SQLite keeps beside it.
+  static func remove(_ path: String) throws(BaseError) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+      try accessing {
+        if try FileSystem.exists(path + suffix) { try FileSystem.unlink(path + suffix) }
+      }
+    }
+  }
+}
+
+/// Runs a closure that uses the rows of a tree and the maps of a store.
+///
+/// - Throws: the reason as an error of the tree, see ``BaseError``.
+func accessing<Result>(_ body: () throws -> Result) throws(BaseError) -> Result {
+  do {
+    return try body()
+  } catch let error as BaseError {
+    throw error
+  } catch let error as StoreError {
+    throw .store(error)
+  } catch let error as SystemError {
+    throw .system(error)
+  } catch let error as DatabaseError {
+    switch error {
+    case .corrupt(let message): throw .damaged(message)
+    case .busy(let message): throw .refused(message)
+    case .readOnly(let path): throw .refused("\(path) is read-only")
+    // Statements and tables are ours: what they refuse is not what they were made to hold.
+    case .refused(_, let message): throw .damaged(message)
+    case .system(let error): throw .system(error)
+    }
+  } catch {
+    throw .refused("\(error)")
+  }
+}

@@ -1,0 +1,234 @@
+package import Inodes
+package import LLVSCore
+import Platform
+import SQLite
+import Synchronization
+package import TreeNames
+
+/// The tree of the head's map by inodes, in rows of tree.sqlite: the recorded tree.
+///
+/// It changes only when the head does: ``prepare(_:from:hints:numbers:now:uncommitted:)`` makes the rows of the
+/// new head's tree in an open transaction, and ``publish()`` shows them, all at once. The rows follow
+/// from the head's map but for inode numbers and local times, so a file that is missing, damaged, or
+/// of another head is made anew and nothing is lost.
+///
+/// INVARIANT I1: the rows equal what `TreeView` shows of the head's map: names, kinds, contents,
+/// attributes, keys.
+///
+/// - Concurrency: any thread reads. One thread at a time prepares and publishes; the caller sees to
+///   that.
+package final class RecordedTree: Base, CookieSource {
+  /// A connection on its way between the pool and the thread that uses it; one thread has it at a
+  /// time.
+  struct Loan: @unchecked Sendable { let rows: TreeRows }
+
+  /// The open transaction: the state that is published next, and the source of numbers.
+  /// The thread that prepared it uses it.
+  struct Prepared: @unchecked Sendable {
+    var state: RecordedState
+    let numbers: NumberSource
+  }
+
+  struct Writer {
+    var loan: Loan
+    var state: RecordedState
+    /// Nil while no transaction is open.
+    var prepared: Prepared?
+  }
+
+  /// The path of the file.
+  package let path: String
+  /// Returns the time at which a version came to the store.
+  private let time: @Sendable (VersionNumber?) -> Attributes.Time
+  private let readers: RowReaders
+  let writer: Mutex<Writer>
+  private let batchCounter = Atomic<UInt64>(0)
+
+  /// The frames of the write-ahead log from which on ``shortenLog()`` copies it into the file.
+  private static let longLog = 4096
+
+  init(
+    path: String, rows: TreeRows, state: RecordedState,
+    time: @escaping @Sendable (VersionNumber?) -> Attributes.Time
+  ) {
+    self.path = path
+    self.time = time
+    readers = RowReaders(path: path, hashKey: state.hashKey)
+    writer = Mutex(Writer(loan: Loan(rows: rows), state: state))
+  }
+
+  /// The head whose tree is shown.
+  package var state: RecordedState { writer.withLock { $0.state } }
+
+  // MARK: - Reading
+
+  package var batch: UInt64 { batchCounter.load(ordering: .acquiring) }
+
+  package func child(
+    of directory: InodeNumber, named name: FileName
+  ) throws(BaseError) -> BaseEntry? {
+    try read { try $0.child(of: directory, named: name) }
+  }
+
+  package func page(
+    of directory: InodeNumber, after cookie: EntryCookie, limit: Int
+  ) throws(BaseError) -> [BaseEntry] {
+    try read { try $0.page(of: directory, after: cookie, limit: limit) }
+  }
+
+  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    try read { try $0.count(of: directory, atMost: limit) }
+  }
+
+  package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+    try read { try $0.inode(number)?.inode }
+  }
+
+  package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+    try read { try $0.names(of: number) }
+  }
+
+  package func cookies(
+    for names: [FileName], in directory: InodeNumber
+  ) throws(BaseError) -> [CookieChoice] {
+    try read { rows in try names.map { try rows.choice(for: $0, in: directory) } }
+  }
+
+  /// Reads rows that are not older than the call.
+  func read<Result>(_ body: (TreeRows) throws -> Result) throws(BaseError) -> Result {
+    try readers.read(batchCounter, body)
+  }
+
+  // MARK: - A new head
+
+  /// Makes the rows of a new head's tree, which nobody sees before ``publish()``.
+  ///
+  /// - Parameters:
+  ///   - head: the new head and the cut that sets it.
+  ///   - before: the tree of the map that the rows show now.
+  ///   - hints: the numbers that the working tree has for what comes.
+  ///   - numbers: the store's inode numbers.
+  ///   - now: the ctime of what changes.
+  ///   - uncommitted: returns the time of a version that the store has not committed; nil for any other.
+  /// - Throws: ``BaseError``; then the rows are as before and the transaction is gone. With
+  ///   ``BaseError/damaged(_:)`` the file must be made anew.
+  /// - Complexity: O(*k* log *n*) for *k* paths that differ.
+  package func prepare(
+    _ head: TreeHead, from before: TreeView, hints: NumberHints = NumberHints(),
+    numbers: NumberSource, now: Attributes.Time,
+    uncommitted: (VersionNumber) -> Attributes.Time? = { _ in nil }
+  ) throws(BaseError) {
+    let (loan, old) = writer.withLock { writer in
+      writer.prepared = nil
+      return (writer.loan, writer.state)
+    }
+    let rows = loan.rows
+    // Without readers the transaction may begin the write-ahead log anew.
+    readers.endTransactions()
+    do throws(BaseError) {
+      let prepared = try accessing {
+        try rows.database.prepared("BEGIN IMMEDIATE").run()
+        try rows.knowGreatest()
+        try rows.setRoot(head.root)
+        var state = old
+        (state.cut, state.version, state.root) = (head.cut, head.version, head.view.map.root)
+        try withoutActuallyEscaping(uncommitted) { uncommitted in
+          let advance = Advance(
+            rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now
+          ) { [time] number in
+            number.flatMap(uncommitted) ?? time(number)
+          }
+          try advance.run()
+          state.values += advance.values
+          state.directories += advance.directories
+        }
+        guard UInt64(state.values) <= state.root.count else {
+          throw BaseError.damaged("\(path) has more names than the map has values")
+        }
+        try rows.set(state)
+        // Room on the disk is found now, and not when the head is set already.
+        try rows.database.flushPages()
+        return Prepared(state: state, numbers: numbers)
+      }
+      writer.withLock { $0.prepared = prepared }
+    } catch {
+      rows.database.rollBack()
+      throw error
+    }
+  }
+
+  /// Shows the rows that were prepared.
+  ///
+  /// - Throws: ``BaseError``; then the rows are as before.
+  package func publish() throws(BaseError) {
+    let (loan, prepared) = writer.withLock { ($0.loan, $0.prepared) }
+    guard let prepared else { return }
+    batchCounter.add(1, ordering: .acquiringAndReleasing)
+    defer { batchCounter.add(1, ordering: .acquiringAndReleasing) }
+    do throws(BaseError) {
+      try accessing { try loan.rows.database.prepared("COMMIT").run() }
+    } catch {
+      withdraw()
+      throw error
+    }
+    writer.withLock {
+      $0.state = prepared.state
+      $0.prepared = nil
+    }
+    readers.endTransactions()
+  }
+
+  /// Drops rows that were prepared and not published.
+  package func withdraw() {
+    let loan = writer.withLock { writer in
+      writer.prepared = nil
+      return writer.loan
+    }
+    loan.rows.database.rollBack()
+  }
+
+  /// Copies the whole write-ahead log into the file, unless somebody reads it now.
+  package func emptyLog() {
+    readers.endTransactions()
+    writer.withLock { $0.loan }.rows.database.emptyLog()
+  }
+
+  /// Brings to the disk all rows that were published: from then on no power failure takes them.
+  ///
+  /// - Throws: ``BaseError/system(_:)`` if they may not be on the disk.
+  /// - Concurrency: any thread, also while rows are prepared.
+  package func syncLog() throws(BaseError) {
+    let log = path + "-wal"
+    try accessing {
+      // Its frames count by their checksums, so the file itself need not be written.
+      guard try FileSystem.exists(log) else { return }
+      try File.regular(log, .readWrite).syncData()
+    }
+  }
+
+  /// Copies a write-ahead log that became long into the file.
+  package func shortenLog() {
+    let database = writer.withLock { $0.loan }.rows.database
+    if database.logFrames >= Self.longLog { database.checkpoint() }
+  }
+}
+
+/// A head whose tree is shown: its map, its id, and the cut that sets it.
+package struct TreeHead: Sendable {
+  /// The number of the cut.
+  package var cut: Int64
+  /// The head's id; nil for a store without versions.
+  package var version: Version.ID?
+  /// The tree of its map.
+  package var view: TreeView
+  /// The attributes of the root directory, which no map has; nil for those that the rows have.
+  package var root: Attributes?
+
+  /// Creates a head.
+  package init(cut: Int64, version: Version.ID?, view: TreeView, root: Attributes? = nil) {
+    self.cut = cut
+    self.version = version
+    self.view = view
+    self.root = root
+  }
+}

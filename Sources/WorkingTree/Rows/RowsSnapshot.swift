@@ -1,0 +1,75 @@
+package import Inodes
+import LLVSCore
+import SQLite
+import Synchronization
+
+/// The rows of tree.sqlite at one instant, read through a connection of its own: another process or thread may go on
+/// writing.
+///
+/// - Concurrency: any thread; calls wait for each other.
+package final class RowsSnapshot: Base {
+  /// The head whose tree is shown.
+  package let state: RecordedState
+  private let loan: Mutex<RecordedTree.Loan>
+  /// The copy of the file that is read; nil for the file itself.
+  private let copy: ReadableCopy?
+
+  /// Opens the rows of a store's directory and begins to read.
+  ///
+  /// - Parameters:
+  ///   - directory: the store's directory.
+  ///   - isCopied: reads a copy, so that nothing is written: SQLite's locks are files, and whoever closes a database last
+  ///     empties its log.
+  /// - Throws: ``BaseError/damaged(_:)`` for a file without rows, ``BaseError``.
+  /// - Complexity: O(1), or O(bytes of the file) for a copy.
+  package init(in directory: String, isCopied: Bool) throws(BaseError) {
+    let name = "tree.sqlite"
+    let copy = try accessing {
+      isCopied ? try ReadableCopy(of: directory, [name, name + "-wal"]) : nil
+    }
+    let database = try TreeDatabase.reader("\(copy?.path ?? directory)/\(name)")
+    let found = try accessing {
+      try database.prepared("BEGIN").run()
+      return try TreeRows.state(database)
+    }
+    guard let found else { throw .damaged("\(directory)/\(name) has no rows") }
+    state = found
+    loan = Mutex(RecordedTree.Loan(rows: TreeRows(database, hashKey: found.hashKey)))
+    self.copy = copy
+  }
+
+  func read<Result: Sendable>(
+    _ body: (TreeRows) throws -> Result
+  ) throws(BaseError) -> Result {
+    try loan.withLock { (loan) throws(BaseError) in
+      let rows = loan.rows
+      return try accessing { try body(rows) }
+    }
+  }
+
+  package var batch: UInt64 { 0 }
+
+  package func child(
+    of directory: InodeNumber, named name: FileName
+  ) throws(BaseError) -> BaseEntry? {
+    try read { try $0.child(of: directory, named: name) }
+  }
+
+  package func page(
+    of directory: InodeNumber, after cookie: EntryCookie, limit: Int
+  ) throws(BaseError) -> [BaseEntry] {
+    try read { try $0.page(of: directory, after: cookie, limit: limit) }
+  }
+
+  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    try read { try $0.count(of: directory, atMost: limit) }
+  }
+
+  package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+    try read { try $0.inode(number)?.inode }
+  }
+
+  package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+    try read { try $0.names(of: number) }
+  }
+}

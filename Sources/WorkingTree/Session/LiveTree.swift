@@ -1,0 +1,86 @@
+package import Events
+package import Grammar
+package import Inodes
+package import LLVSCore
+package import Platform
+package import TreeNames
+
+/// The working tree of a store: its files, what they are kept in, and the settings that it goes by.
+///
+/// - Concurrency: any thread.
+package final class LiveTree: Sendable {
+  /// The number of the root directory.
+  package static let rootInode: UInt64 = InodeNumber.root.rawValue
+
+  /// The store.
+  package let store: Store
+  /// The owner and the modes that are shown where none is recorded.
+  package let defaults: AttributeDefaults
+  /// The files, as programs see and change them.
+  package let files: WorkingTree
+  /// Is told of damage that reading meets.
+  package let damage: DamageReport
+  /// The failures of the commands that the newest merge asked; nil where none failed.
+  package let arbiterFailures = Monitor<ArbiterTrials.Summary?>(nil)
+  let recorded: RecordedTree
+  let journal: Journal
+  let engine: Versioner
+  private let settings: Monitor<StoreSettings>
+  /// Is told what programs see of another head.
+  let listener: Monitor<(@Sendable (HeadChanges) -> Void)?>
+
+  /// Creates a tree of parts that were opened together.
+  init(
+    _ store: Store, _ opened: OpenedWorkingTree, _ engine: Versioner,
+    _ settings: StoreSettings, damage: DamageReport,
+    listener: Monitor<(@Sendable (HeadChanges) -> Void)?>
+  ) {
+    self.store = store
+    self.engine = engine
+    self.damage = damage
+    self.listener = listener
+    (files, recorded, journal) = (opened.tree, opened.recorded, opened.journal)
+    defaults = opened.tree.defaults
+    self.settings = Monitor(settings)
+  }
+
+  /// The clock's time.
+  package static func now() -> Attributes.Time {
+    let time = SystemClock.realtime()
+    return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+
+  /// The settings in force.
+  package var storeSettings: StoreSettings {
+    get { settings.withLock { $0 } }
+    set { settings.withLock { $0 = newValue } }
+  }
+
+  /// The store's own ignore patterns.
+  package var ignorePatterns: IgnorePatterns { files.ignore }
+
+  /// The stamp of what the tree shows now.
+  package var shownStamp: ShownStamp { files.shownStamp }
+
+  /// The head's tree, as the working tree shows it.
+  package var shownBase: TreeView {
+    TreeView(map: store.map(engine.unshownHead?.map ?? recorded.state.root))
+  }
+
+  /// The version that the tree continues from; nil before the first version.
+  package var shownHead: VersionNumber? {
+    if let head = engine.unshownHead { return head.number }
+    return recorded.state.version.flatMap { try? store.version($0) }?.number
+  }
+
+}
+
+extension LiveTree: ArbiterFailureListener {
+  /// Changes the summary of the newest merge that asked a command, which the status tells.
+  package func updateArbiterFailures(_ body: (inout ArbiterTrials.Summary?) -> Void) {
+    arbiterFailures.withLock { body(&$0) }
+  }
+
+  /// Writes a line to the log.
+  package func say(_ line: String) { damage.say(line) }
+}

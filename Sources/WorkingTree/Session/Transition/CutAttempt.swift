@@ -1,0 +1,173 @@
+import Inodes
+import LLVSCore
+import Platform
+import TreeNames
+
+/// A cut on its way from its instant to the store's commit.
+///
+/// - Concurrency: the holder of the versioner's turn.
+final class CutAttempt {
+  /// Moves the head on, given the head after the cut.
+  typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
+
+  /// A cut that the store has committed.
+  struct Commit {
+    var head: Checkout.Head
+    /// The names that the head changes; nil if its rows are still to be prepared.
+    var difference: HeadDifference?
+  }
+
+  let number: UInt64
+  let request: CutRequest
+  private(set) var outcome = CutOutcome()
+  /// Bytes of files that cannot be read, which this and later attempts leave out.
+  private(set) var saves: SaveChoice
+  /// True if a renewal of the journal moved bytes since the instant: the cut has to begin again.
+  private(set) var isMoved = false
+  /// The names that are ignored.
+  private(set) var aside: Set<InodeName> = []
+
+  private let checkout: Checkout
+  private let helper: ForkJoin
+  private let before: VersionNumber?
+  private let stamp: ChangeStamp
+  private let frozen: Overlay
+
+  /// Begins a cut: records its instant.
+  ///
+  /// - Throws: ``StoreError``; then there is no cut.
+  init(
+    _ number: UInt64, _ request: CutRequest, leavingOut unreadable: [InodeNumber: [FileContent]],
+    _ checkout: Checkout, helper: ForkJoin
+  ) throws(StoreError) {
+    self.number = number
+    self.request = request
+    self.checkout = checkout
+    self.helper = helper
+    saves = SaveChoice(request.reason, settle: checkout.tree.settle)
+    saves.unreadable = unreadable
+    before = try checkout.store.state().head
+    outcome.before = before
+    (stamp, frozen) = try checkout.tree.freeze { () throws(StoreError) in
+      try checkout.journal.mark(number)
+    }
+  }
+
+  /// Learns which saves were followed by quiet, once they had the time for it.
+  func learnSaves() { saves.later = checkout.tree.pending.nodes }
+
+  /// Ends a cut that came to nothing; `hasFailed` is false if it found nothing to take.
+  func abandon(hasFailed: Bool = true) {
+    checkout.recorded.withdraw()
+    checkout.tree.abandonCut(hasFailed: hasFailed, aside: aside) { edits in
+      checkout.journal.settle(number, isCommitted: false, epochs: [:], edits)
+    }
+  }
+
+  // MARK: - Versions
+
+  /// Makes the versions, and the rows of a head that shows more than those; the store has them when this returns.
+  ///
+  /// - Returns: what was committed; nil if there was nothing to do, and the cut is to be abandoned.
+  /// - Throws: ``StoreError``; then nothing has happened, and the cut is to be abandoned.
+  func commit(_ goOn: GoOn?) throws(StoreError) -> Commit? {
+    let store = checkout.store
+    let contents = TreeContents(store, checkout.journal)
+    let tree = FrozenTree(frozen, over: checkout.recorded)
+    let predecessors = Predecessors(store, head: before)
+    let grouped = try recorded(tree, contents, predecessors)
+    if goOn == nil, grouped.recording.isIdle {
+      outcome.head = try before.flatMap { (before) throws(StoreError) in try store.version(before) }
+      return nil
+    }
+    let writer = CutWriter(
+      store, tree: tree, contents: contents, maker: request.maker, helper: helper)
+    do throws(StoreError) {
+      return try store.write { (transaction) throws(StoreError) in
+        let made = try writer.write(grouped, on: predecessors, in: transaction)
+        return try finish(made, grouped, goOn, transaction)
+      }
+    } catch {
+      if let (file, content) = writer.failed { try leaveOut(content, of: file, after: error) }
+      throw error
+    }
+  }
+
+  private func recorded(
+    _ tree: FrozenTree, _ contents: TreeContents, _ predecessors: Predecessors
+  ) throws(StoreError) -> GroupedRecording {
+    let ignored = IgnoreRules(checkout.tree.ignore, in: tree) {
+      contents.text(of: $0, atMost: IgnoreScope.fileLimit)
+    }
+    var recorder = Recorder(tree, saves: saves, ignored: ignored)
+    let recording = try recorder.record()
+    aside = recording.ignored
+    let grouped = try GroupedRecording(
+      recording, of: tree, EpochTable(checkout.tree.epochs), on: predecessors)
+    outcome.note(grouped)
+    return grouped
+  }
+
+  /// True if the cut failed for bytes of a file that the next attempt leaves out.
+  private(set) var leavesOutMore = false
+
+  private func leaveOut(
+    _ content: FileContent, of file: InodeNumber, after error: StoreError
+  ) throws(StoreError) {
+    guard !(saves.unreadable[file] ?? []).contains(content) else { throw error }
+    saves.unreadable[file, default: []].append(content)
+    leavesOutMore = true
+  }
+
+  /// Goes on from the versions to the head, and brings the cut's record to the disk.
+  private func finish(
+    _ made: CutVersions, _ grouped: GroupedRecording, _ goOn: GoOn?,
+    _ transaction: WriteTransaction
+  ) throws(StoreError) -> Commit? {
+    let first = VersionNumber(checkout.store.lastNumber + 1)
+    var number = made.head
+    if let goOn { number = try goOn(transaction, made.head) }
+    let version = try number.flatMap { (number) throws(StoreError) in
+      try transaction.version(number)
+    }
+    (outcome.cut, outcome.head, outcome.summary) = (made.newest, version, made.summary)
+    outcome.isNew = number.map { $0 >= first } ?? false
+    if grouped.recording.isIdle, number == before { return nil }
+    let record = grouped.record(of: self.number, at: stamp, made, goingOnWith: number)
+    var head = Checkout.Head(record: record, frozen: frozen, before: before, version: version)
+    if let left = made.head, let number, left != number {
+      head.leavesHistory = try !transaction.merger.graph.isAncestorOrSelf(left, of: number)
+    }
+    var difference: HeadDifference?
+    if record.isForeign {
+      let time = { (number: VersionNumber) -> Attributes.Time? in
+        guard number >= first, let made = try? transaction.version(number) else { return nil }
+        return Attributes.Time(ofVersion: made.timestamp)
+      }
+      difference = try checkout.prepare(head, uncommitted: time) { (number) throws(StoreError) in
+        let version = try number.flatMap { (number) throws(StoreError) in
+          try transaction.version(number)
+        }
+        return TreeView(map: self.checkout.store.map(version?.map ?? .empty))
+      }
+    }
+    if number != before {
+      try transaction.setHead(number, map: version?.map, reason: request.headReason)
+    }
+    StoreCut.set(self.number, in: transaction)
+    if let root = grouped.recording.root {
+      RootAttributes.record(root.attributes, in: transaction)
+    }
+    try take(record)
+    return Commit(head: head, difference: difference)
+  }
+
+  private func take(_ record: TakingRecord) throws(StoreError) {
+    do throws(StoreError) {
+      try checkout.journal.take(record)
+    } catch {
+      if case .invalid = error { isMoved = true }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import Inodes
+import LLVSCore
+import Platform
+import TreeNames
+
+/// Makes one tree of the store's head, the rows of tree.sqlite and the journal.
+struct TreeRecovery {
+  private let place: TreePlace
+  private let store: Store
+  private let opened: OpenedJournal
+  private let numbers: NumberSource
+  private let head: VersionRecord?
+  private let cut: UInt64
+  private let now: Attributes.Time
+  /// The rows.
+  private(set) var recorded: RecordedTree
+  /// The changes that are pending over them.
+  private(set) var overlay: Overlay
+  /// The versions that epochs stand for.
+  private(set) var epochs: [Epoch: UInt32]
+  /// The losses, and what was made anew, in words.
+  var losses: [String]
+  /// True if the head is not the one that the journal was written over.
+  private(set) var hasOtherHead = false
+  /// True if the rows are those that the journal was written over.
+  private let hasSameRows: Bool
+
+  /// Opens the rows, or makes them anew.
+  init(
+    _ place: TreePlace, _ store: Store, _ opened: OpenedJournal
+  ) throws(StoreError) {
+    self.place = place
+    self.store = store
+    self.opened = opened
+    numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
+    head = try store.state().head.flatMap { (head) throws(StoreError) in try store.version(head) }
+    cut = try StoreCut.last(in: store)
+    let time = SystemClock.realtime()
+    now = Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+    (overlay, epochs, losses) = (opened.overlay, opened.epochs, opened.recovery.losses)
+    let rows = RowsOpening(
+      place: place, store: store, opened: opened, numbers: numbers, head: head, cut: cut, now: now)
+    let reason: String?
+    (recorded, hasSameRows, reason) = try rows.open()
+    if let reason { losses.append("\(reason): the recorded tree was made anew from the head") }
+  }
+
+  /// Lays what is pending over the rows of the head, and ends a cut that the store has.
+  ///
+  /// - Throws: ``StoreError`` if the rows cannot be read or written.
+  mutating func run() throws(StoreError) {
+    let record = opened.unsettled
+    let before = overlay.epoch
+    var epoch = record?.epoch
+    let number = head?.number.rawValue ?? 0
+    if let record {
+      epochs.merge(record.epochs(after: before, head: head?.number)) { $1 }
+    } else if epochs.isEmpty {
+      epochs[before] = number
+    }
+    if epochs[epoch ?? before] != number {
+      // Another program moved the head, or the journal or the store is an older copy.
+      epoch = (epochs.keys.max().map { max($0, before) } ?? before).next
+      hasOtherHead = true
+    }
+    if let epoch { epochs[epoch] = number }
+    if hasSameRows, epoch == nil, try isAsBefore() {
+      // The tree shows again what it showed before; nobody holds its orphans any more.
+      overlay.dropOrphans()
+      overlay.listAll()
+      return
+    }
+    var overlay = overlay
+    let changed = epoch == nil ? ChangedPaths() : try changedPaths(since: record)
+    try StoreError.wrappingBase { () throws(BaseError) in
+      try prepare()
+      do throws(BaseError) {
+        var new = NewHead(
+          base: recorded.prepared, taken: record?.taken, epoch: epoch, isHeld: { _ in false },
+          renumber: { [recorded] (number) throws(BaseError) in try recorded.renumber(number) },
+          extendedBefore: { [recorded, store] (number) throws(BaseError) in
+            try recorded.extended(of: number, in: store)
+          })
+        (new.changed, new.frozen) = (changed, opened.frozen)
+        try overlay.follow(new)
+      } catch {
+        recorded.withdraw()
+        throw error
+      }
+      try recorded.publish()
+    }
+    self.overlay = overlay
+    self.overlay.listAll()
+  }
+
+  /// The paths at which the head has something else than the version that took what programs saw, as far as the store
+  /// has that.
+  private func changedPaths(since record: TakingRecord?) throws(StoreError) -> ChangedPaths {
+    let known = opened.epochs[overlay.epoch].map { $0 == 0 ? nil : VersionNumber($0) }
+    guard let number = record?.own.map({ .some($0) }) ?? known else { return ChangedPaths() }
+    let before = try number.flatMap { (number) throws(StoreError) in try store.version(number) }
+    guard number == nil || before != nil else { return ChangedPaths() }
+    return try ChangedPaths(
+      from: TreeView(map: store.map(before?.map ?? .empty)),
+      to: TreeView(map: store.map(head?.map ?? .empty)))
+  }
+
+  /// True if replaying the journal came to what programs saw before.
+  private func isAsBefore() throws(StoreError) -> Bool {
+    guard opened.isReplayedAlike, !overlay.isCutting else { return false }
+    return try StoreError.wrappingBase { () throws(BaseError) -> Bool in
+      try overlay.isSound(over: recorded)
+    }
+  }
+
+  /// Opens a transaction in which numbers of the head's rows can change.
+  private func prepare() throws(BaseError) {
+    let view = TreeView(map: store.map(head?.map ?? .empty))
+    try recorded.prepare(
+      TreeHead(cut: Int64(cut), version: head?.id, view: view), from: view, numbers: numbers,
+      now: now)
+  }
+}
+
+/// Opens the rows of the recorded tree, or makes them anew with the numbers that the journal knows.
+private struct RowsOpening {
+  let place: TreePlace
+  let store: Store
+  let opened: OpenedJournal
+  let numbers: NumberSource
+  let head: VersionRecord?
+  let cut: UInt64
+  let now: Attributes.Time
+
+  /// Returns the rows of the head, if they are those that were there, and why they were made anew, if others were.
+  func open() throws(StoreError) -> (tree: RecordedTree, isSame: Bool, reason: String?) {
+    let (hints, target) = (try hints(), try origin(head, cut))
+    let first = try isSettled ? target : try origin(beforeCut, cut - 1)
+    let exists = try StoreError.wrapping { () throws(SystemError) in
+      try FileSystem.exists(place.rows)
+    }
+    guard exists else { return (try rebuilt(first, target, hints), false, nil) }
+    do throws(BaseError) {
+      let tree = try RecordedTree.openPresent(place.rows, target)
+      var isSame = true
+      if tree.state.cut < first.head.cut {
+        isSame = false
+        // The disk did not get the rows of cuts that it got the journal's records of.
+        try tree.advance(to: first)
+        try giveKnownNumbers(to: tree, of: first)
+      }
+      if try tree.advance(to: target, hints: hints) { isSame = false }
+      return (tree, isSame, nil)
+    } catch {
+      guard case .damaged(let reason) = error else { throw StoreError(error) }
+      return (try rebuilt(first, target, hints), false, reason)
+    }
+  }
+
+  /// Makes the rows of the head that the journal was written over, gives them its numbers, and goes on to the head.
+  private func rebuilt(
+    _ first: RecordedTree.Origin, _ target: RecordedTree.Origin, _ hints: NumberHints
+  ) throws(StoreError) -> RecordedTree {
+    try StoreError.wrappingBase { () throws(BaseError) in
+      let tree = try RecordedTree.rebuild(at: place.rows, for: first)
+      try giveKnownNumbers(to: tree, of: first)
+      try tree.advance(to: target, hints: hints)
+      return tree
+    }
+  }
+
+  /// Gives the rows of the head that the journal was written over the numbers that it bound to their names.
+  private func giveKnownNumbers(
+    to tree: RecordedTree, of first: RecordedTree.Origin
+  ) throws(BaseError) {
+    try tree.prepare(first.head, from: first.head.view, numbers: numbers, now: now)
+    try giveKnownNumbers(to: tree)
+    try tree.publish()
+  }
+
+  /// Directories get theirs before what is in them. What has a known number and another name gets another number.
+  private func giveKnownNumbers(to tree: RecordedTree) throws(BaseError) {
+    let nodes = opened.overlay.nodes
+    var done: Set<InodeNumber> = [.root]
+    func give(_ number: InodeNumber) throws(BaseError) {
+      guard done.insert(number).inserted, let node = nodes[number] else { return }
+      for name in node.recordedNames {
+        try give(name.directory)
+        guard let entry = try tree.prepared.child(of: name.directory, named: name.name),
+          entry.inode.record.isDirectory == node.isDirectory, entry.inode.number != number
+        else { continue }
+        try tree.renumber(number)
+        try tree.renumber(entry.inode.number, to: number)
+      }
+    }
+    for (number, _) in nodes.sorted(by: { $0.key < $1.key }) { try give(number) }
+  }
+
+  /// False if the journal was written over the version before the head, as far as it and the store know.
+  private var isSettled: Bool {
+    get throws(StoreError) {
+      guard opened.unsettled != nil, knowsBefore else { return true }
+      return before == nil ? false : try beforeCut == nil
+    }
+  }
+
+  private var beforeCut: VersionRecord? {
+    get throws(StoreError) {
+      try before.flatMap { (number) throws(StoreError) in try store.version(number) }
+    }
+  }
+
+  /// True if the journal knows which version the tree showed when it was written.
+  private var knowsBefore: Bool { opened.epochs[opened.overlay.epoch] != nil }
+
+  /// The version that the tree showed when the journal was written; nil before the first one.
+  private var before: VersionNumber? {
+    opened.epochs[opened.overlay.epoch].flatMap { $0 == 0 ? nil : VersionNumber($0) }
+  }
+
+  /// The numbers that the journal has for what a cut took which the store has and the rows may not have.
+  private func hints() throws(StoreError) -> NumberHints {
+    guard let record = opened.unsettled, let frozen = opened.frozen else { return NumberHints() }
+    return try CutHints(record: record, frozen: frozen, before: before) {
+      (number) throws(StoreError) in
+      let version = try number.flatMap { (number) throws(StoreError) in try store.version(number) }
+      return TreeView(map: store.map(version?.map ?? .empty))
+    }.found()
+  }
+
+  private func origin(
+    _ version: VersionRecord?, _ cut: UInt64
+  ) throws(StoreError) -> RecordedTree.Origin {
+    RecordedTree.Origin(
+      storeID: store.storeID,
+      head: TreeHead(
+        cut: Int64(cut), version: version?.id,
+        view: TreeView(map: store.map(version?.map ?? .empty)),
+        root: try RootAttributes.stored(in: store)),
+      numbers: numbers,
+      map: { (id, root) throws(StoreError) in
+        guard let id else { return root == .empty ? store.map(.empty) : nil }
+        guard let version = try store.version(id), version.map == root else { return nil }
+        return store.map(of: version)
+      }, time: place.time, now: now)
+  }
+}

@@ -1,0 +1,212 @@
+import Inodes
+package import LLVSCore
+import Platform
+import TreeNames
+
+/// The faults of a working tree: its rows are compared with the map of their version, the journal's bytes with their
+/// checksums, inode numbers with the store's counter, and what is pending with the rows.
+package struct TreeVerification {
+  private let store: Store
+  private let isCancelled: () -> Bool
+  private var faults: [String] = []
+
+  private init(_ store: Store, _ isCancelled: @escaping () -> Bool) {
+    (self.store, self.isCancelled) = (store, isCancelled)
+  }
+
+  // MARK: - Trees that are open
+
+  /// Returns the faults of a tree that is open, in sentences without their periods. Programs may change the tree in
+  /// the meantime: they wait only for a copy of what is pending.
+  ///
+  /// - Throws: ``StoreError/cancelled``, ``StoreError/busy(_:)`` if new heads come too often, or an error of
+  ///   reading the catalog.
+  /// - Complexity: O(*n*) for *n* recorded names, and the bytes that are pending.
+  package static func faults(
+    of tree: WorkingTree, over recorded: RecordedTree, _ journal: Journal, in store: Store,
+    isCancelled: @escaping () -> Bool
+  ) throws(StoreError) -> [String] {
+    var check = TreeVerification(store, isCancelled)
+    do throws(BaseError) {
+      let (rows, overlay) = try instant(of: tree, over: recorded, in: store)
+      try check.checkNumbers(overlay, rows)
+      try check.checkRows(rows, recorded.path)
+      check.checkPending(overlay, over: rows)
+    } catch {
+      try check.note(error, of: recorded.path)
+    }
+    check.faults += try journal.byteFaults({ tree.pending }, isCancelled: isCancelled)
+    return check.faults
+  }
+
+  private static let attempts = 100
+
+  /// The rows and what is pending over them, of one instant.
+  private static func instant(
+    of tree: WorkingTree, over recorded: RecordedTree, in store: Store
+  ) throws(BaseError) -> (RowsSnapshot, Overlay) {
+    for _ in 0..<attempts {
+      let batch = recorded.batch
+      if batch.isMultiple(of: 2) {
+        let rows = try RowsSnapshot(in: store.path, isCopied: false)
+        // Waits for the end of a publication, if its rows are shown already.
+        let overlay = tree.pending
+        if recorded.batch == batch { return (rows, overlay) }
+      }
+      SystemClock.sleep(nanoseconds: 10_000_000)
+    }
+    throw .refused("versions are made too often for a check; try again")
+  }
+
+  // MARK: - Trees that no process has open
+
+  /// Returns the faults of a tree that no process has open, in sentences without their periods. Nothing is changed.
+  ///
+  /// What opening the tree mends without a loss is no fault: rows that are absent, or of an earlier version.
+  ///
+  /// - Throws: ``StoreError/cancelled``, or an error of reading the catalog or the journal.
+  /// - Complexity: as ``faults(of:over:_:in:isCancelled:)``.
+  package static func storedFaults(
+    rows path: String, journal directory: String, bootID: [UInt8], in store: Store,
+    isCancelled: @escaping () -> Bool
+  ) throws(StoreError) -> [String] {
+    var check = TreeVerification(store, isCancelled)
+    let opened = try check.opened(directory, bootID)
+    let overlay = opened?.overlay ?? Overlay()
+    let exists = try StoreError.wrapping { () throws(SystemError) in
+      try FileSystem.exists(path)
+    }
+    do throws(BaseError) {
+      let rows = exists ? try RowsSnapshot(in: store.path, isCopied: true) : nil
+      try check.checkNumbers(overlay, rows)
+      if let rows {
+        try check.checkHead(of: rows, path)
+        try check.checkRows(rows, path)
+        if let opened, try check.isOver(rows, opened) {
+          var overlay = overlay
+          // No record says that a program closed a file without a name.
+          overlay.dropOrphans()
+          check.checkPending(overlay, over: rows)
+        }
+      }
+    } catch {
+      try check.note(error, of: path)
+    }
+    if let opened {
+      check.faults += try opened.journal.byteFaults({ overlay }, isCancelled: isCancelled)
+    }
+    return check.faults
+  }
+
+  private mutating func opened(
+    _ directory: String, _ bootID: [UInt8]
+  ) throws(StoreError) -> OpenedJournal? {
+    do throws(StoreError) {
+      let opened = try Journal.read(
+        directory, owner: JournalOwner(storeID: store.storeID, bootID: bootID),
+        lastCut: try StoreCut.last(in: store))
+      faults += opened?.recovery.losses ?? []
+      return opened
+    } catch {
+      // The faults of the header name these.
+      switch error {
+      case .corrupt, .invalid: return nil
+      default: throw error
+      }
+    }
+  }
+
+  /// True if a journal was written over the version that rows show, and nothing in it is lost.
+  private func isOver(_ rows: RowsSnapshot, _ opened: OpenedJournal) throws(BaseError) -> Bool {
+    guard opened.isReplayedAlike else { return false }
+    let number = try rows.state.version.flatMap { (id) throws(BaseError) in
+      try reading { () throws(StoreError) in try store.version(id) }
+    }?.number.rawValue
+    return opened.epochs.isEmpty
+      ? opened.overlay.nodes.isEmpty
+      : opened.epochs[opened.overlay.epoch] == number ?? 0
+  }
+
+  /// The rows of the last cut are those of the head.
+  private mutating func checkHead(of rows: RowsSnapshot, _ path: String) throws(BaseError) {
+    let (cut, head) = try reading { () throws(StoreError) in
+      (
+        try StoreCut.last(in: store),
+        try store.state().head.flatMap { (number) throws(StoreError) in try store.version(number) }
+      )
+    }
+    guard rows.state.storeID == store.storeID else {
+      return faults.append("\(path) is of another store; \(Self.madeAnew)")
+    }
+    if rows.state.cut == Int64(cut), rows.state.version != head?.id {
+      faults.append("\(path) does not show the head; \(Self.madeAnew)")
+    }
+  }
+
+  // MARK: - The parts
+
+  private static let madeAnew = "mounting the store makes it again from the head"
+
+  private mutating func note(_ error: BaseError, of path: String) throws(StoreError) {
+    switch error {
+    case .damaged(let reason): faults.append("\(reason); \(Self.madeAnew)")
+    case .store, .system, .refused: throw StoreError(error)
+    }
+  }
+
+  private func reading<R>(_ body: () throws(StoreError) -> R) throws(BaseError) -> R {
+    do throws(StoreError) { return try body() } catch { throw .store(error) }
+  }
+
+  private mutating func checkRows(_ rows: RowsSnapshot, _ path: String) throws(BaseError) {
+    let map = try reading { () throws(StoreError) -> ValueMap? in
+      guard let id = rows.state.version else {
+        return rows.state.root == .empty ? store.map(.empty) : nil
+      }
+      return try store.version(id).flatMap {
+        $0.map == rows.state.root ? store.map(of: $0) : nil
+      }
+    }
+    guard let map else {
+      return faults.append(
+        "\(path) shows a version that the store does not have; \(Self.madeAnew)")
+    }
+    let found = try rows.faults(comparedWith: TreeView(map: map))
+    faults += found.map { "\(path) differs from its version at \($0)" }
+    if !found.isEmpty {
+      faults.append(
+        "\(path) can be made again: unmount the store, remove the file, and mount the store")
+    }
+  }
+
+  private mutating func checkNumbers(
+    _ overlay: Overlay, _ rows: RowsSnapshot?
+  ) throws(BaseError) {
+    // Read after the numbers: programs may be given more.
+    let end = store.nextInode
+    var paths =
+      try rows?.pathsOfNumbers(from: end).map { (number, path) in
+        (number, String(decoding: path.bytes, as: UTF8.self))
+      } ?? []
+    paths += overlay.nodes.keys.filter { $0.rawValue >= end || $0.rawValue == 0 }.sorted().map {
+      ($0, overlay.title($0))
+    }
+    for (number, path) in paths {
+      faults.append(
+        "\(path): its inode number, \(number.rawValue), is not below the store's next one, \(end); "
+          + (number < .limit
+            ? "mounting the store raises that" : "mounting the store gives all files small numbers")
+      )
+    }
+  }
+
+  private mutating func checkPending(_ overlay: Overlay, over rows: RowsSnapshot) {
+    do {
+      try overlay.check(over: rows)
+    } catch {
+      faults.append(
+        "pending changes do not fit the version below them: \(error); mounting the store again puts them over the head"
+      )
+    }
+  }
+}
