@@ -21,7 +21,7 @@ private final class CallSample {
   private static let rounds = 5
 
   private let context: BenchContext
-  private let tree: LiveTree
+  private let tree: TreeSession
   private let count: Int
   private let block: [UInt8]
   /// The files of the newest round.
@@ -32,7 +32,7 @@ private final class CallSample {
     var random = BenchRandom(1)
     block = random.bytes(4096)
     let store = try Store.open(path: try context.place.directory("store"), create: true)
-    (tree, _) = try LiveTree.open(
+    (tree, _) = try TreeSession.open(
       store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings())
   }

@@ -6,12 +6,12 @@ import WorkingTree
 
 /// A working tree with many files, written with the calls that the kernel's requests cause.
 final class SampleTree {
-  private let tree: LiveTree
+  private let tree: TreeSession
   private var files: [(parent: InodeNumber, name: FileName)] = []
   private static let caller = Caller(uid: 0, gid: 0, process: 1)
 
   /// Makes the directories; the first ``writeAll(_:)`` makes the files.
-  init(_ tree: LiveTree, count: Int) throws(FSError) {
+  init(_ tree: TreeSession, count: Int) throws(FSError) {
     self.tree = tree
     var parent = InodeNumber.root
     for index in 0..<count {

@@ -113,16 +113,13 @@ enum SearchRows {
 
   /// Makes versions while the index follows them, beside versions without one.
   private static func latency(_ context: BenchContext) throws -> BenchFigure {
-    func workspace(_ name: String) throws -> (TreeVersioner, SampleTree, ControlService) {
+    func workspace(_ name: String) throws -> (TreeSession, SampleTree, ControlService) {
       let store = try Store.open(path: try context.place.directory(name), create: true)
-      let (tree, _) = try LiveTree.open(
+      let (tree, _) = try TreeSession.open(
         store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
         settings: StoreSettings())
       let log = EventLog(directory: store.path)
-      let versioner = TreeVersioner(tree: tree, log: log, telling: { _ in })
-      return (
-        versioner, try SampleTree(tree, count: 500), ControlService(versioner: versioner, log: log)
-      )
+      return (tree, try SampleTree(tree, count: 500), ControlService(tree, log: log))
     }
     let both = [try workspace("with"), try workspace("without")]
     try both[0].1.writeAll { Array("first".utf8) }

@@ -13,11 +13,9 @@ extension StoreRows {
     try BenchProcess.requireGit()
     let count = context.scale.pick(5000, 10_000)
     let store = try Store.open(path: try context.place.directory("store"), create: true)
-    let (tree, _) = try LiveTree.open(
+    let (tree, _) = try TreeSession.open(
       store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings())
-    let versioner = TreeVersioner(
-      tree: tree, log: EventLog(directory: store.path), telling: { _ in })
     let files = try SampleTree(tree, count: count)
     let repository = try GitSample(in: try context.place.directory("git"))
     let paths = try Workload.layout(count, below: "\(repository.path)/tree")
@@ -26,7 +24,7 @@ extension StoreRows {
       if runner == 0 {
         try files.writeAll { random.bytes(4096) }
         return try BenchTimer.seconds {
-          guard try versioner.cut(.command).cut != nil else {
+          guard try tree.cut(.command).cut != nil else {
             throw BenchError.failed("no version was made")
           }
         }

@@ -251,20 +251,18 @@ extension TreeSample {
     let sides = try (0..<2).map { side in
       try version(changing: (0..<1000).map { $0 * step + side }, seed: UInt64(side + 20))
     }
-    let (live, _) = try LiveTree.open(
+    let (live, _) = try TreeSession.open(
       store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings())
-    let versioner = TreeVersioner(
-      tree: live, log: EventLog(directory: storePath), telling: { _ in })
     func merge(_ transaction: WriteTransaction) throws(StoreError) -> VersionNumber? {
       try transaction.merge(sides[1].number, into: sides[0].number, line: nil).outcome
     }
     _ = try advance(from: base, to: sides[0])
     let times = try BenchTimer.race(rounds: 7, 2) { runner, _ in
       guard runner == 0 else {
-        _ = try versioner.transition(.command, headReason: .merge) { _, _ in sides[0].number }
+        _ = try live.transition(.command, headReason: .merge) { _, _ in sides[0].number }
         return try BenchTimer.seconds {
-          _ = try versioner.transition(.command, headReason: .merge) {
+          _ = try live.transition(.command, headReason: .merge) {
             (transaction, _) throws(StoreError) in try merge(transaction)
           }
         }

@@ -73,7 +73,7 @@ extension Verb {
   private static func treeFaults(
     of store: Store, _ site: CommandTarget, _ console: Console
   ) throws -> [String] {
-    guard case .mounted(let tree, _) = site else { return try LiveTree.faults(ofTreeIn: store) }
+    guard case .mounted(let tree, _) = site else { return try TreeSession.faults(ofTreeIn: store) }
     do {
       return try site.run(["verify", "--tree"], console).damage
     } catch let error as SystemError where error.errno == Errno.readOnlyFileSystem {
@@ -94,7 +94,7 @@ extension Verb {
       console.progress(CommandProgress("verifying", done: done, total: total))
       return true
     }
-    var damages = try report.damage + LiveTree.faults(ofJournalIn: store)
+    var damages = try report.damage + TreeSession.faults(ofJournalIn: store)
     damages += try treeFaults(of: store, site, console)
     if line.isJSON {
       console.tell(

@@ -183,7 +183,7 @@ extension Verb {
       throw UsageError(
         "\(target) is in the mount itself: the copy would become part of its versions")
     }
-    try LiveTree.backup(store, to: target) { done, total in
+    try TreeSession.backup(store, to: target) { done, total in
       console.progress(
         CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))
       return true

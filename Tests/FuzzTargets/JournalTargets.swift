@@ -106,8 +106,8 @@ enum JournalTargets {
     try expect(open(store) != nil, "a tree that opened does not open again")
   }
 
-  private static func open(_ store: Store) -> LiveTree? {
-    try? LiveTree.open(
+  private static func open(_ store: Store) -> TreeSession? {
+    try? TreeSession.open(
       store, defaults: AttributeDefaults(uid: 1, gid: 1), ignore: .defaults,
       settings: StoreSettings()
     ).0

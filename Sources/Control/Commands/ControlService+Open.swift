@@ -10,7 +10,7 @@ extension ControlService {
   /// Opens the working tree of a store that is not mounted, so that commands work on it as in a
   /// mount.
   ///
-  /// - Throws: the errors of ``LiveTree/open(_:defaults:ignore:settings:)``.
+  /// - Throws: the errors of ``TreeSession/open(_:defaults:ignore:settings:log:longCut:notify:)``.
   package static func open(
     _ store: Store, opener: PeerOpener = .standard
   ) throws(StoreError) -> ControlService {
@@ -18,17 +18,16 @@ extension ControlService {
     let stored = state.settings
     var faults: [String] = []
     let settings = try StoreSettings(of: store, faults: &faults)
-    let (tree, recovery) = try LiveTree.open(
+    let log = EventLog(directory: store.path)
+    let (tree, recovery) = try TreeSession.open(
       store,
       defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
       ignore: stored[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
-      settings: settings,
+      settings: settings, log: log,
       // The process may end, or open the store once more, as soon as its command has ended.
       longCut: .max)
-    let log = EventLog(directory: store.path)
     for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
-    let service = ControlService(
-      versioner: TreeVersioner(tree: tree, log: log, telling: { _ in }), log: log, opener: opener)
+    let service = ControlService(tree, log: log, opener: opener)
     service.recordOpening(state.mended + recovery.losses)
     return service
   }

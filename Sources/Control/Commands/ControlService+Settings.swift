@@ -32,7 +32,7 @@ extension ControlService {
       }
     }
     tree.storeSettings = settings
-    versioner.noteSettings()
+    tree.noteSettings()
     // The reply has the requested values, even if another handle has changed them since.
     let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }
     noteChangedSettings()

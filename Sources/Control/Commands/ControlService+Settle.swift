@@ -120,7 +120,7 @@ extension ControlService {
       entry.kind = .regular
       entry.stored = try transaction.write(bytes)
       entry.attributes.device = nil
-      entry.attributes.mtime = LiveTree.now()
+      entry.attributes.mtime = TreeSession.now()
       let held = try base.entry(at: entry.key)
       guard start.isOpen || !Self.isSame(held, entry) else { return now }
       let number = try transaction.reserveVersion()

@@ -13,7 +13,7 @@ extension ControlService {
   ) throws(ControlError) -> CutOutcome {
     try context.check()
     return try translating { () throws(StoreError) in
-      try versioner.transition(.command, headReason: reason) {
+      try tree.transition(.command, headReason: reason) {
         (transaction, head) throws(StoreError) in
         if context.isCancelled() { throw .cancelled }
         let target = try goOn(transaction, head)
@@ -27,7 +27,7 @@ extension ControlService {
   /// heads.
   @discardableResult
   func cut(message: String? = nil) throws(ControlError) -> CutOutcome {
-    try translating { () throws(StoreError) in try versioner.cut(.command, message: message) }
+    try translating { () throws(StoreError) in try tree.cut(.command, message: message) }
   }
 
   func commit(_ message: String?) throws(ControlError) -> CommandResult {

@@ -14,8 +14,8 @@ package import WorkingTree
 ///
 /// - Concurrency: any thread, any number of commands at once.
 package final class ControlService: Sendable {
-  /// Makes versions of the working tree.
-  package let versioner: TreeVersioner
+  /// The working tree.
+  package let tree: TreeSession
   /// The store's log.
   package let log: EventLog
   let opener: PeerOpener
@@ -47,23 +47,20 @@ package final class ControlService: Sendable {
   let settingsChanged: Monitor<UInt64> = Monitor(0)
   private let isInterrupted = Atomic<Bool>(false)
 
-  /// The working tree.
-  package var tree: LiveTree { versioner.tree }
   /// The store.
-  package var store: Store { versioner.tree.store }
+  package var store: Store { tree.store }
 
   /// The settings in force.
   package var settings: StoreSettings { state.withLock { $0.settings } }
 
   /// Creates a service; `opener` opens peers.
-  package init(versioner: TreeVersioner, log: EventLog, opener: PeerOpener = .standard) {
-    self.versioner = versioner
+  package init(_ tree: TreeSession, log: EventLog, opener: PeerOpener = .standard) {
+    self.tree = tree
     self.log = log
     self.opener = opener
-    let tree = versioner.tree
     state = Monitor(State(settings: tree.storeSettings))
     hooks = HookRunner(store: tree.store.path, log: log)
-    versioner.listen { [weak self] in self?.noteTransition($0) }
+    tree.listen { [weak self] in self?.noteTransition($0) }
   }
 
   /// Ends running commands, as Ctrl-C does, and refuses new ones, before the mount or program ends.

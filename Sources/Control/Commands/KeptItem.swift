@@ -29,7 +29,7 @@ extension ControlService {
   /// Makes files and directories in the working tree that a version had, where nothing is now.
   func keep(_ items: [KeptItem]) throws(FSError) {
     var told: [KernelNotice] = []
-    defer { versioner.tell(told) }
+    defer { tree.notifyKernel(told) }
     for item in items {
       var parts = item.path.split(separator: 0x2F).map { FileName($0) }
       guard let name = parts.popLast() else { continue }

@@ -73,7 +73,7 @@ extension SearchPending {
   }
 }
 
-extension LiveTree: SearchedTree {
+extension TreeSession: SearchedTree {
   package func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])] {
     guard let pending = try pendingPaths(atMost: ControlService.pendingLimit) else {
       throw ControlService.tooManyPending

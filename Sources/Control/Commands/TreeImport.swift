@@ -33,7 +33,7 @@ package struct TreeImport {
   private let directory: [UInt8]
   private let prefix: [UInt8]
   /// The tree whose ignore patterns keep files out; nil to take all.
-  private let ignoring: LiveTree?
+  private let ignoring: TreeSession?
   private let progress: (Int) -> Void
   /// The number of files, links and directories so far.
   package private(set) var count = 0
@@ -57,7 +57,7 @@ package struct TreeImport {
   /// Creates an import of a directory to a path of the tree; what the patterns of a tree `ignoring` keep out of
   /// versions, and no version has, is left out.
   package init(
-    directory: [UInt8], prefix: [UInt8], ignoring: LiveTree? = nil,
+    directory: [UInt8], prefix: [UInt8], ignoring: TreeSession? = nil,
     progress: @escaping (Int) -> Void
   ) {
     self.directory = directory
@@ -93,7 +93,7 @@ package struct TreeImport {
   ) throws(StoreError) -> VersionRecord? {
     let store = service.store
     var made: VersionRecord?
-    _ = try service.versioner.transition(.command, headReason: .imported) {
+    _ = try service.tree.transition(.command, headReason: .imported) {
       (transaction, head) throws(StoreError) in
       made = try add(to: transaction, head: base ?? head, store, message)
       guard let made else { return head }

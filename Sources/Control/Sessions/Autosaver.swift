@@ -39,7 +39,7 @@ package final class Autosaver: Sendable {
   /// Ends the threads and waits until they have ended. Pending changes stay pending. A cut that is
   /// in progress no longer waits for a quiet moment.
   package func stop() {
-    thread.end { service.versioner.hurry() }
+    thread.end { service.tree.hurry() }
     pendingSync.stop()
   }
 
@@ -91,7 +91,7 @@ package final class Autosaver: Sendable {
 
   private func cut(_ reason: CutReason) -> String? {
     do throws(StoreError) {
-      _ = try service.versioner.cut(reason)
+      _ = try service.tree.cut(reason)
       return nil
     } catch {
       return ControlError(error).message

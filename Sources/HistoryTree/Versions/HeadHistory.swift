@@ -16,7 +16,7 @@ package struct HeadHistory {
   private let damage: DamageReport
 
   /// Reads the log of a tree's store.
-  package init(of tree: LiveTree) {
+  package init(of tree: TreeSession) {
     store = tree.store
     damage = tree.damage
   }

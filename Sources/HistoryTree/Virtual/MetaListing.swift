@@ -94,7 +94,7 @@ enum MetaListing {
 
     init(_ tree: MetaTree, _ node: MetaNode) throws(FSError) {
       path = try tree.rootPath(of: node)
-      isTop = node.root == LiveTree.rootInode
+      isTop = node.root == TreeSession.rootInode
     }
 
     mutating func next(after wanted: UInt64, _ tree: MetaTree) throws(FSError) -> Name? {
@@ -142,7 +142,7 @@ enum MetaListing {
       while let (text, day) = try day(after: position, tree) {
         position = UInt64(Self.lastDay - day)
         let expression = TimeExpression(
-          now: MetaTree.instant(LiveTree.now()), calendar: tree.calendar)
+          now: MetaTree.instant(TreeSession.now()), calendar: tree.calendar)
         // A version from another store may be older than everything that this tree ever showed.
         guard let instant = expression.instant(text), try tree.shown(at: instant) != nil else {
           continue

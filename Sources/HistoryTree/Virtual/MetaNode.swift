@@ -119,7 +119,7 @@ final class MetaNode: @unchecked Sendable {
     var node = self
     while true {
       if case .meta(let root) = node.content { return root }
-      guard let parent = node.parent else { return LiveTree.rootInode }
+      guard let parent = node.parent else { return TreeSession.rootInode }
       node = parent
     }
   }

@@ -155,7 +155,7 @@ extension MetaTree {
       if let size = change.size {
         if let handle { try handle.resize(to: size) } else { try file.place.resize(file, to: size) }
       }
-      let mtime = change.mtimeIsNow ? LiveTree.now() : change.mtime
+      let mtime = change.mtimeIsNow ? TreeSession.now() : change.mtime
       file.place.change(file, mode: change.mode, mtime: mtime)
       // truncate(2) by path: no flush will follow.
       if change.size != nil, handle == nil, !file.place.makesVersions, !file.place.isOpen(file) {

@@ -23,12 +23,12 @@ extension MetaTree {
     switch node.content {
     case .directory(_, let path, let base):
       // At the top of a subdirectory's view, the path is that of a directory that can be renamed.
-      path.count > base || node.root == LiveTree.rootInode
+      path.count > base || node.root == TreeSession.rootInode
     case .value: true
     case .snapshotMeta: true
     // Every path into history begins here: if these were not cached, they would cost two round
     // trips each time.
-    case .meta, .versions: node.root == LiveTree.rootInode
+    case .meta, .versions: node.root == TreeSession.rootInode
     // A version's own texts never change; but if their size is not shown, they are read each time.
     case .info, .changes: sized != nil
     default: false
@@ -58,11 +58,11 @@ extension MetaTree {
       return own(node, .symlink, mode: 0o777, size: UInt64(target.count))
     case .readme:
       return own(node, .regular, mode: 0o444, size: UInt64(MetaText.readme.count))
-    case .control: return own(node, .regular, mode: 0o600, time: LiveTree.now())
-    case .status, .statusJSON: return own(node, .regular, mode: 0o400, time: LiveTree.now())
+    case .control: return own(node, .regular, mode: 0o600, time: TreeSession.now())
+    case .status, .statusJSON: return own(node, .regular, mode: 0o400, time: TreeSession.now())
     case .log:
       return own(
-        node, .regular, mode: 0o400, size: services.log.size, time: LiveTree.now())
+        node, .regular, mode: 0o400, size: services.log.size, time: TreeSession.now())
     case .writable(let file):
       let state = file.place.look(file)
       return own(

@@ -30,7 +30,7 @@ extension MetaTree {
       let tagged = try FSError.wrapping { () throws(StoreError) in try store.version(tagged: tag) }
       return tagged.map { alias($0.name) }
     case .times:
-      let now = LiveTree.now()
+      let now = TreeSession.now()
       let expression = TimeExpression(now: Self.instant(now), calendar: calendar)
       guard let instant = expression.instant(text), let found = try shown(at: instant) else {
         return nil
@@ -58,7 +58,7 @@ extension MetaTree {
     let named = try FSError.wrapping { () throws(StoreError) in try store.version(named: name) }
     if let named {
       snapshots.remember(named)
-      let isTop = directory.root == LiveTree.rootInode
+      let isTop = directory.root == TreeSession.rootInode
       let path = try rootPath(of: directory)
       return Found(
         content: .directory(named.number, path: path, base: path.count),

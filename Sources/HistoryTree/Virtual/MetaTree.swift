@@ -15,7 +15,7 @@ package import WorkingTree
 ///
 /// - Concurrency: every operation may be called from any thread.
 package final class MetaTree: Sendable {
-  let live: LiveTree
+  let live: TreeSession
   let services: MetaServices
   let nodes: MetaNodes
   let snapshots: Snapshots
@@ -46,7 +46,7 @@ package final class MetaTree: Sendable {
 
   /// Creates the tree for a working tree.
   package init(
-    live: LiveTree, services: MetaServices, calendar: LocalCalendar = .system,
+    live: TreeSession, services: MetaServices, calendar: LocalCalendar = .system,
     hidesPrivileges: Bool = false
   ) {
     self.hidesPrivileges = hidesPrivileges
@@ -61,7 +61,7 @@ package final class MetaTree: Sendable {
     conflicts = ConflictDirectories()
     removals = RemovalGuard()
     searches = SearchDirectories()
-    born = LiveTree.now()
+    born = TreeSession.now()
     sized = nil
   }
 
@@ -180,7 +180,7 @@ package final class MetaTree: Sendable {
   package func parent(of inode: UInt64) throws(FSError) -> UInt64 {
     let node = try nodes.node(inode)
     if case .meta(let root) = node.content { return root }
-    return node.parent?.inode ?? LiveTree.rootInode
+    return node.parent?.inode ?? TreeSession.rootInode
   }
 
   /// Returns the path of the directory of the working tree in whose `.llvs` a node is.

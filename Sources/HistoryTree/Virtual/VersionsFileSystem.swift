@@ -31,7 +31,7 @@ package final class VersionsFileSystem: Sendable {
   /// Creates the file system for the versions of a tree.
   package init(of tree: MetaTree) throws(FSError) {
     meta = MetaTree(sizing: tree)
-    let above = try meta.metaDirectory(of: LiveTree.rootInode)
+    let above = try meta.metaDirectory(of: TreeSession.rootInode)
     // Looked up once and never forgotten, like every root.
     top = try meta.lookup(above.status.number.rawValue, MetaName.versions.bytes).status.number
       .rawValue

@@ -25,7 +25,7 @@ extension WritablePlace {
 
   private static func touch(_ file: WritableFile) {
     file.isDirty = true
-    file.state.mtime = LiveTree.now()
+    file.state.mtime = TreeSession.now()
   }
 
   func write(

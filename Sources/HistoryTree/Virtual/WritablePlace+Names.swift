@@ -72,7 +72,7 @@ extension WritablePlace {
       guard state.files.count < Self.countLimit else { throw .noSpace }
       let file = WritableFile(
         place: self, inode: inode, name: name, bytes: [], isInEffect: false,
-        mtime: LiveTree.now())
+        mtime: TreeSession.now())
       file.state.mode = mode & 0o777
       state.files[name] = file
       return file

@@ -44,7 +44,7 @@ final class WritablePlace: Sendable {
 
   let kind: Kind
   let services: MetaServices
-  let live: LiveTree
+  let live: TreeSession
   /// The memory that all files of this and similar places may use together.
   let budget: MemoryBudget?
   let state = Mutex(State())
@@ -52,7 +52,7 @@ final class WritablePlace: Sendable {
   let allot: @Sendable () -> UInt64
 
   init(
-    _ kind: Kind, services: MetaServices, live: LiveTree, budget: MemoryBudget? = nil,
+    _ kind: Kind, services: MetaServices, live: TreeSession, budget: MemoryBudget? = nil,
     allot: @escaping @Sendable () -> UInt64
   ) {
     self.kind = kind
@@ -129,7 +129,7 @@ final class WritablePlace: Sendable {
       guard let bytes, !state.masked.contains(name) else { return nil }
       let file = WritableFile(
         place: self, inode: allot(), name: name, bytes: bytes, isInEffect: true,
-        mtime: LiveTree.now())
+        mtime: TreeSession.now())
       state.files[name] = file
       return file
     }

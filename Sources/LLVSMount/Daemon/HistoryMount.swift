@@ -35,7 +35,7 @@ package final class HistoryMount: Sendable {
   private static let threads: UInt32 = 4
 
   private let outer: MetaTree
-  private let live: LiveTree
+  private let live: TreeSession
   private let path: String
   private let options: MountOptions
   private let connection: ConnectionOptions
@@ -44,7 +44,7 @@ package final class HistoryMount: Sendable {
   private let life = Monitor(Life())
 
   init(
-    of meta: MetaTree, in live: LiveTree, below mountPoint: String, mount: MountOptions,
+    of meta: MetaTree, in live: TreeSession, below mountPoint: String, mount: MountOptions,
     connection: ConnectionOptions, memory: KernelMemory, log: EventLog
   ) {
     outer = meta

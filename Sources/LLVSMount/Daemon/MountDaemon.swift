@@ -20,13 +20,11 @@ package final class MountDaemon: Sendable {
   /// The store.
   package let store: Store
   /// The working tree.
-  package let tree: LiveTree
-  /// Makes versions of the working tree.
-  package let versioner: TreeVersioner
+  package let tree: TreeSession
   /// The store's log.
   package let log: EventLog
   /// The outcome of replaying the journal.
-  package let recovery: LiveTree.Recovery
+  package let recovery: TreeSession.Recovery
   /// Carries out commands.
   package let control: ControlService
   private let autosaver: Autosaver
@@ -51,6 +49,7 @@ package final class MountDaemon: Sendable {
     try request.checkPermission()
     mountPoint = try Self.prepared(request)
     let mended: [String]
+    let reference = SessionReference()
     do throws(StoreError) {
       store = try Self.opened(request)
       let state = try store.state()
@@ -59,11 +58,11 @@ package final class MountDaemon: Sendable {
       var faults: [String] = []
       let inForce = try StoreSettings(of: store, faults: &faults)
       log = EventLog(directory: store.path)
-      (tree, recovery) = try LiveTree.open(
+      (tree, recovery) = try TreeSession.open(
         store,
         defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
         ignore: settings[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
-        settings: inForce)
+        settings: inForce, log: log, notify: Self.telling(reference))
       for fault in state.mended + faults { log.add("error", fault) }
     } catch {
       throw .store(error)
@@ -71,10 +70,7 @@ package final class MountDaemon: Sendable {
     for loss in recovery.losses { log.add("error", loss) }
     if let obstacle = recovery.obstacle { log.add("error", obstacle) }
     watch = MountWatch { [tree] in tree.files.setAccessRules(AccessRules($0)) }
-    let reference = SessionReference()
-    versioner = TreeVersioner(tree: tree, log: log, telling: Self.telling(reference))
-    control = ControlService(
-      versioner: versioner, log: log, opener: .besideMounts(own: mountPoint))
+    control = ControlService(tree, log: log, opener: .besideMounts(own: mountPoint))
     control.recordOpening(mended + recovery.losses)
     autosaver = Autosaver(control)
     autosync = Autosync(control)
@@ -198,12 +194,12 @@ package final class MountDaemon: Sendable {
     func open() throws(StoreError) -> Store {
       try Store.open(
         path: request.store, mode: .writer, create: request.creates, isForced: request.isForced,
-        patience: patience, makeRoom: LiveTree.giveUpRoom(of:))
+        patience: patience, makeRoom: TreeSession.giveUpRoom(of:))
     }
     do throws(StoreError) {
       return try open()
     } catch {
-      guard error.isNoSpace, LiveTree.giveUpReserve(of: request.store) else { throw error }
+      guard error.isNoSpace, TreeSession.giveUpReserve(of: request.store) else { throw error }
       // SQLite needs some free space even for reading.
       return try open()
     }
@@ -242,7 +238,7 @@ package final class MountDaemon: Sendable {
     }
     defer { watch.stop() }
     do throws(SystemError) {
-      try announcer.start(versioner)
+      try announcer.start()
     } catch {
       throw .system(error)
     }
@@ -304,7 +300,7 @@ package final class MountDaemon: Sendable {
   @discardableResult
   private func cut() -> LastWriterStatus {
     do throws(StoreError) {
-      let outcome = try versioner.cut(.command)
+      let outcome = try tree.cut(.command)
       tree.awaitShown()
       func names(_ paths: [[UInt8]]) -> String? {
         paths.isEmpty ? nil : ControlService.names(paths)

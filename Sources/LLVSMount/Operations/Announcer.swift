@@ -55,7 +55,7 @@ final class Announcer: Sendable {
 
   private static let history = Array("/.llvs/versions".utf8)
 
-  private let tree: LiveTree
+  private let tree: TreeSession
   private let mountPoint: String
   private let session: SessionReference
   /// True if the watches of all users that may enter the mount can be seen.
@@ -65,7 +65,7 @@ final class Announcer: Sendable {
   private let thread = Atomic<Int32>(0)
   private let goneCount = Atomic<UInt64>(0)
 
-  init(tree: LiveTree, mountPoint: String, session: SessionReference, seesUsers: Bool) {
+  init(tree: TreeSession, mountPoint: String, session: SessionReference, seesUsers: Bool) {
     self.tree = tree
     self.mountPoint = mountPoint
     self.session = session
@@ -78,7 +78,7 @@ final class Announcer: Sendable {
   func follow(device: String) { state.withLock { $0.device = device } }
 
   /// Starts the thread; ``stop()`` must follow.
-  func start(_ versioner: TreeVersioner) throws(SystemError) {
+  func start() throws(SystemError) {
     state.withLock { $0.isRunning = true }
     do throws(SystemError) {
       try SystemThread.detach(name: "llvs-announce") { [self] in
@@ -90,7 +90,7 @@ final class Announcer: Sendable {
       state.withLock { $0.isRunning = false }
       throw error
     }
-    versioner.listenForShown { [weak self] in self?.add($0) }
+    tree.listenForShown { [weak self] in self?.add($0) }
   }
 
   /// Ends the thread after the call that it is making; a call that the kernel holds is not waited for.

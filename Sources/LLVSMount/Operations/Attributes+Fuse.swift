@@ -89,7 +89,7 @@ extension SetAttributes {
 
   private static func time(_ time: Time) -> Attributes.Time {
     switch time {
-    case .now: LiveTree.now()
+    case .now: TreeSession.now()
     case .at(let named): Attributes.Time(named)
     }
   }

@@ -22,7 +22,7 @@ final class HistoryOperations: FuseOperations {
   private let answers: MetaAnswers
   private var meta: MetaTree { tree.meta }
 
-  init(_ tree: VersionsFileSystem, live: LiveTree) {
+  init(_ tree: VersionsFileSystem, live: TreeSession) {
     self.tree = tree
     answers = MetaAnswers(meta: tree.meta, tree: live)
   }

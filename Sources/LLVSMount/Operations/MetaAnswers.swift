@@ -10,7 +10,7 @@ import WorkingTree
 /// Answers from a meta tree; both sessions that show one use it.
 struct MetaAnswers: Sendable {
   let meta: MetaTree
-  let tree: LiveTree
+  let tree: TreeSession
 
   /// Returns the errno of an error; damage is logged too, whichever request met it.
   func errno(of error: FSError) -> Int32 {

@@ -15,7 +15,7 @@ import WorkingTree
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class MountOperations: FuseOperations {
   /// The working tree and what it is kept in.
-  let live: LiveTree
+  let live: TreeSession
   /// The files of the working tree.
   var tree: WorkingTree { live.files }
   private let threads = ThreadGroups()
@@ -31,7 +31,7 @@ final class MountOperations: FuseOperations {
   let announcer: Announcer
 
   init(
-    tree: LiveTree, meta: MetaTree, control: ControlService, pool: WorkerPool,
+    tree: TreeSession, meta: MetaTree, control: ControlService, pool: WorkerPool,
     announcer: Announcer, session: SessionReference
   ) {
     live = tree
@@ -68,12 +68,16 @@ final class MountOperations: FuseOperations {
   }
 }
 
-/// A reference to the session, which is made after the operations that it needs.
+/// A weak reference to the session, which is made after the operations that it needs and owns them.
 final class SessionReference: Sendable {
-  private let reference = Monitor<FuseSession?>(nil)
+  private struct State {
+    weak var session: FuseSession?
+  }
+
+  private let state = Monitor(State())
 
   var value: FuseSession? {
-    get { reference.withLock { $0 } }
-    set { reference.withLock { $0 = newValue } }
+    get { state.withLock { $0.session } }
+    set { state.withLock { $0.session = newValue } }
   }
 }

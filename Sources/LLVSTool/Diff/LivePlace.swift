@@ -11,7 +11,7 @@ import WorkingTree
 /// Access to a working tree: through its mount, or directly if its store is not mounted.
 enum LivePlace: ComparedTree {
   case mount(MountView)
-  case tree(LiveTree)
+  case tree(TreeSession)
 
   /// Opens the working tree of a store that is not mounted, with the changes that its last mount
   /// left pending. Nil if it has none, or, with a message, if it cannot be opened.
@@ -104,7 +104,8 @@ enum LivePlace: ComparedTree {
     }
   }
 
-  private static func status(_ path: [UInt8], in tree: LiveTree) throws(StoreError) -> InodeStatus?
+  private static func status(_ path: [UInt8], in tree: TreeSession) throws(StoreError)
+    -> InodeStatus?
   {
     try StoreError.wrapping { () throws(FSError) -> InodeStatus? in
       var status = try tree.files.status(of: .root)

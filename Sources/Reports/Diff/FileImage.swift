@@ -11,7 +11,7 @@ package struct FileImage {
     /// A file of the working tree, by its path in the mount.
     case live([UInt8])
     /// A file of the working tree of a store that is not mounted, by its number.
-    case unmounted(InodeNumber, LiveTree)
+    case unmounted(InodeNumber, TreeSession)
   }
 
   var kind: EntryKind
@@ -58,7 +58,7 @@ package struct FileImage {
   }
 
   /// Reads a node of a working tree.
-  package init(_ status: InodeStatus, of tree: LiveTree) throws(StoreError) {
+  package init(_ status: InodeStatus, of tree: TreeSession) throws(StoreError) {
     kind = status.kind
     mode = status.mode
     owner = (nil, nil)
@@ -169,7 +169,7 @@ package struct FileImage {
   }
 
   private static func read(
-    _ number: InodeNumber, of tree: LiveTree, at offset: UInt64, _ count: Int
+    _ number: InodeNumber, of tree: TreeSession, at offset: UInt64, _ count: Int
   ) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     do {

@@ -13,11 +13,11 @@ package final class PendingSync: Sendable {
   /// The longest time in which what was written may be away from the disk, in nanoseconds.
   private static let interval: UInt64 = 5_000_000_000
 
-  private let tree: LiveTree
+  private let tree: TreeSession
   private let thread = ServiceThread()
 
   /// Prepares a thread for a tree.
-  package init(_ tree: LiveTree) { self.tree = tree }
+  package init(_ tree: TreeSession) { self.tree = tree }
 
   /// Starts the thread.
   ///

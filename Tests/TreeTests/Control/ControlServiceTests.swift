@@ -70,7 +70,7 @@ struct ControlServiceTests {
     try space.run("commit")
     try space.write("a", "two")
     try space.run("commit")
-    let inode = try space.tree.lookup(LiveTree.rootInode, Array("a".utf8)).node
+    let inode = try space.tree.lookup(TreeSession.rootInode, Array("a".utf8)).node
     let open = try space.tree.open(inode, mode: [.read, .write])
     try space.run("undo")
     #expect(try space.read("a") == "one")

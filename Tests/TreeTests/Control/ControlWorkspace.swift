@@ -15,7 +15,7 @@ final class ControlWorkspace: Sendable {
   let service: ControlService
   let directory: TemporaryDirectory
 
-  var tree: LiveTree { service.tree }
+  var tree: TreeSession { service.tree }
   var store: Store { service.store }
 
   init(opener: PeerOpener = .standard) throws {
@@ -23,11 +23,11 @@ final class ControlWorkspace: Sendable {
     let store = try Store.open(path: directory.file("store"), mode: .writer, create: true)
     var faults: [String] = []
     let settings = StoreSettings(stored: try store.state().settings, faults: &faults)
-    let (tree, _) = try LiveTree.open(
-      store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults, settings: settings)
     let log = EventLog(directory: store.path)
-    service = ControlService(
-      versioner: TreeVersioner(tree: tree, log: log) { _ in }, log: log, opener: opener)
+    let (tree, _) = try TreeSession.open(
+      store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults, settings: settings,
+      log: log)
+    service = ControlService(tree, log: log, opener: opener)
   }
 
   @discardableResult
@@ -52,11 +52,11 @@ final class ControlWorkspace: Sendable {
   func write(_ name: String, _ text: String, isSaved: Bool = true) throws -> LiveHandle {
     let handle: LiveHandle
     do {
-      let status = try tree.lookup(LiveTree.rootInode, Array(name.utf8))
+      let status = try tree.lookup(TreeSession.rootInode, Array(name.utf8))
       handle = try tree.open(status.node, mode: [.write, .truncate])
     } catch {
       handle = try tree.create(
-        LiveTree.rootInode, Array(name.utf8), mode: 0o644, open: [.write, .created],
+        TreeSession.rootInode, Array(name.utf8), mode: 0o644, open: [.write, .created],
         caller: Self.caller
       ).1
     }
@@ -69,13 +69,13 @@ final class ControlWorkspace: Sendable {
   }
 
   func remove(_ name: String) throws {
-    try tree.unlink(LiveTree.rootInode, Array(name.utf8))
+    try tree.unlink(TreeSession.rootInode, Array(name.utf8))
   }
 
   /// The bytes that the tree shows; nil where the name is not there.
   func read(_ name: String) throws -> String? {
     let status: NodeStatus
-    do { status = try tree.lookup(LiveTree.rootInode, Array(name.utf8)) } catch { return nil }
+    do { status = try tree.lookup(TreeSession.rootInode, Array(name.utf8)) } catch { return nil }
     var bytes = [UInt8](repeating: 0, count: Int(status.size))
     let count = try bytes.withUnsafeMutableBytes { buffer -> Int in
       try tree.read(status.node, at: 0, into: buffer)

@@ -168,7 +168,7 @@ struct MergeUndoTests {
     let (a, b) = try apart()
     try a.write("name", "file")
     let made = try b.tree.makeDirectory(
-      LiveTree.rootInode, Array("name".utf8), mode: 0o755, caller: ControlWorkspace.caller)
+      TreeSession.rootInode, Array("name".utf8), mode: 0o755, caller: ControlWorkspace.caller)
     let inner = try b.tree.create(
       made.node, Array("inner".utf8), mode: 0o644, open: [.write, .created],
       caller: ControlWorkspace.caller

@@ -77,7 +77,7 @@ struct SealedPeerTests {
     let path = "\(a.store.path)/secrets/away:keys"
     #expect(try FileSystem.status(path, following: false).mode & 0o777 == 0o600)
     let copy = directory.file("backup")
-    try LiveTree.backup(a.store, to: copy) { _, _ in true }
+    try TreeSession.backup(a.store, to: copy) { _, _ in true }
     #expect(try !FileSystem.exists("\(copy)/secrets"))
   }
 

@@ -9,7 +9,7 @@ struct SwitchInodeTests {
     "a name that a switch brings back is another file than the one that is open under its new name")
   func renamed() throws {
     let space = try ControlWorkspace()
-    let root = LiveTree.rootInode
+    let root = TreeSession.rootInode
     try space.write("a", "one")
     try space.run("commit")
     let first = try #require(try space.head)

@@ -76,7 +76,7 @@ struct SwitchUnderWayTests {
   func oneHead() throws {
     let space = space
     let handle = try space.tree.open(
-      try space.tree.lookup(LiveTree.rootInode, Array("f".utf8)).node, mode: [.write])
+      try space.tree.lookup(TreeSession.rootInode, Array("f".utf8)).node, mode: [.write])
     try run("switch -") { try space.write("only", "late") }
     try space.run("commit")
     #expect(try space.read("only") == nil)
@@ -124,7 +124,7 @@ struct SwitchUnderWayTests {
   func beforeBranch() throws {
     let space = space
     let handle = try space.tree.open(
-      try space.tree.lookup(LiveTree.rootInode, Array("f".utf8)).node, mode: [.write])
+      try space.tree.lookup(TreeSession.rootInode, Array("f".utf8)).node, mode: [.write])
     try space.run("branch more")
     // What others brought to the branch meanwhile.
     let head = try #require(try space.store.state().head.flatMap { try space.store.version($0) })
@@ -133,7 +133,7 @@ struct SwitchUnderWayTests {
       storing: [.update(Value(id: Value.ID("f"), data: Array("of more".utf8)))],
       metadata: [.branch: Version.MetadataValue("more")])
     let number = try #require(try space.store.version(made.id)).number
-    _ = try space.service.versioner.transition(.command, headReason: .merge) { _, _ in number }
+    _ = try space.service.tree.transition(.command, headReason: .merge) { _, _ in number }
     try Array("late".utf8).withUnsafeBytes { try space.tree.write(handle, at: 0, $0) }
     try space.tree.flush(handle)
     try space.tree.release(handle)

@@ -48,9 +48,9 @@ struct DamagedValueTests {
     #expect(log.contains { $0.contains(" error ") && $0.contains(" long: ") }, "\(log)")
     // So it is in versions.
     let service = ControlService(
-      versioner: mount.versioner, log: EventLog(directory: mount.path), opener: .standard)
+      mount.tree, log: EventLog(directory: mount.path), opener: .standard)
     let meta = MetaTree(live: mount.tree, services: MetaServices(service), calendar: .utc)
-    var shown = try meta.metaDirectory(of: LiveTree.rootInode)
+    var shown = try meta.metaDirectory(of: TreeSession.rootInode)
     for name in ["versions", try service.version("head").name, "long"] {
       shown = try meta.lookup(shown.status.inode, Array(name.utf8))
     }

@@ -89,9 +89,9 @@ final class StoreLife {
 
   // MARK: Files
 
-  private func split(_ path: String, in tree: LiveTree) throws -> (UInt64, [UInt8]) {
+  private func split(_ path: String, in tree: TreeSession) throws -> (UInt64, [UInt8]) {
     let parts = path.utf8.split(separator: 0x2F).map { Array($0) }
-    var inode = LiveTree.rootInode
+    var inode = TreeSession.rootInode
     for part in parts.dropLast() { inode = try tree.lookup(inode, part).inode }
     return (inode, parts[parts.count - 1])
   }
@@ -175,7 +175,7 @@ final class StoreLife {
       "arrange",
       { life in
         let tree = try life.opened().tree
-        let (root, caller) = (LiveTree.rootInode, Caller(uid: 0, gid: 0, process: 1))
+        let (root, caller) = (TreeSession.rootInode, Caller(uid: 0, gid: 0, process: 1))
         if (try? tree.lookup(root, Array("d".utf8))) == nil {
           _ = try tree.makeDirectory(root, Array("d".utf8), mode: 0o755, caller: caller)
         }
@@ -217,7 +217,7 @@ final class StoreLife {
       "back up",
       { life in
         repeat { life.backups += 1 } while try FileSystem.exists(life.backup)
-        try LiveTree.backup(try life.opened().store, to: life.backup)
+        try TreeSession.backup(try life.opened().store, to: life.backup)
       }
     ),
     ("undo", { if try $0.read("shared") == "of b" { try $0.command("undo") } }),

@@ -171,7 +171,7 @@ struct DisplacedFileTests {
     try save(b, "d/y", "y")
     try a.kernel.removeAll("d")
     try commit(a)
-    #expect(try a.kernel.node(Array("d".utf8), in: LiveTree.rootInode) == nil)
+    #expect(try a.kernel.node(Array("d".utf8), in: TreeSession.rootInode) == nil)
     try sync([b, a, b])
     for member in [a, b] {
       #expect(try files(member) == ["d/y": "y"])

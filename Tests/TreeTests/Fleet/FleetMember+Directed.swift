@@ -48,7 +48,7 @@ extension FleetMember {
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws {
     var failure: (any Error)?
-    _ = try service.versioner.transition(.command, headReason: .other("test")) {
+    _ = try service.tree.transition(.command, headReason: .other("test")) {
       (transaction, head) throws(StoreError) in
       do { try meanwhile() } catch { failure = error }
       return try goOn(transaction, head)

@@ -94,17 +94,17 @@ final class FleetMember {
     let store = try Store.open(path: path, mode: .writer, create: true)
     var faults: [String] = []
     let settings = StoreSettings(stored: try store.state().settings, faults: &faults)
-    let (tree, recovery) = try LiveTree.open(
-      store, defaults: AttributeDefaults(uid: 1000, gid: 1000), ignore: .defaults,
-      settings: settings)
-    guard recovery.losses.isEmpty else { throw Fleet.Difference("\(recovery.losses)") }
     let log = EventLog(directory: path)
     let listener = Listener()
+    let (tree, recovery) = try TreeSession.open(
+      store, defaults: AttributeDefaults(uid: 1000, gid: 1000), ignore: .defaults,
+      settings: settings, log: log
+    ) { [weak listener] in listener?.take($0) }
+    guard recovery.losses.isEmpty else { throw Fleet.Difference("\(recovery.losses)") }
     let kernel = KernelModel(tree)
     listener.kernel = kernel
     mounted = Mounted(
-      service: ControlService(
-        versioner: TreeVersioner(tree: tree, log: log) { listener.take($0) }, log: log),
+      service: ControlService(tree, log: log),
       kernel: kernel, listener: listener)
   }
 
@@ -148,7 +148,7 @@ final class FleetMember {
     }
     try kernel.again {
       found = []
-      try visit(LiveTree.rootInode, "")
+      try visit(TreeSession.rootInode, "")
     }
     return found
   }
@@ -216,7 +216,7 @@ final class FleetMember {
         }
       }
     }
-    try visit(LiveTree.rootInode, "")
+    try visit(TreeSession.rootInode, "")
     for (inode, names) in files {
       for name in names { found[name]?.names = names.sorted() }
       guard let count = counts[inode], isPending || count == UInt32(names.count) else {

@@ -15,7 +15,7 @@ final class KernelModel {
     var name: [UInt8]
   }
 
-  let tree: LiveTree
+  let tree: TreeSession
   /// The node at each name; ``absent`` where there is none.
   private var names: [Name: UInt64] = [:]
   private static let absent: UInt64 = 0
@@ -29,7 +29,7 @@ final class KernelModel {
   /// What was written since somebody last asked.
   private var written: [UInt8] = []
 
-  init(_ tree: LiveTree) {
+  init(_ tree: TreeSession) {
     self.tree = tree
   }
 
@@ -159,7 +159,7 @@ final class KernelModel {
 
   /// The node at a path, "" for the root.
   func walk(_ path: String) throws -> UInt64 {
-    var id = LiveTree.rootInode
+    var id = TreeSession.rootInode
     for part in path.utf8.split(separator: 0x2F) {
       guard let next = try node(Array(part), in: id) else { throw FSError.noEntry }
       id = next

@@ -84,7 +84,7 @@ final class UnderWay: @unchecked Sendable {
     })
     do {
       if line == "cut" {
-        _ = try member.service.versioner.transition(.command) { (_, head) throws(StoreError) in
+        _ = try member.service.tree.transition(.command) { (_, head) throws(StoreError) in
           self.meet("cut")
           return head
         }

@@ -39,7 +39,7 @@ struct UnderWayNamesTests {
   /// Puts another version under the tree while programs go on.
   private func show(_ version: VersionNumber, meanwhile: () throws -> Void) throws {
     var failure: (any Error)?
-    _ = try member.service.versioner.transition(.command, headReason: .other("test")) { _, _ in
+    _ = try member.service.tree.transition(.command, headReason: .other("test")) { _, _ in
       do { try meanwhile() } catch { failure = error }
       return version
     }
@@ -208,7 +208,7 @@ struct UnderWayNamesTests {
     try commit()
     // As a program of the library makes it: keys alone.
     var failure: (any Error)?
-    _ = try member.service.versioner.transition(.command, headReason: .other("test")) {
+    _ = try member.service.tree.transition(.command, headReason: .other("test")) {
       (transaction, head) throws(StoreError) in
       do { try member.kernel.remove("d/x") } catch { failure = error }
       guard let head, let now = try transaction.version(head) else { return head }
@@ -305,7 +305,7 @@ struct UnderWayNamesTests {
     with path: String, like other: String, meanwhile: () throws -> Void
   ) throws {
     var failure: (any Error)?
-    _ = try member.service.versioner.transition(.command, headReason: .other("test")) {
+    _ = try member.service.tree.transition(.command, headReason: .other("test")) {
       (transaction, head) throws(StoreError) in
       do { try meanwhile() } catch { failure = error }
       guard let head, let now = try transaction.version(head) else { return head }

@@ -66,7 +66,7 @@ struct UnderWayTransitionTests {
         try copyTree(path, copy + "/s0")
       }
     }
-    _ = try member.service.versioner.transition(.command, headReason: .other("test")) { _, _ in
+    _ = try member.service.tree.transition(.command, headReason: .other("test")) { _, _ in
       first
     }
     Faults.unwatch(watch)
@@ -90,7 +90,7 @@ struct UnderWayTransitionTests {
     try member.run("commit")
     let member = member
     var failure: (any Error)?
-    _ = try member.service.versioner.transition(.command, headReason: .other("test")) { _, _ in
+    _ = try member.service.tree.transition(.command, headReason: .other("test")) { _, _ in
       do { try save("d/new", "new") } catch { failure = error }
       return first
     }
@@ -398,7 +398,7 @@ struct UnderWayTransitionTests {
   private func commit(without names: [String], directories: Bool) throws {
     let number = try #require(try member.head())
     let base = try #require(try member.store.version(number))
-    _ = try member.service.versioner.transition(.command, headReason: .other("test")) {
+    _ = try member.service.tree.transition(.command, headReason: .other("test")) {
       (transaction, head) throws(StoreError) in
       guard let head else { return head }
       let base = member.store.map(base.map)
@@ -429,7 +429,7 @@ struct UnderWayTransitionTests {
     defer { member.whileTelling(nil) }
     let record = try #require(try member.store.version(version))
     var failure: (any Error)?
-    _ = try member.service.versioner.transition(.command, headReason: .other("test")) {
+    _ = try member.service.tree.transition(.command, headReason: .other("test")) {
       (transaction, head) throws(StoreError) in
       do { try meanwhile() } catch { failure = error }
       guard let head, let now = try transaction.version(head) else { return head }

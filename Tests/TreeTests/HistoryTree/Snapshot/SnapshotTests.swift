@@ -82,7 +82,7 @@ struct SnapshotTests {
     #expect(try space.read("history/deep/a.txt/\(fourth)", from: src) == "two")
     // The live directory moves; its `.llvs` goes with it.
     try space.tree.rename(
-      LiveTree.rootInode, Array("src".utf8), LiveTree.rootInode, Array("source".utf8),
+      TreeSession.rootInode, Array("src".utf8), TreeSession.rootInode, Array("source".utf8),
       mode: .replacing)
     #expect(try space.names("versions", from: src).isEmpty)
     let fifth = try space.commit()
@@ -98,7 +98,7 @@ struct SnapshotTests {
     let first = try space.commit("the first")
     try space.write("src/a.txt", "two")
     try space.write("src/new\nline", "n")
-    try space.tree.unlink(LiveTree.rootInode, Array("gone".utf8))
+    try space.tree.unlink(TreeSession.rootInode, Array("gone".utf8))
     let second = try space.commit("the second")
     let at = "versions/\(second)"
     #expect(try space.names("\(at)/.llvs") == ["info", "parents", "changes"])
@@ -134,7 +134,7 @@ struct SnapshotTests {
     try space.write("src/a.txt", "two")
     let third = try space.commit()
     try space.tree.unlink(try space.directory("src"), Array("a.txt".utf8))
-    try space.tree.removeDirectory(LiveTree.rootInode, Array("src".utf8))
+    try space.tree.removeDirectory(TreeSession.rootInode, Array("src".utf8))
     try space.commit()
     #expect(try space.names("history") == ["other"])
     // What is gone is still found by name.

@@ -69,7 +69,7 @@ struct ConflictFilesTests {
   func written() throws {
     let space = try clashed(["a"])
     func state() throws -> String {
-      let inode = try space.tree.lookup(LiveTree.rootInode, Array("a".utf8)).node
+      let inode = try space.tree.lookup(TreeSession.rootInode, Array("a".utf8)).node
       return String(
         decoding: try space.tree.getxattr(inode, Array("user.llvs.state".utf8)), as: UTF8.self)
     }

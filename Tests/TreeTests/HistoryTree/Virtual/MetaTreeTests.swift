@@ -28,7 +28,8 @@ struct MetaTreeTests {
     let src = try space.directory("src")
     #expect(try space.names("", from: src).sorted() == (Self.names + ["head"]).sorted())
     #expect(
-      try space.tree.list(LiveTree.rootInode).items.allSatisfy { $0.name != Array(".llvs".utf8) })
+      try space.tree.list(TreeSession.rootInode).items.allSatisfy { $0.name != Array(".llvs".utf8) }
+    )
     for item in try space.items("versions/\(version)") { #expect(item.name != Array(".llvs".utf8)) }
     let file = try space.tree.lookup(src, Array("a.txt".utf8)).inode
     #expect(fault { _ = try space.meta.metaDirectory(of: file) } == "notDirectory")
@@ -127,7 +128,7 @@ struct MetaTreeTests {
     let version = try space.commit()
     var inodes: [UInt64] = []
     let meta = space.meta
-    var entry = try meta.metaDirectory(of: LiveTree.rootInode)
+    var entry = try meta.metaDirectory(of: TreeSession.rootInode)
     inodes.append(entry.status.inode)
     for name in ["versions", version, "src", ".llvs", "parents"] {
       entry = try meta.lookup(entry.status.inode, Array(name.utf8))

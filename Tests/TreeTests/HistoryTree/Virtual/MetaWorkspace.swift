@@ -13,7 +13,7 @@ final class MetaWorkspace: Sendable {
   let space: ControlWorkspace
   let meta: MetaTree
 
-  var tree: LiveTree { space.tree }
+  var tree: TreeSession { space.tree }
   var store: Store { space.store }
 
   init() throws {
@@ -27,7 +27,7 @@ final class MetaWorkspace: Sendable {
   /// The inode of a live directory, which is made if it is missing.
   @discardableResult
   func directory(_ path: String) throws -> UInt64 {
-    var inode = LiveTree.rootInode
+    var inode = TreeSession.rootInode
     for name in path.split(separator: "/") {
       let bytes = Array(name.utf8)
       if let known = try? tree.lookup(inode, bytes) {
@@ -74,7 +74,7 @@ final class MetaWorkspace: Sendable {
   // MARK: - Below .llvs
 
   /// Finds a path, from the root or a live directory, links not followed.
-  func find(_ path: String, from live: UInt64 = LiveTree.rootInode) throws -> MetaEntry {
+  func find(_ path: String, from live: UInt64 = TreeSession.rootInode) throws -> MetaEntry {
     var entry = try meta.metaDirectory(of: live)
     for name in path.split(separator: "/") {
       entry = try meta.lookup(entry.status.inode, Array(name.utf8))
@@ -83,7 +83,7 @@ final class MetaWorkspace: Sendable {
   }
 
   /// What a path's error is; nil if it is there.
-  func failure(_ path: String, from live: UInt64 = LiveTree.rootInode) -> FSError? {
+  func failure(_ path: String, from live: UInt64 = TreeSession.rootInode) -> FSError? {
     do {
       _ = try find(path, from: live)
       return nil
@@ -92,13 +92,13 @@ final class MetaWorkspace: Sendable {
     }
   }
 
-  func link(_ path: String, from live: UInt64 = LiveTree.rootInode) throws -> String {
+  func link(_ path: String, from live: UInt64 = TreeSession.rootInode) throws -> String {
     String(
       decoding: try meta.readlink(try find(path, from: live).status.inode), as: UTF8.self)
   }
 
   func items(
-    _ path: String, from live: UInt64 = LiveTree.rootInode, page: Int = 3
+    _ path: String, from live: UInt64 = TreeSession.rootInode, page: Int = 3
   ) throws -> [MetaDirectory.Item] {
     let directory = try meta.openDirectory(try find(path, from: live).status.inode)
     var items: [MetaDirectory.Item] = []
@@ -109,7 +109,7 @@ final class MetaWorkspace: Sendable {
     }
   }
 
-  func names(_ path: String, from live: UInt64 = LiveTree.rootInode) throws -> [String] {
+  func names(_ path: String, from live: UInt64 = TreeSession.rootInode) throws -> [String] {
     try items(path, from: live).map { String(decoding: $0.name, as: UTF8.self) }
       .filter { $0 != "." && $0 != ".." }
   }
@@ -126,7 +126,7 @@ final class MetaWorkspace: Sendable {
     }
   }
 
-  func read(_ path: String, from live: UInt64 = LiveTree.rootInode) throws -> String {
+  func read(_ path: String, from live: UInt64 = TreeSession.rootInode) throws -> String {
     let file = try meta.open(try find(path, from: live).status.inode)
     defer { file.release() }
     return try text(file)

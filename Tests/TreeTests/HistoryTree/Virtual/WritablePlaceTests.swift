@@ -199,7 +199,7 @@ struct WritablePlaceTests {
     #expect(
       fault { try meta.rename(snapshot, name, snapshot, other, mode: .replacing) } == "readOnly")
     #expect(
-      fault { try meta.rename(LiveTree.rootInode, name, top, other, mode: .replacing) }
+      fault { try meta.rename(TreeSession.rootInode, name, top, other, mode: .replacing) }
         == "readOnly")
     let file = try inode("versions/\(version)/src/a.txt")
     #expect(fault { _ = try meta.open(file, writing: true) } == "readOnly")

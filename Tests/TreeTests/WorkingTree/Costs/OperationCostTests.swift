@@ -71,13 +71,13 @@ struct OperationCostTests {
     case .lookup:
       let parent = try mount.inode("d")
       let name = Array("3".utf8)
-      _ = try tree.lookup(LiveTree.rootInode, Array("d".utf8))
+      _ = try tree.lookup(TreeSession.rootInode, Array("d".utf8))
       return { _ in tree.forget(try tree.lookup(parent, name).node, count: 1) }
     case .getattr:
-      let node = try tree.lookup(LiveTree.rootInode, Array("d".utf8)).node
+      let node = try tree.lookup(TreeSession.rootInode, Array("d".utf8)).node
       return { _ in _ = try tree.getattr(node) }
     case .list:
-      let node = try tree.lookup(LiveTree.rootInode, Array("d".utf8)).node
+      let node = try tree.lookup(TreeSession.rootInode, Array("d".utf8)).node
       return { _ in _ = try tree.list(node) }
     case .create:
       return { round in try mount.close(try mount.create("new-\(round)")) }
@@ -85,14 +85,14 @@ struct OperationCostTests {
       let handle = try mount.create("written")
       return { _ in try mount.write(handle, block) }
     case .read:
-      let node = try tree.lookup(LiveTree.rootInode, Array("d".utf8)).node
+      let node = try tree.lookup(TreeSession.rootInode, Array("d".utf8)).node
       let file = try tree.lookup(node, Array("3".utf8)).node
       return { _ in
         let count = try buffer.withUnsafeMutableBytes { try tree.read(file, at: 0, into: $0) }
         #expect(count == 4096)
       }
     case .openAndRead:
-      let parent = try tree.lookup(LiveTree.rootInode, Array("d".utf8)).node
+      let parent = try tree.lookup(TreeSession.rootInode, Array("d".utf8)).node
       let node = try tree.lookup(parent, Array("4".utf8)).node
       return { _ in
         let handle = try tree.open(node, mode: .read)

@@ -20,7 +20,7 @@ struct BackupTests {
     let handle = try mount.create("d/unsaved")
     try mount.write(handle, Array("half".utf8))
     let copy = try TemporaryDirectory()
-    try LiveTree.backup(mount.store, to: copy.file("s"))
+    try TreeSession.backup(mount.store, to: copy.file("s"))
     try mount.save("versioned", "three")
     try mount.cut()
     let again = try MountedTree(copy.path)
@@ -29,7 +29,7 @@ struct BackupTests {
     #expect(try again.bytes("large") == large)
     #expect(try again.head() == ["versioned": "one"])
     #expect(again.store.replicaID != mount.store.replicaID)
-    #expect(throws: StoreError.self) { try LiveTree.backup(mount.store, to: copy.file("s")) }
+    #expect(throws: StoreError.self) { try TreeSession.backup(mount.store, to: copy.file("s")) }
     try again.cut()
     #expect(try again.head()["versioned"] == "two")
     #expect(try again.store.verify().isSound)
@@ -63,7 +63,7 @@ struct BackupTests {
     }
     for _ in 0..<8 {
       let copy = try TemporaryDirectory()
-      try LiveTree.backup(mount.store, to: copy.file("s"))
+      try TreeSession.backup(mount.store, to: copy.file("s"))
       let again = try MountedTree(copy.path)
       #expect(again.recovery.losses == [])
       let (a, b) = (again.text("a"), again.text("b"))

@@ -12,16 +12,16 @@ import Testing
 @Test("A directory that only keys imply has one inode number, also after another mount")
 func impliedDirectoriesKeepTheirNumbers() throws {
   let directory = try TemporaryDirectory()
-  func open() throws -> LiveTree {
+  func open() throws -> TreeSession {
     let store = try Store.open(path: directory.file("s"), mode: .writer, create: true)
-    return try LiveTree.open(
+    return try TreeSession.open(
       store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings()
     ).0
   }
-  func numbers(_ tree: LiveTree) throws -> [UInt64] {
-    let a = try tree.lookup(LiveTree.rootInode, Array("a".utf8)).inode
-    let listed = try tree.list(LiveTree.rootInode).items.first { $0.name == Array("a".utf8) }
+  func numbers(_ tree: TreeSession) throws -> [UInt64] {
+    let a = try tree.lookup(TreeSession.rootInode, Array("a".utf8)).inode
+    let listed = try tree.list(TreeSession.rootInode).items.first { $0.name == Array("a".utf8) }
     #expect(listed?.inode == a)
     return [a, try tree.lookup(a, Array("b".utf8)).inode]
   }
@@ -31,10 +31,7 @@ func impliedDirectoriesKeepTheirNumbers() throws {
     // As the library makes versions: values by their keys, no entries for directories.
     let version = try tree.store.makeVersion(
       basedOnPredecessor: nil, inserting: [Value(id: Value.ID("a/b/c"), data: [1])])
-    let versioner = TreeVersioner(
-      tree: tree, log: EventLog(directory: directory.path)
-    ) { _ in }
-    _ = try versioner.transition(.command) { (transaction, _) throws(StoreError) in
+    _ = try tree.transition(.command) { (transaction, _) throws(StoreError) in
       try transaction.version(version.id)?.number
     }
     first = try numbers(tree)
@@ -49,7 +46,7 @@ private func bring(_ key: String, into mount: MountedTree, isMerged: Bool = fals
   let head = try mount.store.state().head.flatMap { try mount.store.version($0) }
   let made = try mount.store.makeVersion(
     basedOnPredecessor: head?.id, inserting: [Value(id: Value.ID(key), data: [1])])
-  _ = try mount.versioner.transition(.command) { (transaction, head) throws(StoreError) in
+  _ = try mount.tree.transition(.command) { (transaction, head) throws(StoreError) in
     guard let other = try transaction.version(made.id)?.number, isMerged else {
       return try transaction.version(made.id)?.number
     }
@@ -72,7 +69,7 @@ func impliedDirectoriesThatMovedAreNotFoundAgain() throws {
   #expect(try mount.names("q") == ["x"])
   #expect(try mount.inode("q") == inode)
   #expect(try mount.inode("p") != inode)
-  let listed = try mount.tree.list(LiveTree.rootInode).items.first { $0.name == Array("p".utf8) }
+  let listed = try mount.tree.list(TreeSession.rootInode).items.first { $0.name == Array("p".utf8) }
   #expect(try listed?.inode == mount.inode("p"))
   #expect(try mount.tree.fault() == nil)
   mount.forget(inode)
@@ -85,7 +82,7 @@ private func withoutEntry(
   let directory = try TemporaryDirectory()
   let mount = try MountedTree.unhurried(directory.path)
   func show(_ version: Version.ID) throws {
-    _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+    _ = try mount.tree.transition(.command) { (transaction, _) throws(StoreError) in
       try transaction.version(version)?.number
     }
   }
@@ -164,7 +161,7 @@ func directoriesThatComeBackWithoutEntries() throws {
   // What is not saved yet stays where it is, whatever comes.
   let handle = try mount.create("p/new")
   try mount.write(handle, [1])
-  _ = try mount.versioner.transition(.command) { (_, _) in plain }
+  _ = try mount.tree.transition(.command) { (_, _) in plain }
   #expect(try mount.inode("p") == inode)
   try mount.close(handle)
   func check(_ mount: MountedTree, _ times: Int) throws {
@@ -197,7 +194,7 @@ func directoriesThatStayBesideFiles() throws {
   try mount.cut()
   let handle = try mount.create("p/new")
   try mount.write(handle, [1])
-  _ = try mount.versioner.transition(.command) { (_, _) in plain }
+  _ = try mount.tree.transition(.command) { (_, _) in plain }
   try mount.change("p") { $0.mode = 0o700 }
   // With nothing but what is ignored in it, it takes nobody's name.
   try mount.cut()
@@ -222,7 +219,7 @@ func directoriesThatStayBesideFilesAreRemoved() throws {
   try bring("e/p/x", into: mount)
   let handle = try mount.create("e/p/new")
   try mount.write(handle, [1])
-  _ = try mount.versioner.transition(.command) { (_, _) in plain }
+  _ = try mount.tree.transition(.command) { (_, _) in plain }
   try mount.close(handle)
   try mount.unlink("e/p/new")
   try mount.removeDirectory("e/p")
@@ -265,7 +262,7 @@ func impliedDirectoriesOfIgnoredFiles() throws {
   let other = try mount.store.makeVersion(
     basedOnPredecessor: plain.id,
     storing: [.update(Value(id: Value.ID("p/x"), data: Array("two".utf8)))])
-  _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+  _ = try mount.tree.transition(.command) { (transaction, _) throws(StoreError) in
     try transaction.version(other.id)?.number
   }
   #expect(try mount.status("p").mode & 0o777 == 0o755)
@@ -320,7 +317,7 @@ func impliedDirectoriesLeaveNoNumbers() throws {
   try copyTree(mount.path, copy.file("s"))
   let again = try MountedTree.unhurried(copy.path)
   let b = try again.with("b") { try again.tree.lookup($0, $1) }
-  let listed = try again.tree.list(LiveTree.rootInode).items.first { $0.name == Array("c".utf8) }
+  let listed = try again.tree.list(TreeSession.rootInode).items.first { $0.name == Array("c".utf8) }
   #expect(try again.inode("c") == inode)
   #expect(listed?.inode == inode && b.inode != inode)
   again.forget(b.node)

@@ -27,7 +27,7 @@ struct LinkTests {
       basedOnPredecessor: head.id,
       storing: changes.map { .update(Value(id: Value.ID($0.0), data: Array($0.1.utf8))) })
     let other = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, headReason: .merge) {
+    _ = try mount.tree.transition(.command, headReason: .merge) {
       (transaction, head) throws(StoreError) in
       try transaction.mergeSides([head ?? other, other], live: head).outcome
     }
@@ -52,7 +52,7 @@ struct LinkTests {
 
   /// Puts an earlier version under the tree, as undo and restore do.
   private func goBack(to version: VersionNumber?) throws {
-    _ = try mount.versioner.transition(.command, headReason: .other("undo")) { _, _ in version }
+    _ = try mount.tree.transition(.command, headReason: .other("undo")) { _, _ in version }
   }
 
   private func checkLinked(
@@ -107,7 +107,7 @@ struct LinkTests {
     let handle = try mount.open("x", .read)
     let mount = mount
     // As restore does: a version on the head with what was before, while one of its names is removed here.
-    _ = try mount.versioner.transition(.command, headReason: .other("restore")) {
+    _ = try mount.tree.transition(.command, headReason: .other("restore")) {
       (transaction, head) throws(StoreError) in
       #expect(throws: Never.self) { try mount.unlink("d/y") }
       guard let head, let now = try transaction.version(head) else { return head }
@@ -280,7 +280,7 @@ struct LinkTests {
     try mount.unlink("x")
     try mount.unlink("d/y")
     #expect(throws: FSError.self) {
-      _ = try mount.tree.link(handle.inode, LiveTree.rootInode, Array("n".utf8))
+      _ = try mount.tree.link(handle.inode, TreeSession.rootInode, Array("n".utf8))
     }
     #expect(try mount.names() == ["d"])
     try mount.close(handle)

@@ -11,7 +11,7 @@ import WorkingTree
 struct LiveConcurrencyTests {
   /// The tree alone crosses threads, as in a mount.
   struct Worker: Sendable {
-    let tree: LiveTree
+    let tree: TreeSession
     let lane: Int
 
     func bytes(_ round: Int) -> [UInt8] {
@@ -22,7 +22,7 @@ struct LiveConcurrencyTests {
 
     /// Saves by writing, by renaming over, and removes; every answer is looked at.
     func run(_ rounds: Int) throws {
-      let root = LiveTree.rootInode
+      let root = TreeSession.rootInode
       let folder = try tree.makeDirectory(
         root, Array("lane\(lane)".utf8), mode: 0o755, caller: MountedTree.caller
       ).inode
@@ -64,7 +64,7 @@ struct LiveConcurrencyTests {
     var settings = StoreSettings()
     settings.settle = 1_000_000
     let mount = try MountedTree(directory.path, settings: settings)
-    let (tree, versioner) = (mount.tree, mount.versioner)
+    let tree = mount.tree
     let failures = Mutex<[String]>([])
     let left = Atomic<Int>(3)
     DispatchQueue.concurrentPerform(iterations: 5) { lane in
@@ -75,7 +75,7 @@ struct LiveConcurrencyTests {
         } else {
           while left.load(ordering: .sequentiallyConsistent) > 0 {
             if lane == 3 {
-              _ = try versioner.cut([.quiet, .overdue, .command].randomElement() ?? .quiet)
+              _ = try tree.cut([.quiet, .overdue, .command].randomElement() ?? .quiet)
             } else {
               _ = tree.pending()
               try tree.sync()

@@ -104,7 +104,7 @@ extension ModelLife {
         }
       }
     }
-    try compare(root, LiveTree.rootInode, "")
+    try compare(root, TreeSession.rootInode, "")
     for open in opened {
       guard try mounted.bytes(ofInode: open.handle.inode) == open.node.bytes else {
         throw Difference(text: "the bytes of open \(open.handle.inode)")

@@ -398,7 +398,7 @@ final class ModelLife {
     log.append("cut begins")
     var expected: [String: ModelNode.Snapshot] = [:]
     var failure: (any Error)?
-    let outcome = try mounted.versioner.transition(.command) { (_, head) throws(StoreError) in
+    let outcome = try mounted.tree.transition(.command) { (_, head) throws(StoreError) in
       expected = root.cut(pausedCount: pausesCount)
       do {
         for _ in 0..<Int.random(in: 1...8, using: &random) { try change() }

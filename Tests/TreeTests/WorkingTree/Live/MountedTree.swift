@@ -10,9 +10,8 @@ import WorkingTree
 /// A store with its live tree, as a mount has them, driven by paths.
 final class MountedTree {
   let path: String
-  private(set) var tree: LiveTree
-  private(set) var versioner: TreeVersioner
-  private(set) var recovery: LiveTree.Recovery
+  private(set) var tree: TreeSession
+  private(set) var recovery: TreeSession.Recovery
   private(set) var told = Told()
   static let caller = Caller(uid: 1000, gid: 1000, process: 1)
 
@@ -25,12 +24,12 @@ final class MountedTree {
   init(_ directory: String, settings: StoreSettings = StoreSettings()) throws {
     path = directory + "/s"
     let store = try Store.open(path: path, mode: .writer, create: true)
-    (tree, recovery) = try LiveTree.open(
-      store, defaults: AttributeDefaults(uid: 1000, gid: 1000), ignore: .defaults,
-      settings: settings)
     let told = Told()
     self.told = told
-    versioner = TreeVersioner(tree: tree, log: EventLog(directory: path)) { told.all += $0 }
+    (tree, recovery) = try TreeSession.open(
+      store, defaults: AttributeDefaults(uid: 1000, gid: 1000), ignore: .defaults,
+      settings: settings
+    ) { told.all += $0 }
   }
 
   /// One whose saves count after an hour, so that what is told apart by time is not by chance.
@@ -45,16 +44,16 @@ final class MountedTree {
   /// Changes the nanoseconds in which no write must follow a save that counts.
   func settle(_ time: UInt64) {
     tree.storeSettings.settle = time
-    versioner.noteSettings()
+    tree.noteSettings()
   }
 
   /// The directory and name of a path.
   func place(_ path: String) throws -> (UInt64, [UInt8]) {
     let parts = path.utf8.split(separator: 0x2F).map { Array($0) }
-    var inode = LiveTree.rootInode
+    var inode = TreeSession.rootInode
     for part in parts.dropLast() {
       let next = try tree.lookup(inode, part).inode
-      if inode != LiveTree.rootInode { tree.forget(inode, count: 1) }
+      if inode != TreeSession.rootInode { tree.forget(inode, count: 1) }
       inode = next
     }
     return (inode, parts.last ?? [])
@@ -68,12 +67,12 @@ final class MountedTree {
   }
 
   func forget(_ inode: UInt64) {
-    if inode != LiveTree.rootInode { tree.forget(inode, count: 1) }
+    if inode != TreeSession.rootInode { tree.forget(inode, count: 1) }
   }
 
   /// The status of what stands at a path; the kernel forgets it again.
   func status(_ path: String) throws -> NodeStatus {
-    if path.isEmpty { return try tree.getattr(LiveTree.rootInode) }
+    if path.isEmpty { return try tree.getattr(TreeSession.rootInode) }
     return try with(path) { parent, name in
       let status = try tree.lookup(parent, name)
       forget(status.node)
@@ -203,7 +202,7 @@ final class MountedTree {
   func names(_ path: String = "") throws -> Set<String> {
     let listing: NameListing
     if path.isEmpty {
-      listing = try tree.list(LiveTree.rootInode)
+      listing = try tree.list(TreeSession.rootInode)
     } else {
       listing = try with(path) { parent, name in
         let inode = try tree.lookup(parent, name).inode
@@ -216,7 +215,7 @@ final class MountedTree {
 
   @discardableResult
   func cut(_ reason: CutReason = .command) throws -> CutOutcome {
-    try versioner.cut(reason)
+    try tree.cut(reason)
   }
 
   /// What a version holds, as text by path; directories end in a slash.

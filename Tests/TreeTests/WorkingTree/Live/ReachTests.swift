@@ -43,7 +43,7 @@ struct ReachTests {
     let directory = try TemporaryDirectory()
     let mount = try MountedTree(directory.path)
     let deepest = try makeDirectories(
-      name, PathLimit.names - 1, in: LiveTree.rootInode, of: mount)
+      name, PathLimit.names - 1, in: TreeSession.rootInode, of: mount)
     try makeDirectory(name, in: deepest, of: mount)
     let last = try mount.tree.lookup(deepest, name).inode
     #expect(isTooLong { try makeDirectory(name, in: last, of: mount) })
@@ -56,7 +56,8 @@ struct ReachTests {
     #expect(isTooLong { _ = try mount.tree.link(file, last, name) })
     #expect(
       isTooLong {
-        try mount.tree.rename(LiveTree.rootInode, Array("file".utf8), last, name, mode: .replacing)
+        try mount.tree.rename(
+          TreeSession.rootInode, Array("file".utf8), last, name, mode: .replacing)
       })
     _ = try mount.tree.link(file, deepest, Array("file".utf8))
     try mount.cut()
@@ -72,7 +73,7 @@ struct ReachTests {
     // No UTF-8: in a key each byte takes three.
     let long = [UInt8](repeating: 0xFF, count: 255)
     let fits = PathLimit.bytes / 256
-    let deepest = try makeDirectories(long, fits, in: LiveTree.rootInode, of: mount)
+    let deepest = try makeDirectories(long, fits, in: TreeSession.rootInode, of: mount)
     #expect(isTooLong { try makeDirectory(long, in: deepest, of: mount) })
     try makeDirectory(name, in: deepest, of: mount)
     try mount.cut()
@@ -86,7 +87,7 @@ struct ReachTests {
     let directory = try TemporaryDirectory()
     let mount = try MountedTree(directory.path)
     let half = PathLimit.names / 2
-    let above = try makeDirectories(name, half, in: LiveTree.rootInode, of: mount)
+    let above = try makeDirectories(name, half, in: TreeSession.rootInode, of: mount)
     let deep = try makeDirectories(name, 1, in: above, of: mount)
     try mount.makeDirectory("e")
     _ = try makeDirectories(name, half - 1, in: try mount.inode("e"), of: mount)
@@ -98,15 +99,15 @@ struct ReachTests {
     let e = Array("e".utf8)
     #expect(
       isTooLong {
-        try mount.tree.rename(LiveTree.rootInode, e, deep, e, mode: .replacing)
+        try mount.tree.rename(TreeSession.rootInode, e, deep, e, mode: .replacing)
       })
     #expect(
       isTooLong {
-        try mount.tree.rename(deep, name, LiveTree.rootInode, e, mode: .exchange)
+        try mount.tree.rename(deep, name, TreeSession.rootInode, e, mode: .exchange)
       })
     #expect(try mount.names() == ["d", "e"])
     // One name less, and it is as long as can be.
-    try mount.tree.rename(LiveTree.rootInode, e, above, e, mode: .replacing)
+    try mount.tree.rename(TreeSession.rootInode, e, above, e, mode: .replacing)
     try mount.cut()
     #expect(try mount.names() == ["d"])
     let longest =
@@ -121,7 +122,7 @@ struct ReachTests {
     let mount = try MountedTree(directory.path)
     let key = [String](repeating: "a", count: 32_000).joined(separator: "/")
     func deepest() throws -> (inode: UInt64, numbers: [UInt64]) {
-      var inode = LiveTree.rootInode
+      var inode = TreeSession.rootInode
       var numbers: [UInt64] = []
       for _ in 0..<PathLimit.names {
         inode = try mount.tree.lookup(inode, Array("a".utf8)).inode
@@ -132,7 +133,7 @@ struct ReachTests {
     // As the library makes versions: values by their keys, no entries for directories.
     let version = try mount.store.makeVersion(
       basedOnPredecessor: nil, inserting: [Value(id: Value.ID(key), data: [1])])
-    _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+    _ = try mount.tree.transition(.command) { (transaction, _) throws(StoreError) in
       try transaction.version(version.id)?.number
     }
     let (inode, numbers) = try deepest()

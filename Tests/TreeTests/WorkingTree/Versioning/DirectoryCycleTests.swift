@@ -24,7 +24,7 @@ struct DirectoryCycleTests {
 
   /// Goes back to the first version; a program works after the cut and before that version is shown.
   private func goBack(_ program: () throws -> Void) throws {
-    _ = try mount.versioner.transition(.command, headReason: .other("restore")) { _, _ in
+    _ = try mount.tree.transition(.command, headReason: .other("restore")) { _, _ in
       #expect(throws: Never.self) { try program() }
       return first
     }
@@ -88,7 +88,7 @@ struct DirectoryCycleTests {
     try mount.cut()
     let second = try mount.store.state().head
     try mount.rename("other/inner", "outer/inner")
-    _ = try mount.versioner.transition(.command, headReason: .other("restore")) { _, _ in
+    _ = try mount.tree.transition(.command, headReason: .other("restore")) { _, _ in
       #expect(throws: Never.self) { try mount.rename("other", "outer/inner/plain", .exchange) }
       return second
     }

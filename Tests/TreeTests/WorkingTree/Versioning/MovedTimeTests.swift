@@ -67,7 +67,7 @@ struct MovedTimeTests {
       let made = try mount.store.makeVersion(
         basedOnPredecessor: nil,
         inserting: ["f", "d/g", "d/e/h"].map { Value(id: Value.ID($0), data: Array("text".utf8)) })
-      _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+      _ = try mount.tree.transition(.command) { (transaction, _) throws(StoreError) in
         try transaction.version(made.id)?.number
       }
       time = try mount.status("f").mtime

@@ -12,7 +12,7 @@ import Testing
 struct ReplacedBytesTests {
   let mount: MountedTree
   let directory: TemporaryDirectory
-  static let root = LiveTree.rootInode
+  static let root = TreeSession.rootInode
   static let name = Array("f".utf8)
 
   init() throws {
@@ -29,7 +29,7 @@ struct ReplacedBytesTests {
       basedOnPredecessor: head.id,
       storing: [.update(Value(id: Value.ID("f"), data: Array(text.utf8)))])
     let number = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, headReason: .merge) { _, _ in number }
+    _ = try mount.tree.transition(.command, headReason: .merge) { _, _ in number }
   }
 
   /// The names of the extended attributes that the head has of a file.
@@ -88,7 +88,7 @@ struct ReplacedBytesTests {
     let made = try mount.store.makeVersion(
       basedOnPredecessor: head.id, storing: [.remove(Value.ID("f"))])
     let number = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, headReason: .other("switch")) { _, _ in number }
+    _ = try mount.tree.transition(.command, headReason: .other("switch")) { _, _ in number }
     #expect(try mount.tree.fault() == nil)
     #expect(throws: FSError.self) { try lookup() }
     #expect(try mount.tree.getattr(node.node).links == 0)
@@ -131,7 +131,7 @@ struct ReplacedBytesTests {
     try mount.tree.setxattr(
       try mount.inode("n"), long, [UInt8](repeating: 7, count: 600), mode: .either)
     try mount.cut()
-    _ = try mount.versioner.transition(.command, headReason: .other("restore")) { _, _ in
+    _ = try mount.tree.transition(.command, headReason: .other("restore")) { _, _ in
       #expect(throws: Never.self) { try mount.save("n", "two") }
       return first
     }

@@ -157,7 +157,7 @@ struct SaveRulesTests {
       try mount.write(try mount.create("old"), Array("left".utf8))
       try mount.write(try mount.create("new"), Array("half".utf8))
       let inode = try mount.inode("old")
-      let now = LiveTree.now()
+      let now = TreeSession.now()
       mount.tree.setTime(
         Attributes.Time(seconds: now.seconds - 61, nanoseconds: now.nanoseconds), of: inode)
       // The mount after the next finds what it left in the next one's first records.
@@ -240,10 +240,10 @@ struct SaveRulesTests {
     let settle: UInt64 = 20_000_000_000
     let mount = try mounted(settle: settle)
     try mount.save("f", "one")
-    let (tree, versioner) = (mount.tree, mount.versioner)
+    let tree = mount.tree
     let isDone = Monitor(false)
     try SystemThread.detach {
-      #expect(throws: Never.self) { try versioner.cut(.overdue) }
+      #expect(throws: Never.self) { try tree.cut(.overdue) }
       isDone.withLock { $0 = true }
       isDone.broadcast()
     }
@@ -286,7 +286,7 @@ struct SaveRulesTests {
     try mount.cut()
     try mount.save("f", "two")
     let handle = try mount.open("f", .write)
-    _ = try mount.versioner.transition(.command, headReason: .cut) { _, head in
+    _ = try mount.tree.transition(.command, headReason: .cut) { _, head in
       // The plan has "two" by now; this is what programs do until the version is installed.
       do {
         try mount.write(handle, Array("three".utf8))

@@ -20,7 +20,7 @@ extension StaleWriterTests {
 
   /// The head goes on with the same values as an older version, as `undo` and `restore` make it.
   private func restore(_ older: VersionNumber) throws {
-    _ = try mount.versioner.transition(.command, headReason: .other("restore")) {
+    _ = try mount.tree.transition(.command, headReason: .other("restore")) {
       (transaction, head) throws(StoreError) in
       guard let head, let record = try transaction.version(head),
         let wanted = try transaction.version(older)
@@ -175,7 +175,7 @@ extension StaleWriterTests {
     try mount.cut()
     #expect(mount.text("new") == "999")
     let second = try open("new", [.read, .write], by: 0)
-    _ = try mount.versioner.transition(.command, headReason: .other("switch")) { _, _ in gone }
+    _ = try mount.tree.transition(.command, headReason: .other("switch")) { _, _ in gone }
     #expect(mount.text("new") == nil)
     try save(second, "889")
     try mount.cut()

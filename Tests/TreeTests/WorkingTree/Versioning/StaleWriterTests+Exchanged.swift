@@ -17,7 +17,7 @@ extension StaleWriterTests {
 
   private func mergeElsewhere(_ text: String) throws {
     let number = try edited(text, on: nil, of: "elsewhere")
-    _ = try mount.versioner.transition(.command, headReason: .merge) { _, _ in number }
+    _ = try mount.tree.transition(.command, headReason: .merge) { _, _ in number }
   }
 
   private func openConflicts() throws -> Int {

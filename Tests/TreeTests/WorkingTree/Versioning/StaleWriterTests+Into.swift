@@ -37,7 +37,7 @@ extension StaleWriterTests {
   func inTurn() throws {
     let first = try open("f", [.read, .write], by: 0)
     let number = try edited("other", on: nil, of: "g")
-    _ = try mount.versioner.transition(.command, headReason: .merge) { _, _ in number }
+    _ = try mount.tree.transition(.command, headReason: .merge) { _, _ in number }
     let second = try open("f", [.read, .write], by: 0)
     for (index, handle) in [first, second, first, second, second, first].enumerated() {
       try mount.write(handle, Array("\(index)".utf8))
@@ -51,7 +51,7 @@ extension StaleWriterTests {
   /// Another replica's change of another file comes in.
   private func mergeElsewhere(_ text: String) throws {
     let number = try edited(text, on: nil, of: "g")
-    _ = try mount.versioner.transition(.command, headReason: .merge) { _, _ in number }
+    _ = try mount.tree.transition(.command, headReason: .merge) { _, _ in number }
   }
 
   @Test("So they do where merges of another come between any two saves")

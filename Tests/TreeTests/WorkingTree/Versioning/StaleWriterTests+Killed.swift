@@ -122,7 +122,7 @@ extension StaleWriterTests {
     let made = try mount.store.makeVersion(
       basedOnPredecessor: head.id, storing: [.update(value)])
     let number = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, headReason: .merge) { _, _ in number }
+    _ = try mount.tree.transition(.command, headReason: .merge) { _, _ in number }
     return handle
   }
 

@@ -32,7 +32,7 @@ extension StaleWriterTests {
       basedOnPredecessor: head.id,
       storing: names.map { .update(Value(id: Value.ID($0), data: Array("base\n".utf8))) })
     let number = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, headReason: .other("undo")) { _, _ in number }
+    _ = try mount.tree.transition(.command, headReason: .other("undo")) { _, _ in number }
     for round in 0..<3 {
       var last = mount.store.lastNumber
       for (name, handle) in zip(names, handles) {

@@ -13,7 +13,7 @@ extension StaleWriterTests {
     let made = try mount.store.makeVersion(
       basedOnPredecessor: head.id, storing: names.map { .remove(Value.ID($0)) })
     let number = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, headReason: .merge) { _, _ in number }
+    _ = try mount.tree.transition(.command, headReason: .merge) { _, _ in number }
     for name in names { #expect(mount.text(name) == nil) }
   }
 
@@ -72,7 +72,7 @@ extension StaleWriterTests {
   func retrieveRemovalOfDirectory() throws {
     let head = try #require(try mount.store.state().head)
     let directories = ["d", "d/e"].map { MapEdit.remove(Key($0), directory: true) }
-    _ = try mount.versioner.transition(.command, headReason: .merge) {
+    _ = try mount.tree.transition(.command, headReason: .merge) {
       (transaction, _) throws(StoreError) in
       try Self.remove(
         directories + [.remove(Key("d/e/log"), directory: false)], on: head, in: transaction,
@@ -119,7 +119,7 @@ extension StaleWriterTests {
     let left = try #require(try mount.cut().head?.number)
     let handle = try open("new", .write, by: editor)
     let side = try edited("side", on: before)
-    _ = try mount.versioner.transition(.command, headReason: .other("switch")) { _, _ in side }
+    _ = try mount.tree.transition(.command, headReason: .other("switch")) { _, _ in side }
     #expect(try mount.names() == ["f", "g"])
     try mount.write(handle, Array("late".utf8))
     try mount.tree.flush(handle)
@@ -144,7 +144,7 @@ extension StaleWriterTests {
     try mount.makeDirectory("%llvs%f")
     try mount.save("g", "more")
     try mount.cut()
-    _ = try mount.versioner.transition(.command, headReason: .other("switch")) { _, _ in
+    _ = try mount.tree.transition(.command, headReason: .other("switch")) { _, _ in
       #expect(throws: Never.self) {
         try mount.save("t", "saved meanwhile")
         try mount.rename("t", "f")

@@ -63,7 +63,7 @@ extension StaleWriterTests {
     settle(3_600_000_000_000)
     try mount.write(handle, Array("six".utf8))
     try killedOnceCommitted {
-      _ = try mount.versioner.cut(.quiet)
+      _ = try mount.tree.cut(.quiet)
     } _: { again in
       #expect(try again.head()["f"] == "one")
       #expect(again.text("f") == "six")
@@ -82,7 +82,7 @@ extension StaleWriterTests {
     let handle = try open("f", [.read, .write], by: editor)
     try mount.save("g", "more")
     try killedOnceCommitted {
-      _ = try mount.versioner.transition(.command, headReason: .other("switch")) { _, _ in
+      _ = try mount.tree.transition(.command, headReason: .other("switch")) { _, _ in
         #expect(throws: Never.self) {
           try mount.write(handle, Array(Self.here.utf8))
           try mount.tree.flush(handle)

@@ -9,7 +9,7 @@ extension StaleWriterTests {
   /// As a kernel that has looked the file up and not forgotten it.
   private func know() throws {
     for name in ["f", "g"] {
-      _ = try mount.tree.lookup(LiveTree.rootInode, Array(name.utf8))
+      _ = try mount.tree.lookup(TreeSession.rootInode, Array(name.utf8))
     }
   }
 

@@ -16,7 +16,7 @@ extension StaleWriterTests {
     let head = try #require(try mount.store.state().head.flatMap { try mount.store.version($0) })
     let made = try mount.store.makeVersion(basedOnPredecessor: head.id, storing: changes)
     let number = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, headReason: .merge) { _, _ in
+    _ = try mount.tree.transition(.command, headReason: .merge) { _, _ in
       #expect(throws: Never.self) { try meanwhile() }
       return number
     }

@@ -81,7 +81,7 @@ struct StaleWriterTests {
   /// What the other side saved comes in, as a sync brings it.
   func retrieve(_ text: String, on base: VersionNumber? = nil) throws {
     let other = try edited(text, on: base)
-    _ = try mount.versioner.transition(.command, headReason: .merge) {
+    _ = try mount.tree.transition(.command, headReason: .merge) {
       (transaction, head) throws(StoreError) in
       guard let head else { return other }
       let arbiter = ChosenArbiter.maker([], transaction.store)
@@ -216,7 +216,7 @@ struct StaleWriterTests {
     // Not saved when the merge comes, so the name goes on showing it.
     let base = try mount.store.state().head
     let other = try edited(Self.there, on: base)
-    _ = try mount.versioner.transition(.command) { (transaction, head) throws(StoreError) in
+    _ = try mount.tree.transition(.command) { (transaction, head) throws(StoreError) in
       try transaction.mergeSides([head, other].compactMap { $0 }, live: head).outcome
     }
     #expect(mount.text("f") == Self.here)

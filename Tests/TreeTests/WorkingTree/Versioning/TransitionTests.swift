@@ -36,7 +36,7 @@ struct TransitionTests {
   @discardableResult
   func merge(_ other: VersionNumber) throws -> CutOutcome {
     mount.told.all = []
-    return try mount.versioner.transition(.command, headReason: .merge) {
+    return try mount.tree.transition(.command, headReason: .merge) {
       (transaction, head) throws(StoreError) in
       guard let head else { return other }
       return try transaction.mergeSides([head, other], live: head).outcome
@@ -48,7 +48,7 @@ struct TransitionTests {
     arguments: [false, true])
   func directoriesOfIgnoredFiles(isCut: Bool) throws {
     func show(_ version: VersionRecord?) throws {
-      _ = try mount.versioner.transition(.command) { _, _ in version?.number }
+      _ = try mount.tree.transition(.command) { _, _ in version?.number }
     }
     try mount.makeDirectory("d")
     try mount.change("d") { $0.mode = 0o700 }
@@ -84,7 +84,7 @@ struct TransitionTests {
     // Other bytes by a merge have another number.
     #expect(try mount.inode("a") != a)
     let told = Set(mount.told.all)
-    let root = LiveTree.rootInode
+    let root = TreeSession.rootInode
     #expect(told.contains(.entry(parent: root, name: Array("b".utf8))))
     #expect(told.contains(.entry(parent: d, name: Array("new".utf8))))
     #expect(told.contains(.node(a)))
@@ -185,7 +185,7 @@ struct TransitionTests {
     try mount.close(handle)
     try mount.save("g", "g")
     #expect(throws: StoreError.self) {
-      try mount.versioner.transition(.command) { (_, _) throws(StoreError) in
+      try mount.tree.transition(.command) { (_, _) throws(StoreError) in
         throw .busy("not now")
       }
     }
@@ -211,7 +211,7 @@ struct TransitionTests {
     let (empty, full) = ([".f.swp", "e"], [".f.swp", "e", "f"])
     for (head, names) in [(without, empty), (with, full), (without, empty), (with, full)] {
       mount.told.all = []
-      _ = try mount.versioner.transition(.command) { (_, _) throws(StoreError) in head }
+      _ = try mount.tree.transition(.command) { (_, _) throws(StoreError) in head }
       #expect(try mount.names("d") == Set(names))
       #expect(mount.text("d/e/e/.f.swp") == "scratch")
       for parent in places {
@@ -229,7 +229,7 @@ struct TransitionTests {
     let handle = try mount.create("d/new")
     try mount.write(handle, Array("new".utf8))
     let side = try foreign([.remove(Value.ID("d/x"))])
-    _ = try mount.versioner.transition(.command) { (transaction, head) throws(StoreError) in
+    _ = try mount.tree.transition(.command) { (transaction, head) throws(StoreError) in
       guard let record = try transaction.version(side), let head else { return head }
       // The other side's map without the directory itself.
       let base = transaction.store.map(record.map)

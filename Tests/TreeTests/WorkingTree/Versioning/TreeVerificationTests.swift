@@ -43,7 +43,7 @@ struct TreeVerificationTests {
     case .mounted: return try mount.tree.faults { false }
     case .stored:
       let reader = try Store.open(path: mount.path, mode: .reader, isForced: true)
-      return try LiveTree.faults(ofTreeIn: reader)
+      return try TreeSession.faults(ofTreeIn: reader)
     }
   }
 
@@ -102,14 +102,14 @@ struct TreeVerificationTests {
     let path = try directory.get().file("empty")
     _ = try Store.open(path: path, create: true)
     let empty = try Store.open(path: path, mode: .reader)
-    #expect(try LiveTree.faults(ofTreeIn: empty) == [])
+    #expect(try TreeSession.faults(ofTreeIn: empty) == [])
     do {
       _ = try fill()
     }
     let filled = try directory.get().file("s")
     for suffix in ["", "-wal", "-shm"] { try? FileSystem.unlink("\(filled)/tree.sqlite\(suffix)") }
     let reader = try Store.open(path: filled, mode: .reader)
-    #expect(try LiveTree.faults(ofTreeIn: reader) == [])
+    #expect(try TreeSession.faults(ofTreeIn: reader) == [])
     #expect(try !FileSystem.exists("\(filled)/tree.sqlite"))
   }
 
@@ -180,7 +180,7 @@ struct TreeVerificationTests {
       try file.write([0xFF], at: page * 4096 + 2000)
     }
     let reader = try Store.open(path: path, mode: .reader)
-    let faults = try LiveTree.faults(ofTreeIn: reader)
+    let faults = try TreeSession.faults(ofTreeIn: reader)
     #expect(faults.contains { $0.contains("tree.sqlite") && $0.contains("mounting the store") })
   }
 
@@ -207,7 +207,7 @@ struct TreeVerificationTests {
       try FileSystem.unlink("\(path)/journal/\(name)")
     }
     let reader = try Store.open(path: path, mode: .reader)
-    let faults = try LiveTree.faults(ofTreeIn: reader)
+    let faults = try TreeSession.faults(ofTreeIn: reader)
     #expect(faults.count == 1 && faults[0].hasPrefix("d/staged: "), "\(faults)")
   }
 
@@ -226,7 +226,7 @@ struct TreeVerificationTests {
     try file.write([0xFF], at: end)
     let before = try FileSystem.list(path)
     let reader = try Store.open(path: path, mode: .reader)
-    let faults = try LiveTree.faults(ofTreeIn: reader)
+    let faults = try TreeSession.faults(ofTreeIn: reader)
     #expect(faults.contains { $0.contains("the record at byte \(end) is damaged") }, "\(faults)")
     #expect(try FileSystem.list(path).filter { $0.hasPrefix("journal.") } == [])
     #expect(Set(try FileSystem.list(path)).isSuperset(of: before))
@@ -248,7 +248,7 @@ struct TreeVerificationTests {
     try renumber("f11", InodeNumber.limit.rawValue)
     let place = InodeName(directory: .root, name: FileName(Array("forged".utf8)))
     let forged = Change(
-      time: LiveTree.now(),
+      time: TreeSession.now(),
       .create(
         InodeNumber(1 << 41), at: place, kind: .regular, attributes: Attributes(),
         content: FileContent(), isSaved: false, seen: nil))
@@ -270,7 +270,7 @@ struct TreeVerificationTests {
     let mount = try fill()
     let place = InodeName(directory: InodeNumber(99), name: FileName(Array("lost".utf8)))
     let change = Change(
-      time: LiveTree.now(),
+      time: TreeSession.now(),
       .create(
         try mount.tree.files.numbers.next(), at: place, kind: .regular, attributes: Attributes(),
         content: FileContent(), isSaved: false, seen: nil))

@@ -5,7 +5,7 @@ package import WorkingTree
 
 // Access to the working tree by paths, for the tree below `.llvs`.
 
-extension LiveTree {
+extension TreeSession {
   /// Returns the status of a path; nil if nothing is there.
   package func status(at path: [UInt8]) throws(FSError) -> InodeStatus? {
     var found: [InodeStatus] = []

@@ -5,7 +5,7 @@ import TreeNames
 
 @testable import WorkingTree
 
-extension LiveTree {
+extension TreeSession {
   /// A sentence about what is not as it must be between two changes; nil where all is well: the rows are the head's,
   /// and what is pending is consistent over them.
   func fault() throws -> String? {

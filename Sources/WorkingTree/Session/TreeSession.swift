@@ -5,10 +5,11 @@ package import LLVSCore
 package import Platform
 package import TreeNames
 
-/// The working tree of a store: its files, what they are kept in, and the settings that it goes by.
+/// The open working tree of a store: its files, their journal and rows, and the settings in force. It makes versions
+/// of the tree and moves its head.
 ///
 /// - Concurrency: any thread.
-package final class LiveTree: Sendable {
+package final class TreeSession: Sendable {
   /// The number of the root directory.
   package static let rootInode: UInt64 = InodeNumber.root.rawValue
 
@@ -24,21 +25,21 @@ package final class LiveTree: Sendable {
   package let arbiterFailures = Monitor<ArbiterTrials.Summary?>(nil)
   let recorded: RecordedTree
   let journal: Journal
-  let engine: Versioner
+  let versioner: Versioner
   private let settings: Monitor<StoreSettings>
-  /// Is told what programs see of another head.
-  let listener: Monitor<(@Sendable (HeadChanges) -> Void)?>
+  let log: EventLog
+  let listeners: Listeners
 
   /// Creates a tree of parts that were opened together.
   init(
-    _ store: Store, _ opened: OpenedWorkingTree, _ engine: Versioner,
-    _ settings: StoreSettings, damage: DamageReport,
-    listener: Monitor<(@Sendable (HeadChanges) -> Void)?>
+    _ store: Store, _ opened: OpenedWorkingTree, _ versioner: Versioner, _ settings: StoreSettings,
+    damage: DamageReport, log: EventLog, listeners: Listeners
   ) {
     self.store = store
-    self.engine = engine
+    self.versioner = versioner
     self.damage = damage
-    self.listener = listener
+    self.log = log
+    self.listeners = listeners
     (files, recorded, journal) = (opened.tree, opened.recorded, opened.journal)
     defaults = opened.tree.defaults
     self.settings = Monitor(settings)
@@ -64,18 +65,18 @@ package final class LiveTree: Sendable {
 
   /// The head's tree, as the working tree shows it.
   package var shownBase: TreeView {
-    TreeView(map: store.map(engine.unshownHead?.map ?? recorded.state.root))
+    TreeView(map: store.map(versioner.unshownHead?.map ?? recorded.state.root))
   }
 
   /// The version that the tree continues from; nil before the first version.
   package var shownHead: VersionNumber? {
-    if let head = engine.unshownHead { return head.number }
+    if let head = versioner.unshownHead { return head.number }
     return recorded.state.version.flatMap { try? store.version($0) }?.number
   }
 
 }
 
-extension LiveTree: ArbiterFailureListener {
+extension TreeSession: ArbiterFailureListener {
   /// Changes the summary of the newest merge that asked a command, which the status tells.
   package func updateArbiterFailures(_ body: (inout ArbiterTrials.Summary?) -> Void) {
     arbiterFailures.withLock { body(&$0) }

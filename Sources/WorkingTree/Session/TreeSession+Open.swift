@@ -1,11 +1,11 @@
-import Events
+package import Events
 package import Grammar
 package import Inodes
 package import LLVSCore
 import Platform
 package import TreeNames
 
-extension LiveTree {
+extension TreeSession {
   /// The findings of opening a tree.
   package struct Recovery: Sendable {
     /// Sentences about what could not be brought back; empty as a rule.
@@ -16,14 +16,23 @@ extension LiveTree {
 
   /// Opens the working tree of a store that is open for writing.
   ///
-  /// `longCut` is the number of changed names from which on a version does not wait for its rows.
-  ///
+  /// - Parameters:
+  ///   - store: the store.
+  ///   - defaults: the owner and the modes where none is recorded.
+  ///   - ignore: the patterns of ignored files.
+  ///   - settings: the settings in force.
+  ///   - log: gets a line for each version and each failure; the store's own if not given.
+  ///   - longCut: the number of changed names from which on a version does not wait for its rows.
+  ///   - notify: notifies the kernel of names that a head changed, and returns after the kernel has answered.
   /// - Throws: as ``OpenedWorkingTree/open(_:of:report:)``.
   package static func open(
     _ store: Store, defaults: AttributeDefaults, ignore: IgnorePatterns, settings: StoreSettings,
-    longCut: Int = Versioner.longCut
-  ) throws(StoreError) -> (LiveTree, Recovery) {
+    log: EventLog? = nil, longCut: Int = Versioner.longCut,
+    notify: @escaping @Sendable ([KernelNotice]) -> Void = { _ in }
+  ) throws(StoreError) -> (TreeSession, Recovery) {
+    let log = log ?? EventLog(directory: store.path)
     let damage = DamageReport()
+    damage.listen { log.add("error", $0) }
     let report: @Sendable (String) -> Void = { damage.say($0) }
     let opened = try OpenedWorkingTree.open(
       TreePlace(
@@ -36,13 +45,14 @@ extension LiveTree {
         }),
       of: store, report: report)
     opened.tree.setIgnore(ignore)
-    let listener = Monitor<(@Sendable (HeadChanges) -> Void)?>(nil)
-    let engine = try Versioner(
+    let listeners = Listeners(kernel: notify)
+    let versioner = try Versioner(
       store: store, recorded: opened.recorded, tree: opened.tree, journal: opened.journal,
       longCut: longCut,
-      notify: { changes in listener.withLock { $0 }?(changes) }, report: report)
-    engine.setSettle(settings.settle)
-    let tree = LiveTree(store, opened, engine, settings, damage: damage, listener: listener)
-    return (tree, Recovery(losses: opened.losses, obstacle: opened.obstacle))
+      notify: { listeners.notify($0) }, report: report)
+    versioner.setSettle(settings.settle)
+    let session = TreeSession(
+      store, opened, versioner, settings, damage: damage, log: log, listeners: listeners)
+    return (session, Recovery(losses: opened.losses, obstacle: opened.obstacle))
   }
 }

@@ -40,7 +40,7 @@ struct NameListing {
   var items: [Item]
 }
 
-extension LiveTree {
+extension TreeSession {
   // MARK: - Names
 
   func lookup(_ directory: UInt64, _ name: [UInt8]) throws(FSError) -> InodeStatus {

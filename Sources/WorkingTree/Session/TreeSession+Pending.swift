@@ -5,7 +5,7 @@ import LLVSCore
 import Platform
 package import TreeNames
 
-extension LiveTree {
+extension TreeSession {
   /// The numbers of what is pending, for status.
   package struct Pending: Sendable {
     /// Names with another file, or of which bytes or attributes changed.
@@ -33,11 +33,11 @@ extension LiveTree {
   }
 
   /// True while a thread writes the rows of a version: what is in it counts as pending until that has ended.
-  package var isShowing: Bool { engine.isShowing }
+  package var isShowing: Bool { versioner.isShowing }
 
   /// Waits until nothing that is in the newest version counts as pending any more. No thread that answers the kernel
   /// may wait for that: the thread that writes rows tells the kernel of names.
-  package func awaitShown() { engine.awaitShown() }
+  package func awaitShown() { versioner.awaitShown() }
 
   /// Returns the paths of everything that is pending, in order; nil if there are more than `limit`.
   ///

@@ -3,7 +3,7 @@ import Platform
 
 // The files that a tree is kept in, whether it is open or not.
 
-extension LiveTree {
+extension TreeSession {
   static func journal(of store: String) -> String { "\(store)/journal" }
   static func rows(of store: String) -> String { "\(store)/tree.sqlite" }
 

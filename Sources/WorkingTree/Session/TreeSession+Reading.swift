@@ -4,7 +4,7 @@ package import TreeNames
 
 // Reading files, with damage told of by their paths.
 
-extension LiveTree {
+extension TreeSession {
   /// Reads bytes of a file, as ``WorkingTree/read(_:at:into:accessing:)``; the log tells of damage, once.
   ///
   /// - Throws: as that.
