@@ -16,7 +16,8 @@ extension MountOperations {
         return reply.attributes(
           entry.status.attributes, timeout: entry.isLasting ? EntryAttributes.forever : 0)
       }
-      let status = try tree.status(of: node.number)
+      let status = try tree.status(of: node.number, thread: reply.caller.pid)
+      Faults.replying("getattr", of: live.store.path)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
     } catch {
       reply.error(errno(of: error))
@@ -142,12 +143,11 @@ extension MountOperations {
     let request = reply.request
     answer(reply) { () throws(FSError) in
       let name = Self.bytes(name)
-      let isMode = name == ExtendedName.accessACL
-      let lost = isMode ? try groupBitLost(of: node, request) : 0
+      let lost = name == ExtendedName.accessACL ? try groupBitLost(of: node, request) : 0
       try tree.setxattr(
         node.number, name, Array(value), mode: mode, lostSetIDs: lost, process: process)
-      // The kernel caches the mode, which the list has changed.
-      if isMode { session.value?.notifier.invalidateAttributesAtOnce(node) }
+      // The kernel caches the ctime, and the mode, which a list changes.
+      session.value?.notifier.invalidateAttributesAtOnce(node)
     }
   }
 
@@ -169,6 +169,7 @@ extension MountOperations {
     let process = process(of: reply)
     answer(reply) { () throws(FSError) in
       try tree.removexattr(node.number, Self.bytes(name), process: process)
+      session.value?.notifier.invalidateAttributesAtOnce(node)
     }
   }
 

@@ -70,6 +70,7 @@ extension MountOperations {
     do throws(FSError) {
       let (status, handle) = try tree.create(
         parent.number, Self.fileName(name), mode: mode, open: open, caller: caller)
+      changed([parent.number], by: reply.caller.pid)
       let number = OpenLiveFile(handle, mode: open).number()
       if !reply.created(status.liveEntry, number, .keepCache) {
         try? tree.release(handle)

@@ -94,7 +94,7 @@ extension MountOperations {
       for item in try tree.list(directory.listing, after: Self.cookie(offset)) {
         let status: InodeStatus
         do throws(FSError) {
-          status = try tree.lookup(node.number, item.name)
+          status = try tree.lookup(node.number, item.name, thread: reply.caller.pid)
         } catch .noEntry {
           continue
         }
@@ -107,6 +107,7 @@ extension MountOperations {
         }
         given.append(status.number)
       }
+      Faults.replying("readdirplus", of: live.store.path)
       if !reply.finish() { for number in given { tree.forget(number, count: 1) } }
     } catch {
       for number in given { tree.forget(number, count: 1) }

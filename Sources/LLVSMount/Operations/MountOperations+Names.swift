@@ -24,7 +24,7 @@ extension MountOperations {
       return
     }
     do throws(FSError) {
-      let status = try tree.lookup(parent.number, FileName(name))
+      let status = try tree.lookup(parent.number, FileName(name), thread: reply.caller.pid)
       if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
     } catch .noEntry {
       // The kernel caches that there is no such name; a merge that brings one notifies it.
@@ -47,7 +47,8 @@ extension MountOperations {
       }
       // The search may read all of the head.
       session.value?.aboutToBlock()
-      let status = try tree.lookup(number: InodeNumber(number), above: above && !isMeta)
+      let status = try tree.lookup(
+        number: InodeNumber(number), above: above && !isMeta, thread: reply.caller.pid)
       if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
     } catch {
       reply.error(errno(of: error))
@@ -62,12 +63,13 @@ extension MountOperations {
     }
   }
 
-  /// Answers with a node that was made, and lowers its look-up count if the request was aborted.
+  /// Answers with a node that was made in a directory, and lowers its look-up count if the request was aborted.
   private func answer(
-    _ reply: consuming EntryReply, _ body: () throws(FSError) -> InodeStatus
+    _ reply: consuming EntryReply, changed parent: NodeID, _ body: () throws(FSError) -> InodeStatus
   ) {
     do throws(FSError) {
       let status = try body()
+      changed([parent.number], by: reply.caller.pid)
       if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
     } catch {
       reply.error(errno(of: error))
@@ -89,7 +91,7 @@ extension MountOperations {
       type == 0 ? .regular : EntryKind.allCases.first { $0.typeBits == type }
     guard let kind else { return reply.error(Errno.invalid) }
     let caller = caller(reply)
-    answer(reply) { () throws(FSError) in
+    answer(reply, changed: parent) { () throws(FSError) in
       try tree.makeNode(
         parent.number, Self.fileName(name), kind: kind, mode: mode,
         device: Attributes.Device(number: device), caller: caller)
@@ -106,7 +108,7 @@ extension MountOperations {
     if isAnnounced(reply.request) {
       return announceMade(Self.bytes(name), in: parent, reply: reply)
     }
-    answer(reply) { () throws(FSError) in
+    answer(reply, changed: parent) { () throws(FSError) in
       try tree.makeDirectory(parent.number, Self.fileName(name), mode: mode, caller: caller)
     }
   }
@@ -122,7 +124,7 @@ extension MountOperations {
     if isAnnounced(reply.request) {
       return announceMade(Self.bytes(name), in: parent, reply: reply)
     }
-    answer(reply) { () throws(FSError) in
+    answer(reply, changed: parent) { () throws(FSError) in
       try tree.makeSymlink(
         parent.number, Self.fileName(name), target: Array(target), caller: caller)
     }
@@ -138,7 +140,7 @@ extension MountOperations {
     }
     let before = tree.publications
     let process = process(of: reply)
-    answer(reply) { () throws(FSError) in
+    answer(reply, changed: parent) { () throws(FSError) in
       let status = try tree.link(
         node.number, parent.number, Self.fileName(name), process: process)
       Faults.replying("link", of: live.store.path)
@@ -161,8 +163,10 @@ extension MountOperations {
       return announceRemoved(Self.bytes(name), in: parent, reply: reply)
     }
     let process = process(of: reply)
+    let thread = reply.caller.pid
     answer(reply) { () throws(FSError) in
       try tree.unlink(parent.number, Self.fileName(name), process: process)
+      changed([parent.number], by: thread)
     }
   }
 
@@ -181,10 +185,12 @@ extension MountOperations {
       return announceRemoved(Self.bytes(name), in: parent, reply: reply)
     }
     let process = process(of: reply)
+    let thread = reply.caller.pid
     answer(reply) { () throws(FSError) in
       let name = Self.bytes(name)
       guard name != ReservedName.bytes else { throw .notPermitted }
       try tree.removeDirectory(parent.number, FileName(name), process: process)
+      changed([parent.number], by: thread)
     }
   }
 
@@ -206,12 +212,21 @@ extension MountOperations {
         try meta.rename(parent.rawValue, from, newParent.rawValue, to, mode: mode)
       }
     }
+    let thread = reply.caller.pid
     answer(reply) { () throws(FSError) in
       guard !Self.isMeta(parent), !Self.isMeta(newParent) else { throw .readOnly }
-      try tree.rename(
+      let moved = try tree.rename(
         InodeName(directory: parent.number, name: Self.fileName(name)),
         to: InodeName(directory: newParent.number, name: Self.fileName(newName)), mode: mode,
         process: process)
+      changed(moved + [parent.number, newParent.number], by: thread)
+    }
+  }
+
+  /// Makes the kernel ask again for attributes, if a thread other than the one that changed them may bring it the old ones later.
+  func changed(_ numbers: [InodeNumber], by thread: Int32) {
+    for number in tree.outdated(numbers, by: thread) {
+      session.value?.notifier.invalidateAttributesAtOnce(NodeID(number.rawValue))
     }
   }
 

@@ -57,7 +57,7 @@ extension TreeSession {
   /// True if nothing is kept in memory but what is always there.
   var isForgotten: Bool {
     files.state { state in
-      state.lookups.isEmpty && state.overlay.orphans.isEmpty && state.overlay.changes.isEmpty
+      state.known.count == 1 && state.overlay.orphans.isEmpty && state.overlay.changes.isEmpty
     }
   }
 }

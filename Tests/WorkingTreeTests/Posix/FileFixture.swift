@@ -231,7 +231,7 @@ final class FileFixture: @unchecked Sendable {
             isSaved: false, seen: nil)
         ]
       ) { state in
-        state.lookups[number, default: 0] += 1
+        state.noteLookup(number)
         return state.open(number, mode.union(.created), process: process)
       }
     }

@@ -7,8 +7,8 @@ import TreeNames
 struct TreeState {
   /// The pending changes.
   var overlay: Overlay
-  /// The kernel's lookups of each inode that it has not forgotten.
-  var lookups: [InodeNumber: UInt64] = [:]
+  /// The inodes that the kernel knows; always the root.
+  private(set) var known: [InodeNumber: KernelNode] = [.root: KernelNode()]
   /// The open files.
   var handles = HandleTable()
   /// The directories without a name that the kernel knows: a program works in each, or has it open.
@@ -80,14 +80,34 @@ struct TreeState {
 
   /// True for an inode that lives on without a name: a program has it open or the kernel knows it.
   func isHeld(_ number: InodeNumber) -> Bool {
-    handles.isOpen(number) || lookups[number] != nil
+    handles.isOpen(number) || (known[number]?.lookups ?? 0) > 0
+  }
+
+  /// Notes a look-up of an inode by the kernel.
+  mutating func noteLookup(_ number: InodeNumber) {
+    known[number, default: KernelNode()].lookups += 1
+  }
+
+  /// Notes that the kernel is given the attributes of an inode for a thread; nil if it is not given them.
+  mutating func noteReader(_ thread: Int32?, of number: InodeNumber) {
+    if let thread { known[number]?.noteReader(thread) }
+  }
+
+  /// Notes that a thread changed the attributes of an inode; true if another thread may still bring the old ones to the
+  /// kernel.
+  mutating func noteChange(of number: InodeNumber, by thread: Int32) -> Bool {
+    known[number]?.noteChange(by: thread) ?? false
   }
 
   /// Forgets look-ups of an inode, as the kernel does; true if an orphan has no holder any more.
   mutating func forget(_ number: InodeNumber, count: UInt64) -> Bool {
-    guard let known = lookups[number] else { return false }
-    lookups[number] = known > count ? known - count : nil
-    if known <= count { removed[number] = nil }
+    guard let lookups = known[number]?.lookups else { return false }
+    guard lookups <= count, number != .root else {
+      known[number]?.lookups = lookups - min(lookups, count)
+      return false
+    }
+    known[number] = nil
+    removed[number] = nil
     return !isHeld(number) && overlay.nodes.orphan(of: number) != nil
   }
 
@@ -97,7 +117,7 @@ struct TreeState {
   }
 
   private mutating func noteRemoved(_ number: InodeNumber, _ node: PendingNode) {
-    guard lookups[number] != nil else { return }
+    guard known[number] != nil else { return }
     removed[number] = node
     removed[number]?.names = []
   }

@@ -36,7 +36,7 @@ extension WorkingTree {
           concerned: [number, directory],
           operations: [.link(number, at: place, id: id, seen: seen)]
         ) { state in
-          state.lookups[number, default: 0] += 1
+          state.noteLookup(number)
         }
       }
     }

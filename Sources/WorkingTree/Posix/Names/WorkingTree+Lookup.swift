@@ -5,27 +5,34 @@ package import TreeNames
 // Looking names and inodes up, and the kernel's memory of them.
 
 extension WorkingTree {
-  /// Looks a name up; the kernel then knows the inode.
+  /// Looks a name up; the kernel then knows the inode. It is given the attributes for `thread`, if
+  /// that is not nil.
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/stale``, or the error of the recorded tree.
-  package func lookup(_ directory: InodeNumber, _ name: FileName) throws(FSError) -> InodeStatus {
+  package func lookup(
+    _ directory: InodeNumber, _ name: FileName, thread: Int32? = nil
+  ) throws(FSError) -> InodeStatus {
     guard name.bytes.count <= Self.longestName else { throw .nameTooLong }
     return try answer { state, base throws(FSError) in
       try checkDirectory(directory, state, base)
       let place = InodeName(directory: directory, name: name)
       guard let number = try inode(at: place, state, base) else { throw .noEntry }
       let status = try status(of: number, state, base)
-      state.lookups[number, default: 0] += 1
+      state.noteLookup(number)
+      state.noteReader(thread, of: number)
       return status
     }
   }
 
-  /// Returns the attributes of an inode.
+  /// Returns the attributes of an inode. The kernel is given them for `thread`, if that is not nil.
   ///
   /// - Throws: ``FSError/stale`` for a number that nobody has, or the error of the recorded tree.
-  package func status(of number: InodeNumber) throws(FSError) -> InodeStatus {
+  package func status(
+    of number: InodeNumber, thread: Int32? = nil
+  ) throws(FSError) -> InodeStatus {
     try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
+      state.noteReader(thread, of: number)
       return try status(of: number, state, base)
     }
   }

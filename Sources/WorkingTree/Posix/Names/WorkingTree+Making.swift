@@ -113,7 +113,7 @@ extension WorkingTree {
             isSaved: new.isSaved, seen: seen)
         ]
       ) { state in
-        state.lookups[number, default: 0] += 1
+        state.noteLookup(number)
         let handle = new.opening.map {
           state.open(number, $0.union(.created), process: caller.process)
         }

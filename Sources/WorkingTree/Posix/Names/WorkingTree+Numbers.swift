@@ -11,10 +11,13 @@ extension WorkingTree {
   /// - Parameters:
   ///   - number: the number.
   ///   - above: true for the directory.
+  ///   - thread: the thread for which the kernel is given the attributes; nil if it is not.
   /// - Returns: the attributes of what was found.
   /// - Throws: ``FSError/stale`` for a number that nobody has, and for a file that has neither a name nor anybody who
   ///   has it open, or the error of the recorded tree.
-  package func lookup(number: InodeNumber, above: Bool = false) throws(FSError) -> InodeStatus {
+  package func lookup(
+    number: InodeNumber, above: Bool = false, thread: Int32? = nil
+  ) throws(FSError) -> InodeStatus {
     try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
       if let node = state.overlay.nodes.node(number), node.names.isEmpty, number != .root,
@@ -25,7 +28,8 @@ extension WorkingTree {
       }
       let found = above ? try directory(of: number, state, base) : number
       let status = try status(of: found, state, base)
-      state.lookups[found, default: 0] += 1
+      state.noteLookup(found)
+      state.noteReader(thread, of: found)
       return status
     }
   }
@@ -51,13 +55,22 @@ extension WorkingTree {
     }
   }
 
-  /// True if the kernel knows an inode by more look-ups than `count`, so that a program may be in it.
-  package func isKnownToKernel(_ number: InodeNumber, besides count: UInt64) -> Bool {
-    state { ($0.lookups[number] ?? 0) > count }
+  /// Notes that a thread changed attributes of inodes; returns the inodes of which another thread may still bring the
+  /// old attributes to the kernel.
+  ///
+  /// The kernel accepts an answer to LOOKUP, READDIRPLUS or GETATTR although it has seen a name of the directory made
+  /// or removed since it asked: that is no change of attributes for it (fuse_dir_changed).
+  package func outdated(_ changed: [InodeNumber], by thread: Int32) -> [InodeNumber] {
+    state { state in changed.filter { state.noteChange(of: $0, by: thread) } }
   }
 
-  /// The number of inodes that the kernel knows.
-  package var knownCount: Int { state { $0.lookups.count } }
+  /// True if the kernel knows an inode by more look-ups than `count`, so that a program may be in it.
+  package func isKnownToKernel(_ number: InodeNumber, besides count: UInt64) -> Bool {
+    state { ($0.known[number]?.lookups ?? 0) > count }
+  }
+
+  /// The number of inodes that the kernel knows, besides the root.
+  package var knownCount: Int { state { $0.known.count - 1 } }
 
   /// True if a program has a file open.
   package func isOpen(_ number: InodeNumber) -> Bool { state { $0.handles.isOpen(number) } }

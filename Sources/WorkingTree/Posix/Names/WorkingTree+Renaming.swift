@@ -17,13 +17,15 @@ package enum RenameMode: Sendable {
 extension WorkingTree {
   /// Gives a file or directory another name, as rename(2) and renameat2(2) do.
   ///
+  /// - Returns: the inodes whose names changed.
   /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/isDirectory``, ``FSError/notDirectory``,
   ///   ``FSError/notEmpty``, ``FSError/invalid`` for a directory that would be in itself,
   ///   ``FSError/nameTooLong``, ``FSError/readOnly`` for the name `.llvs`, or the error of the journal: then nothing
   ///   has changed.
+  @discardableResult
   package func rename(
     _ from: InodeName, to target: InodeName, mode: RenameMode, process: Int32 = 0
-  ) throws(FSError) {
+  ) throws(FSError) -> [InodeNumber] {
     let longest = max(from.name.bytes.count, target.name.bytes.count)
     guard longest <= Self.longestName else { throw .nameTooLong }
     guard from.name.bytes != ReservedName.bytes, target.name.bytes != ReservedName.bytes else {
@@ -32,12 +34,12 @@ extension WorkingTree {
     confirm(process)
     var isMeasured = false
     while true {
-      let descents = try withRoom { () throws(FSError) in
+      let (moved, descents) = try withRoom { () throws(FSError) in
         try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
           try decide(from, to: target, mode, process, isMeasured: isMeasured, state, base)
         }
       }
-      guard !descents.isEmpty else { return }
+      guard !descents.isEmpty else { return moved }
       for descent in descents { try check(descent) }
       isMeasured = true
     }
@@ -48,26 +50,27 @@ extension WorkingTree {
   private func decide(
     _ from: InodeName, to target: InodeName, _ mode: RenameMode, _ process: Int32,
     isMeasured: Bool, _ state: TreeState, _ base: RememberedBase
-  ) throws(FSError) -> Decision<[Descent]> {
+  ) throws(FSError) -> Decision<(moved: [InodeNumber], descents: [Descent])> {
     let number = try present(at: from, state, base)
     try checkHasNames(target.directory, state, base)
     let over = try inode(at: target, state, base)
     let rename = Renaming(number: number, from: from, over: over, to: target, mode: mode)
     try check(rename, state, base)
-    guard over != number else { return Decision { _ in [] } }
+    guard over != number else { return Decision { _ in ([], []) } }
     try checkReach(target, state, base)
     if mode == .exchange { try checkReach(from, state, base) }
     let descents = isMeasured ? [] : try self.descents(of: rename, state, base)
-    guard descents.isEmpty else { return Decision { _ in descents } }
+    guard descents.isEmpty else { return Decision { _ in ([], descents) } }
     if let over, mode == .replacing, try kind(of: over, state, base) == .directory {
       try checkEmpty(over, state, base)
     }
     let seen = try seen(by: process, rename, state, base)
     let isKept = over.map { state.isHeld($0) } ?? false
+    let moved = over.map { [number, $0] } ?? [number]
     return Decision(
-      concerned: [number, from.directory, target.directory] + (over.map { [$0] } ?? []),
+      concerned: moved + [from.directory, target.directory],
       operations: [rename.operation(isKept: isKept, seen: seen)]
-    ) { _ in [] }
+    ) { _ in (moved, []) }
   }
 
   /// The directories that a rename brings to a longer path.
