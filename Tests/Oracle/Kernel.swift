@@ -7,9 +7,6 @@ import TestSupport
 ///
 /// A name is reached from the top, from the working directory, or from a directory that is open, as it comes.
 final class Kernel {
-  /// What tells that the daemon died.
-  static let lossCodes: Set<Int32> = [ENOTCONN, ECONNABORTED, EIO]
-
   private let mount: String
   /// Nil if the directory may be of any file system.
   private let type: UInt64?
@@ -59,7 +56,7 @@ final class Kernel {
     var status = stat()
     // A name that the kernel cannot know.
     let name = "nothing-\(UInt32.random(in: 0 ... .max))"
-    return fstatat(top, name, &status, 0) < 0 && Self.lossCodes.contains(errno)
+    return fstatat(top, name, &status, 0) < 0 && Answer.lossCodes.contains(errno)
   }
 
   /// Lets the kernel forget what nobody uses; false if the caller may not.

@@ -84,11 +84,7 @@ final class Worker {
     let before = model
     let expected = model.make(call)
     var found = kernel.make(call, before)
-    if case .failed(let code) = found, found != expected.answer, Kernel.lossCodes.contains(code),
-      kernel.isLost
-    {
-      throw Lost()
-    }
+    if found.mayBeLoss(of: expected.answer), kernel.isLost { throw Lost() }
     if let directory = expected.node, model.isShared(directory) {
       let strange = found.take(own: model.prefix).filter { !Self.isSomebodys($0) }.sorted()
       if !strange.isEmpty { return "\(call.text(in: before)) shows \(strange)" }

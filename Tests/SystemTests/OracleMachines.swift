@@ -108,6 +108,8 @@ final class OracleMachines: Sendable {
     for second in [false, true] { startPrograms(group, second, seconds, seed, kills) }
     group.wait()
     if let failure = failure.withLock({ $0 }) { throw Failure(description: failure) }
+    // A kill may have stopped the last one half-way.
+    if kills { try commit(1) }
   }
 
   /// Repeats a body until the work is over or something failed.
@@ -133,7 +135,8 @@ final class OracleMachines: Sendable {
     if round % 2 == 1 {
       try run(
         """
-        cd fill; rm -rf old; if [ -d new ]; then mv new old; fi
+        cd fill; rm -rf old || { ls -A old | head; echo 3 > /proc/sys/vm/drop_caches; ls -A old | head; exit 1; }
+        if [ -d new ]; then mv new old; fi
         mkdir new; for n in $(seq \(Self.filled)); do echo $n > new/$n; done
         """, in: paths.first)
     }
