@@ -54,6 +54,13 @@ extension Journal {
     }
   }
 
+  /// Brings all changes that were appended so far to the disk; records of cuts that took nothing may stay behind.
+  ///
+  /// - Throws: as ``sync()``.
+  package func syncChanges() throws(StoreError) {
+    if state.withLock({ $0.durable < $0.changed }) { try sync() }
+  }
+
   struct SyncWork {
     var file: File
     var number: UInt32

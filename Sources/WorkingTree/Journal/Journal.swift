@@ -82,6 +82,8 @@ package final class Journal: Sendable {
     /// The bytes of all records so far, over all files, and how many of them are on the disk.
     var appended: UInt64 = 0
     var durable: UInt64 = 0
+    /// Those up to the last change.
+    var changed: UInt64 = 0
     var cut = Cut.none
     /// The last cut that was settled.
     var lastCut: UInt64
@@ -142,6 +144,7 @@ package final class Journal: Sendable {
     try state.withLock { s throws(StoreError) in
       do throws(StoreError) {
         try write(&frames, isFreeing: mayUseReserve, &s)
+        s.changed = s.appended
       } catch {
         drop(staged, &s)
         throw error

@@ -95,4 +95,27 @@ struct TransitionPowerTests {
     }
     #expect(isAfter > 0)
   }
+
+  @Test("A commit that finds nothing to take brings earlier changes to the disk")
+  func nothingToTake() throws {
+    let directory = try TemporaryDirectory(inMemory: true)
+    let images = try TemporaryDirectory(inMemory: true)
+    let work = try TreeAtWork(directory.path)
+    try work.save("kept", "kept")
+    try work.cut()
+    try work.save("gone", "gone")
+    try work.tree.sync()
+    let syncs = Monitor(0)
+    let disk = try PowerDisk(directory.path) { _, call, phase in
+      if call == .sync, phase == .before { syncs.withLock { $0 += 1 } }
+    }
+    try work.unlink("gone")
+    #expect(try work.cut().cut == nil)
+    let needed = syncs.withLock { $0 }
+    #expect(try work.cut().cut == nil)
+    #expect(syncs.withLock { $0 } == needed, "nothing changed since the last sync")
+    try disk.image(at: images.file("cut"), .nothing)
+    disk.stop()
+    #expect(try TreeAtWork(images.file("cut"), boot: "other").texts() == ["kept": "kept"])
+  }
 }

@@ -202,6 +202,8 @@ package final class Versioner: Sendable {
       cut.learnSaves()
     }
     guard let commit = try cut.commit(goOn) else {
+      // What a cut takes is on the disk; so is what a command found to be in no version.
+      if cut.request.reason == .command { try checkout.journal.syncChanges() }
       cut.abandon(hasFailed: false)
       return (cut.outcome, nil)
     }
