@@ -238,7 +238,7 @@ extension Verb {
     }
     if let reason = lost {
       throw ControlError(
-        .refused,
+        end.lacksSpace ? .noSpace : .refused,
         "the last version was not made: \(reason); what is in none is kept for the next mount")
     }
     if let names = end.damaged {

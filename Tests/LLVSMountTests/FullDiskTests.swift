@@ -174,5 +174,25 @@ extension Mounted {
         try mounted.verify()
       }
     }
+
+    @Test(
+      "On a small disk without a reserve, removing makes room after a refused version, and unmounting tells of no space",
+      .timeLimit(.minutes(2)))
+    func smallDisk() throws {
+      try MountedStore.with(diskOf: 24) { mounted in
+        try mounted.run("test ! -e '\(mounted.store)/journal/reserve'")
+        let fill = """
+          i=0; while head -c 200000 /dev/urandom > f$i; do i=$((i+1)); test $i -lt 200 || exit 1; done
+          """
+        try mounted.run("\(fill); test $i -gt 30; ! echo commit > .llvs/control; rm f*")
+        try mounted.run("for i in 1 2 3; do head -c 500000 /dev/urandom > new$i; done")
+        try mounted.run("sha256sum new* > ../sums; \(fill)")
+        let result = try TestSupport.shell("'\(MountedStore.program)' unmount '\(mounted.path)'")
+        #expect(result.status == 7, "\(result.status) \(result.output)")
+        try mounted.mount()
+        try mounted.run("sha256sum --quiet -c ../sums; rm f*; echo commit > .llvs/control")
+        try mounted.verify()
+      }
+    }
   }
 }

@@ -3,18 +3,24 @@
 package struct LastWriterStatus: Hashable, Sendable {
   /// The reason why the last version could not be made; nil if it was made.
   package var failure: String?
+  /// True if the last version could not be made because no space is left.
+  package var lacksSpace = false
   /// Names that no version has because their bytes were damaged; nil for none.
   package var damaged: String?
   /// Names that were not saved and wait for the next mount; nil for none.
   package var unsaved: String?
 
   private static let mark = "end"
+  private static let fullMark = "full"
   /// The greatest length of each text, in bytes.
   private static let limit = 1000
 
   /// Creates a status.
-  package init(failure: String? = nil, damaged: String? = nil, unsaved: String? = nil) {
+  package init(
+    failure: String? = nil, lacksSpace: Bool = false, damaged: String? = nil, unsaved: String? = nil
+  ) {
     self.failure = failure
+    self.lacksSpace = lacksSpace
     self.damaged = damaged
     self.unsaved = unsaved
   }
@@ -36,7 +42,9 @@ package struct LastWriterStatus: Hashable, Sendable {
     func line(_ name: String) -> String? {
       lines.first { $0.hasPrefix(name) }.map { String($0.dropFirst(name.count)) }
     }
-    self.init(failure: line("failure "), damaged: line("damaged "), unsaved: line("unsaved "))
+    self.init(
+      failure: line("failure "), lacksSpace: lines.contains(Substring(Self.fullMark)),
+      damaged: line("damaged "), unsaved: line("unsaved "))
   }
 
   var text: String {
@@ -45,7 +53,8 @@ package struct LastWriterStatus: Hashable, Sendable {
       let clean = words.split(whereSeparator: \.isNewline).joined(separator: " ")
       return name + String(decoding: clean.utf8.prefix(Self.limit), as: UTF8.self) + "\n"
     }
-    return Self.mark + "\n" + line("failure ", failure) + line("damaged ", damaged)
+    return Self.mark + "\n" + (lacksSpace ? Self.fullMark + "\n" : "") + line("failure ", failure)
+      + line("damaged ", damaged)
       + line("unsaved ", unsaved)
   }
 }

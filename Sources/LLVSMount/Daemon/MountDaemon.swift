@@ -308,9 +308,9 @@ package final class MountDaemon: Sendable {
       return LastWriterStatus(
         damaged: names(outcome.damagedPaths), unsaved: names(outcome.allUnsaved))
     } catch {
-      let reason = ControlError(error).message
-      log.add(.error, LostVersion(reason: reason).text)
-      return LastWriterStatus(failure: reason)
+      let error = ControlError(error)
+      log.add(.error, LostVersion(reason: error.message).text)
+      return LastWriterStatus(failure: error.message, lacksSpace: error.kind == .noSpace)
     }
   }
 

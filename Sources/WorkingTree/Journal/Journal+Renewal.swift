@@ -13,6 +13,8 @@ package struct JournalImage: Sendable {
   package var epochs: [Epoch: UInt32]
   /// The instant: ``Journal/instant``, asked for while nobody could append.
   package var instant: JournalInstant
+  /// The overlay of the cut that is under way, whose bytes stay.
+  package var frozen: Overlay?
 
   /// Creates an image.
   package init(overlay: Overlay, epochs: [Epoch: UInt32], instant: JournalInstant) {
@@ -166,13 +168,7 @@ extension Journal {
       "\($0): bytes did not reach the disk, and cannot be read back"
     }
     image.overlay.apply(moves)
-    let missing: [UInt32: [Range<UInt64>]]
-    do throws(SystemError) {
-      missing = try write(image, moves, from: old)
-    } catch {
-      guard error.isNoSpace, Reserve.giveUp(in: directory) else { throw error }
-      missing = try write(image, moves, from: old)
-    }
+    let missing = try writeGivingUpRoom(image, moves, from: old)
     // Once for each opening.
     if case .read? = stop {
       losses += image.overlay.files(with: missing).map { Self.unreadable($0) }
@@ -189,9 +185,42 @@ extension Journal {
     "\(path): the journal lacks some of its bytes, and reading it fails; write it again or remove it"
   }
 
-  /// Writes and adopts a new file; returns the bytes that the image refers to and nobody can read.
-  private func write(
+  /// As ``write(_:_:from:)``; on a full disk it gives up the reserve, then the room behind the records of the old file.
+  ///
+  /// That room is for removals. It is given up only if most of the old file is dead, so that more comes back.
+  private func writeGivingUpRoom(
     _ image: JournalImage, _ moves: ExtentMoves, from old: JournalFile
+  ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
+    do throws(SystemError) {
+      return try write(image, moves, from: old)
+    } catch {
+      guard error.isNoSpace else { throw error }
+    }
+    if Reserve.giveUp(in: directory) {
+      do throws(SystemError) {
+        return try write(image, moves, from: old)
+      } catch {
+        guard error.isNoSpace else { throw error }
+      }
+    }
+    var live = LiveBytes(of: image.overlay)
+    if let frozen = image.frozen { live.add(LiveBytes(of: frozen)) }
+    let kept = (live.merged[old.number] ?? []).reduce(0) { $0 + UInt64($1.count) }
+    let givesUp = kept < old.end / 2
+    if givesUp { try state.withLock { s throws(SystemError) in try s.file.giveUpRoom() } }
+    do throws(SystemError) {
+      return try write(image, moves, from: old, needsRoom: !givesUp)
+    } catch {
+      if givesUp { state.withLock { $0.file.keepRoom() } }
+      throw error
+    }
+  }
+
+  /// Writes and adopts a new file; returns the bytes that the image refers to and nobody can read.
+  ///
+  /// `needsRoom` is false if the file may be without room behind its records at first.
+  private func write(
+    _ image: JournalImage, _ moves: ExtentMoves, from old: JournalFile, needsRoom: Bool = true
   ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
     let cut = state.withLock { $0.lastCut }
     var new = try NewJournalFile(
@@ -199,7 +228,7 @@ extension Journal {
     let missing: [UInt32: [Range<UInt64>]]
     do throws(SystemError) {
       missing = try new.append(image.overlay, epochs: image.epochs, files: files)
-      try goOn(in: &new, moves, from: old, since: image.instant)
+      try goOn(in: &new, moves, from: old, since: image.instant, needsRoom: needsRoom)
     } catch {
       new.abandon()
       throw error
@@ -218,7 +247,7 @@ extension Journal {
   /// Copies what was recorded since the image, and lets records go to the new file.
   private func goOn(
     in new: inout NewJournalFile, _ moves: ExtentMoves, from old: JournalFile,
-    since instant: JournalInstant
+    since instant: JournalInstant, needsRoom: Bool
   ) throws(SystemError) {
     var (copied, durable) = (instant.end, instant.appended)
     while true {
@@ -228,7 +257,7 @@ extension Journal {
       try new.flush()
       if state.withLock({ $0.file.end }) - copied < 64 << 10 { break }
     }
-    let room = try new.makeRoom()
+    let room = try new.makeRoom(isNeeded: needsRoom)
     // The old file too: bytes of files stay in it.
     var unsynced = files.takeUnsynced()
     if !files.givenUp.contains(old.number) { unsynced[old.number] = old.file }

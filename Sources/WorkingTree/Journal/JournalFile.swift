@@ -70,19 +70,28 @@ struct JournalFile: Sendable {
   private mutating func takeBack() {
     do throws(SystemError) {
       guard try file.status().size > end else { return }
-      try file.truncate(to: end)
-      room.cutOff(at: end)
+      try giveUpRoom()
     } catch {
       isDamaged = true
     }
   }
 
+  /// Gives the disk back what is allotted behind the records.
+  ///
+  /// - Throws: the error of ftruncate(2).
+  mutating func giveUpRoom() throws(SystemError) {
+    try file.truncate(to: end)
+    room.cutOff(at: end)
+  }
+
+  /// Allots the room for removals behind the records, or what the disk has of it.
+  mutating func keepRoom() { room.keep(end, of: file) }
+
   /// Lets records follow those that were read; what stands behind them goes.
   ///
   /// - Throws: the error of ftruncate(2).
   mutating func goOn() throws(SystemError) {
-    try file.truncate(to: end)
-    room.cutOff(at: end)
+    try giveUpRoom()
     isResumed = true
   }
 

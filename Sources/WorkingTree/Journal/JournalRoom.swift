@@ -63,6 +63,12 @@ struct JournalRoom: Sendable {
     }
   }
 
+  /// Allots the part for removals and saves behind an offset, or what the disk has of it.
+  mutating func keep(_ end: UInt64, of file: File) {
+    let parts = [Self.kept, Self.kept / 2, Self.kept / 4]
+    try? allot(file, from: max(end, allotted), to: parts.map { end + $0 })
+  }
+
   /// Allots space up to the first of some ends that there is room for.
   private mutating func allot(
     _ file: File, from: UInt64, to ends: [UInt64]

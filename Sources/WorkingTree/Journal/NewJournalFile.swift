@@ -110,9 +110,14 @@ struct NewJournalFile {
     try append(.synced(end: end))
   }
 
-  /// Allots the room that follows the image.
-  func makeRoom() throws(SystemError) -> JournalRoom {
-    try JournalRoom(for: file, expecting: end, in: directory)
+  /// Allots the room that follows the image; none if it is not needed and the disk has none.
+  func makeRoom(isNeeded: Bool) throws(SystemError) -> JournalRoom {
+    do throws(SystemError) {
+      return try JournalRoom(for: file, expecting: end, in: directory)
+    } catch {
+      guard error.isNoSpace, !isNeeded else { throw error }
+      return JournalRoom()
+    }
   }
 
   /// Gives the file its name; the name is on the disk once the directory is synced.

@@ -63,8 +63,10 @@ extension WorkingTree {
     try journal.renew(isForced: isForced, afterFailure: afterFailure) { () throws(StoreError) in
       let image = atRest { state in
         state.forgetEpochs(ifMoreThan: 1)
-        return JournalImage(
+        var image = JournalImage(
           overlay: state.overlay, epochs: state.epochs, instant: journal.instant)
+        image.frozen = state.frozen
+        return image
       }
       // Numbers that the journal alone knew are in rows since a head took what they were given to (J4).
       try syncRows()

@@ -17,8 +17,9 @@ import Testing
     #expect(LastWriterStatus(of: 17, inLock: "17 finishing\nend\n") == LastWriterStatus())
     #expect(
       LastWriterStatus(
-        of: 17, inLock: "17 finishing\nend\nfailure no space\ndamaged a, b\nunsaved c\n")
-        == LastWriterStatus(failure: "no space", damaged: "a, b", unsaved: "c"))
+        of: 17, inLock: "17 finishing\nend\nfull\nfailure no space\ndamaged a, b\nunsaved c\n")
+        == LastWriterStatus(
+          failure: "no space", lacksSpace: true, damaged: "a, b", unsaved: "c"))
   }
 
   @Test(
