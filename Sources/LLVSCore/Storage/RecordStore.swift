@@ -17,7 +17,8 @@ internal import Synchronization
 ///   any bytes: the length of the file says nothing about records, which are found by their
 ///   locations only. Zeros are written only behind the last record of the open segment, by its
 ///   writer, and removed when the segment is closed in good order; an abandoned segment keeps them,
-///   and older segments are never changed.
+///   and older segments are never changed. On a full disk the records of the failed transaction are
+///   cut off the segment that is abandoned.
 ///
 /// A location is not used again within a session, even after a failed transaction, so a cache keyed
 /// by ``Location`` never holds the bytes of another record.
@@ -39,6 +40,8 @@ final class RecordStore: NodeStorage, Sendable {
     var file: File?
     /// The records from here on are in `buffer`, earlier ones in the file.
     var flushed: UInt64 = 0
+    /// The end of the file when the transaction began, or behind the header of a later file.
+    var begun: UInt64 = 0
     var buffer: [UInt8] = []
     /// True if anything was written to the file since its last sync.
     var isDirty = false
@@ -77,7 +80,12 @@ final class RecordStore: NodeStorage, Sendable {
   // MARK: Writing
 
   /// Allows appending; outside of transactions it is forbidden.
-  func beginWriting() { writer.withLock { $0.isWritable = true } }
+  func beginWriting() {
+    writer.withLock { writer in
+      writer.isWritable = true
+      writer.begun = writer.flushed
+    }
+  }
 
   func endWriting() { writer.withLock { $0.isWritable = false } }
 
@@ -224,6 +232,7 @@ final class RecordStore: NodeStorage, Sendable {
       writer.segment = number
       writer.file = file
       writer.flushed = UInt64(header.count)
+      writer.begun = writer.flushed
       writer.buffer.reserveCapacity(RecordStore.bufferSize + 65_536)
       writer.isDirty = true
       writer.isNew = true
@@ -242,6 +251,9 @@ final class RecordStore: NodeStorage, Sendable {
       }
     } catch {
       // The file's bytes from `flushed` on are unknown: nothing is ever written behind them.
+      if [Errno.noSpace, Errno.quota].contains(error.errno) {
+        try? file.truncate(to: writer.begun)
+      }
       writer.file = nil
       writer.buffer = []
       writer.filled = []

@@ -100,6 +100,36 @@ struct StoreFaultTests {
     #expect(try StoreFaultTests.text(store) == "version 2")
   }
 
+  @Test(
+    "a commit that finds the disk full leaves none of its bytes there", arguments: [true, false])
+  func fullDisk(isFirst: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let store = try Store.open(path: directory.file("s"), create: true)
+    let segments = directory.file("s/segments")
+    func size() throws -> UInt64 {
+      try FileSystem.list(segments).reduce(0) {
+        try $0 + FileSystem.status("\(segments)/\($1)").size
+      }
+    }
+    var head: Version?
+    if !isFirst {
+      head = try store.makeVersion(basedOnPredecessor: nil, storing: StoreFaultTests.changes(1))
+    }
+    let before = try size()
+    let token = Faults.arm(
+      Faults.Plan(
+        calls: [.write], below: segments, nth: isFirst ? 3 : 2, action: .fail(Errno.noSpace)))
+    #expect(throws: StoreError.self) {
+      try store.makeVersion(basedOnPredecessor: head?.id, storing: StoreFaultTests.changes(2))
+    }
+    #expect(Faults.disarm(token) > 1)
+    #expect(try size() <= before + 100)
+    try store.makeVersion(basedOnPredecessor: head?.id, storing: StoreFaultTests.changes(2))
+    let shown = try #require(try store.mostRecentHead)
+    let value = try store.value(id: StoreFaultTests.key, at: shown.id)
+    #expect(value?.data == Array("version 2".utf8))
+  }
+
   @Test("short writes are carried on with")
   func shortWrites() throws {
     let directory = try TemporaryDirectory()
