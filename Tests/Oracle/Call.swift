@@ -151,13 +151,14 @@ extension Answer {
   /// What tells that the daemon died.
   static let lossCodes: Set<Int32> = [ENOTCONN, ECONNABORTED, EIO]
 
-  /// True if the daemon may have died before it gave the expected answer: the call failed, or a read returned the bytes
-  /// that had come before.
+  /// True if the daemon may have died before it gave the expected answer: the call failed, or a read or a write ended
+  /// early.
   func mayBeLoss(of expected: Answer) -> Bool {
     switch (self, expected) {
     case (.failed(let code), _): self != expected && Self.lossCodes.contains(code)
     case (.bytes(let found), .bytes(let wanted)):
       found.count < wanted.count && wanted.starts(with: found)
+    case (.text, .done): true
     default: false
     }
   }

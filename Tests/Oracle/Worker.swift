@@ -72,12 +72,14 @@ final class Worker {
       if let wrong = try Self.make(call, kernel, &model) { throw self.wrong(wrong) }
     } catch let lost as Lost {
       lostFrom = before
+      lostCall = call
       throw lost
     }
   }
 
   /// The model without the call that was under way when the daemon died.
   private var lostFrom: Model?
+  private var lostCall: Call?
 
   /// Makes a call, and returns how its answer differs from the model's; nil if it does not.
   private static func make(_ call: Call, _ kernel: Kernel, _ model: inout Model) throws -> String? {
@@ -135,7 +137,7 @@ final class Worker {
   private func recover() throws {
     program.abandon()
     trail.append("the daemon died")
-    let candidates = [lostFrom, model].compactMap { $0?.mountedAgain() }
+    let candidates = ([lostFrom, model].compactMap { $0 } + halfWritten).map { $0.mountedAgain() }
     while true {
       guard kernel.start() else { throw wrong("no other daemon came") }
       do {
@@ -152,6 +154,7 @@ final class Worker {
           """
           after a kill without the call under way: \(differences[0])
           and with it: \(differences[1])
+          and half-way: \(differences.dropFirst(2).joined(separator: "\n"))
           """)
       } catch is Lost {
         continue
@@ -159,9 +162,22 @@ final class Worker {
     }
   }
 
+  /// The models with the beginning of the write that was under way: the kernel may write pages one by one.
+  private var halfWritten: [Model] {
+    guard let lostFrom, case .write(let handle, let place, let bytes)? = lostCall,
+      let open = lostFrom.handles[handle]
+    else { return [] }
+    let start = open.flags.contains(.append) ? lostFrom[open.node].bytes.count : place
+    return stride(from: 4096 - start % 4096, to: bytes.count, by: 4096).map { count in
+      var half = lostFrom
+      _ = half.make(.write(handle, at: place, bytes.prefix(count)))
+      return half
+    }
+  }
+
   /// What was written and not saved waits for somebody to save it.
   private func saveAll() throws {
-    lostFrom = model
+    (lostFrom, lostCall) = (model, nil)
     for place in model.places where model.find(place).map({ model[$0].kind }) == .file {
       for call: Call in [
         .open(place, [.read, .write], as: 0), .sync(0, dataOnly: false), .close(0),
