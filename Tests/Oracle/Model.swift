@@ -105,7 +105,8 @@ struct Model: Codable {
     return Status(
       kind: node.kind, mode: node.mode, links: isShared(number) ? nil : links,
       size: isDirectory ? nil : node.bytes.count, number: node.number,
-      modified: isShared(number) ? nil : node.modified,
+      // Beside syncs the mtime of a directory can move although only its worker changes it.
+      modified: isShared(number) || isDirectory ? nil : node.modified,
       changed: isShared(number) ? nil : node.changed)
   }
 
