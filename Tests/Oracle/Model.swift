@@ -39,6 +39,8 @@ struct Model: Codable {
   var handles: [Int: Handle] = [:]
   /// The working directory.
   var current = 0
+  /// True if a ctime must stay what stat(2) told.
+  var learnsChangeTimes = true
   private var last = 1
 
   private enum CodingKeys: CodingKey { case worker, nodes, last }
@@ -165,7 +167,7 @@ struct Model: Codable {
     guard nodes[number] != nil else { return }
     self[number].number = status.number
     self[number].modified = status.modified
-    self[number].changed = status.changed
+    self[number].changed = learnsChangeTimes ? status.changed : nil
   }
 
   mutating func learn(_ directory: Int, _ names: [String: ListedName]) {
