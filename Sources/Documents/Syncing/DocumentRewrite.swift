@@ -1,7 +1,7 @@
 package import LLVSCore
 
-/// Values that a version must write anew although nobody changed them (docs/documents.md, "Values written
-/// anew"): those that a merge of the original brought back, equal ones, and those that would give a new
+/// The values that a version must write again though no program changed them (docs/documents.md, "Values written
+/// again"): values that a merge of the original brought back, equal values, and values that would give a new
 /// document too many authors.
 package struct DocumentRewrite {
   /// The keys, each with the values to write, what the version holds first.
