@@ -21,20 +21,19 @@ extension Journal {
   ///
   /// Waits for a renewal, so the caller holds no lock that the closures of that need.
   ///
-  /// - Throws: as ``append(_:mayUseReserve:)`` and ``sync()``; ``StoreError/invalid(_:)`` if the cut has no
-  ///   instant, or a renewal has moved bytes since. Then the store must not commit the cut, and
-  ///   ``settle(_:isCommitted:epochs:_:)`` gives it up.
-  package func take(_ record: TakingRecord) throws(StoreError) {
+  /// - Returns: false if the journal has no instant of the cut. Then the store must not commit the cut, which begins
+  ///   again after ``settle(_:isCommitted:epochs:_:)``.
+  /// - Throws: as ``append(_:mayUseReserve:)`` and ``sync()``; then the store must not commit the cut either.
+  @discardableResult
+  package func take(_ record: TakingRecord) throws(StoreError) -> Bool {
     var frames: [UInt8] = []
     JournalRecord.taking(record).append(to: &frames)
     var taken = LiveBytes()
     for node in record.taken.nodes.values { node.save.map { taken.add($0.content) } }
     let bytes = taken
-    _ = try state.wait { s throws(StoreError) -> Void? in
+    let isTaken = try state.wait { s throws(StoreError) -> Bool? in
       if case .renewing = s.phase { return nil }
-      guard case .marked(record.cut, let number) = s.cut else {
-        throw .invalid("cut \(record.cut) has no instant in the journal: it has to begin again")
-      }
+      guard case .marked(record.cut, let number) = s.cut else { return false }
       // Bytes that the cut took and programs have written over since are not in the image of a new file.
       if number != s.file.number {
         var sums: [UInt8] = []
@@ -43,9 +42,10 @@ extension Journal {
       }
       try write(&frames, isFreeing: true, &s)
       s.cut = .taking(record.cut)
-      return ()
+      return true
     }
-    try sync()
+    if isTaken == true { try sync() }
+    return isTaken ?? false
   }
 
   /// Notes that the store has a cut which cannot end yet, since the recorded tree could not be written: nothing

@@ -17,13 +17,20 @@ final class CutAttempt {
     var difference: HeadDifference?
   }
 
+  /// The result of an attempt. A cut that is not committed is to be abandoned.
+  enum Result {
+    case committed(Commit)
+    /// There was nothing to do.
+    case idle
+    /// The next attempt leaves out unreadable bytes, or records its instant in a newer journal file.
+    case retry
+  }
+
   let number: UInt64
   let request: CutRequest
   private(set) var outcome = CutOutcome()
   /// Bytes of files that cannot be read, which this and later attempts leave out.
   private(set) var saves: SaveChoice
-  /// True if a renewal of the journal moved bytes since the instant: the cut has to begin again.
-  private(set) var isMoved = false
   /// The names that are ignored.
   private(set) var aside: Set<InodeName> = []
 
@@ -68,9 +75,8 @@ final class CutAttempt {
 
   /// Makes the versions, and the rows of a head that shows more than those; the store has them when this returns.
   ///
-  /// - Returns: what was committed; nil if there was nothing to do, and the cut is to be abandoned.
   /// - Throws: ``StoreError``; then nothing has happened, and the cut is to be abandoned.
-  func commit(_ goOn: GoOn?) throws(StoreError) -> Commit? {
+  func commit(_ goOn: GoOn?) throws(StoreError) -> Result {
     let store = checkout.store
     let contents = TreeContents(store, checkout.journal)
     let tree = FrozenTree(frozen, over: checkout.recorded)
@@ -78,17 +84,26 @@ final class CutAttempt {
     let grouped = try recorded(tree, contents, predecessors)
     if goOn == nil, grouped.recording.isIdle {
       outcome.head = try before.flatMap { (before) throws(StoreError) in try store.version(before) }
-      return nil
+      return .idle
     }
     let writer = CutWriter(
       store, tree: tree, contents: contents, maker: request.maker, helper: helper)
+    var isTaken = true
     do throws(StoreError) {
-      return try store.write { (transaction) throws(StoreError) in
+      let commit = try store.write { (transaction) throws(StoreError) in
         let made = try writer.write(grouped, on: predecessors, in: transaction)
-        return try finish(made, grouped, goOn, transaction)
+        guard let (commit, record) = try finish(made, grouped, goOn, transaction) else {
+          return nil as Commit?
+        }
+        isTaken = try checkout.journal.take(record)
+        // The transaction is undone.
+        if !isTaken { throw .busy("the journal of pending changes was renewed") }
+        return commit
       }
+      return commit.map { .committed($0) } ?? .idle
     } catch {
-      if let (file, content) = writer.failed { try leaveOut(content, of: file, after: error) }
+      if !isTaken { return .retry }
+      if let (file, content) = writer.failed, leaveOut(content, of: file) { return .retry }
       throw error
     }
   }
@@ -108,22 +123,20 @@ final class CutAttempt {
     return grouped
   }
 
-  /// True if the cut failed for bytes of a file that the next attempt leaves out.
-  private(set) var leavesOutMore = false
-
-  private func leaveOut(
-    _ content: FileContent, of file: InodeNumber, after error: StoreError
-  ) throws(StoreError) {
-    guard !(saves.unreadable[file] ?? []).contains(content) else { throw error }
+  /// Leaves unreadable bytes out of the next attempt; returns false if this one left them out already.
+  private func leaveOut(_ content: FileContent, of file: InodeNumber) -> Bool {
+    guard !(saves.unreadable[file] ?? []).contains(content) else { return false }
     saves.unreadable[file, default: []].append(content)
-    leavesOutMore = true
+    return true
   }
 
-  /// Goes on from the versions to the head, and brings the cut's record to the disk.
+  /// Goes on from the versions to the head.
+  ///
+  /// - Returns: the commit, and the cut's record for the journal; nil if there was nothing to do.
   private func finish(
     _ made: CutVersions, _ grouped: GroupedRecording, _ goOn: GoOn?,
     _ transaction: WriteTransaction
-  ) throws(StoreError) -> Commit? {
+  ) throws(StoreError) -> (Commit, TakingRecord)? {
     let first = VersionNumber(checkout.store.lastNumber + 1)
     var number = made.head
     if let goOn { number = try goOn(transaction, made.head) }
@@ -158,16 +171,6 @@ final class CutAttempt {
     if let root = grouped.recording.root {
       RootAttributes.record(root.attributes, in: transaction)
     }
-    try take(record)
-    return Commit(head: head, difference: difference)
-  }
-
-  private func take(_ record: TakingRecord) throws(StoreError) {
-    do throws(StoreError) {
-      try checkout.journal.take(record)
-    } catch {
-      if case .invalid = error { isMoved = true }
-      throw error
-    }
+    return (Commit(head: head, difference: difference), record)
   }
 }

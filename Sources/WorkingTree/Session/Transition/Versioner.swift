@@ -117,7 +117,10 @@ package final class Versioner: Sendable {
       let cut = try CutAttempt(
         nextCut(), request, leavingOut: unreadable, checkout, helper: helper)
       do throws(StoreError) {
-        let (outcome, unshown) = try attempt(cut, goOn)
+        guard let (outcome, unshown) = try attempt(cut, goOn) else {
+          unreadable = cut.saves.unreadable
+          continue
+        }
         if let unshown {
           if outcome.summary.count >= longCut, showAside(unshown) {
             isKept = true
@@ -130,12 +133,11 @@ package final class Versioner: Sendable {
       } catch {
         cut.abandon()
         unreadable = cut.saves.unreadable
-        if cut.leavesOutMore || cut.isMoved { continue }
         guard error.isNoSpace, !hasMadeRoom, makeRoom() else { throw error }
         hasMadeRoom = true
       }
     }
-    throw .busy("the journal of pending changes was begun anew in each of many attempts")
+    throw .busy("other work on the journal of pending changes interrupted this version many times; try again")
   }
 
   /// The head that the store has and of which a thread writes the rows: what the tree shows is the same; nil if there
@@ -187,10 +189,11 @@ package final class Versioner: Sendable {
 
   /// Makes one attempt at a transition.
   ///
-  /// - Returns: the outcome, and the head that the store has and whose rows are still to be written.
+  /// - Returns: the outcome, and the head that the store has and whose rows are still to be written; nil if the cut
+  ///   has to begin again.
   private func attempt(
     _ cut: CutAttempt, _ goOn: GoOn?
-  ) throws(StoreError) -> (outcome: CutOutcome, unshown: Checkout.Head?) {
+  ) throws(StoreError) -> (outcome: CutOutcome, unshown: Checkout.Head?)? {
     if cut.request.reason == .overdue {
       // Which saves count is known once they had their quiet.
       guard awaitQuiet() else {
@@ -201,11 +204,17 @@ package final class Versioner: Sendable {
       }
       cut.learnSaves()
     }
-    guard let commit = try cut.commit(goOn) else {
+    let commit: CutAttempt.Commit
+    switch try cut.commit(goOn) {
+    case .committed(let made): commit = made
+    case .idle:
       // What a cut takes is on the disk; so is what a command found to be in no version.
       if cut.request.reason == .command { try checkout.journal.syncChanges() }
       cut.abandon(hasFailed: false)
       return (cut.outcome, nil)
+    case .retry:
+      cut.abandon()
+      return nil
     }
     // Nothing from here on undoes the commit.
     guard let difference = commit.difference else { return (cut.outcome, commit.head) }
