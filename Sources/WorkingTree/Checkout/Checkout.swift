@@ -219,7 +219,8 @@ final class Checkout: @unchecked Sendable {
   private func keepChangeTimes(
     of before: Overlay, besides after: Overlay, _ taken: TakenCut
   ) throws(BaseError) {
-    for (number, node) in before.nodes where !after.nodes.contains(number) {
+    for (number, old, new) in after.nodes.differences(from: before.nodes) {
+      guard let node = old, new == nil else { continue }
       if node.stamp <= taken.stamp, taken.nodes[number] != nil { continue }
       try recorded.raiseChangeTime(of: number, to: node.changed)
     }
@@ -230,7 +231,10 @@ final class Checkout: @unchecked Sendable {
     by difference: HeadDifference, _ pending: Overlay, _ new: Overlay
   ) throws(BaseError) -> [InodeNumber: PendingNode] {
     var removed: [InodeNumber: PendingNode] = [:]
-    let here = pending.nodes.filter { $0.value.isDirectory }.map { ($0.key, $0.value) }
+    // One that a program removed is known already.
+    let here = new.nodes.differences(from: pending.nodes).compactMap { number, old, _ in
+      old.flatMap { $0.isDirectory ? (number, $0) : nil }
+    }
     for (number, node) in difference.removed + here {
       guard number != .root, tree.isHeld(number), new.nodes[number]?.place == nil,
         try recorded.prepared.inode(number) == nil

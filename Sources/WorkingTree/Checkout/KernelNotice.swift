@@ -42,7 +42,8 @@ package struct HeadChanges: Sendable {
 
   /// Creates a list of the directories that were there only for what was pending in them.
   init(emptiedBetween before: Overlay, _ after: Overlay) {
-    for (place, change) in before.changes where change.isHeld && after.changes[place] == nil {
+    for (place, old, new) in after.changes.differences(from: before.changes) {
+      guard let old, old.isHeld, new == nil else { continue }
       notices += [.name(place), .attributes(place.directory), .listing(place.directory)]
       guard let path = before.path(of: place.directory)?.appending(place.name) else { continue }
       shown.append(

@@ -21,22 +21,14 @@ package struct OverlayEdits: Hashable, Sendable {
   private var nodes: [Node] = []
   private var names: [Name] = []
 
-  /// Finds the difference.
+  /// Finds the difference of an overlay from one that it is a changed copy of.
   ///
-  /// - Complexity: O(*p*) for *p* pending nodes and changes.
+  /// - Complexity: O(*k*) for *k* nodes and changes that were touched since the copy.
   package init(from old: Overlay, to new: Overlay) {
     (epoch, stamp, isCutting) = (new.epoch, new.stamp, new.isCutting)
-    for (number, node) in new.nodes where old.nodes[number] != node {
-      nodes.append(Node(number: number, node: node))
-    }
-    for (number, _) in old.nodes where !new.nodes.contains(number) {
-      nodes.append(Node(number: number, node: nil))
-    }
-    for (place, change) in new.changes where old.changes[place] != change {
-      names.append(Name(place: place, change: change))
-    }
-    for (place, _) in old.changes where new.changes[place] == nil {
-      names.append(Name(place: place, change: nil))
+    nodes = new.nodes.differences(from: old.nodes).map { Node(number: $0.number, node: $0.new) }
+    names = new.changes.differences(from: old.changes).map {
+      Name(place: $0.place, change: $0.new)
     }
   }
 

@@ -29,6 +29,30 @@ struct SharedMapTests {
     #expect(map.values.reduce(0) { $0 + $1.count } == expected.values.reduce(0) { $0 + $1.count })
   }
 
+  @Test("what differs from a copy is found in the parts that the copy does not share")
+  func differences() {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededRandom(seed: seed)
+    var map = SharedMap<Int, Int>()
+    for number in 0..<5_000 { map[number] = number }
+    for round in 0..<30 {
+      let copy = map
+      let changes = Int.random(in: 0..<50, using: &random)
+      for step in 0..<changes {
+        let key = Int.random(in: 0..<5_500, using: &random)
+        map[key] = step % 3 == 0 ? nil : round * 100 + step
+      }
+      var found: [Int: (old: Int?, new: Int?)] = [:]
+      map.forEachDifference(from: copy) { key, old, new in
+        #expect(found.updateValue((old, new), forKey: key) == nil, "seed \(seed)")
+      }
+      for key in 0..<5_500 where copy[key] != map[key] || found[key] != nil {
+        #expect(found[key]?.old == copy[key] && found[key]?.new == map[key], "seed \(seed)")
+      }
+      #expect(found.count <= 50 * changes, "seed \(seed)")
+    }
+  }
+
   @Test("a map says what a dictionary says, and so do its copies, whoever is changed")
   func map() {
     let seed = UInt64.random(in: 0...UInt64.max)

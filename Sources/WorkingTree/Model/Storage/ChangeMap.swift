@@ -4,9 +4,9 @@ package import Inodes
 package struct ChangeMap: Sendable {
   /// A place and what stands there.
   package typealias Element = (key: InodeName, value: NameChange)
-  fileprivate typealias Names = SharedMap<FileName, NameChange>
+  typealias Names = SharedMap<FileName, NameChange>
 
-  private var directories = SharedMap<InodeNumber, Names>()
+  private(set) var directories = SharedMap<InodeNumber, Names>()
   /// The number of changes.
   package private(set) var count = 0
 

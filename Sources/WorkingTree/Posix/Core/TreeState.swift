@@ -42,12 +42,8 @@ struct TreeState {
   init(overlay: Overlay, epochs: [Epoch: UInt32] = [:]) {
     self.overlay = overlay
     self.epochs = epochs
-    findUnsaved()
-    if !overlay.sinceCut.isEmpty || !unsaved.isEmpty { activity.noteTakeable() }
-  }
-
-  private mutating func findUnsaved() {
     unsaved = Set(overlay.nodes.lazy.filter { $0.value.isUnsaved }.map(\.key))
+    if !overlay.sinceCut.isEmpty || !unsaved.isEmpty { activity.noteTakeable() }
   }
 
   /// Goes on with what is pending after another head came, and forgets what belonged to files that are gone.
@@ -57,12 +53,12 @@ struct TreeState {
     _ new: Overlay, epochs more: [Epoch: UInt32], removed gone: [InodeNumber: PendingNode]
   ) {
     for (number, node) in gone { noteRemoved(number, node) }
-    for (number, _) in overlay.nodes where !new.nodes.contains(number) && !isHeld(number) {
-      rooms.remove(number)
+    for (number, _, node) in new.nodes.differences(from: overlay.nodes) {
+      if node == nil, !isHeld(number) { rooms.remove(number) }
+      if node?.isUnsaved ?? false { unsaved.insert(number) } else { unsaved.remove(number) }
     }
     overlay = new
     epochs.merge(more) { $1 }
-    findUnsaved()
     frozen = nil
     publication += 1
     forgetEpochs(ifMoreThan: epochLimit)
