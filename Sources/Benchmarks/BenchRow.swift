@@ -28,6 +28,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "settle", measure: StoreRows.settle),
     BenchRow(id: "commit", measure: StoreRows.commit),
     BenchRow(id: "many", measure: MountRows.many),
+    BenchRow(id: "beside", measure: MountRows.beside),
     BenchRow(id: "exchange", measure: StoreRows.exchange),
     BenchRow(id: "remotes", measure: RemoteRows.remotes),
     BenchRow(id: "uploads", measure: RemoteRows.uploads),
