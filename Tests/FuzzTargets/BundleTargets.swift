@@ -4,102 +4,146 @@ import Platform
 @testable import LLVSCore
 @testable import LLVSExchange
 
-/// Bundles, which stand in folders that anybody may write to.
+/// Bundles, which are in folders that anybody may write to. Hashes stand before their parts, so the parts are put behind hashes that are
+/// theirs.
 enum BundleTargets {
-  /// A directory in memory where there is one.
-  private static func scratch() -> String {
-    let above = (try? FileSystem.exists("/dev/shm")) == true ? "/dev/shm" : "/tmp"
-    return "\(above)/llvs-fuzz-\(SystemProcess.id)-\(SystemRandom.hex(4))"
+  private static let name = BundleName(writer: "w", sequence: 3, length: 400, hash: .ofNothing)
+
+  // MARK: Directories
+
+  /// A directory that is read is written as the same bytes, and is within its bounds.
+  static func directory(_ bytes: [UInt8]) throws(FuzzTarget.Failure) {
+    for space in [0, 100, 200] as [UInt64] {
+      let read = bytes.withUnsafeBytes { raw in
+        Result<BundleDirectory, StoreError> { () throws(StoreError) in
+          try BundleDirectory(raw, of: name, space: space, isSealed: false)
+        }
+      }
+      switch read {
+      case .success(let directory):
+        try expect(directory.encoded() == bytes, "a directory has two spellings")
+        let stands =
+          directory.content.map(\.stands) + (directory.outline + directory.table).map(\.stands)
+        try expect(stands.reduce(0, +) == Int(space), "frames that do not fill the file")
+        try expect(directory.items <= BundleFormat.maximumItems, "items without bound")
+      case .failure(.invalid): break
+      case .failure(let error):
+        throw FuzzTarget.Failure(description: "a directory is refused for another reason: \(error)")
+      }
+    }
   }
 
-  /// A file that every run writes anew; it has no name.
-  private static let file: File? = try? {
-    let path = scratch()
-    let file = try File(path, [.readWrite, .create, .exclusive])
-    try FileSystem.unlink(path)
-    return file
+  static let directorySeeds: [[UInt8]] = {
+    var empty = BundleDirectory(writer: "w", sequence: 3)
+    empty.stays = [BundleClaim(writer: "w", upTo: 3, kept: SequenceRuns([3]))]
+    var full = empty
+    full.content = [.init(stands: 50, unpacked: 90, items: 2)]
+    full.outline = [.init(stands: 20, unpacked: 20, hash: .ofNothing)]
+    full.table = [.init(stands: 30, unpacked: 30, hash: .ofNothing)]
+    full.entries = 2
+    full.needs = [BundleNeed(writer: "other", sequence: 8, hashStart: 1)]
+    full.stays.append(BundleClaim(writer: "gone", upTo: 9, kept: SequenceRuns([0, 1, 7])))
+    full.from = SequenceRuns([0, 2])
+    return [empty.encoded(), full.encoded()]
   }()
 
-  /// Takes a file under the name that its bytes have, and reads all that is in it.
+  // MARK: Tables, outlines and items
+
+  /// The bytes are items, table and outline with a length of two bytes before the first two.
   static func bundle(_ bytes: [UInt8]) throws(FuzzTarget.Failure) {
-    guard let file else { throw FuzzTarget.Failure(description: "no place for a bundle") }
-    do throws(SystemError) {
-      try file.truncate(to: 0)
-      try file.write(bytes, at: 0)
-    } catch {
-      throw FuzzTarget.Failure(description: "no place for a bundle: \(error)")
+    var rest = bytes[...]
+    func part() -> [UInt8] {
+      let length = Int(rest.popFirst() ?? 0) << 8 | Int(rest.popFirst() ?? 0)
+      defer { rest = rest.dropFirst(length) }
+      return Array(rest.prefix(length))
     }
-    let name = BundleName(
-      writer: "w", sequence: 1, length: UInt64(bytes.count), hash: Digest.of(bytes))
-    let opened: BundleReader?
-    do throws(StoreError) {
-      opened = try BundleReader.open(
-        name, cache: BundleCache(), check: {},
-        bytes: { (offset, count) throws(StoreError) in
-          do throws(SystemError) {
-            return try file.read(count, at: offset)
-          } catch {
-            throw .system(error)
-          }
-        })
-    } catch {
-      try expect(error.isInvalid, "a bundle is refused for another reason than its bytes: \(error)")
-      return
-    }
-    guard let opened else {
-      throw FuzzTarget.Failure(description: "a bundle with its own hash in its name counts as torn")
-    }
-    try expect(opened.entries.count <= BundleFormat.maximumVersions, "versions without bound")
-    var ids: [(Version.ID, Version.ID)] = []
-    for index in opened.entries.indices.prefix(64) {
+    let (items, table) = (part(), part())
+    let outline = Array(rest)
+    for entries in [1, 2, 3] {
+      let file = file(items: items, table: table, outline: outline, entries: entries)
+      let name = BundleName(
+        writer: "w", sequence: 3, length: UInt64(file.count), hash: Digest.of(file))
       do throws(StoreError) {
-        let version = try opened.version(index)
-        ids.append((version.id, opened.entries[index].id))
-        try opened.changes(index).read(into: MemorySink(atMost: 1 << 20)) { _ in }
+        let reader = try BundleReader(name, BundleInMemory(bytes: file), cache: FrameCache())
+        try read(reader)
       } catch {
-        try expect(error.isInvalid, "a version is refused for another reason: \(error)")
+        switch error {
+        case .invalid, .fromTheFuture: break
+        default:
+          throw FuzzTarget.Failure(description: "a bundle is refused for another reason: \(error)")
+        }
       }
     }
-    for (own, told) in ids {
-      try expect(own == told, "a version bears another id than its bundle says")
+  }
+
+  private static func read(_ reader: BundleReader) throws(StoreError) {
+    let table = try reader.table()
+    for number in table.items.indices {
+      // An item that is damaged does not keep others from being read.
+      _ = try? reader.item(number, in: table)
+    }
+    let entries = try reader.entries()
+    for entry in entries where entry.id != nil {
+      let description = try reader.description(of: entry) { _ in Version.ID("before") }
+      let stream = OutlineStream(reader, description.changes, label: "fuzz")
+      while !stream.isAtEnd { _ = try stream.change(in: reader.directory) }
     }
   }
 
-  // MARK: Seeds
+  private static func file(
+    items: [UInt8], table: [UInt8], outline: [UInt8], entries: Int
+  ) -> [UInt8] {
+    var directory = BundleDirectory(writer: "w", sequence: 3)
+    func frame(_ bytes: [UInt8]) -> [BundleDirectory.HashedFrame] {
+      guard !bytes.isEmpty else { return [] }
+      return [.init(stands: bytes.count, unpacked: bytes.count, hash: Digest.of(bytes))]
+    }
+    if !items.isEmpty {
+      // As many items as the table has entries of the least length, one at least.
+      directory.content = [
+        .init(
+          stands: items.count, unpacked: items.count,
+          items: max(1, min(items.count, table.count / 34)))
+      ]
+    }
+    directory.outline = frame(outline)
+    directory.table = frame(table)
+    directory.entries = entries
+    directory.stays = [BundleClaim(writer: "w", upTo: 3, kept: SequenceRuns([3]))]
+    let encoded = directory.encoded()
+    var file = BundleFormat.head(isSealed: false) + items + outline + table + encoded
+    file.append(bigEndian: UInt32(encoded.count))
+    file.append(bigEndian: UInt32(encoded.count))
+    file.append(Digest.of(encoded))
+    return file + BundleFormat.tailMagic
+  }
 
-  /// Bundles of one to three versions, as earlier programs wrote them.
-  static let seeds: [[UInt8]] = (1...3).map { count in
-    var (content, index) = ([UInt8](), [UInt8]())
-    for number in 0..<count {
-      var changes: [UInt8] = [2, 1, 0x6B, UInt8(100 * number % 128)]
-      changes += [UInt8](repeating: 7, count: 100 * number % 128)
-      changes += [1, 1, 0x61, 3, 1, 2, 3, 3, 1, 0x62, 5, 1, 0x63, 4, 1, 0x64, 2, 0x76, 0x30]
-      var version: [UInt8] = number == 0 ? [0] : [1, 1]
-      version.append(bigEndian: Double(number).bitPattern)
-      version += [0, 1, 1, 0x6D, 1, 0x31]
-      index += [2, 0x76, 0x30 + UInt8(number)]
-      for part in [version, changes] {
-        index.append(varint: UInt64(content.count))
-        index.append(varint: UInt64(part.count))
-        content += part
+  static let bundleSeeds: [[UInt8]] = {
+    var seeds: [[UInt8]] = []
+    for count in 1...3 {
+      var (items, table, outline) = ([UInt8](), [UInt8](), [UInt8]())
+      for index in 0..<count {
+        let bytes = [UInt8](repeating: UInt8(index), count: 40)
+        items += bytes
+        table += [0] + Digest.of(bytes).bytes + [40]
+        var changes: [UInt8] = []
+        for change in [
+          OutlineChange.insert(Key("a"), .item(index, length: 40)),
+          .update(Key("b"), .inline([1, 2])), .remove(Key("c")),
+          .preserve(Key("d"), Version.ID("v0")), .preserveRemoval(Key("e")),
+          .insert(Key("f"), .leftOut(.ofNothing, length: 9, need: nil)),
+        ] { try? changes.append(change) }
+        var body: [UInt8] = [0, 2] + "v\(index)".utf8 + [0]
+        body += index == 0 ? [0] : [1, 1]
+        body += [0x40, 0, 0, 0, 0, 0, 0, UInt8(index), 0, 1, 1, 0x6D, 1, 0x31]
+        outline.append(varint: UInt64(body.count + changes.count))
+        outline += body + changes
       }
+      func counted(_ bytes: [UInt8]) -> [UInt8] {
+        [UInt8(bytes.count >> 8), UInt8(bytes.count & 255)] + bytes
+      }
+      seeds.append(counted(items) + counted(table) + outline)
     }
-    var whole: [UInt8] = [1]
-    whole.append(varint: UInt64(content.count))
-    whole.append(varint: UInt64(content.count))
-    whole.append(varint: UInt64(count))
-    whole += index
-    var bytes = BundleFormat.head + content + whole
-    bytes.append(bigEndian: UInt32(whole.count))
-    bytes.append(bigEndian: UInt32(whole.count))
-    return bytes + BundleFormat.tailMagic
-  }
-}
-
-extension StoreError {
-  /// True if the error is about the bytes that were read.
-  fileprivate var isInvalid: Bool {
-    if case .invalid = self { return true }
-    return false
-  }
+    return seeds
+  }()
 }

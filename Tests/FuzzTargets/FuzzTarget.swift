@@ -5,7 +5,7 @@
 /// when something is taken that does not hold, or when the process dies.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case version, changes, attributes, mapNode, record, journal, replay, control, ignore, text, json
-  case settings, names, bundle, objectList, multistatus, address, bundleDirectory, bundleParts
+  case settings, names, bundle, objectList, multistatus, address, bundleDirectory
   case document
 
   /// Something was taken that must not be, or is not what was put in.
@@ -35,8 +35,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .objectList: try RemoteTargets.objectList(bytes)
     case .multistatus: try RemoteTargets.multistatus(bytes)
     case .address: try RemoteTargets.address(bytes)
-    case .bundleDirectory: try Bundle2Targets.directory(bytes)
-    case .bundleParts: try Bundle2Targets.bundle(bytes)
+    case .bundleDirectory: try BundleTargets.directory(bytes)
     case .document: try RecordTargets.document(bytes)
     }
   }
@@ -57,12 +56,11 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .json: MergeTargets.jsonSeeds
     case .settings: WordTargets.settingSeeds
     case .names: WordTargets.nameSeeds
-    case .bundle: BundleTargets.seeds
+    case .bundle: BundleTargets.bundleSeeds
     case .objectList: RemoteTargets.objectListSeeds
     case .multistatus: RemoteTargets.multistatusSeeds
     case .address: RemoteTargets.addressSeeds
-    case .bundleDirectory: Bundle2Targets.directorySeeds
-    case .bundleParts: Bundle2Targets.bundleSeeds
+    case .bundleDirectory: BundleTargets.directorySeeds
     case .document: RecordTargets.documentSeeds
     }
   }

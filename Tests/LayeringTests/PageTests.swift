@@ -63,7 +63,7 @@ private let formats = [
   NumberedFormat("journal", "JournalFileHeader.swift", "static let format: UInt32 = "),
   NumberedFormat("tree.sqlite", "TreeDatabase.swift", "static let formatVersion: Int64 = "),
   NumberedFormat("node of a map", "MapNode.swift", "static let format: UInt8 = "),
-  NumberedFormat("bundle", "Bundle2Format.swift", "Array(\"LLVSBDL\".utf8) + ["),
+  NumberedFormat("bundle", "BundleFormat.swift", "static let number: UInt8 = "),
 ]
 
 @Test("The page about formats has the numbers that the code writes", arguments: formats)

@@ -1,5 +1,3 @@
-// The parts of a bundle as bytes; see BundleFormat.swift.
-
 import LLVSCore
 
 extension [UInt8] {
@@ -79,62 +77,5 @@ extension ByteReader {
     else { return nil }
     let id = Version.ID(text)
     return WireName.fault(of: id) == nil && id.uuidWords == nil ? id : nil
-  }
-
-  /// Reads the description of a version; `before` returns the id of the version so many places
-  /// before it.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` with the reason.
-  mutating func bundledVersion(
-    _ id: Version.ID, before: (UInt64) -> Version.ID?
-  ) throws(StoreError) -> Version {
-    guard let count = integer(UInt8.self), count <= 2 else {
-      throw .invalid("its predecessors are malformed")
-    }
-    var predecessors: [Version.ID] = []
-    for _ in 0..<count {
-      guard let distance = varint(),
-        let predecessor = distance == 0 ? bundledID() : before(distance)
-      else { throw .invalid("its predecessors are malformed") }
-      guard predecessor != id, !predecessors.contains(predecessor) else {
-        throw .invalid("a predecessor stands twice, or is the version itself")
-      }
-      predecessors.append(predecessor)
-    }
-    guard let bits = integer(UInt64.self) else { throw .invalid("its time is missing") }
-    let timestamp = Double(bitPattern: bits)
-    guard timestamp.magnitude < ExchangeLimits.timestamp else {
-      throw .invalid("the timestamp \(timestamp) is out of range")
-    }
-    guard let size = varint() else { throw .invalid("its size is malformed") }
-    let metadata = try bundledMetadata()
-    guard remaining == 0 else { throw .invalid("something follows its metadata") }
-    return Version(
-      id: id,
-      predecessors: predecessors.first.map {
-        Version.Predecessors(idOfFirst: $0, idOfSecond: predecessors.dropFirst().first)
-      },
-      timestamp: timestamp, valueDataSize: size == 0 ? nil : Int64(clamping: size - 1),
-      metadata: metadata)
-  }
-
-  private mutating func bundledMetadata() throws(StoreError) -> Version.Metadata {
-    guard let count = varint(), count <= UInt64(ExchangeLimits.metadataCount) else {
-      throw .invalid("more than \(ExchangeLimits.metadataCount) pieces of metadata")
-    }
-    var metadata: Version.Metadata = [:]
-    var space = ExchangeLimits.metadataLength
-    var last: Version.MetadataKey?
-    for _ in 0..<count {
-      guard let name = counted(atMost: ExchangeLimits.metadataKeyLength),
-        let text = String(validating: name, as: UTF8.self), let data = counted(atMost: space)
-      else { throw .invalid("its metadata is malformed") }
-      let key = Version.MetadataKey(text)
-      guard last.map({ $0 < key }) ?? true else { throw .invalid("its metadata is out of order") }
-      last = key
-      space -= data.count
-      metadata[key] = Version.MetadataValue(data: Array(data))
-    }
-    return metadata
   }
 }

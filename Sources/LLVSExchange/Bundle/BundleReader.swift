@@ -1,276 +1,288 @@
 import LLVSCore
-internal import Platform
-internal import Synchronization
 
-/// One whole bundle: its versions, and their changes.
+/// The bytes of a bundle, wherever they are.
 ///
-/// Everything is checked against the file's name before it is used, and against the bounds of the
-/// format before memory is allocated for it.
+/// - Concurrency: any thread.
+protocol BundleBytes: Sendable {
+  /// Returns the bytes of a range that lies within the length in the bundle's name.
+  ///
+  /// - Throws: ``StoreError/notFound(_:)`` if the bundle is gone, ``StoreError/invalid(_:)`` if it
+  ///   is shorter than its name says, or an error of the place.
+  func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
+
+  /// Is told that a range is going to be read part by part.
+  func prepare(_ range: Range<UInt64>) throws(StoreError)
+}
+
+extension BundleBytes {
+  /// The default: each part is read when it is needed.
+  func prepare(_ range: Range<UInt64>) {}
+}
+
+/// A bundle in memory.
+struct BundleInMemory: BundleBytes {
+  let bytes: [UInt8]
+
+  func read(_ range: Range<UInt64>) -> [UInt8] {
+    Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+  }
+}
+
+/// One bundle: its directory, its table, its outline and its items.
+///
+/// Nothing in it is trusted: the tail proves the directory, the directory the frames of outline and
+/// table, digests the items, and each number is compared with its bound before memory is allocated
+/// for what it counts.
 ///
 /// - Concurrency: any thread.
 final class BundleReader: Sendable {
-  struct Entry: Sendable {
-    let id: Version.ID
-    fileprivate let version: Range<UInt64>
-    fileprivate let changes: Range<UInt64>
-  }
-
-  private struct Frame {
-    /// The frame's offset in the file; `start` is its offset in the content.
-    let offset: UInt64
-    let packed: Int
-    let start: UInt64
-    let unpacked: Int
-  }
-
   let name: BundleName
-  let entries: [Entry]
+  let directory: BundleDirectory
   /// The name of the file in messages.
   let label: String
-  private let read: Bytes
-  private let frames: [Frame]
-  private let cache: BundleCache
+  private let bytes: any BundleBytes
+  private let seal: (any FrameSeal)?
+  private let cache: FrameCache
+  /// The offsets in the file of the frames of each kind.
+  private let contentOffsets: [UInt64]
+  private let outlineOffsets: [UInt64]
+  private let tableOffsets: [UInt64]
+  /// The number of items before each frame of items, and at last of all.
+  let firstItems: [Int]
+  /// The offset in the outline at which each of its frames begins, and at last its length.
+  let outlineStarts: [UInt64]
 
-  /// About the memory that it takes, in bytes.
-  var memory: Int { 1024 + entries.count * 128 + frames.count * 32 }
-
-  /// Returns bytes of the bundle: an offset, and how many; fewer at its end.
-  typealias Bytes = @Sendable (UInt64, Int) throws(StoreError) -> [UInt8]
-
-  /// Opens a bundle; nil if the file is torn, so that it counts as absent.
+  /// Opens a bundle. `keys` are those of a remote whose bundles are encrypted, nil for a remote whose
+  /// bundles are not.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` if the bytes match the name and are not a bundle, or one
-  ///   of a newer format; otherwise an error of `bytes`.
-  static func open(
-    _ name: BundleName, cache: BundleCache, check: () throws(StoreError) -> Void,
-    bytes: @escaping Bytes
-  ) throws(StoreError) -> BundleReader? {
-    guard try isWhole(name, check, bytes) else { return nil }
-    return try BundleReader(name, bytes, cache: cache)
-  }
-
-  /// Returns true if length and hash of the bytes match the name.
-  private static func isWhole(
-    _ name: BundleName, _ check: () throws(StoreError) -> Void, _ read: Bytes
-  ) throws(StoreError) -> Bool {
-    var hasher = SHA256Hasher()
-    var offset: UInt64 = 0
-    let size = Int(min(name.length, 1 << 20)) + 1
-    while true {
-      try check()
-      let bytes = try read(offset, size)
-      offset += UInt64(bytes.count)
-      // A file longer than its name says is not read to its end, which might never come.
-      guard offset <= name.length else { return false }
-      bytes.withUnsafeBytes { hasher.update($0) }
-      if bytes.count < size { break }
-    }
-    return offset == name.length && hasher.finish() == name.hash
-  }
-
-  private init(
-    _ name: BundleName, _ read: @escaping Bytes, cache: BundleCache
+  /// - Throws: ``StoreError/invalid(_:)`` with the file's name if it is malformed, or plain at a
+  ///   remote whose bundles are encrypted; ``StoreError/fromTheFuture(_:)`` if it is of a newer
+  ///   format or encrypted with an unknown key; an error of reading.
+  init(
+    _ name: BundleName, _ bytes: any BundleBytes, cache: FrameCache,
+    keys: (any BundleKeys)? = nil
   ) throws(StoreError) {
     self.name = name
-    self.read = read
+    self.bytes = bytes
     self.cache = cache
-    let label = "\(BundleFormat.directory)/\(name.text)"
+    let label = "\(BundleFormat.folder)/\(name.text)"
     self.label = label
     func malformed(_ reason: String) -> StoreError { .invalid("\(label): \(reason)") }
-    let headLength = BundleFormat.head.count
-    guard name.length >= UInt64(headLength + BundleFormat.tailLength) else {
-      throw malformed("it is too short for a bundle")
+    let tail = try Tail(reading: bytes, of: name, label)
+    if tail.isSealed {
+      guard let keys else {
+        throw .fromTheFuture("\(label): it is encrypted, and no key is held for this peer")
+      }
+      seal = keys.seal(
+        keyID: tail.keyID, salt: tail.salt, writer: name.writer, sequence: name.sequence)
+      guard seal != nil else {
+        throw .fromTheFuture(
+          "\(label): it is encrypted with a key that this store does not hold; \"llvs key open\" "
+            + "asks for its passphrase")
+      }
+    } else {
+      guard keys == nil else {
+        throw malformed("it is not encrypted, and everything at this peer has to be")
+      }
+      seal = nil
     }
-    let head = try read(0, headLength)
-    guard head.starts(with: BundleFormat.head[..<7]), head.count == headLength else {
-      throw malformed("it is no bundle")
-    }
-    guard head == BundleFormat.head else {
-      throw malformed("it is encrypted or was made by a newer program")
-    }
-    let end = name.length - UInt64(BundleFormat.tailLength)
-    let tail = try read(end, BundleFormat.tailLength)
-    let lengths = tail.withUnsafeBytes { raw -> (packed: Int, unpacked: Int)? in
-      guard raw.count == BundleFormat.tailLength,
-        raw.dropFirst(8).elementsEqual(BundleFormat.tailMagic)
-      else { return nil }
-      return (Int(raw.bigEndian(UInt32.self, at: 0)), Int(raw.bigEndian(UInt32.self, at: 4)))
-    }
-    guard let lengths, lengths.unpacked <= BundleFormat.maximumIndex,
-      lengths.packed <= lengths.unpacked, UInt64(lengths.packed) <= end - UInt64(headLength)
-    else { throw malformed("its end is malformed") }
-    let packed = try read(end - UInt64(lengths.packed), lengths.packed)
-    guard let index = cache.compression.unpacked(packed, to: lengths.unpacked) else {
-      throw malformed("its index does not unpack")
-    }
+    let standing = try bytes.read(tail.directory)
+    guard Digest.of(standing) == tail.hash else { throw malformed("its directory is damaged") }
     guard
-      let parsed = index.withUnsafeBytes({ raw in
-        BundleReader.parse(raw, upTo: end - UInt64(lengths.packed))
-      })
-    else { throw malformed("its index is malformed") }
-    (frames, entries) = parsed
-  }
-
-  private static func parse(
-    _ bytes: UnsafeRawBufferPointer, upTo end: UInt64
-  ) -> ([Frame], [Entry])? {
-    var reader = ByteReader(bytes)
-    guard let count = reader.varint(), count <= UInt64(BundleFormat.maximumFrames),
-      count <= UInt64(reader.remaining)
-    else { return nil }
-    var frames: [Frame] = []
-    frames.reserveCapacity(Int(count))
-    var (offset, content) = (UInt64(BundleFormat.head.count), UInt64(0))
-    for _ in 0..<count {
-      guard let packed = reader.varint(), let unpacked = reader.varint(), unpacked > 0,
-        unpacked <= UInt64(BundleFormat.frameLength), packed <= unpacked, packed <= end - offset
-      else { return nil }
-      frames.append(
-        Frame(offset: offset, packed: Int(packed), start: content, unpacked: Int(unpacked)))
-      offset += packed
-      content += unpacked
-    }
-    guard offset == end, let total = reader.varint(), total <= UInt64(BundleFormat.maximumVersions),
-      total <= UInt64(reader.remaining)
-    else { return nil }
-    var entries: [Entry] = []
-    entries.reserveCapacity(Int(total))
-    // No byte may belong to two versions, so that a short bundle cannot unpack to a long one.
-    var unassigned = content
-    var known: Set<Version.ID> = []
-    for _ in 0..<total {
-      guard let id = reader.bundledID(), known.insert(id).inserted,
-        let version = range(&reader, within: content),
-        let changes = range(&reader, within: content),
-        UInt64(version.count) + UInt64(changes.count) <= unassigned
-      else { return nil }
-      unassigned -= UInt64(version.count) + UInt64(changes.count)
-      entries.append(Entry(id: id, version: version, changes: changes))
-    }
-    return reader.remaining == 0 ? (frames, entries) : nil
-  }
-
-  private static func range(_ reader: inout ByteReader, within content: UInt64) -> Range<UInt64>? {
-    guard let offset = reader.varint(), let length = reader.varint(), offset <= content,
-      length <= content - offset
-    else { return nil }
-    return offset..<(offset + length)
-  }
-
-  // MARK: Versions
-
-  /// Returns the name of a version in messages.
-  func label(_ index: Int) -> String { "\(label): version \(entries[index].id.rawValue)" }
-
-  /// Returns a version.
-  func version(_ index: Int) throws(StoreError) -> Version {
-    let entry = entries[index]
-    let longest = ExchangeLimits.metadataLength + (ExchangeLimits.metadataCount + 1) * 4200
-    guard entry.version.upperBound - entry.version.lowerBound <= UInt64(longest) else {
-      throw .invalid("\(label(index)): its description takes more than \(longest) bytes")
-    }
-    let bytes = try bytes(entry.version)
-    let outcome = bytes.withUnsafeBytes { raw in
-      Result<Version, StoreError> { () throws(StoreError) in
-        var reader = ByteReader(raw)
-        return try reader.bundledVersion(entry.id) { distance in
-          distance <= UInt64(index) ? entries[index - Int(distance)].id : nil
-        }
+      let unpacked = cache.compression.frame(
+        standing, to: tail.unpacked, seal, .directory, 0)
+    else { throw malformed("its directory does not unpack") }
+    let space = tail.directory.lowerBound - BundleFormat.headLength
+    let isSealed = tail.isSealed
+    let parsed = unpacked.withUnsafeBytes { raw in
+      Result<BundleDirectory, StoreError> { () throws(StoreError) in
+        try BundleDirectory(raw, of: name, space: space, isSealed: isSealed)
       }
     }
-    do throws(StoreError) {
-      return try outcome.get()
-    } catch {
-      guard case .invalid(let reason) = error else { throw error }
-      throw .invalid("\(label(index)): \(reason)")
+    switch parsed {
+    case .success(let found): directory = found
+    case .failure(.invalid(let reason)): throw malformed(reason)
+    case .failure(let error): throw error
     }
-  }
-
-  /// Returns the changes of a version.
-  func changes(_ index: Int) throws(StoreError) -> BundleChanges {
-    try BundleChanges(self, entries[index].changes, label: label(index))
-  }
-
-  // MARK: Content
-
-  /// Returns the bytes of a range of the content, all at once.
-  private func bytes(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(range.count)
-    var offset = range.lowerBound
-    while offset < range.upperBound {
-      let count = try withContent(at: offset, upTo: range.upperBound) {
-        bytes.append(contentsOf: $0)
+    var offset = BundleFormat.headLength
+    func offsets(_ lengths: [Int]) -> [UInt64] {
+      lengths.map { length in
+        defer { offset += UInt64(length) }
+        return offset
       }
-      offset += UInt64(count)
     }
-    return bytes
+    contentOffsets = offsets(directory.content.map(\.stands))
+    outlineOffsets = offsets(directory.outline.map(\.stands))
+    tableOffsets = offsets(directory.table.map(\.stands))
+    firstItems = directory.content.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.items) }
+    outlineStarts = directory.outline.reduce(into: [0]) {
+      $0.append(($0.last ?? 0) + UInt64($1.unpacked))
+    }
+    try bytes.prepare(suffix)
   }
 
-  /// Calls the body with the bytes from an offset on, up to the end of their frame, and returns
-  /// their number.
-  func withContent(
-    at offset: UInt64, upTo end: UInt64, _ body: (UnsafeRawBufferPointer) -> Void
-  ) throws(StoreError) -> Int {
-    let next = frames.partitioningIndex { $0.start > offset }
-    // The caller has checked that the range is within the content.
-    guard next > 0 else { throw .invalid("\(label): it has no content") }
-    let frame = frames[next - 1]
-    let bytes = try unpacked(next - 1)
-    let from = Int(offset - frame.start)
-    let count = Int(min(UInt64(frame.unpacked - from), end - offset))
-    bytes.withUnsafeBytes { body($0.part(from, count)) }
-    return count
+  /// The part of the file that the outline and everything behind it take.
+  var suffix: Range<UInt64> {
+    (outlineOffsets.first ?? tableOffsets.first ?? name.length)..<name.length
   }
 
-  private func unpacked(_ index: Int) throws(StoreError) -> [UInt8] {
-    if let known = cache.frame(index, of: self) { return known }
-    let frame = frames[index]
-    let packed = try read(frame.offset, frame.packed)
-    guard let bytes = cache.compression.unpacked(packed, to: frame.unpacked) else {
-      throw .invalid("\(label): its frame \(index) does not unpack")
+  /// The length of the outline, unpacked.
+  var outlineLength: UInt64 { outlineStarts[outlineStarts.count - 1] }
+
+  // MARK: Frames
+
+  /// Returns a frame of the outline.
+  func outlineFrame(_ number: Int) throws(StoreError) -> [UInt8] {
+    try hashedFrame(.outline, number, directory.outline[number], outlineOffsets[number])
+  }
+
+  private func hashedFrame(
+    _ kind: BundleFormat.FrameKind, _ number: Int, _ frame: BundleDirectory.HashedFrame,
+    _ offset: UInt64
+  ) throws(StoreError) -> [UInt8] {
+    let place = FrameCache.Place(bundle: name.hash, kind: kind, number: number)
+    if let known = cache.frame(place) { return known }
+    let standing = try bytes.read(offset..<(offset + UInt64(frame.stands)))
+    guard Digest.of(standing) == frame.hash else {
+      throw .invalid("\(label): a frame of its \(kind) is damaged")
     }
-    cache.keep(bytes, index, of: self)
+    guard let unpacked = cache.compression.frame(standing, to: frame.unpacked, seal, kind, number)
+    else { throw .invalid("\(label): a frame of its \(kind) does not unpack") }
+    cache.keep(unpacked, at: place)
+    return unpacked
+  }
+
+  /// Returns the range of the file in which a frame of items is.
+  func place(ofContentFrame number: Int) -> Range<UInt64> {
+    contentOffsets[number]..<(contentOffsets[number] + UInt64(directory.content[number].stands))
+  }
+
+  /// Returns a frame of items.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if it does not unpack; its bytes are proved by the digests
+  ///   of the items alone.
+  func contentFrame(_ number: Int) throws(StoreError) -> [UInt8] {
+    let place = FrameCache.Place(bundle: name.hash, kind: .content, number: number)
+    if let known = cache.frame(place) { return known }
+    let standing = try bytes.read(self.place(ofContentFrame: number))
+    let length = directory.content[number].unpacked
+    guard let unpacked = cache.compression.frame(standing, to: length, seal, .content, number)
+    else { throw .invalid("\(label): its frame \(number) does not unpack") }
+    cache.keep(unpacked, at: place)
+    return unpacked
+  }
+
+  // MARK: The table
+
+  /// Reads the table, frame by frame.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if it is malformed or contradicts the directory.
+  func table() throws(StoreError) -> BundleTable {
+    var table = BundleTable(firstItems: firstItems, directory.content.map(\.unpacked))
+    var rest: [UInt8] = []
+    for (number, frame) in directory.table.enumerated() {
+      rest += try hashedFrame(.table, number, frame, tableOffsets[number])
+      guard let used = rest.withUnsafeBytes({ table.add($0) }) else {
+        throw .invalid("\(label): its table is malformed")
+      }
+      rest.removeFirst(used)
+    }
+    guard rest.isEmpty, table.isWhole else {
+      throw .invalid("\(label): its table is not that of its frames")
+    }
+    return table
+  }
+
+  /// Returns the bytes of an item, proved by its digest.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if they are other bytes.
+  func item(_ number: Int, in table: BundleTable) throws(StoreError) -> [UInt8] {
+    let place = table.place(of: number)
+    let frame = try contentFrame(place.frame)
+    let bytes = Array(frame[place.range])
+    guard bytes.withUnsafeBytes({ table.items[number].isProved(by: $0) }) else {
+      throw .invalid("\(label): its item \(number) is damaged")
+    }
     return bytes
   }
 }
 
-/// The frames of an exchange's bundles that were unpacked last.
-///
-/// - Concurrency: any thread.
-final class BundleCache: Sendable {
-  private struct Kept {
-    let bundle: ObjectIdentifier
-    let index: Int
-    let bytes: [UInt8]
+/// The items of a bundle in the order in which they stand.
+struct BundleTable: Sendable {
+  private(set) var items: [BundleItem] = []
+  private var lengths: [UInt32] = []
+  /// The offset of each item in its frame.
+  private var starts: [UInt32] = []
+  private let firstItems: [Int]
+  private let frameLengths: [Int]
+  private var frame = 0
+
+  init(firstItems: [Int], _ frameLengths: [Int]) {
+    self.firstItems = firstItems
+    self.frameLengths = frameLengths
   }
 
-  let compression = Compression()
-  // Newest first; a leaf lock, not held while a frame is read.
-  private let recent = Mutex<[Kept]>([])
-  private static let count = 16
-
-  func frame(_ index: Int, of bundle: BundleReader) -> [UInt8]? {
-    recent.withLock { recent in
-      recent.first { $0.index == index && $0.bundle == ObjectIdentifier(bundle) }?.bytes
+  /// Adds the whole entries that bytes begin with, and returns their length; nil if one is malformed
+  /// or does not fit into the frames.
+  fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    var reader = ByteReader(bytes)
+    var used = 0
+    // The longest entry has 42 bytes; a shorter rest may be a part of one.
+    while reader.remaining > 0 {
+      guard let kind = reader.integer(UInt8.self), let digest = reader.digest(),
+        let length = reader.varint()
+      else { return reader.remaining < 42 && bytes.count - used < 42 ? used : nil }
+      used = bytes.count - reader.remaining
+      guard let kind = BundleItem.Kind(rawValue: kind), length > 0,
+        length <= UInt64(BundleItem.longest(kind)), frame < frameLengths.count
+      else { return nil }
+      var start = 0
+      if items.count > firstItems[frame], let before = starts.last, let size = lengths.last {
+        start = Int(before) + Int(size)
+      }
+      let end = start + Int(length)
+      items.append(BundleItem(kind, digest))
+      lengths.append(UInt32(length))
+      starts.append(UInt32(start))
+      let isLast = items.count == firstItems[frame + 1]
+      // The items of a frame fill it.
+      guard isLast ? end == frameLengths[frame] : end < frameLengths[frame] else { return nil }
+      if isLast { frame += 1 }
     }
+    return used
   }
 
-  func keep(_ bytes: [UInt8], _ index: Int, of bundle: BundleReader) {
-    let kept = Kept(bundle: ObjectIdentifier(bundle), index: index, bytes: bytes)
-    recent.withLock { recent in
-      recent.removeAll { $0.index == index && $0.bundle == kept.bundle }
-      recent.insert(kept, at: 0)
-      if recent.count > BundleCache.count { recent.removeLast() }
+  fileprivate var isWhole: Bool { items.count == firstItems[firstItems.count - 1] }
+
+  /// Returns the length of an item in bytes.
+  func length(of number: Int) -> Int { Int(lengths[number]) }
+
+  /// Returns the frame of an item and its place there.
+  func place(of number: Int) -> (frame: Int, range: Range<Int>) {
+    var (low, high) = (0, firstItems.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if firstItems[middle] <= number { low = middle + 1 } else { high = middle }
     }
+    let start = Int(starts[number])
+    return (low - 1, start..<(start + Int(lengths[number])))
   }
 }
 
 extension Compression {
-  /// Returns bytes of a known length, which are packed or not; nil if they are neither.
-  fileprivate func unpacked(_ bytes: [UInt8], to length: Int) -> [UInt8]? {
-    if bytes.count == length { return bytes }
-    return bytes.withUnsafeBytes { raw in
+  /// Returns the bytes of a frame as it stands; nil if it is not one of this length or was sealed
+  /// for another place.
+  fileprivate func frame(
+    _ standing: [UInt8], to length: Int, _ seal: (any FrameSeal)?,
+    _ kind: BundleFormat.FrameKind, _ number: Int
+  ) -> [UInt8]? {
+    var packed = standing
+    if let seal {
+      guard let opened = seal.opened(standing, kind, number) else { return nil }
+      packed = opened
+    }
+    if packed.count == length { return packed }
+    return packed.withUnsafeBytes { raw in
       let unpacked = self.unpacked(raw, atMost: length)
       return unpacked?.count == length ? unpacked : nil
     }

@@ -2,11 +2,8 @@ import LLVSCore
 
 /// The facts about a bundle that are kept beside its name.
 ///
-/// As bytes: format u8 = 1 | version of the bundle u8 | counted place | needs, claims and `from` as in
-/// a directory without frames.
+/// As bytes: format u8 = 1 | format of the bundle u8 = 2 | counted place | a directory without frames.
 struct BundleFacts: Hashable, Sendable {
-  /// The version of the format, 1 or 2; 0 if it was not read yet.
-  var format: UInt8
   /// The remote that this store put it to, as the user names it; empty for other writers' bundles.
   var place = ""
   var needs: [BundleNeed] = []
@@ -14,18 +11,14 @@ struct BundleFacts: Hashable, Sendable {
   var from = SequenceRuns()
 
   func encoded(_ name: BundleName) -> [UInt8] {
-    var bytes: [UInt8] = [1, format]
+    var bytes: [UInt8] = [1, BundleFormat.number]
     bytes.append(counted: Array(place.utf8))
-    guard format == 2 else { return bytes }
-    var directory = Bundle2Directory(writer: name.writer, sequence: name.sequence)
+    var directory = BundleDirectory(writer: name.writer, sequence: name.sequence)
     (directory.needs, directory.stays, directory.from) = (needs, claims, from)
     return bytes + directory.encoded()
   }
 
-  init(format: UInt8) { self.format = format }
-
-  init(_ directory: Bundle2Directory) {
-    format = 2
+  init(_ directory: BundleDirectory) {
     (needs, claims, from) = (directory.needs, directory.stays, directory.from)
   }
 
@@ -33,18 +26,13 @@ struct BundleFacts: Hashable, Sendable {
   init?(_ bytes: [UInt8], _ name: BundleName) {
     let facts = bytes.withUnsafeBytes { raw -> BundleFacts? in
       var reader = ByteReader(raw)
-      guard reader.integer(UInt8.self) == 1, let format = reader.integer(UInt8.self), format <= 2,
-        let place = reader.counted(atMost: 65_536)
+      guard reader.integer(UInt8.self) == 1, reader.integer(UInt8.self) == BundleFormat.number,
+        let place = reader.counted(atMost: 65_536), let rest = reader.take(reader.remaining),
+        let directory = try? BundleDirectory(rest, of: name, space: 0, isSealed: false)
       else { return nil }
-      var facts = BundleFacts(format: format)
-      if format == 2 {
-        guard let rest = reader.take(reader.remaining),
-          let directory = try? Bundle2Directory(rest, of: name, space: 0, isSealed: false)
-        else { return nil }
-        facts = BundleFacts(directory)
-      }
+      var facts = BundleFacts(directory)
       facts.place = String(decoding: place, as: UTF8.self)
-      return reader.remaining == 0 ? facts : nil
+      return facts
     }
     guard let facts else { return nil }
     self = facts

@@ -33,7 +33,7 @@ struct BundleListing: Sendable {
 
   /// Lists the bundles of a remote. Objects with other names are no bundles.
   init(_ objects: any ObjectStore, clock: BundleClock) throws(StoreError) {
-    guard let prefix = ObjectPrefix(folder: BundleFormat.directory) else {
+    guard let prefix = ObjectPrefix(folder: BundleFormat.folder) else {
       preconditionFailure("the folder of bundles is a name")
     }
     (asked, now) = (clock.boottime(), clock.now())
@@ -66,7 +66,7 @@ struct BundleListing: Sendable {
 extension BundleName {
   /// The name of the object.
   var object: ObjectName {
-    guard let name = ObjectName("\(BundleFormat.directory)/\(text)") else {
+    guard let name = ObjectName("\(BundleFormat.folder)/\(text)") else {
       preconditionFailure("a bundle's name is an object's")
     }
     return name

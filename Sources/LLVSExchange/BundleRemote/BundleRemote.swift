@@ -3,8 +3,7 @@ package import ObjectStores
 
 /// A remote that holds bundles: the bytes of values once, however many versions have them.
 ///
-/// Bundles of version 1 are read and, where they are this store's own, replaced; none is written. Nothing
-/// at the remote is trusted, and nothing of another writer is changed or removed.
+/// Nothing at the remote is trusted, and nothing of another writer is changed or removed.
 ///
 /// - Concurrency: one exchange of a store with a place at a time.
 package struct BundleRemote: RemoteLayout {

@@ -5,21 +5,6 @@ internal import Synchronization
 ///
 /// If a version is in several bundles the first copy is used; if that is refused, the next.
 final class BundleRemoteSource: VersionSource {
-  /// The changes of a version in a bundle of either version.
-  enum Changes: ChangeSource {
-    case first(BundleChanges)
-    case second(Bundle2Changes)
-
-    func read<Sink: WireValueSink>(
-      into sink: Sink, _ body: (WireChange<Sink.Stored>) throws(StoreError) -> Void
-    ) throws(StoreError) {
-      switch self {
-      case .first(let changes): try changes.read(into: sink, body)
-      case .second(let changes): try changes.read(into: sink, body)
-      }
-    }
-  }
-
   private struct Place {
     let bundle: Int
     let index: Int
@@ -30,7 +15,7 @@ final class BundleRemoteSource: VersionSource {
     let name: BundleName
     /// The ids of the versions, in order.
     let ids: [Version.ID]
-    /// In a bundle of version 2, the entries of these versions.
+    /// The entries of these versions.
     let entries: [OutlineEntry]
   }
 
@@ -54,13 +39,8 @@ final class BundleRemoteSource: VersionSource {
     var unread: [Unread] = []
     for name in try session.unread() {
       try session.control.check()
-      switch try session.opened(name) {
-      case .first(let bundle):
-        unread.append(Unread(name: name, ids: bundle.entries.map(\.id), entries: []))
-      case .second(let bundle):
-        let entries = try bundle.entries().filter { $0.id != nil }
-        unread.append(Unread(name: name, ids: entries.compactMap(\.id), entries: entries))
-      }
+      let entries = try session.opened(name).entries().filter { $0.id != nil }
+      unread.append(Unread(name: name, ids: entries.compactMap(\.id), entries: entries))
     }
     self.unread = unread
     for (number, bundle) in unread.enumerated() {
@@ -92,8 +72,8 @@ final class BundleRemoteSource: VersionSource {
   }
 
   private func description(
-    _ place: Place, _ bundle: Bundle2Reader
-  ) throws(StoreError) -> Bundle2Reader.Description {
+    _ place: Place, _ bundle: BundleReader
+  ) throws(StoreError) -> BundleReader.Description {
     let unread = unread[place.bundle]
     return try bundle.description(of: unread.entries[place.index]) { distance in
       distance <= UInt64(place.index) ? unread.ids[place.index - Int(distance)] : nil
@@ -102,33 +82,21 @@ final class BundleRemoteSource: VersionSource {
 
   func version(_ id: Version.ID) throws(StoreError) -> Version? {
     guard let place = places[id]?.first else { return nil }
-    switch try opened(place) {
-    case .first(let bundle): return try bundle.version(place.index)
-    case .second(let bundle): return try description(place, bundle).version
-    }
+    return try description(place, opened(place)).version
   }
 
-  func changes(of id: Version.ID) throws(StoreError) -> Changes? {
+  func changes(of id: Version.ID) throws(StoreError) -> BundleChanges? {
     guard let place = places[id]?.first else { return nil }
-    switch try opened(place) {
-    case .first(let bundle): return .first(try bundle.changes(place.index))
-    case .second(let bundle):
-      let changes = try changes(id, place, bundle)
-      // A version of which bytes are nowhere waits.
-      return try changes.isComplete() ? .second(changes) : nil
-    }
-  }
-
-  private func changes(
-    _ id: Version.ID, _ place: Place, _ bundle: Bundle2Reader
-  ) throws(StoreError) -> Bundle2Changes {
+    let bundle = try opened(place)
     let known = try table(place, bundle)
-    return Bundle2Changes(
+    let changes = BundleChanges(
       bundle, known.table, numbers: known.numbers, try description(place, bundle).changes, fetcher,
       label: bundle.label(id))
+    // A version of which bytes are nowhere waits.
+    return try changes.isComplete() ? changes : nil
   }
 
-  private func table(_ place: Place, _ bundle: Bundle2Reader) throws(StoreError) -> Table {
+  private func table(_ place: Place, _ bundle: BundleReader) throws(StoreError) -> Table {
     if let known = last.withLock({ $0 }), known.bundle == place.bundle { return known }
     let table = try bundle.table()
     let numbers = Dictionary(zip(table.items, 0...)) { first, _ in first }
@@ -137,15 +105,13 @@ final class BundleRemoteSource: VersionSource {
     return new
   }
 
-  private func opened(_ place: Place) throws(StoreError) -> OpenedBundle {
+  private func opened(_ place: Place) throws(StoreError) -> BundleReader {
     try session.opened(unread[place.bundle].name)
   }
 
   func contentDigest(of id: Version.ID) throws(StoreError) -> Digest? {
-    guard let place = places[id]?.first, case .second(let bundle) = try opened(place) else {
-      return nil
-    }
-    return try description(place, bundle).contentDigest
+    guard let place = places[id]?.first else { return nil }
+    return try description(place, opened(place)).contentDigest
   }
 
   func label(_ id: Version.ID) -> String {
@@ -156,7 +122,7 @@ final class BundleRemoteSource: VersionSource {
   func changesLabel(_ id: Version.ID) -> String { label(id) }
 
   func isNamed(_ reason: String) -> Bool {
-    reason.hasPrefix("\(BundleFormat.directory)/")
+    reason.hasPrefix("\(BundleFormat.folder)/")
   }
 
   /// Drops the refused copies of versions that have others, and returns true if there were any.

@@ -87,7 +87,7 @@ extension BundleSession {
   var reports: [ExchangeReport.Fault] {
     let torn = listing.torn.map { name in
       ExchangeReport.Fault(
-        id: Version.ID(name), reason: "\(BundleFormat.directory)/\(name): it is not whole")
+        id: Version.ID(name), reason: "\(BundleFormat.folder)/\(name): it is not whole")
     }
     let view = view()
     let missing = view.writers.flatMap { writer in
@@ -138,7 +138,7 @@ extension BundleSession {
       guard hasher.finish() == name.hash else {
         return "\(name.object): it is not what its name says"
       }
-      guard case .second(let bundle) = try opened(name) else { return nil }
+      let bundle = try opened(name)
       let table = try bundle.table()
       for number in table.items.indices {
         try control.check()

@@ -92,14 +92,8 @@ extension BundleSession {
 
   /// True if a bundle of this store's name is there that it never noted.
   private var isStrangerHere: Bool {
-    for name in listing.names where isOwn(name) {
-      if let noted = notes[name], noted.state.contains(.named) { continue }
-      // Bundles of version 1 were noted with their versions alone.
-      let isFirst = notes[name]?.facts.format == 1 || seen.faults[name] != nil
-      guard isFirst, notes.taken[name.hash] != nil else { return true }
-    }
-    // Nor may anybody choose the numbers of this store's next bundles.
-    return listing.torn.compactMap { BundleName($0) }.contains { name in
+    // A torn one counts, because nobody may choose the numbers of this store's next bundles.
+    (listing.names + listing.torn.compactMap { BundleName($0) }).contains { name in
       isOwn(name) && notes[name]?.state.contains(.named) != true
     }
   }

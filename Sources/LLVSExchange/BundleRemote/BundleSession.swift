@@ -157,7 +157,7 @@ final class BundleSession {
   /// Makes the folder of bundles, if none of them shows that it is there.
   func prepare() throws(StoreError) {
     guard listing.names.isEmpty, !isPrepared else { return }
-    try asking { () throws(RemoteError) in try objects.prepare([BundleFormat.directory]) }
+    try asking { () throws(RemoteError) in try objects.prepare([BundleFormat.folder]) }
     isPrepared = true
   }
 
@@ -260,7 +260,7 @@ final class BundleSession {
       // Servers answer several requests at a time; a directory gains nothing by that.
       let width = objects.capabilities.contains(.isNear) ? 1 : 8
       let read = try Threads.map(part.count, width: width) {
-        (index) throws(StoreError) -> Result<(OpenedBundle, Taken), TakeFault> in
+        (index) throws(StoreError) -> Result<(BundleReader, Taken), TakeFault> in
         try session.value.take(part[index], budget)
       }
       var changes: [BundleNotes.Change] = []
@@ -308,23 +308,20 @@ final class BundleSession {
 
   private func take(
     _ name: BundleName, _ budget: ReadingBudget
-  ) throws(StoreError) -> Result<(OpenedBundle, Taken), TakeFault> {
+  ) throws(StoreError) -> Result<(BundleReader, Taken), TakeFault> {
     do throws(StoreError) {
-      let opened = try read(name)
-      guard budget.take(opened.memory + opened.memoryOfItems) else { return .failure(.noRoom) }
-      guard case .second(let bundle) = opened else {
-        return .success((opened, Taken(facts: BundleFacts(format: 1), items: [], isProved: false)))
-      }
+      let bundle = try read(name)
+      guard budget.take(bundle.memory + bundle.memoryOfItems) else { return .failure(.noRoom) }
       // The outline must be whole before the bundle is relied on.
       let entries = try bundle.entries()
       let table = try bundle.table()
       var taken = Taken(facts: BundleFacts(bundle.directory), items: table.items, isProved: false)
       taken.hasOtherEntries = entries.contains { $0.id == nil }
-      if name.length <= Bundle2Format.wholeLength {
+      if name.length <= BundleFormat.wholeLength {
         for number in table.items.indices { _ = try bundle.item(number, in: table) }
         taken.isProved = true
       }
-      return .success((opened, taken))
+      return .success((bundle, taken))
     } catch {
       switch error {
       case .notFound: return .failure(.gone)
@@ -339,20 +336,19 @@ final class BundleSession {
   ///
   /// - Throws: ``StoreError/notFound(_:)`` if it is gone, ``StoreError/invalid(_:)`` if it is malformed,
   ///   ``StoreError/fromTheFuture(_:)``, or an error of the remote.
-  func opened(_ name: BundleName) throws(StoreError) -> OpenedBundle {
+  func opened(_ name: BundleName) throws(StoreError) -> BundleReader {
     if let known = open.bundle(name) { return known }
     let opened = try read(name)
     open.keep(opened)
     return opened
   }
 
-  private func read(_ name: BundleName) throws(StoreError) -> OpenedBundle {
+  private func read(_ name: BundleName) throws(StoreError) -> BundleReader {
     let control = UncheckedControl(control)
     let bytes = RemoteBytes(name, objects, cache: open.parts) { () throws(StoreError) in
       try control.value.check()
     }
-    return try OpenedBundle(
-      name, bytes, objects, open.frames, keys: options.keys, scratch: store.path, self.control)
+    return try BundleReader(name, bytes, cache: open.frames, keys: options.keys)
   }
 
   /// Draws frames of a bundle at random and compares their items with their digests, once; then items
@@ -363,7 +359,7 @@ final class BundleSession {
     guard var noted = notes[name], isUsable(noted) else { return false }
     if noted.state.contains(.proved) { return true }
     do throws(StoreError) {
-      guard case .second(let bundle) = try opened(name) else { return false }
+      let bundle = try opened(name)
       let table = try bundle.table()
       let frames = bundle.directory.content.indices
       for frame in Set((0..<4).compactMap { _ in frames.randomElement() }) {

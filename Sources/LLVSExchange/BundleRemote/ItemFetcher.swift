@@ -19,7 +19,7 @@ final class ItemFetcher {
     var fault: StoreError?
     for holder in try holders(of: item) {
       do throws(StoreError) {
-        guard case .second(let bundle) = try session.opened(holder.name) else { continue }
+        let bundle = try session.opened(holder.name)
         let table = try bundle.table()
         guard holder.number < table.items.count, table.items[holder.number] == item else {
           continue

@@ -7,7 +7,7 @@ internal import Synchronization
 final class OpenBundles: Sendable {
   private struct State: Sendable {
     /// The newest is the last.
-    var bundles: [OpenedBundle] = []
+    var bundles: [BundleReader] = []
     var bytes = 0
   }
 
@@ -27,11 +27,11 @@ final class OpenBundles: Sendable {
   var count: Int { state.withLock { $0.bundles.count } }
 
   /// Returns a bundle that is kept.
-  func bundle(_ name: BundleName) -> OpenedBundle? {
+  func bundle(_ name: BundleName) -> BundleReader? {
     state.withLock { $0.bundles.last { $0.name == name } }
   }
 
-  func keep(_ bundle: OpenedBundle) {
+  func keep(_ bundle: BundleReader) {
     let bytes = bundle.memory
     state.withLock { state in
       state.bundles.append(bundle)
@@ -63,26 +63,16 @@ final class ReadingBudget: Sendable {
   }
 }
 
-extension OpenedBundle {
+extension BundleReader {
   /// About the memory that the bundle takes while it is open, in bytes.
-  var memory: Int {
-    switch self {
-    case .first(let bundle): bundle.memory
-    case .second(let bundle): 1024 + bundle.directory.memory
-    }
-  }
+  var memory: Int { 1024 + directory.memory }
 
-  /// About the memory that its items take until they are noted, in bytes.
-  var memoryOfItems: Int {
-    switch self {
-    case .first: 0
-    // The table, and the names of the items as the catalog has them.
-    case .second(let bundle): bundle.directory.items * 144
-    }
-  }
+  /// About the memory that its items take until they are noted, in bytes: the table, and the names of
+  /// the items as the catalog has them.
+  var memoryOfItems: Int { directory.items * 144 }
 }
 
-extension Bundle2Directory {
+extension BundleDirectory {
   /// About the memory that it takes with the offsets that a reader adds, in bytes.
   fileprivate var memory: Int {
     let runs = stays.reduce(from.runs.count) { $0 + $1.kept.runs.count }

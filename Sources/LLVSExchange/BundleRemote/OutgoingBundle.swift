@@ -7,7 +7,7 @@ internal import Platform
 /// The file has a name only while it is made, so an interrupted send leaves none, and sends to several
 /// remotes at once do not disturb each other.
 final class OutgoingBundle {
-  let writer: Bundle2Writer
+  let writer: BundleWriter
   let sequence: UInt64
   /// The versions whose outlines it holds, in order.
   var versions: [VersionRecord] = []
@@ -24,7 +24,7 @@ final class OutgoingBundle {
     let file = try OutgoingBundle.makeFile(store)
     self.file = file
     var offset: UInt64 = 0
-    writer = try Bundle2Writer(
+    writer = try BundleWriter(
       writer: name, sequence: sequence, scratch: store.path, seal: seal
     ) { (bytes) throws(StoreError) in
       try control.check()

@@ -82,9 +82,9 @@ final class RemoteBytes: BundleBytes {
 
   /// Returns the range to ask for.
   private func wider(_ range: Range<UInt64>) -> Range<UInt64> {
-    if name.length <= Bundle2Format.wholeLength { return 0..<name.length }
-    if range.upperBound > name.length - Bundle2Format.suffixLength {
-      return min(range.lowerBound, name.length - Bundle2Format.suffixLength)..<name.length
+    if name.length <= BundleFormat.wholeLength { return 0..<name.length }
+    if range.upperBound > name.length - BundleFormat.suffixLength {
+      return min(range.lowerBound, name.length - BundleFormat.suffixLength)..<name.length
     }
     let ahead = sequence.withLock { sequence -> UInt64 in
       let follows = range.lowerBound <= sequence.end && sequence.end <= range.upperBound
@@ -115,7 +115,7 @@ final class RemoteBytes: BundleBytes {
       guard Digest.of(bytes) == name.hash else {
         throw .invalid("\(name.object): it is not what its name says")
       }
-      guard bytes.prefix(7).elementsEqual("LLVSBDL".utf8) else {
+      guard bytes.starts(with: BundleFormat.magic) else {
         throw .invalid("\(name.object): it is no bundle")
       }
     }

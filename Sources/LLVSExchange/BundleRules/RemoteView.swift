@@ -1,7 +1,7 @@
 /// A bundle of a list, with the facts known about it.
 struct KnownBundle: Hashable, Sendable {
   var name: BundleName
-  /// Its claims about which bundles stay; empty for a bundle of format 1.
+  /// Its claims about which bundles stay; empty if it was not read.
   var claims: [BundleClaim] = []
   var reading = Reading.read
 

@@ -262,7 +262,7 @@ package struct KeyRing {
   /// - Complexity: one short request for each bundle.
   package func bundles(_ control: ExchangeControl) throws(StoreError) -> [String: Int] {
     let names = try BundleListing(objects, clock: .system).names
-    let length = UInt64(Bundle2Format.sealedTailLength)
+    let length = UInt64(BundleFormat.sealedTailLength)
     let control = UncheckedControl(control)
     let keys = try Threads.map(names.count, width: 8) { (index) throws(StoreError) -> String? in
       try control.value.check()
@@ -271,7 +271,7 @@ package struct KeyRing {
       do throws(RemoteError) {
         let tail = try objects.bytes(
           of: name.object, range: (name.length - length)..<name.length, atMost: Int(length))
-        guard tail.suffix(8) == Bundle2Format.sealedTailMagic[...] else { return "" }
+        guard tail.suffix(8) == BundleFormat.sealedTailMagic[...] else { return "" }
         return RemoteKey.name(of: tail.prefix(8))
       } catch {
         // A bundle may be removed meanwhile.

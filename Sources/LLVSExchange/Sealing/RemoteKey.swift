@@ -58,7 +58,7 @@ struct BundleSeal: FrameSeal {
     keyID = key.id
     self.salt = salt
     self.key = key.bundleKey(salt)
-    var context = Bundle2Format.head(isSealed: true)
+    var context = BundleFormat.head(isSealed: true)
     context.append(UInt8(writer.utf8.count))
     context += Array(writer.utf8)
     context.append(bigEndian: sequence)
@@ -66,20 +66,20 @@ struct BundleSeal: FrameSeal {
   }
 
   /// Returns the kind and number of a frame, as nonce and context have them.
-  private static func place(_ kind: Bundle2Format.FrameKind, _ number: Int) -> [UInt8] {
+  private static func place(_ kind: BundleFormat.FrameKind, _ number: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: kind.rawValue)
     bytes.append(bigEndian: UInt64(number))
     return bytes
   }
 
-  func sealed(_ bytes: [UInt8], _ kind: Bundle2Format.FrameKind, _ number: Int) -> [UInt8] {
+  func sealed(_ bytes: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int) -> [UInt8] {
     let place = Self.place(kind, number)
     return Sodium.sealed(
       bytes, key: key, nonce: place + [UInt8](repeating: 0, count: 8), context: context + place)
   }
 
-  func opened(_ bytes: [UInt8], _ kind: Bundle2Format.FrameKind, _ number: Int) -> [UInt8]? {
+  func opened(_ bytes: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int) -> [UInt8]? {
     let place = Self.place(kind, number)
     return Sodium.opened(
       bytes, key: key, nonce: place + [UInt8](repeating: 0, count: 8), context: context + place)

@@ -1,9 +1,10 @@
 import Foundation
-import LLVSCore
-import LLVSExchange
 import Platform
 import TestSupport
 import Testing
+
+@testable import LLVSCore
+@testable import LLVSExchange
 
 /// A folder that is read wholly, to find what is wrong with it.
 @Suite(.timeLimit(.minutes(1)))
@@ -90,9 +91,9 @@ struct ReadAllTests {
     let (store, ids) = try send(.bundles)
     let record = try #require(try store.version(ids[1]))
     let version = try store.version(from: record)
-    var junk = BundleSample()
-    junk.add(version, changes: Array(repeating: 0xEE, count: 100))
-    let name = try junk.write(to: folder, writer: "zz")
+    let name = try BundleMade(writer: "zz", scratch: place.directory.path) { bundle in
+      try bundle.add(entry: BundleMade.entry(version, Array(repeating: 0xEE, count: 100)))
+    }.put(into: folder)
     let copy = try place.store("copy")
     let report = try read(.bundles, copy)
     #expect(report.taken.count == 3)

@@ -84,7 +84,7 @@ struct FormatsPageTests {
     _ = try BundleExchange(existingFolder: folder, store: store).send(control: ExchangeControl())
     let name = try #require(try FileSystem.list("\(folder)/bundles").first)
     let file = try FileSystem.read("\(folder)/bundles/\(name)", atMost: 64 << 20)
-    let found = try PageBundle2(file, named: name)
+    let found = try PageBundle(file, named: name)
     let versions = try PageStore(store.path).versions()
     func id(_ version: PageStore.Version) -> String {
       version.id.filter { $0 != "-" }.lowercased()

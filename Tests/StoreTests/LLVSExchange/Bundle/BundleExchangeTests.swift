@@ -1,9 +1,10 @@
 import Foundation
-import LLVSCore
-import LLVSExchange
 import Platform
 import TestSupport
 import Testing
+
+@testable import LLVSCore
+@testable import LLVSExchange
 
 @Suite("Exchange through bundles", .timeLimit(.minutes(2)))
 struct BundleExchangeTests {
@@ -94,15 +95,20 @@ struct BundleExchangeTests {
     try extend(a, 1)
     try send(a)
     let writer = try #require(try bundles().first?.split(separator: "-").first)
-    for number in [UInt64.max - 1, .max] {
-      try BundleSample.write(
-        BundleSample().bytes(), to: place.folder, writer: String(writer), sequence: "\(number)")
+    for number in [SequenceRuns.greatest, .max - 1, .max] {
+      let greatest = min(number, SequenceRuns.greatest)
+      let kept = BundleClaim(
+        writer: String(writer), upTo: greatest, kept: SequenceRuns([0, greatest]))
+      let made = try BundleMade(
+        writer: String(writer), sequence: greatest, scratch: directory.path, stays: [kept]
+      ) { _ in }
+      try BundleMade.put(made.bytes, into: folder, writer: String(writer), sequence: number)
       for _ in 0..<3 {
         try extend(a, 1)
         #expect(try send(a).sent.count == 1)
       }
     }
-    #expect(try retrieve(b).taken.count == 7)
+    #expect(try retrieve(b).taken.count == 10)
   }
 
   @Test("values of any length arrive, also those longer than a frame")
@@ -171,38 +177,36 @@ struct BundleExchangeTests {
     try extend(a, 3)
     // A copy whose content is not what its digest says, in a bundle that is listed first.
     let version = try a.version(from: require(a.version(id)))
-    var forged = BundleSample()
-    forged.add(version, changes: [1, 2] + Array("k0".utf8) + [3, 9, 9, 9])
-    try forged.write(to: folder, writer: "0")
+    try put([(version, [.insert(Key("k0"), .inline([9, 9, 9]))])], "0")
     let alone = try retrieve(b)
     #expect(alone.taken.isEmpty && alone.refused.count == 1)
     let reason = try require(alone.refused.first?.reason)
-    #expect(reason.hasPrefix("bundles/0-0000000007-") && reason.contains("digest"), "\(reason)")
-    var whole = BundleSample()
-    for record in try a.versionsNewestFirst(before: nil, limit: 10).reversed() {
-      let folder = directory.file("y")
-      if try !FileSystem.exists(folder) { try FileSystem.makeDirectory(folder) }
-      _ = try FolderFormat.files.send(a, folder)
-      whole.add(try a.version(from: record), changes: try changes(of: record, in: a))
-    }
-    try whole.write(to: folder, writer: "1")
+    #expect(reason.hasPrefix("bundles/0-0000000003-") && reason.contains("digest"), "\(reason)")
+    let records = try a.versionsNewestFirst(before: nil, limit: 10).reversed()
+    try put(records.map { (try a.version(from: $0), try changes(of: $0, in: a)) }, "1")
     let report = try retrieve(b)
     #expect(report.taken.count == 4 && report.refused.isEmpty, "\(report.refused)")
   }
 
-  private func changes(of record: VersionRecord, in store: Store) throws -> [UInt8] {
-    var bytes: [UInt8] = []
-    for change in try store.valueChanges(madeInVersionIdentifiedBy: record.id) {
-      guard case .update(let value) = change, value.data.count < 128 else {
-        guard case .insert(let value) = change else { continue }
-        bytes += [1, UInt8(value.id.bytes.count)] + value.id.bytes + [UInt8(value.data.count)]
-        bytes += value.data
-        continue
+  /// Puts a bundle with these versions into the folder.
+  private func put(_ versions: [(Version, [OutlineChange])], _ writer: String) throws {
+    try BundleMade(writer: writer, scratch: directory.path) { bundle in
+      for (version, changes) in versions {
+        try bundle.add(
+          version, contentDigest: nil,
+          changes: try BundleMade.changes(changes, scratch: directory.path))
       }
-      bytes += [2, UInt8(value.id.bytes.count)] + value.id.bytes + [UInt8(value.data.count)]
-      bytes += value.data
+    }.put(into: folder)
+  }
+
+  private func changes(of record: VersionRecord, in store: Store) throws -> [OutlineChange] {
+    try store.valueChanges(madeInVersionIdentifiedBy: record.id).compactMap { change in
+      switch change {
+      case .insert(let value): .insert(Key(value.id.rawValue), .inline(value.data))
+      case .update(let value): .update(Key(value.id.rawValue), .inline(value.data))
+      default: nil
+      }
     }
-    return bytes
   }
 
   @Test("the library's names work")

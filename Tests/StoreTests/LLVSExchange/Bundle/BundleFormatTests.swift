@@ -1,209 +1,282 @@
 import Foundation
-import LLVSCore
-import LLVSExchange
 import Platform
 import TestSupport
 import Testing
 
-/// The bytes of bundles: what is frozen, and what is refused.
-@Suite("The format of bundles", .timeLimit(.minutes(2)))
+@testable import LLVSCore
+@testable import LLVSExchange
+
+/// The bytes of bundles: what is frozen, what is read, and what is refused.
+@Suite("The format of bundles", .timeLimit(.minutes(3)))
 struct BundleFormatTests {
   private let directory: TemporaryDirectory
-  private let folder: String
-  private let store: Store
+  private var scratch: String { directory.path }
 
-  init() throws {
-    directory = try TemporaryDirectory()
-    folder = directory.file("x")
-    try FileSystem.makeDirectory(folder)
-    store = try Store.open(path: directory.file("s"), mode: .writer, create: true)
-  }
+  init() throws { directory = try TemporaryDirectory() }
 
-  private func retrieve() throws -> ExchangeReport {
-    try FolderFormat.bundles.retrieve(into: store, folder)
-  }
+  /// The directory of the project's sources.
+  private static let root = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
+    url.deletingLastPathComponent()
+  }.path
 
-  private static func version(_ id: String, after: [String] = [], _ time: Double = 1) -> Version {
-    Version(
-      id: Version.ID(id),
-      predecessors: after.first.map {
-        .init(idOfFirst: .init($0), idOfSecond: after.dropFirst().first.map { .init($0) })
-      }, timestamp: time, valueDataSize: nil, metadata: [:])
-  }
+  private static let sevens = [UInt8](repeating: 7, count: 129)
 
-  private static let uuid = "0123ABCD-0000-4000-8000-00000000FFFF"
-
-  @Test("a bundle put together by the description is read, whatever its ids and changes")
-  func byHand() throws {
-    var sample = BundleSample()
-    var root = Self.version("root")
-    root.valueDataSize = 3
-    root.metadata[Version.MetadataKey("build")] = .init(data: Array("42".utf8))
-    sample.add(root, changes: [1, 1, 0x61, 1, 7, 1, 1, 0x62, 2, 8, 9])
-    sample.add(Self.version(Self.uuid, after: ["root"], 2), changes: [2, 1, 0x61, 0, 3, 1, 0x62])
-    // The version before by its distance, and a merge.
-    sample.add(Version.ID("side"), [1, 2] + [0x40, 8, 0, 0, 0, 0, 0, 0] + [0, 0], [3, 1, 0x61])
-    sample.add(
-      Self.version("merge", after: ["side", Self.uuid], 4),
-      changes: [4, 1, 0x61] + BundleSample.id(Version.ID(Self.uuid)) + [5, 1, 0x62])
-    try sample.write(to: folder, writer: "hand")
-    let report = try retrieve()
-    #expect(report.refused.isEmpty && report.waiting.isEmpty, "\(report.refused)")
-    #expect(report.taken.map(\.rawValue) == ["root", Self.uuid, "side", "merge"])
-    #expect(try store.version(identifiedBy: .init("root")) == root)
-    #expect(try store.version(identifiedBy: .init("side"))?.timestamp == 3)
-    #expect(try store.version(identifiedBy: .init("side"))?.predecessors?.ids == [.init("root")])
-    let merged = try store.valueReferences(at: .init("merge"))
-    #expect(merged.map(\.valueId.rawValue) == ["a"])
-    #expect(merged.map(\.storedVersionId.rawValue) == [Self.uuid])
-  }
-
-  @Test("what is whole and no bundle is refused by name, with nothing stored")
-  func refused() throws {
-    var good = BundleSample()
-    good.add(Self.version("v"), changes: [])
-    let bytes = good.bytes()
-    var newer = good
-    newer.head[7] = 2
-    var encrypted = good
-    encrypted.head[11] = 1
-    var twice = good
-    twice.add(Self.version("v"), changes: [])
-    var shared = BundleSample()
-    shared.add(Self.version("v"), changes: [UInt8](repeating: 0, count: 20))
-    let length = good.bytes().count
-    let huge = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF] + Array("LLVSBDLE".utf8)
-    let cases: [([UInt8], String)] = [
-      ([], "short"), (Array(bytes.prefix(27)), "short"),
-      ([UInt8](repeating: 0, count: 100), "no bundle"), (newer.bytes(), "newer"),
-      (encrypted.bytes(), "newer"), (Array(bytes.dropLast()) + [0], "short"),
-      (good.bytes(tail: huge), "end"),
-      (good.bytes(frames: [(11, 2_000_000)]), "index"), (good.bytes(frames: []), "index"),
-      (good.bytes(frames: [(1 << 50, 1 << 50)]), "index"), (twice.bytes(), "index"),
-      (bytes.prefix(length - 16) + [0] + bytes.suffix(16), "index"),
-    ]
-    for (bytes, reason) in cases {
-      let name = try BundleSample.write(Array(bytes), to: folder, writer: "w")
-      let report = try retrieve()
-      #expect(report.taken.isEmpty)
-      #expect(report.refused.map(\.id.rawValue) == [name])
-      let said = report.refused.first?.reason ?? ""
-      #expect(said.hasPrefix("bundles/\(name): ") && said.contains(reason), "\(said), \(reason)")
-      try FileSystem.unlink("\(folder)/bundles/\(name)")
+  /// The bundle of the page's test vector.
+  private func vector() throws -> BundleMade {
+    let kept = SequenceRuns([1, 3])
+    return try BundleMade(
+      scratch: scratch, stays: [BundleClaim(writer: "w", upTo: 3, kept: kept)]
+    ) { writer in
+      let item = BundleItem(.chunk, Digest.of(Self.sevens))
+      let number = try writer.add(item, Self.sevens)
+      var version = BundleMade.version("root")
+      version.metadata[Version.MetadataKey("m")] = .init(data: [0x31])
+      let changes: [OutlineChange] = [
+        .insert(Key("a"), .item(number, length: 129)), .insert(Key("b"), .inline([8])),
+      ]
+      try writer.add(
+        version, contentDigest: nil,
+        changes: try BundleMade.changes(changes, scratch: scratch))
     }
-    #expect(try store.headNumbers().isEmpty)
   }
 
-  @Test(
-    "a malformed version is refused by name with what follows it; the others are taken",
-    arguments: [
-      ([1], "kind", nil), ([9, 1, 0x61], "kind", nil), ([1, 1], "early", nil),
-      ([1, 1, 0x61, 5, 1], "early", nil), ([3, 1, 0xFF], "UTF-8", nil),
-      ([3, 0x81, 0], "number", nil), ([3, 0xFF, 0xFF, 0x7F], "key", nil),
-      ([4, 1, 0x61, 0], "early", nil), ([4, 1, 0x61, 1, 0x2F], "reference", nil),
-      ([4, 1, 0x61, 4] + Array("NONE".utf8), "preserves", nil),
-      ([], "predecessors", [3]), ([], "predecessors", [1, 9]), ([], "twice", [1, 0, 1, 0x76]),
-      ([], "time", [0, 1]), ([], "range", [0, 0x7F, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0]),
-      ([], "size", [0, 0, 0, 0, 0, 0, 0, 0, 0]), ([], "metadata", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-      ([], "metadata", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-      ([], "order", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0x61, 0, 1, 0x61, 0]),
-      ([], "pieces", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0x7F]),
-    ] as [([UInt8], String, [UInt8]?)])
-  func malformed(_ changes: [UInt8], _ reason: String, _ version: [UInt8]?) throws {
-    var sample = BundleSample()
-    if let version {
-      sample.add(Version.ID("v"), version, changes)
-    } else {
-      let changes = changes == [1] ? [0] : changes
-      sample.add(Self.version("v"), changes: changes)
+  @Test("the vector of docs/formats.md is read, and holds what the page says")
+  func vectorIsRead() throws {
+    let page = try String(
+      contentsOfFile: Self.root + "/Sources/llvs/llvs.docc/formats.md", encoding: .utf8)
+    let section = try #require(page.components(separatedBy: "### Test vector\n").last)
+    let text = try #require(section.components(separatedBy: "```").dropFirst().first)
+    let digits = text.filter(\.isHexDigit)
+    let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { at in
+      let start = digits.index(digits.startIndex, offsetBy: at)
+      return UInt8(digits[start..<digits.index(start, offsetBy: 2)], radix: 16)
     }
-    sample.add(Self.version("after", after: ["v"], 2), changes: [])
-    sample.add(Self.version("good"), changes: [1, 1, 0x61, 0])
-    let name = try sample.write(to: folder, writer: "w")
-    let report = try retrieve()
-    #expect(report.taken.map(\.rawValue) == ["good"])
-    #expect(report.refused.map(\.id.rawValue) == ["v", "after"])
-    let said = try require(report.refused.first?.reason)
-    #expect(said.hasPrefix("bundles/\(name): version v: "), "\(said)")
-    #expect(said.contains(reason), "\(said)")
-    #expect(try store.version(Version.ID("v")) == nil)
-    // It is read again each time, since not all of it is here.
-    #expect(try retrieve().refused.count == 2)
-  }
-
-  @Test("a frame that does not unpack to the length told is refused with the versions in it")
-  func frame() throws {
-    var sample = BundleSample()
-    sample.add(Self.version("v"), changes: [])
-    let name = try BundleSample.write(
-      sample.bytes(frames: [(11, 12)]), to: folder, writer: "w")
-    let report = try retrieve()
-    #expect(report.taken.isEmpty)
-    #expect(report.refused.map(\.reason) == ["bundles/\(name): its frame 0 does not unpack"])
-  }
-
-  @Test("names that are no bundle's, and what is no file, are passed over")
-  func litter() throws {
-    var sample = BundleSample()
-    sample.add(Self.version("v"), changes: [])
-    let bytes = sample.bytes()
-    let name = try sample.write(to: folder, writer: "w")
-    let hash = Digest.of(bytes).hex
-    for other in [
-      ".\(name)", "\(name).tmp", "w-7-\(bytes.count)-\(hash).bundle",
-      "w-0000000007-0\(bytes.count)-\(hash).bundle", "é-0000000007-\(bytes.count)-\(hash).bundle",
-      "w-0000000007-\(bytes.count)-\(hash.uppercased()).bundle", "readme",
-    ] {
-      try File("\(folder)/bundles/\(other)", [.readWrite, .create]).write([1], at: 0)
+    let name = BundleName(
+      writer: "w", sequence: 3, length: UInt64(bytes.count), hash: Digest.of(bytes))
+    let made = try vector()
+    let reader = try BundleReader(name, BundleInMemory(bytes: bytes), cache: FrameCache())
+    let ours = try made.reader()
+    #expect(reader.directory.stays == ours.directory.stays)
+    let table = try reader.table()
+    #expect(try reader.item(0, in: table) == Self.sevens)
+    let found = try PageBundle(bytes, named: name.text)
+    let written = try PageBundle(made.bytes, named: made.name.text)
+    for bundle in [found, written] {
+      #expect(bundle.items.map(\.bytes) == [Self.sevens])
+      #expect(bundle.claims == [.init(writer: "w", upTo: 3, kept: [1, 3])])
+      let version = try #require(bundle.versions.first)
+      #expect(version.id == Array("root".utf8) && version.metadata == [[0x6D]: [0x31]])
+      #expect(version.time == 0x3FF0_0000_0000_0000 && version.size == 0)
+      #expect(
+        version.changes == [
+          .init(kind: 1, key: [0x61], value: .item(0, 129)),
+          .init(kind: 1, key: [0x62], value: .inline([8])),
+        ])
+      #expect(bundle.needs.isEmpty && bundle.from.isEmpty)
     }
-    let fake = "w-0000000009-0-\(Digest.of([]).hex).bundle"
-    try FileSystem.makeDirectory("\(folder)/bundles/\(fake)")
-    try FileSystem.symlink(
-      "/etc/passwd", at: "\(folder)/bundles/w-0000000008-11-\(Digest.of([]).hex).bundle")
-    let report = try retrieve()
-    #expect(report.taken.map(\.rawValue) == ["v"])
-    #expect(report.refused.isEmpty && report.waiting.isEmpty, "\(report)")
+    // The bytes of the vector itself, not packed.
+    #expect(bytes.count == 12 + 129 + 36 + 35 + 91 + 48)
   }
 
-  @Test("bytes changed anywhere do not crash, and what is taken is what was sent")
-  func fuzz() throws {
-    let source = try Store.open(path: directory.file("a"), mode: .writer, create: true)
-    var last: Version.ID?
-    var random = SeededRandom(seed: .random(in: 0...UInt64.max))
-    for number in 0..<6 {
-      last =
-        try source.makeVersion(
-          basedOnPredecessor: last,
-          updating: [Value(id: .init("k\(number)"), data: random.bytes(number * 40))]
-        ).id
+  @Test("a bundle is read by the page: items of all kinds, ids, values and claims")
+  func byThePage() throws {
+    var random = SeededRandom(seed: 11)
+    let texts = (0..<400).map { [UInt8](repeating: UInt8($0 % 250), count: 200 + $0) }
+    let large = (0..<4).map { _ in random.bytes(40_000) }
+    let need = BundleNeed(writer: "other", sequence: 9, hashStart: 77)
+    let uuid = "0123ABCD-0000-4000-8000-00000000FFFF"
+    let absent = Digest.of(random.bytes(9))
+    let made = try BundleMade(
+      scratch: scratch,
+      stays: [
+        BundleClaim(writer: "w", upTo: 3, kept: SequenceRuns([0, 1, 3])),
+        BundleClaim(writer: "lost", upTo: 40, kept: SequenceRuns()),
+      ], from: SequenceRuns([0, 2])
+    ) { writer in
+      var changes: [OutlineChange] = []
+      for (index, bytes) in (texts + large).enumerated() {
+        let number = try writer.add(BundleItem(.chunk, Digest.of(bytes)), bytes)
+        #expect(number == index)
+        changes.append(
+          .insert(Key("k\(index)"), .item(number, length: UInt64(bytes.count))))
+      }
+      try writer.add(
+        BundleMade.version("root"), contentDigest: absent,
+        changes: try BundleMade.changes(changes, scratch: scratch))
+      let place = writer.number(ofNeed: need)
+      try writer.add(
+        BundleMade.version(uuid, after: ["root", "far"], 2), contentDigest: nil,
+        changes: try BundleMade.changes(
+          [
+            .update(Key("x"), .leftOut(absent, length: 70_000, need: place)),
+            .update(Key("y"), .forgotten(absent, length: 5)), .remove(Key("z")),
+            .preserve(Key("p"), Version.ID(uuid)), .preserveRemoval(Key("q")),
+          ], scratch: scratch))
+      try writer.add(entry: [200, 1, 2, 3])
     }
-    let whole = directory.file("whole")
-    try FileSystem.makeDirectory(whole)
-    _ = try FolderFormat.bundles.send(source, whole)
-    let name = try require(try FileSystem.list("\(whole)/bundles").first)
-    let bytes = try FileSystem.read("\(whole)/bundles/\(name)", atMost: 1 << 20)
-    for round in 0..<150 {
-      var changed = bytes
-      for _ in 0..<Int.random(in: 1...3, using: &random) {
-        let position = Int.random(in: 0..<changed.count, using: &random)
-        switch Int.random(in: 0..<4, using: &random) {
-        case 0: changed.remove(at: position)
-        case 1: changed.insert(UInt8.random(in: 0...255, using: &random), at: position)
-        default: changed[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+    let page = try PageBundle(made.bytes, named: made.name.text)
+    #expect(page.items.map(\.bytes) == texts + large)
+    #expect(page.versions.map(\.changes.count) == [404, 5])
+    #expect(page.versions[0].contentDigest == absent.bytes)
+    #expect(page.versions[1].predecessors.map(\.distance) == [1, 0])
+    #expect(page.versions[1].predecessors[1].id == Array("far".utf8))
+    #expect(page.versions[1].changes[0].value == .leftOut(absent.bytes, 70_000, 1))
+    #expect(page.needs.map(\.writer) == ["other"] && page.needs.map(\.sequence) == [9])
+    #expect(page.claims.map(\.kept) == [[0, 1, 3], []])
+    #expect(page.from == [0, 2] && page.others == [[200, 1, 2, 3]])
+    // And by the program itself.
+    let reader = try made.reader()
+    #expect(try reader.readAll() > 160_000)
+    let entries = try reader.entries()
+    #expect(entries.map(\.type) == [0, 0, 200])
+    let description = try reader.description(of: entries[1]) { $0 == 1 ? entries[0].id : nil }
+    #expect(description.version == BundleMade.version(uuid, after: ["root", "far"], 2))
+    #expect(description.contentDigest == nil)
+    // Short items stand together, long ones alone.
+    #expect(reader.directory.content.filter { $0.items == 1 }.count == 4)
+    #expect(reader.directory.content.count == 5)
+  }
+
+  @Test("long outlines and tables take several frames, and a damaged one is found")
+  func manyFrames() throws {
+    let keys = (0..<36_000).map { "a rather long name of a key, so that frames are filled/\($0)" }
+    let made = try BundleMade(scratch: scratch) { writer in
+      for index in 0..<36_000 {
+        let bytes = withUnsafeBytes(of: index) { Array($0) }
+        _ = try writer.add(BundleItem(.chunk, Digest.of(bytes)), bytes)
+      }
+      for part in 0..<3 {
+        let changes = keys[(part * 12_000)..<((part + 1) * 12_000)].enumerated().map {
+          OutlineChange.insert(Key($1), .item(part * 12_000 + $0, length: 8))
+        }
+        try writer.add(
+          BundleMade.version("v\(part)", after: part == 0 ? [] : ["v\(part - 1)"]),
+          contentDigest: nil, changes: try BundleMade.changes(changes, scratch: scratch))
+      }
+    }
+    let reader = try made.reader()
+    #expect(reader.directory.outline.count > 1 && reader.directory.table.count > 1)
+    #expect(try reader.readAll() == 36_000 + 288_000 + 36_000)
+    let page = try PageBundle(made.bytes, named: made.name.text)
+    #expect(page.versions.flatMap(\.changes).map(\.key) == keys.map { Array($0.utf8) })
+    // A bit of a frame behind the first.
+    var bytes = made.bytes
+    bytes[Int(reader.suffix.lowerBound) + reader.directory.outline[0].stands + 9] ^= 1
+    let damaged = try BundleReader(
+      made.name, BundleInMemory(bytes: bytes), cache: FrameCache())
+    #expect(throws: StoreError.self) { try damaged.readAll() }
+  }
+
+  @Test("every flipped bit of a bundle is refused, or changes nothing that is read")
+  func flippedBits() throws {
+    let made = try vector()
+    let whole = try made.reader()
+    let count = try whole.readAll()
+    for bit in 0..<(made.bytes.count * 8) {
+      var bytes = made.bytes
+      bytes[bit / 8] ^= UInt8(1 << (bit % 8))
+      do {
+        let reader = try BundleReader(
+          made.name, BundleInMemory(bytes: bytes), cache: FrameCache())
+        #expect(try reader.readAll() == count)
+        #expect(reader.directory == whole.directory, "bit \(bit)")
+        // A bit of the head, which only the hash in the name covers, or one of a frame that zstd
+        // does not look at: what is read is the same.
+        #expect(bit / 8 < Int(reader.suffix.lowerBound), "bit \(bit)")
+      } catch let error as StoreError {
+        switch error {
+        case .invalid, .fromTheFuture: break
+        default: Issue.record("bit \(bit): \(error)")
         }
       }
-      let written = try BundleSample.write(changed, to: folder, writer: "w\(round)")
-      for id in try retrieve().taken {
-        // Only what lost its digest on the way may hold anything else, or what came under another id.
-        let record = try require(store.version(id))
-        let mine = try source.version(id)
-        #expect(
-          mine == nil || record.flags.contains(.hasNoDigest)
-            || record.map.digest == mine?.map.digest,
-          "seed \(random.seed)")
-      }
-      try FileSystem.unlink("\(folder)/bundles/\(written)")
     }
-    #expect(try store.verify().damage.isEmpty)
+  }
+
+  @Test("a bundle that is cut short anywhere is refused")
+  func cutShort() throws {
+    let made = try vector()
+    for length in 0..<made.bytes.count {
+      let bytes = Array(made.bytes[..<length])
+      let name = BundleName(
+        writer: "w", sequence: 3, length: UInt64(length), hash: Digest.of(bytes))
+      #expect(throws: StoreError.self) {
+        try BundleReader(name, BundleInMemory(bytes: bytes), cache: FrameCache()).readAll()
+      }
+    }
+  }
+
+  @Test("a bundle under another writer's name or sequence is refused")
+  func otherName() throws {
+    let made = try vector()
+    for (writer, sequence) in [("x", UInt64(3)), ("w", 4)] {
+      let name = BundleName(
+        writer: writer, sequence: sequence, length: made.name.length, hash: made.name.hash)
+      #expect(throws: StoreError.self) {
+        try BundleReader(name, BundleInMemory(bytes: made.bytes), cache: FrameCache())
+      }
+    }
+  }
+
+  @Test("a writer takes no bytes that are not those of their digest")
+  func wrongBytes() throws {
+    #expect(throws: StoreError.self) {
+      try BundleMade(scratch: scratch) { writer in
+        _ = try writer.add(BundleItem(.chunk, Digest.of([1])), [2])
+      }
+    }
+  }
+
+  @Test("runs are read as they were written, whatever numbers they hold")
+  func runs() throws {
+    var random = SeededRandom(seed: 3)
+    for round in 0..<300 {
+      let numbers = Set(
+        (0..<Int.random(in: 0..<40, using: &random)).map { _ in
+          UInt64.random(in: 0..<(round % 3 == 0 ? 60 : SequenceRuns.greatest), using: &random)
+        })
+      let runs = SequenceRuns(numbers)
+      var bytes: [UInt8] = []
+      runs.encode(to: &bytes)
+      let read = bytes.withUnsafeBytes { raw -> SequenceRuns? in
+        var reader = ByteReader(raw)
+        let runs = SequenceRuns(&reader, upTo: SequenceRuns.greatest)
+        return reader.remaining == 0 ? runs : nil
+      }
+      #expect(read == runs)
+      for _ in 0..<20 {
+        let number = UInt64.random(in: 0..<70, using: &random)
+        #expect(runs.contains(number) == numbers.contains(number))
+      }
+      let other = Set((0..<20).map { _ in UInt64.random(in: 0..<70, using: &random) })
+      #expect(runs.union(SequenceRuns(other)) == SequenceRuns(numbers.union(other)))
+      #expect(runs.union(SequenceRuns(other)).isSuperset(of: runs))
+      #expect(runs.isSuperset(of: SequenceRuns(other)) == numbers.isSuperset(of: other))
+    }
+    // Numbers beyond the bound, a run of nothing, and runs that touch.
+    for bytes in [[1, 5, 7], [1, 1, 0], [2, 0, 1, 0, 1], [3, 0, 1]] as [[UInt8]] {
+      let read = bytes.withUnsafeBytes { raw -> SequenceRuns? in
+        var reader = ByteReader(raw)
+        return SequenceRuns(&reader, upTo: 10)
+      }
+      #expect(read == nil)
+    }
+  }
+
+  @Test("a bundle's name is read only as it is written, with zeros up to ten digits of its number")
+  func names() throws {
+    let hash = Digest.of([1])
+    for sequence in [0, 7, 9_999_999_999, 10_000_000_000, SequenceRuns.greatest] as [UInt64] {
+      let name = BundleName(writer: "w", sequence: sequence, length: 300, hash: hash)
+      #expect(BundleName(name.text) == name)
+    }
+    let end = "\(hash.hex).bundle"
+    for start in [
+      "w-7-300", "w-00000000007-300", "w-010000000000-300", "w-+000000007-300", "w-0000000007-0300",
+      "w-0000000007-+300", "w-0000000007-", "-0000000007-300", "w-0000000007", "w-0000000007-300-1",
+      "w-0000000007-9223372036854775808", "w-18446744073709551616-300",
+    ] {
+      #expect(BundleName("\(start)-\(end)") == nil, "\(start)")
+    }
+    #expect(BundleName("w-0000000007-300-\(hash.hex.uppercased()).bundle") == nil)
   }
 }

@@ -138,41 +138,4 @@ struct BundleRemoteTests {
     #expect(try world.retrieve(b).taken.count == 1)
     #expect(world.objects.counts.got < 100_000, "\(world.objects.counts.got)")
   }
-
-  @Test("what was sent in bundles of version 1 is read, and replaced by the same rules")
-  func firstVersion() throws {
-    let (a, b) = (try world.store("a"), try world.store("b"))
-    for index in 0..<20 {
-      let data = [UInt8](repeating: UInt8(index), count: 100)
-      let version = try world.make(a, ["k": data])
-      // Put together by hand, and noted as earlier programs did.
-      var sample = BundleSample()
-      sample.add(version, changes: [index == 0 ? 1 : 2, 1, 0x6B, 100] + data)
-      let bytes = sample.bytes()
-      let name = BundleName(
-        writer: a.replicaID, sequence: UInt64(index), length: UInt64(bytes.count),
-        hash: Digest.of(bytes))
-      try world.objects.replace(name.text, by: bytes)
-      let number = try #require(try a.version(version.id)).number
-      try a.write { (transaction) throws(StoreError) in
-        transaction.note(bundle: name.hash, versions: [number])
-      }
-    }
-    let old = try world.objects.names
-    #expect(old.count == 20)
-    #expect(try world.retrieve(b).taken.count == 20)
-    try world.make(a, ["l": [1]])
-    #expect(try world.send(a).sent.count == 1)
-    // They are announced, and go after the grace.
-    #expect(try Set(world.objects.names).isSuperset(of: old))
-    try expectWhole(like: a, "c")
-    world.clock.advance(hours: 25)
-    try world.make(b, ["m": [1]])
-    try world.retrieve(b)
-    try world.send(b)
-    try world.retrieve(a)
-    try world.send(a)
-    #expect(try Set(world.objects.names).isDisjoint(with: old))
-    try expectWhole(like: a, "d")
-  }
 }

@@ -114,7 +114,7 @@ struct SequenceRuns: Hashable, Sendable {
   /// Reads a set whose numbers are at most `bound`; nil if it is malformed.
   init?(_ reader: inout ByteReader, upTo bound: UInt64) {
     // Each run takes at least two bytes, so nothing is allocated that the bytes do not hold.
-    guard let count = reader.varint(), count <= UInt64(Bundle2Format.maximumRuns),
+    guard let count = reader.varint(), count <= UInt64(BundleFormat.maximumRuns),
       count <= UInt64(reader.remaining) / 2
     else { return nil }
     var next: UInt64 = 0

@@ -9,7 +9,7 @@ struct OutlineEntry: Sendable {
   let body: Range<UInt64>
 }
 
-extension Bundle2Reader {
+extension BundleReader {
   /// Returns the entries of the outline, in order. The descriptions of versions are passed over.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if the outline is malformed or not that of the directory.
@@ -29,7 +29,7 @@ extension Bundle2Reader {
       }
       let end = start + length
       let type = try stream.byte()
-      if type == Bundle2Format.EntryType.version.rawValue {
+      if type == BundleFormat.EntryType.version.rawValue {
         let id = try stream.id()
         guard stream.offset <= end, known.insert(id).inserted else {
           throw .invalid("\(label): version \(id.rawValue) is malformed or stands twice")
@@ -39,8 +39,8 @@ extension Bundle2Reader {
         // Entries of types that this program does not know are carried on unread; those between
         // would have to be understood.
         guard
-          type >= Bundle2Format.firstUnreadType
-            || type == Bundle2Format.EntryType.forget.rawValue
+          type >= BundleFormat.firstUnreadType
+            || type == BundleFormat.EntryType.forget.rawValue
         else { throw .fromTheFuture("\(label): it was made by a newer program") }
         entries.append(OutlineEntry(id: nil, type: type, body: start..<end))
       }
@@ -71,11 +71,11 @@ extension Bundle2Reader {
     guard let id = entry.id else { throw .invalid("\(label): an entry is no version") }
     let stream = OutlineStream(self, entry.body, label: label(id))
     let flags = try stream.byte()
-    guard flags & ~Bundle2Format.digestFlag == 0 else {
+    guard flags & ~BundleFormat.digestFlag == 0 else {
       throw .fromTheFuture("\(label(id)): it was made by a newer program")
     }
     let version = try stream.version(id, before: before)
-    let digest = flags & Bundle2Format.digestFlag == 0 ? nil : try stream.digest()
+    let digest = flags & BundleFormat.digestFlag == 0 ? nil : try stream.digest()
     return Description(
       version: version, contentDigest: digest, changes: stream.offset..<entry.body.upperBound)
   }

@@ -1,12 +1,12 @@
 import LLVSCore
 
-/// Writes one bundle of version 2: items as they come, then versions, predecessors first.
+/// Writes one bundle: items as they come, then versions, predecessors first.
 ///
 /// The bytes of items are written at once; the outline is kept until the end, in memory while it is
 /// short. What takes part in a version's changes must be added before the version.
 ///
 /// - Concurrency: for one thread at a time.
-final class Bundle2Writer {
+final class BundleWriter {
   /// Receives the next bytes of the file.
   typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
 
@@ -18,7 +18,7 @@ final class Bundle2Writer {
   private let seal: (any FrameSeal)?
   private let compression = Compression()
   private var hasher = SHA256Hasher()
-  private var directory: Bundle2Directory
+  private var directory: BundleDirectory
   /// The bytes of the file so far.
   private(set) var length: UInt64 = 0
   /// The open frame of shorter items.
@@ -41,10 +41,10 @@ final class Bundle2Writer {
     self.sink = sink
     self.scratch = scratch
     self.seal = seal
-    directory = Bundle2Directory(writer: writer, sequence: sequence)
+    directory = BundleDirectory(writer: writer, sequence: sequence)
     table = Spool(directory: scratch, memoryLimit: 4 << 20)
     outline = Spool(directory: scratch, memoryLimit: 16 << 20)
-    try emit(Bundle2Format.head(isSealed: seal != nil))
+    try emit(BundleFormat.head(isSealed: seal != nil))
   }
 
   /// The number of versions.
@@ -60,10 +60,10 @@ final class Bundle2Writer {
   /// bytes or as many parts as a bundle may have.
   func isFull(goal: UInt64) -> Bool {
     length + UInt64(frame.count) + outline.length >= goal
-      || items.count >= Bundle2Format.maximumItems
-      || directory.entries >= Bundle2Format.maximumEntries
+      || items.count >= BundleFormat.maximumItems
+      || directory.entries >= BundleFormat.maximumEntries
       // Room for the frame that is open and for one more.
-      || directory.content.count + 2 >= Bundle2Format.maximumContentFrames
+      || directory.content.count + 2 >= BundleFormat.maximumContentFrames
   }
 
   // MARK: Items
@@ -81,14 +81,14 @@ final class Bundle2Writer {
     guard !bytes.isEmpty, bytes.withUnsafeBytes({ item.isProved(by: $0) }) else {
       throw .corrupt("bytes of a value are not those of its digest \(item.digest.hex)")
     }
-    guard items.count < Bundle2Format.maximumItems else {
-      throw .invalid("a bundle of more than \(Bundle2Format.maximumItems) items")
+    guard items.count < BundleFormat.maximumItems else {
+      throw .invalid("a bundle of more than \(BundleFormat.maximumItems) items")
     }
-    if bytes.count >= Bundle2Format.aloneLength {
+    if bytes.count >= BundleFormat.aloneLength {
       try closeFrame()
       try writeFrame(bytes, items: 1)
     } else {
-      if frame.count + bytes.count > Bundle2Format.sharedFrameLength { try closeFrame() }
+      if frame.count + bytes.count > BundleFormat.sharedFrameLength { try closeFrame() }
       frame += bytes
       frameItems += 1
     }
@@ -109,8 +109,8 @@ final class Bundle2Writer {
   }
 
   private func writeFrame(_ bytes: [UInt8], items: Int) throws(StoreError) {
-    guard directory.content.count < Bundle2Format.maximumContentFrames else {
-      throw .invalid("a bundle of more than \(Bundle2Format.maximumContentFrames) frames")
+    guard directory.content.count < BundleFormat.maximumContentFrames else {
+      throw .invalid("a bundle of more than \(BundleFormat.maximumContentFrames) frames")
     }
     let standing = standing(bytes, .content, directory.content.count)
     try emit(standing)
@@ -124,16 +124,16 @@ final class Bundle2Writer {
   /// for it.
   func number(ofNeed need: BundleNeed) -> Int? {
     if let known = needs[need] { return known }
-    guard needs.count < Bundle2Format.maximumNeeds else { return nil }
+    guard needs.count < BundleFormat.maximumNeeds else { return nil }
     needs[need] = needs.count
     directory.needs.append(need)
     return needs.count - 1
   }
 
   /// The number of other bundles for which there is a place yet.
-  var roomForNeeds: Int { Bundle2Format.maximumNeeds - needs.count }
+  var roomForNeeds: Int { BundleFormat.maximumNeeds - needs.count }
 
-  /// Adds a version whose changes are in a spool, in the form of bundles of version 2, with the
+  /// Adds a version whose changes are in a spool, in the form of an outline, with the
   /// content digest of its map where its metadata has none.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if the version is in the bundle already or cannot be
@@ -145,9 +145,9 @@ final class Bundle2Writer {
     guard positions.updateValue(index, forKey: version.id) == nil else {
       throw .invalid("a bundle holds a version once")
     }
-    var head: [UInt8] = [Bundle2Format.EntryType.version.rawValue]
+    var head: [UInt8] = [BundleFormat.EntryType.version.rawValue]
     try head.append(bundled: version.id)
-    head.append(contentDigest == nil ? 0 : Bundle2Format.digestFlag)
+    head.append(contentDigest == nil ? 0 : BundleFormat.digestFlag)
     try head.append(bundled: version) { id in positions[id].map { index - $0 } }
     if let contentDigest { head.append(contentDigest) }
     var length: [UInt8] = []
@@ -170,15 +170,15 @@ final class Bundle2Writer {
   /// Ends the bundle and returns the length and hash that are in its name, and its directory.
   func finish(
     stays: [BundleClaim], from: SequenceRuns = SequenceRuns()
-  ) throws(StoreError) -> (length: UInt64, hash: Digest, directory: Bundle2Directory) {
+  ) throws(StoreError) -> (length: UInt64, hash: Digest, directory: BundleDirectory) {
     try closeFrame()
     directory.outline = try writeHashed(outline, .outline)
     directory.table = try writeHashed(table, .table)
     directory.stays = stays
     directory.from = from
     let bytes = directory.encoded()
-    guard bytes.count <= Bundle2Format.maximumDirectory else {
-      throw .invalid("a directory of more than \(Bundle2Format.maximumDirectory) bytes")
+    guard bytes.count <= BundleFormat.maximumDirectory else {
+      throw .invalid("a directory of more than \(BundleFormat.maximumDirectory) bytes")
     }
     let standing = standing(bytes, .directory, 0)
     try emit(standing)
@@ -187,19 +187,19 @@ final class Bundle2Writer {
     tail.append(bigEndian: UInt32(standing.count))
     tail.append(bigEndian: UInt32(bytes.count))
     tail.append(Digest.of(standing))
-    tail += seal == nil ? Bundle2Format.tailMagic : Bundle2Format.sealedTailMagic
+    tail += seal == nil ? BundleFormat.tailMagic : BundleFormat.sealedTailMagic
     try emit(tail)
     return (length, hasher.finish(), directory)
   }
 
   /// Writes what a spool holds in frames.
   private func writeHashed(
-    _ spool: Spool, _ kind: Bundle2Format.FrameKind
-  ) throws(StoreError) -> [Bundle2Directory.HashedFrame] {
-    var frames: [Bundle2Directory.HashedFrame] = []
-    try spool.forEachPiece(of: Bundle2Format.frameLength) { (piece) throws(StoreError) in
-      guard frames.count < Bundle2Format.maximumOtherFrames else {
-        throw .invalid("a bundle of more than \(Bundle2Format.maximumOtherFrames) frames")
+    _ spool: Spool, _ kind: BundleFormat.FrameKind
+  ) throws(StoreError) -> [BundleDirectory.HashedFrame] {
+    var frames: [BundleDirectory.HashedFrame] = []
+    try spool.forEachPiece(of: BundleFormat.frameLength) { (piece) throws(StoreError) in
+      guard frames.count < BundleFormat.maximumOtherFrames else {
+        throw .invalid("a bundle of more than \(BundleFormat.maximumOtherFrames) frames")
       }
       let standing = standing(Array(piece), kind, frames.count)
       try emit(standing)
@@ -213,10 +213,10 @@ final class Bundle2Writer {
 
   /// Returns bytes packed, or as they are if packing saves nothing, and encrypted if the bundle is.
   private func standing(
-    _ bytes: [UInt8], _ kind: Bundle2Format.FrameKind, _ number: Int
+    _ bytes: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int
   ) -> [UInt8] {
     let packed = bytes.withUnsafeBytes { raw in
-      compression.frame(of: raw, level: Bundle2Writer.level, capacity: max(0, raw.count - 1))
+      compression.frame(of: raw, level: BundleWriter.level, capacity: max(0, raw.count - 1))
     }
     return seal.map { $0.sealed(packed ?? bytes, kind, number) } ?? packed ?? bytes
   }

@@ -8,7 +8,7 @@ final class FrameCache: Sendable {
   /// The place of a frame.
   struct Place: Hashable {
     var bundle: Digest
-    var kind: Bundle2Format.FrameKind
+    var kind: BundleFormat.FrameKind
     var number: Int
   }
 

@@ -7,7 +7,7 @@ import LLVSCore
 ///
 /// - Concurrency: for one thread at a time.
 final class OutlineStream {
-  private let bundle: Bundle2Reader
+  private let bundle: BundleReader
   private let label: String
   private let end: UInt64
   private var frame: [UInt8] = []
@@ -17,7 +17,7 @@ final class OutlineStream {
   private var next: Int
 
   /// Begins at an offset of the outline; the range must lie within it.
-  init(_ bundle: Bundle2Reader, _ range: Range<UInt64>, label: String) {
+  init(_ bundle: BundleReader, _ range: Range<UInt64>, label: String) {
     self.bundle = bundle
     self.label = label
     end = range.upperBound

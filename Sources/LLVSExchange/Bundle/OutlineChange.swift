@@ -25,7 +25,7 @@ enum OutlineChange: Hashable, Sendable {
 extension OutlineStream {
   /// Reads the next change of a version.
   func change(
-    in bundle: Bundle2Directory
+    in bundle: BundleDirectory
   ) throws(StoreError) -> OutlineChange {
     guard let tag = BundleFormat.Tag(rawValue: try byte()) else {
       throw malformed("a change of no known kind")
@@ -44,8 +44,8 @@ extension OutlineStream {
     }
   }
 
-  private func value(in bundle: Bundle2Directory) throws(StoreError) -> OutlineValue {
-    guard let form = Bundle2Format.ValueForm(rawValue: try byte()) else {
+  private func value(in bundle: BundleDirectory) throws(StoreError) -> OutlineValue {
+    guard let form = BundleFormat.ValueForm(rawValue: try byte()) else {
       throw malformed("a value of no known form")
     }
     switch form {
@@ -71,7 +71,7 @@ extension OutlineStream {
 }
 
 extension [UInt8] {
-  /// Appends a change in the form of bundles of version 2.
+  /// Appends a change in the form of an outline.
   mutating func append(_ change: OutlineChange) throws(StoreError) {
     switch change {
     case .insert(let key, let value):
@@ -103,19 +103,19 @@ extension [UInt8] {
   private mutating func append(_ value: OutlineValue) {
     switch value {
     case .inline(let bytes):
-      append(Bundle2Format.ValueForm.inline.rawValue)
+      append(BundleFormat.ValueForm.inline.rawValue)
       append(counted: bytes)
     case .item(let number, let length):
-      append(Bundle2Format.ValueForm.item.rawValue)
+      append(BundleFormat.ValueForm.item.rawValue)
       append(varint: UInt64(number))
       append(varint: length)
     case .leftOut(let digest, let length, let need):
-      append(Bundle2Format.ValueForm.leftOut.rawValue)
+      append(BundleFormat.ValueForm.leftOut.rawValue)
       append(digest)
       append(varint: length)
       append(varint: need.map { UInt64($0) + 1 } ?? 0)
     case .forgotten(let digest, let length):
-      append(Bundle2Format.ValueForm.forgotten.rawValue)
+      append(BundleFormat.ValueForm.forgotten.rawValue)
       append(digest)
       append(varint: length)
     }

@@ -33,7 +33,7 @@ struct BundleNeed: Hashable, Sendable {
 }
 
 /// The directory of a bundle: its frames, and what it says about other bundles.
-struct Bundle2Directory: Hashable, Sendable {
+struct BundleDirectory: Hashable, Sendable {
   /// A frame of items; its bytes are proved by their digests.
   struct ContentFrame: Hashable, Sendable {
     /// The lengths in the file and unpacked, in bytes, and the number of items.
@@ -119,13 +119,13 @@ struct Bundle2Directory: Hashable, Sendable {
     }
     (self.writer, self.sequence) = (writer, sequence)
     var rest = space
-    let seal = isSealed ? Bundle2Format.sealLength : 0
+    let seal = isSealed ? BundleFormat.sealLength : 0
     guard let content = reader.contentFrames(&rest, seal),
       let outline = reader.hashedFrames(&rest, seal),
       let table = reader.hashedFrames(&rest, seal), rest == 0
     else { throw .invalid("the frames in its directory are not those of the file") }
     (self.content, self.outline, self.table) = (content, outline, table)
-    guard let entries = reader.varint(), entries <= UInt64(Bundle2Format.maximumEntries),
+    guard let entries = reader.varint(), entries <= UInt64(BundleFormat.maximumEntries),
       let needs = reader.needs(), let stays = reader.claims(),
       let from = SequenceRuns(&reader, upTo: SequenceRuns.greatest), reader.remaining == 0
     else { throw .invalid("its directory is malformed") }
@@ -173,7 +173,7 @@ extension ByteReader {
   private mutating func lengths(_ rest: inout UInt64, _ seal: Int) -> (stands: Int, unpacked: Int)?
   {
     guard let stands = varint(), let unpacked = varint(), unpacked > 0,
-      unpacked <= UInt64(Bundle2Format.frameLength), stands > UInt64(seal),
+      unpacked <= UInt64(BundleFormat.frameLength), stands > UInt64(seal),
       stands <= unpacked + UInt64(seal), stands <= rest
     else { return nil }
     rest -= stands
@@ -182,11 +182,11 @@ extension ByteReader {
 
   fileprivate mutating func contentFrames(
     _ rest: inout UInt64, _ seal: Int
-  ) -> [Bundle2Directory.ContentFrame]? {
-    guard let count = count(atMost: Bundle2Format.maximumContentFrames, each: 3) else { return nil }
-    var frames: [Bundle2Directory.ContentFrame] = []
+  ) -> [BundleDirectory.ContentFrame]? {
+    guard let count = count(atMost: BundleFormat.maximumContentFrames, each: 3) else { return nil }
+    var frames: [BundleDirectory.ContentFrame] = []
     frames.reserveCapacity(count)
-    var space = UInt64(Bundle2Format.maximumItems)
+    var space = UInt64(BundleFormat.maximumItems)
     for _ in 0..<count {
       // An item has at least one byte.
       guard let lengths = lengths(&rest, seal), let items = varint(), items > 0, items <= space,
@@ -201,9 +201,9 @@ extension ByteReader {
 
   fileprivate mutating func hashedFrames(
     _ rest: inout UInt64, _ seal: Int
-  ) -> [Bundle2Directory.HashedFrame]? {
-    guard let count = count(atMost: Bundle2Format.maximumOtherFrames, each: 34) else { return nil }
-    var frames: [Bundle2Directory.HashedFrame] = []
+  ) -> [BundleDirectory.HashedFrame]? {
+    guard let count = count(atMost: BundleFormat.maximumOtherFrames, each: 34) else { return nil }
+    var frames: [BundleDirectory.HashedFrame] = []
     frames.reserveCapacity(count)
     for _ in 0..<count {
       guard let lengths = lengths(&rest, seal), let hash = digest() else { return nil }
@@ -213,7 +213,7 @@ extension ByteReader {
   }
 
   fileprivate mutating func needs() -> [BundleNeed]? {
-    guard let count = count(atMost: Bundle2Format.maximumNeeds, each: 11) else { return nil }
+    guard let count = count(atMost: BundleFormat.maximumNeeds, each: 11) else { return nil }
     var needs: [BundleNeed] = []
     for _ in 0..<count {
       guard let writer = writer(), let sequence = varint(), let start = integer(UInt64.self) else {
@@ -225,7 +225,7 @@ extension ByteReader {
   }
 
   fileprivate mutating func claims() -> [BundleClaim]? {
-    guard let count = count(atMost: Bundle2Format.maximumClaims, each: 4) else { return nil }
+    guard let count = count(atMost: BundleFormat.maximumClaims, each: 4) else { return nil }
     var claims: [BundleClaim] = []
     for _ in 0..<count {
       guard let writer = writer(), let upTo = varint(), upTo <= SequenceRuns.greatest,

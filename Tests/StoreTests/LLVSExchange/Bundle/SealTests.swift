@@ -131,15 +131,15 @@ struct SealTests {
 
   // MARK: Bundles
 
-  private func sealed(_ keys: HeldKeys) throws -> Bundle2Made {
-    try Bundle2Made(
+  private func sealed(_ keys: HeldKeys) throws -> BundleMade {
+    try BundleMade(
       scratch: directory.path, seal: try keys.newSeal(writer: "w", sequence: 3)
     ) { writer in
       let bytes = [UInt8](repeating: 7, count: 200)
       let number = try writer.add(BundleItem(.chunk, Digest.of(bytes)), bytes)
       try writer.add(
-        Bundle2Made.version("root"), contentDigest: nil,
-        changes: try Bundle2Made.changes(
+        BundleMade.version("root"), contentDigest: nil,
+        changes: try BundleMade.changes(
           [.insert(Key("secret name"), .item(number, length: 200))], scratch: directory.path))
     }
   }
@@ -147,7 +147,7 @@ struct SealTests {
   private func read(
     _ name: BundleName, _ bytes: [UInt8], _ keys: (any BundleKeys)?
   ) throws -> Int {
-    try Bundle2Reader(name, BundleInMemory(bytes: bytes), cache: FrameCache(), keys: keys).readAll()
+    try BundleReader(name, BundleInMemory(bytes: bytes), cache: FrameCache(), keys: keys).readAll()
   }
 
   @Test("an encrypted bundle is read with its key, and tells nothing of its names")
@@ -163,7 +163,7 @@ struct SealTests {
       #expect(throws: StoreError.self) { try read(made.name, made.bytes, others) }
     }
     // A plain bundle where all has to be encrypted.
-    let plain = try Bundle2Made(scratch: directory.path) { _ in }
+    let plain = try BundleMade(scratch: directory.path) { _ in }
     #expect(throws: StoreError.self) { try read(plain.name, plain.bytes, keys) }
     // Under another name: the bytes are bound to it.
     let renamed = BundleName(

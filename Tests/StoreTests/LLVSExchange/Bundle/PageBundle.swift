@@ -2,11 +2,11 @@ import Foundation
 
 @testable import LLVSCore
 
-// A second reader of bundles of version 2, made from docs/formats.md and from nothing else: it uses
+// A second reader of bundles, made from docs/formats.md and from nothing else: it uses
 // none of the program's own decoders. Of the program it borrows SHA-256 and zstd.
 
-/// A bundle of version 2 as docs/formats.md describes it.
-struct PageBundle2 {
+/// A bundle as docs/formats.md describes it.
+struct PageBundle {
   struct Claim: Hashable {
     var writer: String
     var upTo: Int
@@ -204,7 +204,7 @@ struct PageBundle2 {
 
   /// Returns the bytes of a value, from this bundle and the bundles that it needs; nil if some are in
   /// none of them.
-  func bytes(of value: Value, with others: [PageBundle2] = []) throws -> [UInt8]? {
+  func bytes(of value: Value, with others: [PageBundle] = []) throws -> [UInt8]? {
     let all = (others + [self]).flatMap(\.items)
     func find(_ kind: UInt64, _ digest: [UInt8]) -> [UInt8]? {
       all.first { $0.kind == kind && $0.digest == digest }?.bytes

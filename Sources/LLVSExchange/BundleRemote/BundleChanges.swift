@@ -1,8 +1,8 @@
 import LLVSCore
 
-/// The changes of a version in a bundle of version 2; the bytes of values are fetched as they are read.
-final class Bundle2Changes: ChangeSource {
-  private let bundle: Bundle2Reader
+/// The changes of a version in a bundle; the bytes of values are fetched as they are read.
+final class BundleChanges: ChangeSource {
+  private let bundle: BundleReader
   private let table: BundleTable
   private let range: Range<UInt64>
   private let fetcher: ItemFetcher
@@ -11,7 +11,7 @@ final class Bundle2Changes: ChangeSource {
   private let numbers: [BundleItem: Int]
 
   init(
-    _ bundle: Bundle2Reader, _ table: BundleTable, numbers: [BundleItem: Int],
+    _ bundle: BundleReader, _ table: BundleTable, numbers: [BundleItem: Int],
     _ range: Range<UInt64>, _ fetcher: ItemFetcher, label: String
   ) {
     self.bundle = bundle

@@ -5,8 +5,8 @@ import TestSupport
 @testable import LLVSCore
 @testable import LLVSExchange
 
-/// A bundle of version 2 in memory, as a writer made it.
-struct Bundle2Made {
+/// A bundle in memory, as a writer made it.
+struct BundleMade {
   let name: BundleName
   let bytes: [UInt8]
 
@@ -15,10 +15,10 @@ struct Bundle2Made {
     writer: String = "w", sequence: UInt64 = 3, scratch: String,
     stays: [BundleClaim]? = nil, from: SequenceRuns = SequenceRuns(),
     seal: (any FrameSeal)? = nil,
-    _ body: (Bundle2Writer) throws -> Void
+    _ body: (BundleWriter) throws -> Void
   ) throws {
     var bytes: [UInt8] = []
-    let maker = try Bundle2Writer(
+    let maker = try BundleWriter(
       writer: writer, sequence: sequence, scratch: scratch, seal: seal
     ) { bytes.append(contentsOf: $0) }
     try body(maker)
@@ -28,8 +28,56 @@ struct Bundle2Made {
     name = BundleName(writer: writer, sequence: sequence, length: length, hash: hash)
   }
 
-  func reader(_ cache: FrameCache = FrameCache()) throws -> Bundle2Reader {
-    try Bundle2Reader(name, BundleInMemory(bytes: bytes), cache: cache)
+  /// Puts the parts of a file together that nothing is packed in.
+  init(writer: String, _ parts: [UInt8], _ directory: BundleDirectory) {
+    let encoded = directory.encoded()
+    var bytes = BundleFormat.head(isSealed: false) + parts + encoded
+    bytes.append(bigEndian: UInt32(encoded.count))
+    bytes.append(bigEndian: UInt32(encoded.count))
+    bytes.append(Digest.of(encoded))
+    self.bytes = bytes + BundleFormat.tailMagic
+    name = BundleName(
+      writer: writer, sequence: directory.sequence, length: UInt64(self.bytes.count),
+      hash: Digest.of(self.bytes))
+  }
+
+  /// Puts the file into a folder, and returns its name.
+  @discardableResult
+  func put(into folder: String) throws -> String {
+    try Self.put(bytes, into: folder, writer: name.writer, sequence: name.sequence)
+  }
+
+  /// Puts any bytes into a folder as a bundle whose name has their length and hash.
+  @discardableResult
+  static func put(
+    _ bytes: [UInt8], into folder: String, writer: String = "w", sequence: UInt64 = 3
+  ) throws -> String {
+    let directory = "\(folder)/bundles"
+    if try !FileSystem.exists(directory) { try FileSystem.makeDirectory(directory) }
+    let name = BundleName(
+      writer: writer, sequence: sequence, length: UInt64(bytes.count), hash: Digest.of(bytes)
+    ).text
+    try File("\(directory)/\(name)", [.readWrite, .create, .truncate]).write(bytes, at: 0)
+    return name
+  }
+
+  /// Returns the entry of a version whose predecessors are named by their ids; `changes` are bytes.
+  static func entry(_ version: Version, _ changes: [UInt8] = []) throws -> [UInt8] {
+    var description: [UInt8] = []
+    try description.append(bundled: version) { _ in nil }
+    return try entry(version.id, description, changes)
+  }
+
+  static func entry(
+    _ id: Version.ID, _ description: [UInt8], _ changes: [UInt8]
+  ) throws -> [UInt8] {
+    var entry: [UInt8] = [BundleFormat.EntryType.version.rawValue]
+    try entry.append(bundled: id)
+    return entry + [0] + description + changes
+  }
+
+  func reader(_ cache: FrameCache = FrameCache()) throws -> BundleReader {
+    try BundleReader(name, BundleInMemory(bytes: bytes), cache: cache)
   }
 
   /// Returns a version without metadata.
@@ -53,7 +101,7 @@ struct Bundle2Made {
   }
 }
 
-extension Bundle2Reader {
+extension BundleReader {
   /// Reads all that is in a bundle, and returns how much that is.
   @discardableResult
   func readAll() throws -> Int {
