@@ -9,7 +9,8 @@ internal import Platform
 enum Snapshot {
   /// The format that is written.
   static let format = "zip-v1"
-  /// The formats of older programs: files one after the other, each with its path and its length.
+  /// The formats that the original writes: files one after the other, each with its path and its
+  /// length.
   private static let framed: Set = ["fileStorage-v1", "sqliteStorage-v1"]
   /// A larger archive is refused.
   private static let maximumSize: Int64 = 1 << 34

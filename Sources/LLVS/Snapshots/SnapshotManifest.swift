@@ -16,7 +16,7 @@ public struct SnapshotManifest: Hashable, Codable, Sendable {
   public var chunkCount: Int
   /// The bytes of the archive.
   public var totalSize: Int64
-  /// The SHA-256 of the archive in hexadecimal digits; nil for snapshots of older programs.
+  /// The SHA-256 of the archive in hexadecimal digits; nil for snapshots of the original.
   public var sha256: String?
 
   /// Describes a snapshot.

@@ -8,7 +8,6 @@ extension Catalog {
   package func versions(
     inBundle hash: Digest, in database: StoreDatabase
   ) throws(StoreError) -> [ClosedRange<UInt32>]? {
-    guard hasBundles else { return nil }
     let statement = try database.prepared("SELECT versions FROM bundles WHERE hash = ?")
       .bind(1, hash.bytes)
     defer { statement.reset() }
@@ -26,7 +25,6 @@ extension Catalog {
   package func versionsOfBundles(
     in database: StoreDatabase
   ) throws(StoreError) -> [Digest: [ClosedRange<UInt32>]] {
-    guard hasBundles else { return [:] }
     let row = try database.prepared("SELECT hash, versions FROM bundles")
     defer { row.reset() }
     var found: [Digest: [ClosedRange<UInt32>]] = [:]

@@ -14,11 +14,8 @@ private struct Essentials {
 }
 
 extension Catalog {
-  static let properties = ["store", "replica", "identity", linksProperty]
+  static let properties = ["store", "replica", "identity"]
   private static let essentials = "essentials"
-  /// The copy of a counter is used with this added: an older program that writes no copies may have
-  /// counted on.
-  private static let margin: Int64 = 1 << 30
 
   static func copy(of name: String) -> String { name + "~" }
 
@@ -69,7 +66,7 @@ extension Catalog {
 
   /// Returns the copy if it is one of the newest entry.
   private func keptEssentials(in database: StoreDatabase) throws(StoreError) -> Essentials? {
-    guard hasSums, case .sound(let bytes) = try found(property: Catalog.essentials, in: database)
+    guard case .sound(let bytes) = try found(property: Catalog.essentials, in: database)
     else { return nil }
     let kept = bytes.parsed { reader -> Essentials? in
       guard let sequence = reader.integer(UInt64.self), let time = reader.integer(UInt64.self),
@@ -95,7 +92,7 @@ extension Catalog {
           version: number == 0 ? nil : VersionNumber(number), map: map,
           reason: HeadReason(text: String(decoding: reason, as: UTF8.self))), settings: settings)
     }
-    // A program that writes no copies may have changed the head since.
+    // A copy of another entry is none of the newest.
     let newest = try database.integer("SELECT max(sequence) FROM head_log")
     return kept.flatMap { $0.head.sequence == newest ? $0 : nil }
   }
@@ -260,8 +257,7 @@ extension Catalog {
       (name) throws(StoreError) in
       try found(counter: name, in: database)
     }
-    let ahead = isMended ? Catalog.margin : 0
-    return (min(value ?? 0, .max - ahead) + ahead, isMended)
+    return (value ?? 0, isMended)
   }
 
   private func needsMending(

@@ -38,22 +38,10 @@ package enum RemoteBundleChange: Sendable {
 }
 
 extension Catalog {
-  /// The tables of bundles at remotes; every row has a checksum from the start.
-  static let remoteTables = """
-    CREATE TABLE IF NOT EXISTS remote_bundles(
-      number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, state INTEGER NOT NULL,
-      put INTEGER NOT NULL, announced INTEGER NOT NULL, facts BLOB NOT NULL, sum INTEGER);
-    CREATE TABLE IF NOT EXISTS remote_items(
-      item BLOB NOT NULL, bundle INTEGER NOT NULL, place INTEGER NOT NULL, sum INTEGER,
-      PRIMARY KEY(item, bundle)) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS remote_items_by_bundle ON remote_items(bundle);
-    """
-
   /// Returns all notes about bundles at remotes, with their numbers; a damaged row is left out.
   package func remoteBundles(
     in database: StoreDatabase
   ) throws(StoreError) -> [(number: Int64, note: RemoteBundleNote)] {
-    guard hasRemoteBundles else { return [] }
     let row = try database.prepared(
       """
       SELECT number, name, state, put, announced, facts FROM remote_bundles
@@ -76,7 +64,6 @@ extension Catalog {
   package func bundles(
     holding item: [UInt8], in database: StoreDatabase
   ) throws(StoreError) -> [(number: Int64, place: Int)] {
-    guard hasRemoteBundles else { return [] }
     let row = try database.prepared(
       """
       SELECT bundle, place FROM remote_items
@@ -93,7 +80,6 @@ extension Catalog {
   package func items(
     inRemoteBundle number: Int64, in database: StoreDatabase
   ) throws(StoreError) -> [(item: [UInt8], place: Int)] {
-    guard hasRemoteBundles else { return [] }
     let row = try database.prepared(
       "SELECT item, place FROM remote_items WHERE bundle = ? ORDER BY place"
     ).bind(1, number)

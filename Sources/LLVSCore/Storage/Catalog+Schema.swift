@@ -1,31 +1,13 @@
-/// The tables of store.sqlite. A change here is a new format version and a migration.
-///
-/// | format | what came with it |
-/// |---|---|
-/// | 1 | the tables below |
-/// | 2 | the column `sum` (Catalog+Sums); a writer adds it to a store of format 1 |
-/// | 3 | nothing here: the store's working tree has a journal that programs for format 2 cannot read |
+/// The tables of store.sqlite. A change here is a new format version.
 extension Catalog {
-  /// The greatest format that this program knows.
+  /// The format of a store. Another one is refused.
   static let formatVersion: Int64 = 3
-  /// The format of a store whose working tree was never opened by a program that knows format 3.
-  static let plainFormat: Int64 = 2
-
-  /// Tables that the first programs for format 1 did not make.
-  static let additions = """
-    CREATE TABLE IF NOT EXISTS links(
-      link BLOB, key BLOB, PRIMARY KEY(link, key)) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS directory_times(
-      inode INTEGER PRIMARY KEY, seconds INTEGER NOT NULL, nanoseconds INTEGER NOT NULL);
-    CREATE TABLE IF NOT EXISTS bundles(
-      hash BLOB PRIMARY KEY, versions BLOB NOT NULL) WITHOUT ROWID;
-    """
 
   static let schema = """
     CREATE TABLE properties(
-      name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+      name BLOB PRIMARY KEY, value BLOB NOT NULL, sum INTEGER) WITHOUT ROWID;
     CREATE TABLE counters(
-      name BLOB PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+      name BLOB PRIMARY KEY, value INTEGER NOT NULL, sum INTEGER) WITHOUT ROWID;
     CREATE TABLE versions(
       number INTEGER PRIMARY KEY,
       id BLOB NOT NULL UNIQUE,
@@ -34,7 +16,7 @@ extension Catalog {
       timestamp REAL NOT NULL, bits INTEGER NOT NULL, generation INTEGER NOT NULL,
       line BLOB NOT NULL, flags INTEGER NOT NULL,
       map BLOB NOT NULL, data_size INTEGER, stored_at INTEGER NOT NULL,
-      metadata BLOB NOT NULL, changes BLOB);
+      metadata BLOB NOT NULL, changes BLOB, sum INTEGER);
     CREATE INDEX versions_by_time ON versions(timestamp, generation, id);
     CREATE TABLE successors(
       predecessor INTEGER NOT NULL, number INTEGER NOT NULL,
@@ -45,13 +27,22 @@ extension Catalog {
       PRIMARY KEY(line, number)) WITHOUT ROWID;
     CREATE TABLE head_log(
       sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, version INTEGER,
-      map BLOB, reason BLOB NOT NULL);
+      map BLOB, reason BLOB NOT NULL, sum INTEGER);
     CREATE INDEX head_log_by_time ON head_log(time);
     CREATE TABLE settings(
-      name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+      name BLOB PRIMARY KEY, value BLOB NOT NULL, sum INTEGER) WITHOUT ROWID;
     CREATE TABLE peers(
-      name BLOB PRIMARY KEY, address BLOB NOT NULL, state BLOB) WITHOUT ROWID;
-    CREATE TABLE implied(
-      path BLOB PRIMARY KEY, inode INTEGER NOT NULL) WITHOUT ROWID;
+      name BLOB PRIMARY KEY, address BLOB NOT NULL, state BLOB, sum INTEGER) WITHOUT ROWID;
+    CREATE TABLE links(
+      link BLOB, key BLOB, sum INTEGER, PRIMARY KEY(link, key)) WITHOUT ROWID;
+    CREATE TABLE bundles(
+      hash BLOB PRIMARY KEY, versions BLOB NOT NULL, sum INTEGER) WITHOUT ROWID;
+    CREATE TABLE remote_bundles(
+      number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, state INTEGER NOT NULL,
+      put INTEGER NOT NULL, announced INTEGER NOT NULL, facts BLOB NOT NULL, sum INTEGER);
+    CREATE TABLE remote_items(
+      item BLOB NOT NULL, bundle INTEGER NOT NULL, place INTEGER NOT NULL, sum INTEGER,
+      PRIMARY KEY(item, bundle)) WITHOUT ROWID;
+    CREATE INDEX remote_items_by_bundle ON remote_items(bundle);
     """
 }

@@ -17,9 +17,7 @@ extension Catalog {
   {
     try found(
       name,
-      hasSums
-        ? "SELECT value, sum IS llvs_sum(name, value) FROM properties WHERE name = ?"
-        : "SELECT value, 1 FROM properties WHERE name = ?", in: database
+      "SELECT value, sum IS llvs_sum(name, value) FROM properties WHERE name = ?", in: database
     ) { $0.bytes(0) }
   }
 
@@ -47,9 +45,7 @@ extension Catalog {
   func found(counter name: String, in database: StoreDatabase) throws(StoreError) -> Found<Int64> {
     try found(
       name,
-      hasSums
-        ? "SELECT value, sum IS llvs_sum(name, value) FROM counters WHERE name = ?"
-        : "SELECT value, 1 FROM counters WHERE name = ?", in: database
+      "SELECT value, sum IS llvs_sum(name, value) FROM counters WHERE name = ?", in: database
     ) { $0.integer(0) }
   }
 
@@ -67,9 +63,7 @@ extension Catalog {
     in database: StoreDatabase
   ) throws(StoreError) -> (sound: [String: [UInt8]], damaged: [String]) {
     let statement = try database.prepared(
-      hasSums
-        ? "SELECT name, value, sum IS llvs_sum(name, value) FROM settings"
-        : "SELECT name, value, 1 FROM settings")
+      "SELECT name, value, sum IS llvs_sum(name, value) FROM settings")
     defer { statement.reset() }
     var settings: [String: [UInt8]] = [:]
     var damaged: [String] = []
@@ -95,9 +89,7 @@ extension Catalog {
 
   func peers(in database: StoreDatabase) throws(StoreError) -> [Peer] {
     let statement = try database.prepared(
-      hasSums
-        ? "SELECT name, address, state, sum IS llvs_sum(name, address, state) FROM peers ORDER BY name"
-        : "SELECT name, address, state, 1 FROM peers ORDER BY name")
+      "SELECT name, address, state, sum IS llvs_sum(name, address, state) FROM peers ORDER BY name")
     defer { statement.reset() }
     var peers: [Peer] = []
     while try statement.step() {
@@ -124,7 +116,7 @@ extension Catalog {
   // MARK: The log of heads
 
   private func logged(_ row: StoreStatement) throws(StoreError) -> HeadLogEntry {
-    guard !hasSums || row.integer(5) == row.integer(6) else {
+    guard row.integer(5) == row.integer(6) else {
       throw damaged("entry \(row.integer(0)) of the log of heads")
     }
     var map: MapRoot?
@@ -194,15 +186,10 @@ extension Catalog {
     _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
   ) throws(StoreError) {
     let statement = try database.prepared(
-      hasSums
-        ? """
-        SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
-        FROM head_log WHERE sequence < ?1 ORDER BY sequence DESC
-        """
-        : """
-        SELECT sequence, time, version, map, reason FROM head_log WHERE sequence < ?1
-        ORDER BY sequence DESC
-        """
+      """
+      SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
+      FROM head_log WHERE sequence < ?1 ORDER BY sequence DESC
+      """
     ).bind(1, sequence)
     defer { statement.reset() }
     try forEachHead(in: statement, body)
@@ -224,15 +211,10 @@ extension Catalog {
     _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
   ) throws(StoreError) {
     let statement = try database.prepared(
-      hasSums
-        ? """
-        SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
-        FROM head_log WHERE time <= ?1 ORDER BY time DESC, sequence DESC
-        """
-        : """
-        SELECT sequence, time, version, map, reason FROM head_log WHERE time <= ?1
-        ORDER BY time DESC, sequence DESC
-        """
+      """
+      SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
+      FROM head_log WHERE time <= ?1 ORDER BY time DESC, sequence DESC
+      """
     ).bind(1, time)
     defer { statement.reset() }
     try forEachHead(in: statement, body)

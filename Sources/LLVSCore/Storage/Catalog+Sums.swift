@@ -1,7 +1,7 @@
 // Checksums of the catalog's rows: after a flipped bit a row may still be readable and wrong.
 //
 // INVARIANT S9: every row that cannot be computed from other rows has `llvs_sum` of its other
-//   columns, and every statement that writes a row sets it (format 2). Rows that follow from the
+//   columns, and every statement that writes a row sets it. Rows that follow from the
 //   versions (successors, heads, heads of lines) are compared with the versions by `verify`; SQLite
 //   checks its pages and indexes.
 
@@ -12,39 +12,22 @@ extension Catalog {
   /// number breaks the order that SQLite's own check tests.
   private static let summed = [
     "properties": "name,value", "counters": "name,value", "settings": "name,value",
-    "peers": "name,address,state", "implied": "path,inode", "links": "link,key",
-    "directory_times": "inode,seconds,nanoseconds", "bundles": "hash,versions",
+    "peers": "name,address,state", "links": "link,key", "bundles": "hash,versions",
     "head_log": "time,version,map,reason",
+    "remote_bundles": "number,name,state,put,announced,facts",
+    "remote_items": "item,bundle,place",
     "versions": "number,id,name,first,second,timestamp,bits,generation,line,flags,map,data_size,"
       + "stored_at,metadata,changes",
   ]
-
-  /// The same of tables that had checksums from the start.
-  private static let alwaysSummed = [
-    "remote_bundles": "number,name,state,put,announced,facts",
-    "remote_items": "item,bundle,place",
-  ]
-
-  /// Adds checksums to the rows of a catalog of format 1, inside a transaction.
-  ///
-  /// - Complexity: O(rows), once in the life of a store.
-  static func addSums(to database: StoreDatabase) throws(StoreError) {
-    for (table, columns) in summed.sorted(by: { $0.key < $1.key }) {
-      try database.execute("ALTER TABLE \(table) ADD COLUMN sum INTEGER")
-      try database.execute("UPDATE \(table) SET sum = llvs_sum(\(columns))")
-    }
-  }
 
   /// Returns one sentence for each damaged row, for up to a hundred of a table, and for each row of
   /// successors and heads that contradicts the versions.
   func damagedRows(in database: StoreDatabase) throws(StoreError) -> [String] {
     var found: [String] = []
-    let summed = Catalog.summed.merging(hasRemoteBundles ? Catalog.alwaysSummed : [:]) { $1 }
-    for (table, columns) in summed.sorted(by: { $0.key < $1.key }) where hasSums {
+    for (table, columns) in Catalog.summed.sorted(by: { $0.key < $1.key }) {
       let first = columns.prefix { $0 != "," }
       try database.rows(
-        "SELECT \(first) FROM \(table) WHERE sum IS NOT llvs_sum(\(columns))"
-          + (table == "versions" ? Catalog.exceptNegativeZero(columns) : "") + " LIMIT 100"
+        "SELECT \(first) FROM \(table) WHERE sum IS NOT llvs_sum(\(columns)) LIMIT 100"
       ) { row in
         found.append("\(table): the row \(row.words(0)) is not what was written")
       }
@@ -55,12 +38,6 @@ extension Catalog {
       }
     }
     return found
-  }
-
-  /// Excludes versions with the time -0.0 of programs that computed the sum with the zero's sign:
-  /// SQLite returns the column without the sign, and the column of bits counts.
-  private static func exceptNegativeZero(_ columns: String) -> String {
-    " AND NOT (bits = \(Int64.min) AND timestamp = 0 AND sum IS llvs_sum_negative(\(columns)))"
   }
 
   private static let successors =

@@ -22,12 +22,6 @@ package final class Catalog: Sendable {
   let mode: AccessMode
   /// True if this object created the database.
   let isNew: Bool
-  /// True if there is a table of bundles: a reader does not add it to an older store.
-  let hasBundles: Bool
-  /// True if there are tables of bundles at remotes: a reader does not add them to an older store.
-  let hasRemoteBundles: Bool
-  /// True if rows have checksums: a reader does not change a store of format 1.
-  let hasSums: Bool
   /// The changes of what is noted of bundles, by this process.
   package let remoteLedger = RemoteLedger()
   // Leaf locks. The pool's is held to push and pop only. The writer's is held during a transaction:
@@ -51,11 +45,7 @@ package final class Catalog: Sendable {
       let database = try StoreDatabase(path: path, mode: .readWrite)
       try database.execute("PRAGMA query_only=1")
       try Catalog.refuseLoss(database, witness)
-      hasSums = try Catalog.check(database) >= 2
-      hasBundles =
-        try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'bundles'") == 1
-      hasRemoteBundles =
-        try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'remote_items'") == 1
+      try Catalog.check(database)
       pool.withLock { $0.append(Loan(database: database)) }
       return
     }
@@ -73,29 +63,14 @@ package final class Catalog: Sendable {
       try database.transaction { () throws(StoreError) in
         try database.execute(Catalog.schema)
         for (name, value) in properties {
-          try database.prepared("INSERT INTO properties VALUES(?,?)")
+          try database.prepared("INSERT INTO properties VALUES(?1,?2,llvs_sum(?1,?2))")
             .bind(1, Array(name.utf8)).bind(2, value).run()
         }
-        // Checksums are added to a new catalog in the same way as to one of format 1.
-        try database.execute("PRAGMA user_version=1")
+        try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
       }
     }
-    if try Catalog.check(database) < 2 {
-      try database.transaction { () throws(StoreError) in
-        try database.execute(Catalog.additions)
-        try Catalog.addSums(to: database)
-        try database.execute("PRAGMA user_version=\(Catalog.plainFormat)")
-      }
-    }
-    if try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'remote_items'") == 0 {
-      try database.transaction { () throws(StoreError) in
-        try database.execute(Catalog.remoteTables)
-      }
-    }
-    database.takeSharedMemory(version: try Catalog.check(database))
-    hasBundles = true
-    hasRemoteBundles = true
-    hasSums = true
+    try Catalog.check(database)
+    database.takeSharedMemory(version: Catalog.formatVersion)
     database.watchLog()
     let pageSize = Int(try database.integer("PRAGMA page_size") ?? 4096)
     let preallocation = WALPreallocation(database: path, pageSize: pageSize)
@@ -122,8 +97,8 @@ package final class Catalog: Sendable {
         + "which belongs to it, is gone or damaged")
   }
 
-  /// Refuses a catalog of an unknown format, and returns the format.
-  private static func check(_ database: StoreDatabase) throws(StoreError) -> Int64 {
+  /// Refuses a catalog of another format.
+  private static func check(_ database: StoreDatabase) throws(StoreError) {
     let found = try database.integer("PRAGMA user_version") ?? 0
     guard found <= formatVersion else {
       throw .fromTheFuture(
@@ -135,7 +110,11 @@ package final class Catalog: Sendable {
       }
       throw .corrupt("\(database.path): format \(found) is none of a store's")
     }
-    return found
+    guard found == formatVersion else {
+      throw .invalid(
+        "the store has format \(found) of an earlier program; this program reads only format "
+          + "\(formatVersion)")
+    }
   }
 
   /// Runs the body with a connection of its own that sees the committed state.
@@ -228,17 +207,6 @@ package final class Catalog: Sendable {
       }
     }
     return try outcome.get().value
-  }
-
-  /// Makes the catalog one of the newest format, which older programs refuse; durable when this returns.
-  func raiseFormat() throws(StoreError) {
-    let isRaised = try read { (database) throws(StoreError) in
-      try Catalog.check(database) == Catalog.formatVersion
-    }
-    guard !isRaised else { return }
-    try write { (database) throws(StoreError) in
-      try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
-    }
   }
 
   /// Copies everything that was committed from the log into the database and empties the log: a

@@ -72,17 +72,13 @@ final class Index: Sendable {
             key INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY(key, version)
           ) WITHOUT ROWID;
           CREATE TABLE store(id BLOB NOT NULL, last_version INTEGER NOT NULL);
+          CREATE TABLE conflicts(head TEXT NOT NULL, drops BLOB NOT NULL);
+          CREATE TABLE notes(name TEXT PRIMARY KEY, bytes BLOB NOT NULL);
           PRAGMA user_version=\(formatVersion);
           """)
         try database.prepared("INSERT INTO store VALUES(?, 0)").bind(1, storeID).run()
       }
     }
-    // Older programs do not know these tables and leave them alone.
-    try database.execute(
-      """
-      CREATE TABLE IF NOT EXISTS conflicts(head TEXT NOT NULL, drops BLOB NOT NULL);
-      CREATE TABLE IF NOT EXISTS notes(name TEXT PRIMARY KEY, bytes BLOB NOT NULL);
-      """)
     guard try database.integer("PRAGMA user_version") == formatVersion else {
       throw .corrupt("\(path) has another format")
     }

@@ -1,7 +1,7 @@
 internal import SQLite
 
-/// The checksum of a row, which statements compute with the SQL functions `llvs_sum(...)` and
-/// `llvs_sum_negative(...)`: XXH3-64 over the columns, with their types and lengths.
+/// The checksum of a row, which statements compute with the SQL function `llvs_sum(...)`: XXH3-64
+/// over the columns, with their types and lengths.
 enum RowSum {
   /// The type codes of SQLite's C interface; the checksum covers them.
   private enum TypeCode {
@@ -12,9 +12,9 @@ enum RowSum {
     static let null: UInt8 = 5
   }
 
-  /// Returns the checksum of arguments; `zero` replaces every real number that is zero, of either
-  /// sign.
-  static func of(_ arguments: SQLFunction.Arguments, zero: Double) -> Int64 {
+  /// Returns the checksum of arguments. SQLite returns zeros without their sign, so the sign does
+  /// not count.
+  static func of(_ arguments: SQLFunction.Arguments) -> Int64 {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(256)
     for index in 0..<arguments.count {
@@ -24,7 +24,7 @@ enum RowSum {
         bytes.append(bigEndian: UInt64(bitPattern: number))
       case .real(let number):
         bytes.append(TypeCode.real)
-        bytes.append(bigEndian: (number == 0 ? zero : number).bitPattern)
+        bytes.append(bigEndian: (number == 0 ? 0 : number).bitPattern)
       case .null:
         bytes.append(TypeCode.null)
       case .text(let value):

@@ -21,8 +21,7 @@ package final class StoreDatabase {
   init(path: String, mode: Database.Mode) throws(StoreError) {
     do throws(DatabaseError) {
       database = try Database(path: path, mode: mode)
-      try database.addFunction("llvs_sum") { RowSum.of($0, zero: 0) }
-      try database.addFunction("llvs_sum_negative") { RowSum.of($0, zero: -0.0) }
+      try database.addFunction("llvs_sum") { RowSum.of($0) }
     } catch {
       throw StoreError(error)
     }

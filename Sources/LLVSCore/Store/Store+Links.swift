@@ -18,25 +18,6 @@ extension Store {
       return keys
     }
   }
-
-  /// Fills the table of links for a head that was set by a program that did not know the table.
-  ///
-  /// - Complexity: O(*n*), once for a store that is older than the table.
-  func addMissingLinks() throws(StoreError) {
-    let isKnown = try catalog.read { (database) throws(StoreError) in
-      try catalog.property(Catalog.linksProperty, in: database) != nil
-    }
-    guard !isKnown else { return }
-    let map = map(try state().headMap ?? .empty)
-    try catalog.write { (database) throws(StoreError) in
-      var cursor = MapCursor(map)
-      while let entry = try cursor.next() {
-        guard let id = entry.attributes.linkID, !entry.isDirectory else { continue }
-        try catalog.add(LinkedKey(id: id, key: entry.key), in: database)
-      }
-      try catalog.setProperty(Catalog.linksProperty, [1], in: database)
-    }
-  }
 }
 
 /// A key and the link id that it has.
@@ -60,8 +41,6 @@ extension WriteTransaction {
 }
 
 extension Catalog {
-  static let linksProperty = "links"
-
   func add(_ linked: LinkedKey, in database: StoreDatabase) throws(StoreError) {
     try database.prepared("INSERT OR IGNORE INTO links VALUES(?1,?2,llvs_sum(?1,?2))")
       .bind(1, linked.id).bind(2, linked.key.bytes).run()

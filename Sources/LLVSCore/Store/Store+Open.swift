@@ -28,10 +28,7 @@ extension Store {
       try parts(
         path: path, mode: mode, create: create, isForced: isForced, patience: patience,
         makeRoom: makeRoom))
-    if mode == .writer {
-      try store.catchUpIndex()
-      try store.addMissingLinks()
-    }
+    if mode == .writer { try store.catchUpIndex() }
     return store
   }
 
@@ -67,7 +64,7 @@ extension Store {
       create && mode == .writer
       ? [
         "store": SystemRandom.bytes(16), "replica": Array(newReplicaID().utf8),
-        "identity": identity, Catalog.linksProperty: [1],
+        "identity": identity,
       ] : nil
     try makeSegments(path, isMissingAllowed: fresh == nil)
     if mode == .writer { try ensureRoom(path, makeRoom: makeRoom) }

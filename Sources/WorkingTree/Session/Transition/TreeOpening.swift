@@ -77,8 +77,6 @@ package struct OpenedWorkingTree: Sendable {
       syncRows: { () throws(StoreError) in
         try StoreError.wrappingBase { () throws(BaseError) in try recorded.syncLog() }
       })
-    // An earlier program would put a journal aside in which it can read nothing.
-    try store.raiseFormat()
     var result = OpenedWorkingTree(
       tree: tree, recorded: recovery.recorded, journal: opened.journal, losses: recovery.losses)
     do throws(StoreError) {
