@@ -1,5 +1,4 @@
 internal import LLVSCore
-internal import LLVSExchange
 
 /// The work of the original's published figures, by the engine.
 final class EngineWork: OriginalWork {
@@ -43,10 +42,10 @@ final class EngineWork: OriginalWork {
   }
 
   func send(to folder: String) throws {
-    _ = try FileSystemExchange(existingFolder: folder, store: store).send(control: .init())
+    try StoreRows.Format.files.send(store, to: folder)
   }
 
   func retrieve(from folder: String) throws {
-    _ = try FileSystemExchange(existingFolder: folder, store: store).retrieve(control: .init())
+    try StoreRows.Format.files.retrieve(into: store, from: folder)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import LLVSCore
 import LLVSExchange
+import ObjectStores
 import Platform
 
 /// Measures the exchange of many versions with another store through a folder, in each of the two
@@ -17,22 +18,22 @@ extension StoreRows {
       }
     }
 
-    func send(_ store: Store, to folder: String) throws {
-      switch self {
-      case .files:
-        _ = try FileSystemExchange(existingFolder: folder, store: store).send(control: .init())
-      case .bundles:
-        _ = try BundleExchange(existingFolder: folder, store: store).send(control: .init())
+    private func layout(_ folder: String, _ store: Store) -> any RemoteLayout {
+      let transfer = TransferControl()
+      let objects = DirectoryStore(
+        path: folder, scratch: FileLayout.scratch(of: store), control: transfer)
+      return switch self {
+      case .files: FileLayout(objects, transfer: transfer)
+      case .bundles: BundleRemote(objects, .init(place: folder, isDirectory: true))
       }
     }
 
+    func send(_ store: Store, to folder: String) throws {
+      _ = try layout(folder, store).send(from: store, .init())
+    }
+
     func retrieve(into store: Store, from folder: String) throws {
-      switch self {
-      case .files:
-        _ = try FileSystemExchange(existingFolder: folder, store: store).retrieve(control: .init())
-      case .bundles:
-        _ = try BundleExchange(existingFolder: folder, store: store).retrieve(control: .init())
-      }
+      _ = try layout(folder, store).retrieve(into: store, .init())
     }
   }
 

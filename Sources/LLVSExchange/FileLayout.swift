@@ -111,10 +111,3 @@ extension ExchangeControl {
     }
   }
 }
-
-extension Store {
-  /// A directory as a remote of this store.
-  func directory(_ path: String, _ transfer: TransferControl) -> any ObjectStore {
-    DirectoryStore(path: path, scratch: FileLayout.scratch(of: self), control: transfer)
-  }
-}

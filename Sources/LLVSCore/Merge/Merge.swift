@@ -1,14 +1,14 @@
 /// Two versions that are to become one, and how each value came apart.
-public struct Merge: Sendable {
+package struct Merge: Sendable {
   /// The common ancestor; the newest if there are several, nil for unrelated histories.
-  public let commonAncestor: Version?
+  package let commonAncestor: Version?
   /// The versions; the merge's changes transform the first one's values.
-  public let versions: (first: Version, second: Version)
+  package let versions: (first: Version, second: Version)
   /// The fork of each value that differs between the ancestor and a version.
-  public let forksByValueIdentifier: [Value.ID: Value.Fork]
+  package let forksByValueIdentifier: [Value.ID: Value.Fork]
 
   /// Describes a merge, or the part of one that an arbiter leaves to another.
-  public init(
+  package init(
     commonAncestor: Version?, versions: (first: Version, second: Version),
     forksByValueIdentifier: [Value.ID: Value.Fork]
   ) {
@@ -20,16 +20,16 @@ public struct Merge: Sendable {
 
 extension Value {
   /// The way a value changed from a common ancestor to two versions.
-  public enum Fork: Hashable, Sendable {
+  package enum Fork: Hashable, Sendable {
     /// One of the two versions.
-    public enum Branch: Hashable, Sendable {
+    package enum Branch: Hashable, Sendable {
       /// The first version.
       case first
       /// The second version.
       case second
 
       /// The other one.
-      public var opposite: Branch { self == .first ? .second : .first }
+      package var opposite: Branch { self == .first ? .second : .first }
     }
 
     /// One version has it, the ancestor and the other do not.
@@ -48,7 +48,7 @@ extension Value {
     case removedAndUpdated(removedOn: Branch)
 
     /// True if an arbiter has to decide.
-    public var isConflicting: Bool {
+    package var isConflicting: Bool {
       switch self {
       case .twiceInserted, .twiceUpdated, .removedAndUpdated: true
       case .inserted, .removed, .twiceRemoved, .updated: false

@@ -1,35 +1,35 @@
 import Platform
 
 /// The recorded attributes of a value or directory; a field that is nil was never recorded.
-public struct Attributes: Hashable, Sendable {
+package struct Attributes: Hashable, Sendable {
   /// A point in time as a file system keeps it.
-  public struct Time: Hashable, Comparable, Sendable {
+  package struct Time: Hashable, Comparable, Sendable {
     /// Seconds since 1970, UTC.
-    public var seconds: Int64
+    package var seconds: Int64
     /// Nanoseconds, 0 to 999,999,999.
-    public var nanoseconds: UInt32
+    package var nanoseconds: UInt32
 
     /// Creates a time.
-    public init(seconds: Int64, nanoseconds: UInt32) {
+    package init(seconds: Int64, nanoseconds: UInt32) {
       self.seconds = seconds
       self.nanoseconds = nanoseconds
     }
 
     /// Returns true if the first time is before the second.
-    public static func < (a: Time, b: Time) -> Bool {
+    package static func < (a: Time, b: Time) -> Bool {
       (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
     }
   }
 
   /// A device's number.
-  public struct Device: Hashable, Sendable {
+  package struct Device: Hashable, Sendable {
     /// The major number.
-    public var major: UInt32
+    package var major: UInt32
     /// The minor number.
-    public var minor: UInt32
+    package var minor: UInt32
 
     /// Creates a device number.
-    public init(major: UInt32, minor: UInt32) {
+    package init(major: UInt32, minor: UInt32) {
       self.major = major
       self.minor = minor
     }
@@ -37,36 +37,36 @@ public struct Attributes: Hashable, Sendable {
 
   /// An extended attribute: one in the `user.` name space, or a POSIX access control list
   /// (`system.posix_acl_access`, `system.posix_acl_default`) as getxattr(2) gives it.
-  public struct Extended: Hashable, Sendable {
+  package struct Extended: Hashable, Sendable {
     /// The name, prefix included; at most 255 bytes.
-    public var name: [UInt8]
+    package var name: [UInt8]
     /// The value; at most 65,536 bytes.
-    public var value: [UInt8]
+    package var value: [UInt8]
 
     /// Creates an extended attribute.
-    public init(name: [UInt8], value: [UInt8]) {
+    package init(name: [UInt8], value: [UInt8]) {
       self.name = name
       self.value = value
     }
   }
 
   /// Permission bits, 0 to 0o7777.
-  public var mode: UInt32?
+  package var mode: UInt32?
   /// The time of the last change of the bytes.
-  public var mtime: Time?
+  package var mtime: Time?
   /// The owner, where it differs from the mounting user.
-  public var uid: UInt32?
+  package var uid: UInt32?
   /// The group, where it differs from the mounting user's.
-  public var gid: UInt32?
+  package var gid: UInt32?
   /// The number of a device node.
-  public var device: Device?
+  package var device: Device?
   /// Names with one link id are hard links of one file; 16 bytes.
-  public var linkID: [UInt8]?
+  package var linkID: [UInt8]?
   /// Extended attributes in ascending order of name, each name once.
-  public var extended: [Extended]
+  package var extended: [Extended]
 
   /// Creates attributes, by default with nothing recorded.
-  public init(
+  package init(
     mode: UInt32? = nil, mtime: Time? = nil, uid: UInt32? = nil, gid: UInt32? = nil,
     device: Device? = nil, linkID: [UInt8]? = nil, extended: [Extended] = []
   ) {

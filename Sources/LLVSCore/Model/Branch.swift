@@ -1,31 +1,31 @@
 /// The name of a line of versions, compared as bytes.
-public struct Branch: RawRepresentable, Hashable, Comparable, Sendable {
+package struct Branch: RawRepresentable, Hashable, Comparable, Sendable {
   /// The name as spelled.
-  public let rawValue: String
+  package let rawValue: String
 
   /// Creates a branch from its name.
-  public init(rawValue: String) {
+  package init(rawValue: String) {
     self.rawValue = rawValue
   }
 
   /// Creates a branch with a unique name: the base and a UUID, or a UUID alone.
-  public init(randomizedNameBasedOn base: String? = nil) {
+  package init(randomizedNameBasedOn base: String? = nil) {
     let unique = Version.ID.random().rawValue
     rawValue = base.map { "\($0)_\(unique)" } ?? unique
   }
 
   /// Returns true if both names are the same, byte for byte.
-  public static func == (a: Branch, b: Branch) -> Bool {
+  package static func == (a: Branch, b: Branch) -> Bool {
     a.rawValue.hasSameBytes(as: b.rawValue)
   }
 
   /// Feeds the hasher with the bytes that ``==`` compares.
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     for byte in rawValue.utf8 { hasher.combine(byte) }
   }
 
   /// Returns true if the first name is before the second, byte by byte.
-  public static func < (a: Branch, b: Branch) -> Bool {
+  package static func < (a: Branch, b: Branch) -> Bool {
     a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
   }
 }

@@ -1,5 +1,5 @@
 /// A SHA-256 digest, compared and ordered as 32 bytes.
-public struct Digest: Hashable, Comparable, Sendable {
+package struct Digest: Hashable, Comparable, Sendable {
   /// The bytes as four big-endian words, most significant first.
   package let words: (UInt64, UInt64, UInt64, UInt64)
 
@@ -9,7 +9,7 @@ public struct Digest: Hashable, Comparable, Sendable {
   }
 
   /// Creates a digest from 32 bytes; nil for any other count.
-  public init?(bytes: some Sequence<UInt8>) {
+  package init?(bytes: some Sequence<UInt8>) {
     var parts: [UInt64] = [0, 0, 0, 0]
     var count = 0
     for byte in bytes {
@@ -22,14 +22,14 @@ public struct Digest: Hashable, Comparable, Sendable {
   }
 
   /// The 32 bytes.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     [words.0, words.1, words.2, words.3].flatMap { word in
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
     }
   }
 
   /// 64 lower-case hex digits.
-  public var hex: String {
+  package var hex: String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
     text.reserveCapacity(64)
@@ -41,18 +41,18 @@ public struct Digest: Hashable, Comparable, Sendable {
   }
 
   /// Returns true if both are the same bytes.
-  public static func == (a: Digest, b: Digest) -> Bool {
+  package static func == (a: Digest, b: Digest) -> Bool {
     a.words == b.words
   }
 
   /// Feeds the hasher with a part of the digest.
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     // The bytes of a digest are uniformly distributed: one word of them is enough.
     hasher.combine(words.0)
   }
 
   /// Returns true if the first digest is before the second, byte by byte.
-  public static func < (a: Digest, b: Digest) -> Bool {
+  package static func < (a: Digest, b: Digest) -> Bool {
     a.words < b.words
   }
 }

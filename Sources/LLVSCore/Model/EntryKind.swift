@@ -1,7 +1,7 @@
 package import Platform
 
 /// The kind of a value or directory; the raw values are those of digest 1 and never change.
-public enum EntryKind: UInt8, Hashable, Sendable, CaseIterable {
+package enum EntryKind: UInt8, Hashable, Sendable, CaseIterable {
   /// A regular file.
   case regular = 0
   /// A symbolic link; its bytes are its target.

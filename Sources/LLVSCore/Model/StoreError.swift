@@ -1,10 +1,10 @@
-public import Platform
+package import Platform
 
 /// A failure of a store; one case for each kind that a caller may handle differently.
 ///
 /// The first seven cases are those of the original. The message of a case is a clause without a
 /// final period.
-public enum StoreError: Error, Sendable {
+package enum StoreError: Error, Sendable {
   /// No version with this id is in the store.
   case missingVersion(Version.ID)
   /// A value was asked for that no version holds.

@@ -1,10 +1,10 @@
-public import Foundation
+package import Foundation
 
 // Initialisers with Foundation's types, for programs written for the original.
 
 extension Value.ID {
   /// Creates a unique key: a random UUID.
-  public init() {
+  package init() {
     self.init(UUID().uuidString)
   }
 }
@@ -15,21 +15,21 @@ extension Value {
   /// - Parameters:
   ///   - id: the key; a unique one unless given.
   ///   - data: the bytes, which are copied.
-  public init(id: ID = ID(), data: Data) {
+  package init(id: ID = ID(), data: Data) {
     self.init(id: id, data: Array(data))
   }
 }
 
 extension Version.ID {
   /// Creates a unique id: a random UUID.
-  public init() {
+  package init() {
     self = .random()
   }
 }
 
 extension Version.MetadataValue {
   /// Creates a value of bytes held by Foundation, which are copied.
-  public init(data: Data) {
+  package init(data: Data) {
     self.init(data: Array(data))
   }
 }

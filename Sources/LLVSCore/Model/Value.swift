@@ -1,8 +1,8 @@
 /// A value: bytes under an id, as one version holds them.
-public struct Value: Hashable, Sendable {
+package struct Value: Hashable, Sendable {
   /// The key of a value, compared as UTF-8 bytes: composed and decomposed accents make different
   /// keys.
-  public struct ID: Hashable, Comparable, Sendable {
+  package struct ID: Hashable, Comparable, Sendable {
     /// The bytes; valid UTF-8 in every key that came through a public initialiser or from a peer.
     package let bytes: [UInt8]
 
@@ -12,35 +12,35 @@ public struct Value: Hashable, Sendable {
     }
 
     /// Creates a key from its text.
-    public init(_ text: String) {
+    package init(_ text: String) {
       bytes = Array(text.utf8)
     }
 
     /// The key's text.
-    public var rawValue: String { String(decoding: bytes, as: UTF8.self) }
+    package var rawValue: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Returns true if the first key is before the second, byte by byte.
-    public static func < (a: ID, b: ID) -> Bool {
+    package static func < (a: ID, b: ID) -> Bool {
       a.bytes.withUnsafeBytes { a in b.bytes.withUnsafeBytes { a.compare(to: $0) < 0 } }
     }
   }
 
   /// Names a value at the version that stored its bytes.
-  public struct Reference: Hashable, Sendable {
+  package struct Reference: Hashable, Sendable {
     /// The key.
-    public var valueId: ID
+    package var valueId: ID
     /// The version that stored the bytes.
-    public var storedVersionId: Version.ID
+    package var storedVersionId: Version.ID
 
     /// Creates a reference.
-    public init(valueId: ID, storedVersionId: Version.ID) {
+    package init(valueId: ID, storedVersionId: Version.ID) {
       self.valueId = valueId
       self.storedVersionId = storedVersionId
     }
   }
 
   /// One change that a version makes.
-  public enum Change: Hashable, Sendable {
+  package enum Change: Hashable, Sendable {
     /// The value is new.
     case insert(Value)
     /// The value has new bytes.
@@ -54,21 +54,21 @@ public struct Value: Hashable, Sendable {
   }
 
   /// The key.
-  public var id: ID
+  package var id: ID
   /// The bytes.
-  public var data: [UInt8]
+  package var data: [UInt8]
   /// The version that stored the bytes; nil for a value not stored yet.
-  public var storedVersionId: Version.ID?
+  package var storedVersionId: Version.ID?
 
   /// Creates a value that is not stored yet.
-  public init(id: ID, data: [UInt8], storedVersionId: Version.ID? = nil) {
+  package init(id: ID, data: [UInt8], storedVersionId: Version.ID? = nil) {
     self.id = id
     self.data = data
     self.storedVersionId = storedVersionId
   }
 
   /// The value's reference; nil for a value not stored yet.
-  public var reference: Reference? {
+  package var reference: Reference? {
     storedVersionId.map { Reference(valueId: id, storedVersionId: $0) }
   }
 }

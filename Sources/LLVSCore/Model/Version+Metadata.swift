@@ -2,34 +2,34 @@ internal import Foundation
 
 extension Version.MetadataValue {
   /// Creates a piece of metadata that is the JSON of a value.
-  public init<T: Encodable>(_ value: T) throws {
+  package init<T: Encodable>(_ value: T) throws {
     self.init(data: Array(try JSONEncoder().encode(value)))
   }
 
   /// Creates a piece of metadata that is the JSON of a text.
-  public init(_ text: String) {
+  package init(_ text: String) {
     var bytes: [UInt8] = []
     JSONString.append(text.utf8, to: &bytes)
     self.init(data: bytes)
   }
 
   /// Creates a piece of metadata that is the JSON of a number.
-  public init(_ number: Int) {
+  package init(_ number: Int) {
     self.init(data: Array("\(number)".utf8))
   }
 
   /// Creates a piece of metadata that is the JSON of a truth value.
-  public init(_ flag: Bool) {
+  package init(_ flag: Bool) {
     self.init(data: Array("\(flag)".utf8))
   }
 
   /// Returns the value that the JSON describes; nil if it is not of that type.
-  public func value<T: Decodable>() -> T? {
+  package func value<T: Decodable>() -> T? {
     try? JSONDecoder().decode(T.self, from: Data(data))
   }
 
   /// Returns the value that the JSON describes; nil if it is not of that type.
-  public func valueIfDecodable<T: Decodable>() -> T? { value() }
+  package func valueIfDecodable<T: Decodable>() -> T? { value() }
 }
 
 extension Version {

@@ -2,18 +2,18 @@
 /// all its descendants.
 ///
 /// Only the versions that are asked for are read.
-public struct History: Sequence {
+package struct History: Sequence {
   let store: Store
 
   /// The ids of the versions without a successor.
-  public var headIdentifiers: Set<Version.ID> {
+  package var headIdentifiers: Set<Version.ID> {
     get throws(StoreError) { Set(try store.graph.heads().map(\.id)) }
   }
 
   /// The ids of all versions, in the order of iteration.
   ///
   /// - Complexity: O(*n* log *n*) in versions.
-  public var allVersionIdentifiers: [Version.ID] {
+  package var allVersionIdentifiers: [Version.ID] {
     get throws(StoreError) {
       var ids: [Version.ID] = []
       var walk = try HistoryWalk(store.graph, from: store.headNumbers())
@@ -23,12 +23,12 @@ public struct History: Sequence {
   }
 
   /// The newest head; nil if the store is empty.
-  public var mostRecentHead: Version? {
+  package var mostRecentHead: Version? {
     get throws(StoreError) { try store.mostRecentHead }
   }
 
   /// Returns the version with an id; nil if it is not in the store.
-  public func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
+  package func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
     try store.version(identifiedBy: id)
   }
 
@@ -36,7 +36,7 @@ public struct History: Sequence {
   /// greatest by (timestamp, id); nil if there is none.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if one of them is not in the store.
-  public func greatestCommonAncestor(
+  package func greatestCommonAncestor(
     ofVersionsIdentifiedBy ids: (Version.ID, Version.ID)
   ) throws(StoreError) -> Version.ID? {
     guard let first = try store.version(ids.0) else { throw .missingVersion(ids.0) }
@@ -46,13 +46,13 @@ public struct History: Sequence {
 
   /// Returns an iterator over all versions, newest first; it ends early if the store cannot be
   /// read.
-  public func makeIterator() -> Iterator { Iterator(store: store) }
+  package func makeIterator() -> Iterator { Iterator(store: store) }
 
   /// An iterator over versions: of those whose descendants were all returned, the newest by
   /// (timestamp, generation, id) is next.
   ///
   /// It returns the versions that were in the store when it was created.
-  public struct Iterator: IteratorProtocol {
+  package struct Iterator: IteratorProtocol {
     private let store: Store
     private var walk: HistoryWalk?
 
@@ -62,7 +62,7 @@ public struct History: Sequence {
     }
 
     /// Returns the next version; nil at the end.
-    public mutating func next() -> Version? {
+    package mutating func next() -> Version? {
       guard let node = try? walk?.next(), let record = try? store.version(node.number),
         let version = try? store.version(from: record)
       else {

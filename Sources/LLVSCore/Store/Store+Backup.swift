@@ -1,17 +1,17 @@
 internal import Platform
 
 /// Sizes of a store.
-public struct StoreStatistics: Hashable, Sendable {
+package struct StoreStatistics: Hashable, Sendable {
   /// Versions in the store.
-  public var versions: Int
+  package var versions: Int
   /// Segment files.
-  public var segments: Int
+  package var segments: Int
   /// The bytes of all segment files.
-  public var segmentBytes: UInt64
+  package var segmentBytes: UInt64
   /// Bytes of the catalog and the index.
-  public var databaseBytes: UInt64
+  package var databaseBytes: UInt64
   /// The bytes that are still available on the file system.
-  public var availableBytes: UInt64
+  package var availableBytes: UInt64
 }
 
 extension Store {
@@ -94,7 +94,7 @@ extension Store {
   /// Returns the sizes of the store.
   ///
   /// - Throws: ``StoreError/system(_:)`` if its files cannot be examined.
-  public func statistics() throws(StoreError) -> StoreStatistics {
+  package func statistics() throws(StoreError) -> StoreStatistics {
     let versions = Int(try state().lastNumber)
     return try StoreError.wrapping { () throws(SystemError) in
       let names = try FileSystem.list("\(path)/segments")

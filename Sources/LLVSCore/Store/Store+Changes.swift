@@ -6,7 +6,7 @@ extension Store {
   /// For a merge they are the changes that were recorded when it was made.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
-  public func valueChanges(
+  package func valueChanges(
     madeInVersionIdentifiedBy id: Version.ID
   ) throws(StoreError) -> [Value.Change] {
     guard let record = try version(id) else { throw .missingVersion(id) }
@@ -22,7 +22,7 @@ extension Store {
   /// Neither needs to be an ancestor of the other.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if one of them is not in the store.
-  public func valueChanges(
+  package func valueChanges(
     madeBetween first: Version.ID, and second: Version.ID
   ) throws(StoreError) -> [Value.Change] {
     guard let from = try version(first) else { throw .missingVersion(first) }

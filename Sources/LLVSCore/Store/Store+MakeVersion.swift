@@ -12,7 +12,7 @@ extension Store {
   /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` if the predecessor
   ///   is not in the store.
   @discardableResult
-  public func makeVersion(
+  package func makeVersion(
     basedOnPredecessor version: Version.ID?, inserting insertedValues: [Value] = [],
     updating updatedValues: [Value] = [], removing removedIds: [Value.ID] = [],
     metadata: Version.Metadata = [:]
@@ -26,7 +26,7 @@ extension Store {
   /// Makes a version from a predecessor by a list of changes; of several changes of one key the
   /// last counts.
   @discardableResult
-  public func makeVersion(
+  package func makeVersion(
     basedOnPredecessor version: Version.ID?, storing changes: [Value.Change],
     metadata: Version.Metadata = [:]
   ) throws(StoreError) -> Version {
@@ -44,7 +44,7 @@ extension Store {
   ///   bytes, metadata with the store's own keys or beyond the bounds; otherwise as
   ///   ``makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.
   @discardableResult
-  public func makeVersion(
+  package func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
     metadata: Version.Metadata = [:]
   ) throws(StoreError) -> Version {
@@ -158,7 +158,7 @@ extension WriteTransaction {
 
 extension Value.Change {
   /// The key that the change is about.
-  public var key: Value.ID {
+  package var key: Value.ID {
     switch self {
     case .insert(let value), .update(let value): value.id
     case .remove(let id), .preserveRemoval(let id): id

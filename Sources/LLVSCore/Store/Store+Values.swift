@@ -1,16 +1,15 @@
-package import Foundation
 internal import Synchronization
 
 /// Reading values and versions; the declarations have the names of the original.
 extension Store {
   /// Returns the version with an id; nil if it is not in the store.
-  public func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
+  package func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
     guard let record = try version(id) else { return nil }
     return try version(from: record)
   }
 
   /// Returns true if all these versions are in the store.
-  public func historyIncludesVersions(identifiedBy ids: [Version.ID]) throws(StoreError) -> Bool {
+  package func historyIncludesVersions(identifiedBy ids: [Version.ID]) throws(StoreError) -> Bool {
     for id in ids where try version(id) == nil { return false }
     return true
   }
@@ -18,18 +17,18 @@ extension Store {
   /// Returns a value as it is at a version; nil if the version has none at that key.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
-  public func value(id: Value.ID, at version: Version.ID) throws(StoreError) -> Value? {
+  package func value(id: Value.ID, at version: Version.ID) throws(StoreError) -> Value? {
     guard let entry = try entry(id, at: version) else { return nil }
     return try value(entry)
   }
 
   /// Returns the value whose key has this text, as it is at a version.
-  public func value(idString: String, at version: Version.ID) throws(StoreError) -> Value? {
+  package func value(idString: String, at version: Version.ID) throws(StoreError) -> Value? {
     try value(id: Value.ID(idString), at: version)
   }
 
   /// Returns a value if this version stored it; nil if the version stored nothing at the key.
-  public func value(id: Value.ID, storedAt version: Version.ID) throws(StoreError) -> Value? {
+  package func value(id: Value.ID, storedAt version: Version.ID) throws(StoreError) -> Value? {
     guard let record = try self.version(version) else { throw .missingVersion(version) }
     guard let entry = try map(of: record).entry(at: id), entry.storedVersion == record.number
     else { return nil }
@@ -37,13 +36,13 @@ extension Store {
   }
 
   /// Returns the value that a reference names; nil if there is none.
-  public func value(storedAt reference: Value.Reference) throws(StoreError) -> Value? {
+  package func value(storedAt reference: Value.Reference) throws(StoreError) -> Value? {
     try value(id: reference.valueId, storedAt: reference.storedVersionId)
   }
 
   /// Returns the reference of a value as it is at a version; nil if the version has none at that
   /// key.
-  public func valueReference(
+  package func valueReference(
     id: Value.ID, at version: Version.ID
   ) throws(StoreError) -> Value.Reference? {
     guard let entry = try entry(id, at: version) else { return nil }
@@ -51,7 +50,7 @@ extension Store {
   }
 
   /// Returns the references of all values at a version, in ascending order of keys.
-  public func valueReferences(at version: Version.ID) throws(StoreError) -> [Value.Reference] {
+  package func valueReferences(at version: Version.ID) throws(StoreError) -> [Value.Reference] {
     var references: [Value.Reference] = []
     try forEachReference(at: version) { references.append($0) }
     return references
@@ -61,7 +60,7 @@ extension Store {
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store; the body's
   ///   errors.
-  public func enumerate(
+  package func enumerate(
     version: Version.ID, executingForEach body: (Value.Reference) throws -> Void
   ) throws {
     // The body is the caller's and may throw any error.
@@ -90,7 +89,7 @@ extension Store {
   }
 
   /// Returns the versions in which a value was stored, oldest first.
-  public func versionIds(for id: Value.ID) throws(StoreError) -> [Version.ID] {
+  package func versionIds(for id: Value.ID) throws(StoreError) -> [Version.ID] {
     var ids: [Version.ID] = []
     for record in try versions(changing: id) {
       guard let entry = try map(of: record).entry(at: id), entry.storedVersion == record.number
@@ -101,7 +100,7 @@ extension Store {
   }
 
   /// The newest head: the greatest by (timestamp, generation, id); nil if the store is empty.
-  public var mostRecentHead: Version? {
+  package var mostRecentHead: Version? {
     get throws(StoreError) {
       guard let node = try graph.mostRecentHead(), let record = try version(node.number) else {
         return nil
@@ -111,12 +110,12 @@ extension Store {
   }
 
   /// True if more than one version has no successor.
-  public var hasMultipleHeads: Bool {
+  package var hasMultipleHeads: Bool {
     get throws(StoreError) { try headNumbers().count > 1 }
   }
 
   /// Returns the versions without a successor that carry the name of a branch, oldest first.
-  public func heads(withBranch branch: Branch) throws(StoreError) -> [Version] {
+  package func heads(withBranch branch: Branch) throws(StoreError) -> [Version] {
     var heads: [Version] = []
     for number in try headNumbers() {
       guard let record = try version(number), record.line.utf8.elementsEqual(branch.rawValue.utf8)
@@ -127,7 +126,7 @@ extension Store {
   }
 
   /// Calls the body with the history of the store.
-  public func queryHistory<Result>(in body: (History) throws -> Result) throws -> Result {
+  package func queryHistory<Result>(in body: (History) throws -> Result) throws -> Result {
     try body(History(store: self))
   }
 
@@ -170,12 +169,5 @@ extension Store {
 
   func reference(_ entry: Entry) throws(StoreError) -> Value.Reference {
     Value.Reference(valueId: entry.key, storedVersionId: try id(of: entry.storedVersion))
-  }
-}
-
-extension URL {
-  /// The error for a URL that is not a file URL; nil if it is one.
-  package var directoryFault: StoreError? {
-    isFileURL ? nil : .invalid("\(absoluteString) is not the URL of a file")
   }
 }

@@ -1,18 +1,18 @@
 internal import Platform
 
 /// The result of ``Store/verify(progress:)``.
-public struct VerifyReport: Sendable {
+package struct VerifyReport: Sendable {
   /// One sentence without its period for each fault.
-  public internal(set) var damage: [String] = []
+  package internal(set) var damage: [String] = []
   /// The number of versions that were checked.
-  public internal(set) var versions = 0
+  package internal(set) var versions = 0
   /// The number of entries of maps that were checked; an entry that versions share counts once.
-  public internal(set) var entries = 0
+  package internal(set) var entries = 0
   /// The bytes of values that were read and hashed.
-  public internal(set) var bytes: UInt64 = 0
+  package internal(set) var bytes: UInt64 = 0
 
   /// True if nothing is damaged.
-  public var isSound: Bool { damage.isEmpty }
+  package var isSound: Bool { damage.isEmpty }
 }
 
 extension Store {
@@ -27,7 +27,7 @@ extension Store {
   /// - Returns: the damage, and how much was checked.
   /// - Throws: ``StoreError/cancelled``, or an error of reading the catalog.
   /// - Complexity: O(bytes stored); memory for the location of each record.
-  public func verify(
+  package func verify(
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> VerifyReport {
     var verifier = Verifier(store: self)

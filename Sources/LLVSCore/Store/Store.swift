@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// - Concurrency: callable from any thread. Lock order: write lock, catalog's writer, record
 ///   store's writer, published state; the last two are never held while calling out.
-public final class Store: Sendable {
+package final class Store: Sendable {
   /// The committed state, as every thread sees it.
   package struct State: Sendable {
     /// The version that the live tree continues from.
@@ -71,7 +71,7 @@ public final class Store: Sendable {
   private let versionListeners = Mutex<[ListenerID: @Sendable () -> Void]>([:])
 
   /// The store's directory.
-  public var rootDirectory: String { path }
+  package var rootDirectory: String { path }
 
   /// The place where map nodes are read and, inside a transaction, written.
   package var nodes: any NodeStorage { records }

@@ -81,7 +81,7 @@ struct DocumentHistoryTests {
     let folder = place.path("folder")
     try FileSystem.makeDirectory(folder)
     let control = ExchangeControl()
-    _ = try FileSystemExchange(existingFolder: folder, store: old.store).send(control: control)
+    try FolderFormat.files.send(old.store, folder, control)
     _ = try shell(
       """
       python3 - <<'SCRIPT'
@@ -100,8 +100,7 @@ struct DocumentHistoryTests {
         json.dump(without(whole), open(name, 'w'))
       SCRIPT
       """, in: place.directory.path)
-    let report = try FileSystemExchange(existingFolder: folder, store: place.store)
-      .retrieve(control: control)
+    let report = try FolderFormat.files.retrieve(into: place.store, folder, control)
     #expect(report.taken.count == count)
     place.head = VersionNumber(place.store.lastNumber)
     let newest = try #require(try place.head.flatMap { try place.store.version($0) })

@@ -1,6 +1,7 @@
 import LLVSCore
 import LLVSExchange
 import Platform
+import TestSupport
 
 /// A store on disk as the mount uses it: a live version, automatic merges of its line's heads.
 final class StoreReplica: FleetMember {
@@ -86,16 +87,14 @@ final class StoreReplica: FleetMember {
   }
 
   func retrieve(from folder: String) throws {
-    let report = try FileSystemExchange(existingFolder: folder, store: store)
-      .retrieve(control: ExchangeControl())
+    let report = try FolderFormat.files.retrieve(into: store, folder)
     guard report.refused.isEmpty else {
       throw StoreError.invalid("refused: \(report.refused)")
     }
   }
 
   func send(to folder: String) throws {
-    _ = try FileSystemExchange(existingFolder: folder, store: store)
-      .send(control: ExchangeControl())
+    try FolderFormat.files.send(store, folder)
   }
 
   func heads() throws -> [String] {

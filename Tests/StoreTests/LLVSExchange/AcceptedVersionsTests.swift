@@ -8,21 +8,6 @@ import Testing
 /// What one store makes, every other takes.
 @Suite("What the library makes, peers take", .timeLimit(.minutes(3)))
 struct AcceptedVersionsTests {
-  /// Answers anything at all, as a program's arbiter may.
-  private struct OddArbiter: MergeArbiter {
-    let play: Play
-
-    func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
-      var changes: [Value.Change] = []
-      for (id, fork) in merge.forksByValueIdentifier.sorted(by: { $0.key < $1.key })
-      where fork.isConflicting || play.chance(4) {
-        changes.append(play.change(at: id))
-      }
-      if play.chance(3) { changes.append(play.change(at: play.key())) }
-      return changes
-    }
-  }
-
   /// One random program that uses a store.
   private final class Play {
     let store: Store
@@ -100,6 +85,17 @@ struct AcceptedVersionsTests {
       return metadata
     }
 
+    /// Answers anything at all, as a program's arbiter may.
+    private func decide(_ merge: Merge, in store: Store) -> [Value.Change] {
+      var changes: [Value.Change] = []
+      for (id, fork) in merge.forksByValueIdentifier.sorted(by: { $0.key < $1.key })
+      where fork.isConflicting || chance(4) {
+        changes.append(change(at: id))
+      }
+      if chance(3) { changes.append(change(at: key())) }
+      return changes
+    }
+
     func step() throws {
       switch Int.random(in: 0..<12, using: &random) {
       case 0: note(try store.makeVersion(basedOnPredecessor: nil, storing: changes()))
@@ -113,13 +109,9 @@ struct AcceptedVersionsTests {
             basedOn: Version.Predecessors(idOfFirst: id(), idOfSecond: id()),
             storing: changes(), metadata: metadata()))
       case 6:
-        note(
-          try store.merge(
-            version: id(), with: id(), resolvingWith: OddArbiter(play: self), metadata: metadata()))
+        note(try store.merge(id(), with: id(), metadata: metadata(), by: decide))
       case 7:
-        note(
-          try store.merge(
-            version: id(), with: id(), resolvingWith: MostRecentChangeFavoringArbiter()))
+        note(try store.merge(id(), with: id(), by: OriginalArbiter.mostRecentChange))
       case 8:
         note(
           try store.makeVersion(
@@ -264,8 +256,7 @@ struct AcceptedVersionsTests {
       }
       try expectInvalid(store) {
         try store.merge(
-          version: sides[0], with: sides[1],
-          resolvingWith: MostRecentChangeFavoringArbiter(), metadata: metadata)
+          sides[0], with: sides[1], metadata: metadata, by: OriginalArbiter.mostRecentChange)
       }
     }
     // Beside the digest and the writer.

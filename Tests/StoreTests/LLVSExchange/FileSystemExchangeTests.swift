@@ -24,11 +24,11 @@ struct FileSystemExchangeTests {
   }
 
   private func retrieve(_ store: Store, _ folder: String) throws -> ExchangeReport {
-    try FileSystemExchange(existingFolder: folder, store: store).retrieve(control: .init())
+    try FolderFormat.files.retrieve(into: store, folder)
   }
 
   private func send(_ store: Store, _ folder: String) throws -> ExchangeReport {
-    try FileSystemExchange(existingFolder: folder, store: store).send(control: .init())
+    try FolderFormat.files.send(store, folder)
   }
 
   /// Checks every version's whole content against what the original read back.
@@ -138,19 +138,6 @@ struct FileSystemExchangeTests {
     let report = try b.retrieve(from: StoreSource(a))
     #expect(report.taken == [root.id])
     #expect(try b.value(id: .init("k"), at: root.id)?.data == noise(13_000_000))
-  }
-
-  @Test("the library's names work")
-  func library() async throws {
-    let url = URL(fileURLWithPath: directory.file("made/by/it"))
-    let (a, b) = (try store("a"), try store("b"))
-    let root = try a.makeVersion(
-      basedOnPredecessor: nil, inserting: [Value(id: .init("k"), data: [1])])
-    let sent = try await FileSystemExchange(rootDirectoryURL: url, store: a).send()
-    #expect(sent == [root.id])
-    let exchange: any Exchange = FileSystemExchange(rootDirectoryURL: url, store: b)
-    #expect(try await exchange.retrieve() == [root.id])
-    #expect(exchange.restorationState == nil)
   }
 
   private func noise(_ count: Int) -> [UInt8] {

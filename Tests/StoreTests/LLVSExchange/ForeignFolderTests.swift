@@ -32,7 +32,7 @@ struct ForeignFolderTests {
   }
 
   private func retrieve() throws -> ExchangeReport {
-    try FileSystemExchange(existingFolder: folder, store: store).retrieve(control: .init())
+    try FolderFormat.files.retrieve(into: store, folder)
   }
 
   @Test("history gives what came after first, also where a clock went back")
@@ -178,7 +178,7 @@ struct ForeignFolderTests {
 
   @Test("a folder that is not there is unreachable, and is not made")
   func absent() throws {
-    let exchange = FileSystemExchange(existingFolder: directory.file("none"), store: store)
+    let folder = directory.file("none")
     func refuses(_ work: () throws -> Void) throws {
       do {
         try work()
@@ -187,9 +187,9 @@ struct ForeignFolderTests {
         #expect(message.hasSuffix("none is not there"))
       }
     }
-    try refuses { _ = try exchange.retrieve(control: .init()) }
-    try refuses { _ = try exchange.send(control: .init()) }
-    #expect(try !FileSystem.exists(directory.file("none")))
+    try refuses { try FolderFormat.files.retrieve(into: store, folder) }
+    try refuses { try FolderFormat.files.send(store, folder) }
+    #expect(try !FileSystem.exists(folder))
   }
 
   @Test("what is here and there is compared, and what differs is named")
@@ -227,9 +227,8 @@ struct ForeignFolderTests {
       calls += 1
       return calls > 30
     })
-    let exchange = FileSystemExchange(existingFolder: folder, store: store)
     do {
-      _ = try exchange.retrieve(control: control)
+      try FolderFormat.files.retrieve(into: store, folder, control)
       Issue.record("it went on")
     } catch StoreError.cancelled {
       #expect(try store.headNumbers().isEmpty)

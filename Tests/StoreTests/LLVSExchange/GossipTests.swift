@@ -144,7 +144,7 @@ struct GossipTests {
       let copy = try Store.open(path: directory.file("\(format)-s"), mode: .writer, create: true)
       #expect(try format.retrieve(into: copy, folder).taken.count == sent.count, "\(note)")
       #expect(try format.retrieve(into: copy, folder).taken.isEmpty, "\(note)")
-      _ = try FolderFormat.files.send(copy, again)
+      try FolderFormat.files.send(copy, again)
       arrived.append(copy)
       forwarded.append(again)
     }

@@ -29,7 +29,7 @@ struct LyingFolderTests {
   }
 
   private func retrieve() throws -> ExchangeReport {
-    try FileSystemExchange(existingFolder: folder, store: store).retrieve(control: .init())
+    try FolderFormat.files.retrieve(into: store, folder)
   }
 
   /// Bytes of memory that this process has had at most (proc(5)).
@@ -147,8 +147,7 @@ struct LyingFolderTests {
       }
       try FileSystem.symlink(outside, at: "\(link)/\(kind)")
       let before = try FileSystem.list(outside)
-      let exchange = FileSystemExchange(existingFolder: link, store: store)
-      #expect(throws: StoreError.self) { try exchange.send(control: .init()) }
+      #expect(throws: StoreError.self) { try FolderFormat.files.send(store, link) }
       #expect(try FileSystem.list(outside) == before)
     }
   }
@@ -161,8 +160,7 @@ struct LyingFolderTests {
     try store.makeVersion(basedOnPredecessor: nil, storing: [])
     #expect(throws: StoreError.self) { try FolderFormat.bundles.send(store, link) }
     #expect(try FileSystem.list(outside).isEmpty)
-    let exchange = BundleExchange(existingFolder: link, store: store)
-    #expect(throws: StoreError.self) { try exchange.retrieve(control: .init()) }
+    #expect(throws: StoreError.self) { try FolderFormat.bundles.retrieve(into: store, link) }
   }
 
   @Test("files that change while they are read are refused or taken whole")
@@ -190,8 +188,7 @@ struct LyingFolderTests {
     for round in 0..<40 {
       let fresh = try Store.open(
         path: directory.file("r\(round)"), mode: .writer, create: true)
-      let report = try FileSystemExchange(existingFolder: folder, store: fresh)
-        .retrieve(control: .init())
+      let report = try FolderFormat.files.retrieve(into: fresh, folder)
       #expect(report.taken.count + report.refused.count == 1)
       let report2 = try fresh.verify()
       #expect(report2.isSound, "\(report2.damage)")

@@ -31,12 +31,7 @@ struct ReadAllTests {
   }
 
   private func read(_ format: FolderFormat, _ copy: Store) throws -> ExchangeReport {
-    switch format {
-    case .files:
-      try FileSystemExchange(existingFolder: folder, store: copy).readAll(control: .init())
-    case .bundles:
-      try BundleExchange(existingFolder: folder, store: copy).readAll(control: .init())
-    }
+    try format.readAll(into: copy, folder)
   }
 
   @Test("what is sound is said to be", arguments: FolderFormat.allCases)
@@ -50,7 +45,7 @@ struct ReadAllTests {
   @Test("files that are known from elsewhere are read all the same")
   func known() throws {
     let (store, ids) = try send(.files)
-    _ = try FolderFormat.bundles.send(store, folder)
+    try FolderFormat.bundles.send(store, folder)
     let path = "\(folder)/changes/\(ids[1].rawValue)"
     let text = String(decoding: try FileSystem.read(path, atMost: 1 << 20), as: UTF8.self)
     let changed = text.replacingOccurrences(of: "A", with: "B")

@@ -53,16 +53,15 @@ struct ControlExchangeTests {
     // Somebody who knows the original's format only.
     let stranger = try Store.open(
       path: a.directory.file("stranger"), mode: .writer, create: true)
-    let files = FileSystemExchange(existingFolder: folder, store: stranger)
     try stranger.makeVersion(basedOnPredecessor: nil, storing: [])
-    _ = try files.send(control: .init())
+    try FolderFormat.files.send(stranger, folder)
     try b.write("b", "from b")
     try b.run("sync")
     try a.run("sync")
     #expect(try a.read("b") == "from b")
     try a.write("a", "again")
     try a.run("sync")
-    _ = try files.retrieve(control: .init())
+    try FolderFormat.files.retrieve(into: stranger, folder)
     let head = try #require(try a.store.state().head)
     let id = try a.store.id(of: head)
     #expect(try stranger.value(idString: "a", at: id)?.data == Array("again".utf8))
@@ -214,9 +213,7 @@ struct ControlExchangeTests {
     try a.run("sync")
     try b.run("commit")
     // Both merge by themselves, to the same version.
-    let folder = FileSystemExchange(
-      existingFolder: a.directory.file("folder"), store: b.store)
-    _ = try folder.send(control: .init())
+    try FolderFormat.files.send(b.store, a.directory.file("folder"))
     try a.run("retrieve")
     let merged = try a.run("merge")
     #expect(merged.text.contains("1 conflict: c.keep"))
@@ -453,7 +450,7 @@ struct ControlExchangeTests {
     try empty.makeVersion(basedOnPredecessor: nil, storing: [])
     let place = a.directory.file("place")
     try FileSystem.makeDirectory(place)
-    _ = try FileSystemExchange(existingFolder: place, store: empty).send(control: .init())
+    try FolderFormat.files.send(empty, place)
     let c = try ControlWorkspace()
     try c.service.setPeer("place", address: Array(place.utf8))
     try c.write("c", "of c")

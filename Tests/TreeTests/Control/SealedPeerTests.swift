@@ -110,12 +110,10 @@ struct SealedPeerTests {
     try a.run("sync")
     try b.write("stranger", "of b")
     try b.run("commit")
-    _ = try FileSystemExchange(existingFolder: folder, store: b.store).send(
-      control: ExchangeControl())
+    try FolderFormat.files.send(b.store, folder)
     let elsewhere = directory.file("elsewhere")
     try FileSystem.makeDirectory(elsewhere)
-    _ = try BundleExchange(existingFolder: elsewhere, store: b.store).send(
-      control: ExchangeControl())
+    try FolderFormat.bundles.send(b.store, elsewhere)
     let name = try #require(try FileSystem.list("\(elsewhere)/bundles").first)
     try FileSystem.rename("\(elsewhere)/bundles/\(name)", to: "\(folder)/bundles/\(name)")
     let versions = try FileSystem.list("\(folder)/versions")

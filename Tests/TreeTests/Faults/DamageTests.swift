@@ -238,8 +238,8 @@ struct DamageTests {
         ).id
     }
     let folder = place.file("folder")
-    let url = URL(fileURLWithPath: folder)
-    _ = try BundleExchange(rootDirectoryURL: url, store: source).send(control: ExchangeControl())
+    try FileSystem.makeDirectory(folder)
+    try FolderFormat.bundles.send(source, folder)
     let name = try #require(try FileSystem.list(folder + "/bundles").first)
     let path = "\(folder)/bundles/\(name)"
     let bytes = try FileSystem.read(path, atMost: 1 << 24)
@@ -249,10 +249,9 @@ struct DamageTests {
       try File(path, .readWrite).write(
         [bytes[at] ^ (1 << UInt8.random(in: 0..<8, using: &random))], at: UInt64(at))
       let other = try Store.open(path: place.file("b\(turn)"), create: true)
-      let exchange = BundleExchange(rootDirectoryURL: url, store: other)
       var said: [String] = []
       do {
-        let report = try exchange.retrieve(control: ExchangeControl())
+        let report = try FolderFormat.bundles.retrieve(into: other, folder)
         said = (report.refused + report.waiting).map(\.reason)
         for id in report.taken {
           #expect(try other.version(id)?.map.digest == source.version(id)?.map.digest, "byte \(at)")
@@ -264,7 +263,7 @@ struct DamageTests {
       }
       // Written by somebody who has them, what is missing comes all the same.
       try File(path, .readWrite).write(bytes, at: 0)
-      let mended = try exchange.retrieve(control: ExchangeControl())
+      let mended = try FolderFormat.bundles.retrieve(into: other, folder)
       #expect(
         try last.map { try other.version($0) != nil } == true, "byte \(at): \(said) \(mended)")
       #expect(try other.verify().isSound)

@@ -205,8 +205,7 @@ struct StoreLifeTests {
     #expect(service.tree.pending().unsaved == [], "\(context)")
     // Whoever takes in what was sent has the same.
     let check = try Store.open(path: life.directory + "/y-check", mode: .writer, create: true)
-    let report = try FileSystemExchange(existingFolder: life.folder, store: check)
-      .retrieve(control: ExchangeControl())
+    let report = try FolderFormat.files.retrieve(into: check, life.folder)
     #expect(report.refused.isEmpty && report.waiting.isEmpty, "\(context): \(report.refused)")
     let head = try service.store.state().head.flatMap { try service.store.version($0) }
     #expect(

@@ -1,15 +1,15 @@
 /// One of several values that were written apart from each other under one key.
-public struct ConcurrentValue: Hashable, Sendable {
+package struct ConcurrentValue: Hashable, Sendable {
   /// The version that stored the value, or that removed it.
-  public let version: Version.ID
+  package let version: Version.ID
   /// When that was, in seconds since 2001-01-01 UTC.
-  public let timestamp: Double
+  package let timestamp: Double
   /// Nil for a removal.
-  public let value: Value?
+  package let value: Value?
 }
 
 /// Picks one of several concurrent values, for reading; nothing is written.
-public protocol Resolver {
+package protocol Resolver {
   /// Picks from concurrent values.
   ///
   /// - Parameter values: at least one; first what the version itself holds.
@@ -18,24 +18,24 @@ public protocol Resolver {
 }
 
 /// Picks what was written last; of equal times the one of greater id, the same on every replica.
-public struct LastWriterWinsResolver: Resolver, Sendable {
+package struct LastWriterWinsResolver: Resolver, Sendable {
   /// Creates a resolver.
-  public init() {}
+  package init() {}
 
   /// Returns the value written last; nil if that was a removal.
-  public func resolve(_ values: [ConcurrentValue]) -> Value? {
+  package func resolve(_ values: [ConcurrentValue]) -> Value? {
     values.max { ($0.timestamp, $0.version) < ($1.timestamp, $1.version) }?.value
   }
 }
 
 extension Resolver where Self == LastWriterWinsResolver {
   /// Picks what was written last.
-  public static var lastWriterWins: LastWriterWinsResolver { LastWriterWinsResolver() }
+  package static var lastWriterWins: LastWriterWinsResolver { LastWriterWinsResolver() }
 }
 
 extension [ConcurrentValue] {
   /// Returns what a resolver picks; nil where there is nothing.
-  public func resolved(with resolver: some Resolver) -> Value? {
+  package func resolved(with resolver: some Resolver) -> Value? {
     isEmpty ? nil : resolver.resolve(self)
   }
 }
@@ -47,7 +47,7 @@ extension Store {
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
   /// - Complexity: O(versions since one that was asked about before, and what is open).
-  public func conflictingIds(at version: Version.ID) throws(StoreError) -> [Value.ID] {
+  package func conflictingIds(at version: Version.ID) throws(StoreError) -> [Value.ID] {
     try openConflictKeys(at: try number(of: version))
   }
 
@@ -58,7 +58,7 @@ extension Store {
   /// disagrees.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
-  public func concurrentValues(
+  package func concurrentValues(
     id: Value.ID, at version: Version.ID
   ) throws(StoreError) -> [ConcurrentValue] {
     let number = try number(of: version)
@@ -93,7 +93,7 @@ extension Store {
   /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` if the predecessor is not
   ///   in the store.
   @discardableResult
-  public func makeVersion(
+  package func makeVersion(
     settling ids: [Value.ID], basedOnPredecessor version: Version.ID,
     metadata: Version.Metadata = [:]
   ) throws(StoreError) -> Version {

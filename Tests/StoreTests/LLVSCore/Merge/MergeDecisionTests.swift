@@ -140,7 +140,7 @@ struct MergeDecisionTests {
     _ = try others.retrieve(from: StoreSource(store))
     let play = try FleetPlay(seed: UInt64(root.number.rawValue))
     let plainReplica = PlainReplica(.change)
-    _ = try FileSystemExchange(existingFolder: folder, store: store).send(control: .init())
+    try FolderFormat.files.send(store, folder)
     for record in [root, a, b] {
       #expect(try FileSystem.exists("\(folder)/versions/\(record.id.rawValue)"))
     }
@@ -152,8 +152,7 @@ struct MergeDecisionTests {
     try plainReplica.retrieve(from: folder)
     #expect(plainReplica.merge(play) == 1, sourceLocation: location)
     try plainReplica.send(to: folder)
-    let exchanged = try FileSystemExchange(existingFolder: folder, store: others)
-      .retrieve(control: .init())
+    let exchanged = try FolderFormat.files.retrieve(into: others, folder)
     #expect(exchanged.taken.count == 1, "\(exchanged.refused)", sourceLocation: location)
     let made = try require(exchanged.taken.first)
     _ = try store.retrieve(from: StoreSource(others))

@@ -78,7 +78,7 @@ struct OriginalMergeTests {
     }
   }
 
-  private func check(_ name: String, _ arbiter: some MergeArbiter) throws {
+  private func check(_ name: String, _ arbiter: ForkDecision) throws {
     let expected = try load(name)
     let directory = try TemporaryDirectory()
     let store = try Store.open(path: directory.file("s"), create: true)
@@ -92,8 +92,7 @@ struct OriginalMergeTests {
       }
       merges += 1
       let version = try store.merge(
-        version: Version.ID(made.predecessors[0]), with: Version.ID(made.predecessors[1]),
-        resolvingWith: arbiter)
+        Version.ID(made.predecessors[0]), with: Version.ID(made.predecessors[1]), by: arbiter)
       var held: [String: String] = [:]
       for reference in try store.valueReferences(at: version.id) {
         held[reference.valueId.rawValue] = reference.storedVersionId.rawValue
@@ -106,31 +105,14 @@ struct OriginalMergeTests {
   }
 
   @Test("every fork kind, most recent change")
-  func change() throws { try check("merge-most-recent-change", MostRecentChangeFavoringArbiter()) }
+  func change() throws { try check("merge-most-recent-change", OriginalArbiter.mostRecentChange) }
 
   @Test("every fork kind, most recent branch")
-  func branch() throws { try check("merge-most-recent-branch", MostRecentBranchFavoringArbiter()) }
+  func branch() throws { try check("merge-most-recent-branch", OriginalArbiter.mostRecentBranch) }
 
   @Test("every fork kind, most recent branch, the first newer")
   func firstNewer() throws {
-    try check("merge-most-recent-branch-first-newer", MostRecentBranchFavoringArbiter())
-  }
-
-  private struct Silent: MergeArbiter {
-    func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] { [] }
-  }
-
-  private struct Writing: MergeArbiter {
-    func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
-      #expect(
-        merge.forksByValueIdentifier == [
-          Value.ID("a"): .twiceUpdated, Value.ID("b"): .inserted(.second),
-        ])
-      return [
-        .update(Value(id: Value.ID("a"), data: [9])),
-        .insert(Value(id: Value.ID("log"), data: [7])),
-      ]
-    }
+    try check("merge-most-recent-branch-first-newer", OriginalArbiter.mostRecentBranch)
   }
 
   @Test("an arbiter has to decide every conflict, and may write other values")
@@ -143,18 +125,21 @@ struct OriginalMergeTests {
     let two = try store.makeVersion(
       basedOnPredecessor: root.id, inserting: [value("b", 2)], updating: [value("a", 2)])
     #expect(throws: StoreError.self) {
-      try store.merge(version: one.id, with: two.id, resolvingWith: Silent())
+      try store.merge(one.id, with: two.id) { _, _ in [] }
     }
-    #expect(try store.headsToMerge(into: one.id) == [two.id])
-    let id = try #require(try store.mergeHeads(into: one.id, resolvingWith: Writing()))
+    let id = try store.merge(one.id, with: two.id) { merge, _ in
+      #expect(
+        merge.forksByValueIdentifier == [
+          Value.ID("a"): .twiceUpdated, Value.ID("b"): .inserted(.second),
+        ])
+      return [.update(value("a", 9)), .insert(value("log", 7))]
+    }.id
     #expect(try store.value(idString: "a", at: id)?.data == [9])
     #expect(try store.value(idString: "b", at: id)?.data == [2])
     #expect(try store.value(idString: "log", at: id)?.data == [7])
     let told = try store.valueChanges(madeInVersionIdentifiedBy: id)
     #expect(told.map(\.key.rawValue) == ["a", "b", "log"])
     #expect(told[1] == .preserve(Value.Reference(valueId: Value.ID("b"), storedVersionId: two.id)))
-    let same = try store.merge(version: id, with: root.id, resolvingWith: Silent())
-    #expect(same.id == id)
-    #expect(try store.mergeHeads(into: id, resolvingWith: Silent()) == nil)
+    #expect(try store.merge(id, with: root.id) { _, _ in [] }.id == id)
   }
 }

@@ -46,11 +46,11 @@ struct OriginalOutcomeTests {
 
   /// What became of the merges with one of the arbiters.
   private func outcome(
-    _ store: Store, _ made: Made, _ arbiter: some MergeArbiter,
+    _ store: Store, _ made: Made, _ arbiter: ForkDecision,
     _ automatic: (VersionGraph) -> any ClashArbiter
   ) throws -> Bool {
     let version = try store.merge(
-      version: made.predecessors[0], with: made.predecessors[1], resolvingWith: arbiter)
+      made.predecessors[0], with: made.predecessors[1], by: arbiter)
     var stored: [String: String] = [:]
     for reference in try store.valueReferences(at: version.id) {
       stored[reference.valueId.rawValue] = reference.storedVersionId.rawValue
@@ -77,15 +77,14 @@ struct OriginalOutcomeTests {
   func again(_ name: String, _ count: Int) throws {
     let directory = try TemporaryDirectory()
     let store = try Store.open(path: directory.file("s"), mode: .writer, create: true)
-    _ = try FileSystemExchange(existingFolder: try ExchangeFixtures.folder(name), store: store)
-      .retrieve(control: .init())
+    try FolderFormat.files.retrieve(into: store, try ExchangeFixtures.folder(name))
     let merges = try merges(name)
     #expect(merges.count == count)
     for made in merges {
-      let byChange = try outcome(store, made, MostRecentChangeFavoringArbiter()) {
+      let byChange = try outcome(store, made, OriginalArbiter.mostRecentChange) {
         MostRecentChangeClashArbiter(graph: $0)
       }
-      let byBranch = try outcome(store, made, MostRecentBranchFavoringArbiter()) { _ in
+      let byBranch = try outcome(store, made, OriginalArbiter.mostRecentBranch) { _ in
         MostRecentBranchClashArbiter()
       }
       #expect(byChange || byBranch, "\(name): \(made.id.rawValue)")
@@ -96,9 +95,7 @@ struct OriginalOutcomeTests {
   func openHeads() throws {
     let directory = try TemporaryDirectory()
     let store = try Store.open(path: directory.file("s"), mode: .writer, create: true)
-    _ = try FileSystemExchange(
-      existingFolder: try ExchangeFixtures.folder("open-heads"), store: store
-    ).retrieve(control: .init())
+    try FolderFormat.files.retrieve(into: store, try ExchangeFixtures.folder("open-heads"))
     let expected = try ExchangeFixtures.expected("open-heads")
     let heads = try require(expected["heads"] as? [String])
     #expect(try store.hasMultipleHeads)
@@ -107,10 +104,11 @@ struct OriginalOutcomeTests {
     #expect(try store.mostRecentHead?.id.rawValue == expected["mostRecentHead"] as? String)
     let newest = try require(try store.mostRecentHead).id
     // Merged one after the other, oldest first, as the original from 0.10 on does everywhere.
-    #expect(
-      Set(try store.headsToMerge(into: newest).map(\.rawValue) + [newest.rawValue]) == Set(heads))
-    let merged = try require(
-      try store.mergeHeads(into: newest, resolvingWith: MostRecentChangeFavoringArbiter()))
+    var merged = newest
+    for head in try store.graph.heads().sorted(by: HistoryNode.mergesBefore)
+    where head.id != newest {
+      merged = try store.merge(merged, with: head.id, by: OriginalArbiter.mostRecentChange).id
+    }
     #expect(try store.graph.heads().map(\.id) == [merged])
   }
 }

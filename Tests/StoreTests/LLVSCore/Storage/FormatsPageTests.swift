@@ -81,7 +81,7 @@ struct FormatsPageTests {
     let store = try place.store("s")
     _ = try fill(store)
     let folder = place.folder
-    _ = try BundleExchange(existingFolder: folder, store: store).send(control: ExchangeControl())
+    try FolderFormat.bundles.send(store, folder)
     let name = try #require(try FileSystem.list("\(folder)/bundles").first)
     let file = try FileSystem.read("\(folder)/bundles/\(name)", atMost: 64 << 20)
     let found = try PageBundle(file, named: name)

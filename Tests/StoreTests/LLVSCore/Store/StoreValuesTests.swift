@@ -23,25 +23,6 @@ struct StoreValuesTests {
     try store.value(idString: key, at: version.id).map { String(decoding: $0.data, as: UTF8.self) }
   }
 
-  @Test("a URL that is no file's is refused, and nothing is made where its path leads")
-  func foreignURL() async throws {
-    let path = directory.file("elsewhere")
-    for text in ["https://example.org\(path)", path] {
-      let url = try #require(URL(string: text))
-      let exchanges: [any Exchange] = [
-        FileSystemExchange(rootDirectoryURL: url, store: store),
-        BundleExchange(rootDirectoryURL: url, store: store),
-      ]
-      try FileSystem.makeDirectory(path)
-      for exchange in exchanges {
-        await #expect(throws: StoreError.self) { try await exchange.send() }
-        await #expect(throws: StoreError.self) { try await exchange.retrieve() }
-      }
-      #expect(try FileSystem.list(path).isEmpty)
-      try FileSystem.removeDirectory(path)
-    }
-  }
-
   @Test("each version keeps what it held while later ones insert, update and remove")
   func editing() throws {
     let first = try store.makeVersion(

@@ -81,7 +81,7 @@ struct BundleUpkeepTests {
       let report = try FolderFormat.bundles.retrieve(into: fresh, folder)
       #expect(report.taken.count >= 15 + min(index, 2) && report.refused.isEmpty)
     }
-    _ = try FolderFormat.bundles.send(a, folder)
+    try FolderFormat.bundles.send(a, folder)
     try expectWhole(19, like: a, "c")
   }
 

@@ -191,7 +191,7 @@ struct ForgedBundleTests {
     }
     let whole = directory.file("whole")
     try FileSystem.makeDirectory(whole)
-    _ = try FolderFormat.bundles.send(source, whole)
+    try FolderFormat.bundles.send(source, whole)
     let name = try require(try FileSystem.list("\(whole)/bundles").first)
     let bytes = try FileSystem.read("\(whole)/bundles/\(name)", atMost: 1 << 20)
     let (writer, sequence) = try #require(BundleName(name).map { ($0.writer, $0.sequence) })
