@@ -212,7 +212,7 @@ extension ControlService {
   ) throws(ControlError) -> CutOutcome {
     try move(.untracked(names), context) { (transaction, head) throws(StoreError) in
       guard head == seen, let record = try transaction.version(seen) else {
-        throw .busy("another version was made meanwhile; try again")
+        throw .busy("another version was made in the meantime; try again")
       }
       let base = ValueMap(
         root: record.map, storage: transaction.nodes, cache: self.store.nodeCache)

@@ -238,7 +238,7 @@ package struct PeerOpener: Sendable {
       guard (try? FileSystem.exists("\(above)/store.sqlite")) == true else { continue }
       let which = try isSame(above, store.path) ? "this store" : "the store \(above)"
       throw ControlError(
-        .grammar, "\(path) is inside \(which); a peer's folder stands beside stores")
+        .grammar, "\(path) is inside \(which); a peer needs a folder outside of stores")
     }
   }
 

@@ -32,7 +32,7 @@ extension BundleReader {
       if type == BundleFormat.EntryType.version.rawValue {
         let id = try stream.id()
         guard stream.offset <= end, known.insert(id).inserted else {
-          throw .invalid("\(label): version \(id.rawValue) is malformed or stands twice")
+          throw .invalid("\(label): version \(id.rawValue) is malformed or appears twice")
         }
         entries.append(OutlineEntry(id: id, type: type, body: stream.offset..<end))
       } else {
@@ -98,7 +98,7 @@ extension OutlineStream {
         throw malformed("its predecessors are malformed")
       }
       guard predecessor != id, !predecessors.contains(predecessor) else {
-        throw malformed("a predecessor stands twice, or is the version itself")
+        throw malformed("a predecessor appears twice, or is the version itself")
       }
       predecessors.append(predecessor)
     }

@@ -130,10 +130,10 @@ package struct ChangeReader<Sink: WireValueSink> {
     try input.object { (name) throws(StoreError) in
       switch name {
       case "id":
-        guard key == nil else { throw input.malformed("id stands twice") }
+        guard key == nil else { throw input.malformed("id appears twice") }
         key = try self.key()
       case "data":
-        guard stored == nil else { throw input.malformed("data stands twice") }
+        guard stored == nil else { throw input.malformed("data appears twice") }
         try input.base64 { (piece) throws(StoreError) in try sink.append(piece) }
         stored = try sink.finish()
       default: try input.skipValue()  // storedVersionId is always the version's own.
@@ -150,10 +150,10 @@ package struct ChangeReader<Sink: WireValueSink> {
     try input.object { (name) throws(StoreError) in
       switch name {
       case "valueId":
-        guard key == nil else { throw input.malformed("valueId stands twice") }
+        guard key == nil else { throw input.malformed("valueId appears twice") }
         key = try self.key()
       case "storedVersionId":
-        guard version == nil else { throw input.malformed("storedVersionId stands twice") }
+        guard version == nil else { throw input.malformed("storedVersionId appears twice") }
         version = try input.versionID()
       default: try input.skipValue()
       }

@@ -31,7 +31,7 @@ extension Version {
     try input.object { (name) throws(StoreError) in
       guard ["identifier", "timestamp", "predecessors", "valueDataSize", "metadata"].contains(name)
       else { return try input.skipValue() }
-      guard found.insert(name).inserted else { throw input.malformed("\(name) stands twice") }
+      guard found.insert(name).inserted else { throw input.malformed("\(name) appears twice") }
       switch name {
       case "identifier": id = try input.versionID()
       case "timestamp": timestamp = try input.timestamp()
@@ -94,10 +94,10 @@ extension Version.Predecessors {
     try input.object { (name) throws(StoreError) in
       switch name {
       case "idOfFirst":
-        guard first == nil else { throw input.malformed("idOfFirst stands twice") }
+        guard first == nil else { throw input.malformed("idOfFirst appears twice") }
         first = try input.versionID()
       case "idOfSecond":
-        guard second == nil else { throw input.malformed("idOfSecond stands twice") }
+        guard second == nil else { throw input.malformed("idOfSecond appears twice") }
         if try !input.null() { second = try input.versionID() }
       default: try input.skipValue()
       }
@@ -145,7 +145,7 @@ extension WireInput {
       var data: [UInt8]?
       try object { (name) throws(StoreError) in
         guard name == "data" else { return try skipValue() }
-        guard data == nil else { throw malformed("data stands twice") }
+        guard data == nil else { throw malformed("data appears twice") }
         var bytes: [UInt8] = []
         try base64 { (piece) throws(StoreError) in
           guard piece.count <= space else {
@@ -158,7 +158,7 @@ extension WireInput {
       }
       guard let data else { throw malformed("metadata without data") }
       guard metadata.updateValue(Version.MetadataValue(data: data), forKey: current) == nil else {
-        throw malformed("the metadata \(current.rawValue) stands twice")
+        throw malformed("the metadata \(current.rawValue) appears twice")
       }
       guard metadata.count <= ExchangeLimits.metadataCount else {
         throw malformed("more than \(ExchangeLimits.metadataCount) pieces of metadata")

@@ -108,7 +108,7 @@ extension WireInput {
   private func literal(_ text: StaticString) throws(StoreError) {
     for index in 0..<text.utf8CodeUnitCount {
       guard try next() == text.utf8Start[index] else {
-        throw malformed("what stands here is not JSON")
+        throw malformed("this is not JSON")
       }
     }
   }

@@ -13,7 +13,7 @@ extension RemoteAddress {
     if text.hasPrefix("bundle+") {
       let rest = String(text.dropFirst("bundle+".count))
       guard case .directory(let path, false) = try RemoteAddress(rest) else {
-        throw Self.wrong("bundle+ stands before a directory; other remotes hold bundles anyway")
+        throw Self.wrong("bundle+ goes before a directory; other remotes hold bundles anyway")
       }
       self = .directory(path: path, isBundles: true)
       return

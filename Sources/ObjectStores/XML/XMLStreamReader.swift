@@ -83,7 +83,7 @@ struct XMLStreamReader {
         try markup()
       } else if open.isEmpty {
         guard XMLInput.isSpace(byte) else {
-          throw XMLInput.malformed("text stands outside of all elements")
+          throw XMLInput.malformed("text is outside of all elements")
         }
         input.skip()
       } else {
@@ -117,7 +117,7 @@ struct XMLStreamReader {
     case UInt8(ascii: "["):
       try input.expect("CDATA[")
       guard !open.isEmpty else {
-        throw XMLInput.malformed("text stands outside of all elements")
+        throw XMLInput.malformed("text is outside of all elements")
       }
       try rawText()
     default: throw RemoteError(.malformed, "the answer declares a type of its own")
