@@ -12,10 +12,10 @@ extension ModelRecord {
       case .put, .exclude: break
       }
     }
-    for item in items where item.kind == .move { copy(item, &edit) }
+    let puts = items.filter { $0.kind == .put }
+    for item in items where item.kind == .move { copy(item, puts, &edit) }
     for item in items where item.kind == .make { edit.result[item.path + "/"] = .directory }
     let changed = Set(items.filter { $0.kind == .put || $0.kind == .remove }.map(\.path))
-    let puts = items.filter { $0.kind == .put }
     for item in puts { edit.keepDisplaced(at: item.path, changed) }
     for item in puts {
       var key = edit.key(at: item.path)
@@ -28,7 +28,7 @@ extension ModelRecord {
   }
 
   /// Copies what a moved directory has in the predecessor, but for names that changes decide.
-  private func copy(_ item: ModelItem, _ edit: inout ModelEdit) {
+  private func copy(_ item: ModelItem, _ puts: [ModelItem], _ edit: inout ModelEdit) {
     guard let number = item.number else { return }
     let (from, to) = (item.source, item.path)
     if edit.map[from + "/"] != nil { edit.result[to + "/"] = .directory }
@@ -37,7 +37,9 @@ extension ModelRecord {
       if isExcluded(below, in: number) { continue }
       if let key = shown.key {
         let isPlain = key.hasPrefix(from + "/")
-        let new = isPlain ? to + key.dropFirst(from.count) : ModelPath.join(to, below)
+        var new = isPlain ? to + key.dropFirst(from.count) : ModelPath.join(to, below)
+        // Beside a file that took its own name a displaced value goes on under the one that it is shown by.
+        if puts.contains(where: { $0.path == new }) { new = ModelPath.join(to, below) }
         edit.result[new] = edit.map[key]
       } else if edit.map[path + "/"] != nil {
         edit.result[ModelPath.join(to, below) + "/"] = .directory
