@@ -113,6 +113,40 @@ struct WindowTests {
     #expect(texts.values.contains("c of others"))
   }
 
+  /// What a program makes at the name of a directory that it moved away.
+  enum Newcomer: CaseIterable { case file, unsaved, directory, other }
+
+  @Test(
+    "A displaced file keeps the name by which programs see it if they make something at its own",
+    arguments: Newcomer.allCases, [false, true])
+  func overDisplaced(newcomer: Newcomer, isOpen: Bool) throws {
+    try start(["c/x": "x", "o": "o"])
+    try work.merge(try work.others(["c": "displaced"]))
+    let displaced = try #require(try work.shown()["%llvs%c"])
+    let reader = isOpen ? try work.tree.open(displaced.number, mode: .read).handle : nil
+    try work.rename("c", "b")
+    var handle: HandleNumber?
+    if newcomer == .unsaved {
+      handle = try work.open("c").1
+      try work.write("new", through: try #require(handle))
+    }
+    try merge(["o": "theirs"], on: try #require(try work.store.state().head)) {
+      switch newcomer {
+      case .file: try work.save("c", "new")
+      case .directory: try work.makeDirectory("c")
+      case .other: try work.rename("o", "c")
+      case .unsaved: break
+      }
+    }
+    #expect(try work.shown()["%llvs%c"] == displaced)
+    if let handle { try work.close(handle) }
+    if let reader { try work.close(reader) }
+    let texts = try settled()
+    #expect(texts["%llvs%c"] == "displaced")
+    #expect(texts["b/x"] == "x")
+    #expect(texts.keys.contains("c"))
+  }
+
   @Test("A directory that is made while the rows of a head wait is the one that the head brings")
   func madeLate() throws {
     let first = try start(["f": "one"])

@@ -106,6 +106,7 @@ struct Following {
     overlay.stamp = overlay.stamp.next
     pinNames()
     try separateOrphans()
+    try keepDisplaced()
     for number in overlay.nodes.keys.sorted() { try followFile(number) }
     if try separateDirectories() {
       for number in overlay.nodes.keys.sorted() { try followFile(number) }
