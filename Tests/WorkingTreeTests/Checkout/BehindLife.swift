@@ -104,7 +104,7 @@ final class BehindLife {
         // What the program did not see is merged.
         let seen = sights[process]?[one]
         if let seen { spared = marks(before[one] ?? nil).subtracting(seen) }
-        let way = BehindWork.Way.allCases[below(4)]
+        let way = BehindWork.Way.allCases[below(BehindWork.Way.allCases.count)]
         let text = newMark()
         log.append("\(note) saves \(one) \(way) \(text.dropLast())")
         if before[one] == nil {
@@ -199,6 +199,11 @@ final class BehindLife {
       ).handle
       if isCut { try work.tree.resize(number, to: 0, through: handle) }
       try work.write(text, through: handle)
+      try work.close(handle)
+    case .inPlace:
+      let handle = try work.tree.open(number, mode: .write, process: process).handle
+      try work.write(text, through: handle)
+      try work.tree.resize(number, to: UInt64(text.utf8.count), through: handle)
       try work.close(handle)
     case .renaming:
       try create("new", text, process)

@@ -54,7 +54,7 @@ final class BehindWork {
   }
 
   /// The ways in which a program saves a file that it holds in memory.
-  enum Way: CaseIterable { case emptying, cutting, renaming, puttingAside }
+  enum Way: CaseIterable { case emptying, cutting, inPlace, renaming, puttingAside }
 
   func save(_ path: String, _ text: String, _ way: Way = .emptying, by process: Int32 = p) throws {
     let tree = work.tree
@@ -68,6 +68,13 @@ final class BehindWork {
       let handle = try tree.open(number, mode: [.read, .write], process: process).handle
       try tree.resize(number, to: 0, through: handle)
       try fill(handle, text)
+    case .inPlace:
+      let number = try work.number(path)
+      let handle = try tree.open(number, mode: .write, process: process).handle
+      try work.write(String(text.prefix(5)), through: handle)
+      try work.write(String(text.dropFirst(5)), through: handle, at: 5)
+      try tree.resize(number, to: UInt64(text.utf8.count), through: handle)
+      try work.close(handle)
     case .renaming:
       try create("\(path).new", text, by: process)
       try tree.rename(

@@ -120,6 +120,8 @@ struct OpenFile {
   let process: Int32
   /// True if the process was behind at the file's name when it opened it, and has not read through the handle.
   var isUnread = false
+  /// The bytes from the file's beginning that were written through the handle meanwhile.
+  var overwritten: UInt64 = 0
   /// True if bytes were written through the handle since its last flush.
   var wroteSinceFlush = false
   /// True if bytes were ever written through the handle.

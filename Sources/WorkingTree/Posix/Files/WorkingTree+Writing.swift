@@ -44,13 +44,28 @@ extension WorkingTree {
   ) throws(FSError) {
     try change { state, base throws(FSError) in
       guard let file = state.handles[handle], file.mode.contains(.write) else { throw .stale }
-      _ = try regularContent(of: file.inode, state, base)
+      let size = try regularContent(of: file.inode, state, base).size
       let flags = Change.WriteFlags(isSteady: file.isSteady, isMapped: mapped)
+      guard file.isUnread, !mapped, let first = extents.first, first.start <= file.overwritten,
+        let end = extents.last?.end, end > file.overwritten
+      else {
+        return Decision(
+          concerned: [file.inode],
+          operations: extents.map { .write(file.inode, $0, flags, seen: nil) }
+        ) { state in
+          state.handles.noteWrite(through: handle)
+        }
+      }
+      // Who writes all of a file and has not read it replaces it.
+      let isReplaced = end >= size
+      let seen = isReplaced ? try seen(by: file.process, of: file.inode, state, base) : nil
       return Decision(
         concerned: [file.inode],
-        operations: extents.map { .write(file.inode, $0, flags, seen: nil) }
+        operations: extents.map { .write(file.inode, $0, flags, seen: seen) }
       ) { state in
         state.handles.noteWrite(through: handle)
+        state.handles[handle]?.overwritten = end
+        if isReplaced { state.noteReplaced(through: handle) }
       }
     }
   }
@@ -173,6 +188,13 @@ extension WorkingTree {
 }
 
 extension TreeState {
+  /// Notes that the process of a handle has written all of the file without reading it.
+  mutating func noteReplaced(through handle: HandleNumber) {
+    guard let file = handles[handle] else { return }
+    handles[handle]?.isUnread = false
+    writers.note(file.process, replacing: overlay.nodes.names(of: file.inode) ?? [])
+  }
+
   /// Gives room to a range of a file, but for what bytes have come to meanwhile.
   mutating func giveRoom(_ range: Range<UInt64>, to number: InodeNumber) {
     guard let content = overlay.nodes.content(of: number) else { return }
