@@ -135,6 +135,23 @@ struct BehindTests {
     try behind.expectNoConflict()
   }
 
+  @Test(
+    "A program that saved again what it saw is behind the head's bytes that its name shows then",
+    arguments: BehindWork.Way.allCases, [false, true])
+  func savesTheSame(way: BehindWork.Way, isMerged: Bool) throws {
+    try behind.read("f")
+    let start = try behind.head
+    try behind.transition(["f": text([4: "four F"])])
+    try behind.save("f", base, way)
+    // No version takes it: the one that it was made on has it already.
+    try behind.transition(isMerged ? ["other": "others"] : nil)
+    #expect(try work.texts()["f"] == text([4: "four F"]))
+    try behind.save("f", text([1: "one P"]), way)
+    #expect(try behind.settled()["f"] == text([1: "one P", 4: "four F"]))
+    #expect(try behind.predecessor(of: text([1: "one P"]), since: start) == start)
+    try behind.expectNoConflict()
+  }
+
   @Test("A head that brings back what a program saw makes it up to date")
   func broughtBack() throws {
     try behind.read("f")

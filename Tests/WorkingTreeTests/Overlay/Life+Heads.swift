@@ -176,7 +176,8 @@ extension Life where Tree == ModelTree {
     for place in record.left { taken.names[place] = nil }
     table[overlay.epoch] = own
     for (group, epoch) in epochs { table[epoch] = made[group] }
-    let isForeign = store.head != own || !epochs.isEmpty
+    let isNowhere = groups.keys.contains { $0 != ownGroup && made[$0] == nil }
+    let isForeign = store.head != own || !epochs.isEmpty || isNowhere
     if isForeign { table[last.next] = store.head }
     let map = store.maps[store.head]
     var counter = nextNumber

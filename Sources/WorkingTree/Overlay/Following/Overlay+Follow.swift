@@ -98,7 +98,7 @@ struct Following {
       dropTakenNames(taken)
       dropAbsences(taken)
       for number in taken.nodes.keys.sorted() {
-        if let node = taken.nodes[number] { drop(node, number) }
+        if let node = taken.nodes[number] { try drop(node, number) }
       }
     }
     overlay.endCut(aside: head.taken?.aside ?? [])
@@ -145,8 +145,13 @@ struct Following {
     }
   }
 
-  private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) {
-    if isSettled(number, taken) { return overlay.forget(number) }
+  private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) throws(BaseError) {
+    if taken.destination == .nowhere, taken.save != nil {
+      // The name shows the head's bytes again, which are not those that programs saw under the number.
+      if try base.inode(number) != nil { try head.renumber(number) }
+    } else if isSettled(number, taken) {
+      return overlay.forget(number)
+    }
     guard var node = overlay.nodes[number] else { return }
     let isUnchanged = node.stamp <= head.taken?.stamp ?? .start
     // A save that did not count stays, though what was taken is older.

@@ -51,8 +51,11 @@ extension GroupedRecording {
         .head, save: nil, on: root.on, attributes: root.attributes)
     }
     for place in recording.left { taken.names[place] = nil }
+    // What an older version has already is shown no more.
+    let isNowhere = order.contains { $0 != own && made.groups[$0] == nil }
     let isForeign =
-      !epochs.isEmpty || head != made.own ?? predecessors.head || made.renamesDisplaced
+      !epochs.isEmpty || isNowhere || head != made.own ?? predecessors.head
+      || made.renamesDisplaced
     return TakingRecord(
       cut: cut, epoch: isForeign ? last.next : nil, groups: versions, taken: taken)
   }
