@@ -2,6 +2,7 @@ import Foundation
 import Inodes
 import LLVSCore
 import Platform
+import SQLite
 import TestSupport
 import Testing
 import TreeModel
@@ -269,6 +270,51 @@ extension KeptStatusTests {
     }
   }
 
+  @Test("Attributes and numbers stay what they were shown to be if a kill ends a transition")
+  func staysAfterKill() throws {
+    DatabaseFaults.install()
+    for seed in Self.seeds.prefix(4) {
+      let directory = try TemporaryDirectory(inMemory: true)
+      var life = try Life(directory.path, seed: seed)
+      for _ in 0..<4 {
+        for _ in 0..<6 { try life.act() }
+        let images = try TemporaryDirectory(inMemory: true)
+        let before = try life.work.statuses()
+        let calls = Monitor(0)
+        let disk = try PowerDisk(directory.path) { disk, call, _ in
+          guard [.write, .sync, .truncate, .rename].contains(call) else { return }
+          let count = calls.withLock { count in
+            count += 1
+            return count
+          }
+          if count % 5 == seed % 5 { try? disk.image(at: images.file("\(count)"), .everything) }
+        }
+        let merging = UInt64.random(in: 0..<2, using: &life.random) == 0
+        let shown = try life.transition(merging: merging)
+        disk.stop()
+        for index in 0...calls.withLock({ $0 }) where index % 5 == Int(seed % 5) && index > 0 {
+          let again = try TreeAtWork(images.file("\(index)"))
+          let opened = try again.statuses()
+          let note = "seed \(seed), call \(index) of \(calls.withLock { $0 })"
+          for (path, status) in opened.sorted(by: { $0.key < $1.key }) {
+            guard !path.hasPrefix("others"), let old = before[path], old == shown[path] else {
+              continue
+            }
+            #expect(
+              status == old, "\(path), \(note), after \(life.steps.joined(separator: "; "))")
+          }
+          try again.cut()
+          try again.check(note)
+          for (path, status) in try again.statuses().sorted(by: { $0.key < $1.key }) {
+            #expect(
+              status == opened[path],
+              "\(path) at the next cut, \(note), after \(life.steps.joined(separator: "; "))")
+          }
+        }
+      }
+    }
+  }
+
   private static let seeds: [UInt64] = {
     let seed = ProcessInfo.processInfo.environment["LLVS_TEST_SEED"].flatMap { UInt64($0) }
     return seed.map { [$0] } ?? Array(0..<lives)
@@ -280,16 +326,5 @@ extension TreeAtWork {
     var change = StatusChange()
     change.mode = mode
     _ = try tree.setattr(number(path), change)
-  }
-
-  /// The attributes of all that programs see, but for access times.
-  fileprivate func statuses() throws -> [String: InodeStatus] {
-    var statuses = try shown().mapValues { try tree.status(of: $0.number) }
-    statuses[""] = try tree.status(of: .root)
-    return statuses.mapValues { status in
-      var status = status
-      status.atime = status.mtime
-      return status
-    }
   }
 }

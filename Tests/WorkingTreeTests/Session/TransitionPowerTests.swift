@@ -52,7 +52,7 @@ struct TransitionPowerTests {
     let images = try TemporaryDirectory(inMemory: true)
     let work = try TreeAtWork(directory.path)
     let (other, first) = try prepare(work)
-    let before = try work.texts()
+    let (before, statusesBefore) = (try work.texts(), try work.statuses())
     let calls = Monitor(0)
     let disk = try PowerDisk(directory.path) { disk, call, _ in
       guard [.write, .sync, .truncate, .rename].contains(call) else { return }
@@ -84,6 +84,10 @@ struct TransitionPowerTests {
       let texts = try again.texts()
       #expect(texts == before || texts == after, "call \(index) of \(count): \(texts)")
       if texts == after { isAfter += 1 }
+      let statuses = try again.statuses()
+      for (path, status) in statuses where texts == before {
+        #expect(status == statusesBefore[path], "\(path) after call \(index) of \(count)")
+      }
       #expect(again.opened.losses == [], "call \(index) of \(count)")
       try again.check("call \(index) of \(count)")
       // Most images are alike, and a cut takes the longest.
@@ -91,6 +95,9 @@ struct TransitionPowerTests {
       try again.cut()
       try again.check("cut after call \(index) of \(count)")
       #expect(try again.texts() == texts, "cut after call \(index) of \(count)")
+      for (path, status) in try again.statuses() {
+        #expect(status == statuses[path], "\(path) at the cut after call \(index) of \(count)")
+      }
       #expect(try again.recordedTexts() == texts, "cut after call \(index) of \(count)")
     }
     #expect(isAfter > 0)

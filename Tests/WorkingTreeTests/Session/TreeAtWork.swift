@@ -177,6 +177,17 @@ final class TreeAtWork: Sendable {
   /// The texts of the tree's files, and nil for directories.
   func texts() throws -> [String: String?] { try shown().mapValues(\.text) }
 
+  /// The attributes of all that programs see, but for access times.
+  func statuses() throws -> [String: InodeStatus] {
+    var statuses = try shown().mapValues { try tree.status(of: $0.number) }
+    statuses[""] = try tree.status(of: .root)
+    return statuses.mapValues { status in
+      var status = status
+      status.atime = status.mtime
+      return status
+    }
+  }
+
   /// The texts of the head's files, and nil for directories.
   func recordedTexts() throws -> [String: String?] {
     var texts: [String: String?] = [:]
