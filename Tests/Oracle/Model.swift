@@ -39,8 +39,8 @@ struct Model: Codable {
   var handles: [Int: Handle] = [:]
   /// The working directory.
   var current = 0
-  /// True if a ctime must stay what stat(2) told.
-  var learnsChangeTimes = true
+  /// True if the ctime of a directory must stay what stat(2) told.
+  var learnsDirectoryTimes = true
   private var last = 1
 
   private enum CodingKeys: CodingKey { case worker, nodes, last }
@@ -167,7 +167,8 @@ struct Model: Codable {
     guard nodes[number] != nil else { return }
     self[number].number = status.number
     self[number].modified = status.modified
-    self[number].changed = learnsChangeTimes ? status.changed : nil
+    let isLearned = learnsDirectoryTimes || self[number].kind != .directory
+    self[number].changed = isLearned ? status.changed : nil
   }
 
   mutating func learn(_ directory: Int, _ names: [String: ListedName]) {
