@@ -49,11 +49,6 @@ extension Store {
     return report
   }
 
-  /// Returns how many versions a remote with these ids lacks.
-  package func countToSend(without known: Set<Version.ID>) throws(StoreError) -> Int {
-    try versionsToSend(ExchangeControl()) { known.contains($0.id) }.count
-  }
-
   /// Returns the versions that a remote with these ids lacks, predecessors first.
   package func versionIDsToSend(
     without known: Set<Version.ID>
@@ -276,9 +271,6 @@ struct UnsentVersions {
     numbers.insert(record.number)
     return true
   }
-
-  /// Returns true if a version was recorded.
-  func contains(_ record: VersionRecord) -> Bool { numbers.contains(record.number) }
 }
 
 extension ContentStore {

@@ -283,8 +283,6 @@ struct Arguments {
     self.rest = rest
   }
 
-  var isEmpty: Bool { rest.isEmpty }
-
   func misused(_ reason: String) -> ControlError {
     let usage = ControlCommand.usage.first { $0.name == name }?.usage ?? name
     return ControlError(.grammar, "\(reason); usage: \(usage)")

@@ -10,12 +10,6 @@ package enum TimestampText {
 
   // MARK: UTC
 
-  /// Formats an instant, in nanoseconds since 1970: `2026-04-30T18:02Z`; `?` outside the years 0 to 9999.
-  package static func utc(_ instant: Int64) -> String {
-    guard let utc = CalendarTime(utc: instant / 1_000_000_000) else { return "?" }
-    return "\(utc.date)T\(utc.minutes)Z"
-  }
-
   /// Formats seconds since 1970: `2026-04-30T18:02:31Z`; `?` outside the years 0 to 9999.
   package static func utc(seconds: Int64) -> String {
     guard let utc = CalendarTime(utc: seconds) else { return "?" }

@@ -8,7 +8,6 @@ package struct PriorityQueue<Element> {
     self.isLess = isLess
   }
 
-  var isEmpty: Bool { heap.isEmpty }
   var greatest: Element? { heap.first }
 
   /// Adds an element in O(log *n*).

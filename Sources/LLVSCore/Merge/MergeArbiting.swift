@@ -34,12 +34,6 @@ package struct MergeClash: Sendable {
   }
 
   package func entry(_ side: MergeSide) -> Entry? { side == .first ? first : second }
-
-  /// The side that removed what the other changed; nil where both hold something.
-  package var removedOn: MergeSide? {
-    if first == nil { return .first }
-    return second == nil ? .second : nil
-  }
 }
 
 /// The decision about a clash.

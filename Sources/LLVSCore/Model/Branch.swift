@@ -8,12 +8,6 @@ package struct Branch: RawRepresentable, Hashable, Comparable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Creates a branch with a unique name: the base and a UUID, or a UUID alone.
-  package init(randomizedNameBasedOn base: String? = nil) {
-    let unique = Version.ID.random().rawValue
-    rawValue = base.map { "\($0)_\(unique)" } ?? unique
-  }
-
   /// Returns true if both names are the same, byte for byte.
   package static func == (a: Branch, b: Branch) -> Bool {
     a.rawValue.hasSameBytes(as: b.rawValue)

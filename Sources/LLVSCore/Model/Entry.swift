@@ -88,14 +88,6 @@ package struct Entry: Hashable, Sendable {
     return short
   }
 
-  /// Returns a shortened entry together with its extended attributes.
-  package func whole(with extended: [Attributes.Extended]) -> Entry {
-    var whole = self
-    whole.attributes.extended = extended
-    whole.isShortened = false
-    return whole
-  }
-
   /// True if the entry is a directory: it may have the same key as a value and sorts after it.
   package var isDirectory: Bool { kind == .directory }
 }

@@ -23,11 +23,6 @@ package struct SHA256Hasher {
     bytes.withUnsafeBytes { update($0) }
   }
 
-  /// Adds bytes.
-  package mutating func update(_ bytes: ArraySlice<UInt8>) {
-    bytes.withUnsafeBytes { update($0) }
-  }
-
   /// Adds one byte.
   package mutating func update(_ byte: UInt8) {
     withUnsafeBytes(of: byte) { update($0) }
@@ -92,16 +87,6 @@ extension Digest {
   /// Returns the SHA-256 of bytes.
   package static func of(_ bytes: [UInt8]) -> Digest {
     bytes.withUnsafeBytes { of($0) }
-  }
-
-  /// Returns the SHA-256 of bytes.
-  package static func of(_ bytes: ArraySlice<UInt8>) -> Digest {
-    bytes.withUnsafeBytes { of($0) }
-  }
-
-  /// Returns the SHA-256 of a text's UTF-8.
-  package static func of(_ text: StaticString) -> Digest {
-    of(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   /// Writes the 32 bytes to the start of a buffer, which must have at least 32.

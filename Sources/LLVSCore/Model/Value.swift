@@ -66,11 +66,6 @@ package struct Value: Hashable, Sendable {
     self.data = data
     self.storedVersionId = storedVersionId
   }
-
-  /// The value's reference; nil for a value not stored yet.
-  package var reference: Reference? {
-    storedVersionId.map { Reference(valueId: id, storedVersionId: $0) }
-  }
 }
 
 /// The engine's name for ``Value/ID``.

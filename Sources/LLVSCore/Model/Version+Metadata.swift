@@ -18,18 +18,10 @@ extension Version.MetadataValue {
     self.init(data: Array("\(number)".utf8))
   }
 
-  /// Creates a piece of metadata that is the JSON of a truth value.
-  package init(_ flag: Bool) {
-    self.init(data: Array("\(flag)".utf8))
-  }
-
   /// Returns the value that the JSON describes; nil if it is not of that type.
   package func value<T: Decodable>() -> T? {
     try? JSONDecoder().decode(T.self, from: Data(data))
   }
-
-  /// Returns the value that the JSON describes; nil if it is not of that type.
-  package func valueIfDecodable<T: Decodable>() -> T? { value() }
 }
 
 extension Version {

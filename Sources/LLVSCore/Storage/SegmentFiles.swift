@@ -68,11 +68,6 @@ final class SegmentFiles: Sendable {
     _ = dropped
   }
 
-  func forget(_ segment: UInt32) {
-    let dropped = state.withLock { $0.slots.removeValue(forKey: segment) }
-    _ = dropped
-  }
-
   /// Returns the numbers of all segments in ascending order.
   func numbers() throws(StoreError) -> [UInt32] {
     try StoreError.wrapping { () throws(SystemError) in

@@ -22,16 +22,6 @@ package struct History: Sequence {
     }
   }
 
-  /// The newest head; nil if the store is empty.
-  package var mostRecentHead: Version? {
-    get throws(StoreError) { try store.mostRecentHead }
-  }
-
-  /// Returns the version with an id; nil if it is not in the store.
-  package func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
-    try store.version(identifiedBy: id)
-  }
-
   /// Returns the greatest common ancestor of two versions: of the latest common ancestors the
   /// greatest by (timestamp, id); nil if there is none.
   ///

@@ -152,10 +152,4 @@ extension Store {
   package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try counters.allot(.inode, count)
   }
-
-  /// Returns the first of `count` consecutive revision numbers; may be called outside of a
-  /// transaction.
-  package func allotRevisions(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
-    try counters.allot(.revision, count)
-  }
 }

@@ -8,12 +8,6 @@ extension Store {
     return try version(from: record)
   }
 
-  /// Returns true if all these versions are in the store.
-  package func historyIncludesVersions(identifiedBy ids: [Version.ID]) throws(StoreError) -> Bool {
-    for id in ids where try version(id) == nil { return false }
-    return true
-  }
-
   /// Returns a value as it is at a version; nil if the version has none at that key.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
@@ -112,17 +106,6 @@ extension Store {
   /// True if more than one version has no successor.
   package var hasMultipleHeads: Bool {
     get throws(StoreError) { try headNumbers().count > 1 }
-  }
-
-  /// Returns the versions without a successor that carry the name of a branch, oldest first.
-  package func heads(withBranch branch: Branch) throws(StoreError) -> [Version] {
-    var heads: [Version] = []
-    for number in try headNumbers() {
-      guard let record = try version(number), record.line.utf8.elementsEqual(branch.rawValue.utf8)
-      else { continue }
-      heads.append(try version(from: record))
-    }
-    return heads
   }
 
   /// Calls the body with the history of the store.

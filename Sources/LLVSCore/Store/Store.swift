@@ -70,9 +70,6 @@ package final class Store: Sendable {
   /// The listeners for new versions; a leaf lock, not held while they are called.
   private let versionListeners = Mutex<[ListenerID: @Sendable () -> Void]>([:])
 
-  /// The store's directory.
-  package var rootDirectory: String { path }
-
   /// The place where map nodes are read and, inside a transaction, written.
   package var nodes: any NodeStorage { records }
 

@@ -25,7 +25,6 @@ struct MapPosition {
     let index: Int
 
     func entry() throws(StoreError) -> Entry { try ValueMap.entry(index, of: node) }
-    var inode: UInt64 { node.inode(index) }
 
     /// Returns true if both values have the same bytes and were stored by the same version.
     func hasSameBytes(as other: Item) -> Bool {

@@ -77,12 +77,6 @@ struct BundleName: Hashable, Comparable {
     a.sequence == b.sequence && a.hash == b.hash && a.length == b.length && a.writer == b.writer
   }
 
-  /// Returns the sequence number after another; the greatest number stays, which only a peer's file
-  /// could have, and then the hashes make names differ.
-  static func sequence(after sequence: UInt64) -> UInt64 {
-    sequence == .max ? sequence : sequence + 1
-  }
-
   static func isWriter(_ text: String) -> Bool { isWriter(text.utf8) }
 
   private static func isWriter(_ text: some Collection<UInt8>) -> Bool {

@@ -47,12 +47,6 @@ final class BundleWriter {
     try emit(BundleFormat.head(isSealed: seal != nil))
   }
 
-  /// The number of versions.
-  var versions: Int { positions.count }
-
-  /// The number of items.
-  var itemCount: Int { items.count }
-
   /// True if nothing was added.
   var isEmpty: Bool { items.isEmpty && directory.entries == 0 }
 
@@ -129,9 +123,6 @@ final class BundleWriter {
     directory.needs.append(need)
     return needs.count - 1
   }
-
-  /// The number of other bundles for which there is a place yet.
-  var roomForNeeds: Int { BundleFormat.maximumNeeds - needs.count }
 
   /// Adds a version whose changes are in a spool, in the form of an outline, with the
   /// content digest of its map where its metadata has none.
