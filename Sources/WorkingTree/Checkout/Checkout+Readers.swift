@@ -10,7 +10,8 @@ extension Checkout {
   ///
   /// The rows of the head are prepared and not yet shown.
   func replaced(
-    by head: Head, _ difference: HeadDifference, from before: Overlay, to after: Overlay
+    by head: Head, _ difference: HeadDifference, from before: Overlay, to after: Overlay,
+    _ names: SeenNames
   ) throws(StoreError) -> [ReplacedName] {
     var replaced: [ReplacedName] = []
     var known: Set<InodeName> = []
@@ -19,7 +20,7 @@ extension Checkout {
       guard let place = foreign.place, known.insert(place).inserted else { return }
       var number = foreign.recorded
       if case .pending(let pending) = before.shown(at: place) { number = pending }
-      guard let seen = tree.epochsSeen(at: place, number) else { return }
+      guard let seen = names.epochs(at: place, number) else { return }
       let rows = recorded.prepared
       let new = try StoreError.wrappingBase { () throws(BaseError) in
         try after.inode(at: place, over: rows)

@@ -128,10 +128,10 @@ final class Checkout: @unchecked Sendable {
         try self.removed(by: difference, pending, new)
       }
       let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
-      // A file that is opened from now on waits for the head, so no reader is missed.
-      willShow()
+      let seen = willShow()
       let replaced =
-        head.record.isForeign ? try replaced(by: head, difference, from: pending, to: new) : []
+        head.record.isForeign
+        ? try replaced(by: head, difference, from: pending, to: new, seen) : []
       try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
       journal.settle(
         record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))

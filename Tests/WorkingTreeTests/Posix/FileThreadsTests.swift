@@ -48,6 +48,32 @@ struct FileThreadsTests {
     try fixture.checkRestart()
   }
 
+  @Test("who opens a file while a head asks who has looked at names waits until it is shown")
+  func opensDuringPublication() throws {
+    let fixture = try FileFixture(["a": [1]])
+    let number = try fixture.number("a")
+    let tree = fixture.tree
+    let handle = Monitor<HandleNumber?>(nil)
+    _ = try tree.publish(forgetsReaders: false) { pending, willShow throws(StoreError) in
+      let seen = willShow()
+      let isStarted = Result {
+        try SystemThread.detach(name: "test-open") {
+          let opened = try? tree.open(number, mode: .read, process: SystemProcess.id).handle
+          handle.withLock { $0 = opened }
+          handle.broadcast()
+        }
+      }
+      #expect(throws: Never.self) { try isStarted.get() }
+      #expect(handle.wait(nanoseconds: 100_000_000) { $0 } == nil)
+      #expect(seen.epochs(at: FileFixture.place("a"), number) == nil)
+      return ShownHead(overlay: pending, epochs: [:], replaced: [], removed: [:])
+    }
+    let opened = try #require(handle.wait(nanoseconds: 10_000_000_000) { $0 })
+    #expect(tree.state { $0.writers.knows(FileFixture.place("a"), number) })
+    try tree.release(opened)
+    try fixture.check()
+  }
+
   private func work(_ fixture: FileFixture, _ numbers: [InodeNumber], _ index: Int) throws {
     var random = SeededRandom(seed: UInt64(index))
     for round in 0..<150 {

@@ -83,18 +83,21 @@ extension WorkingTree {
   ///
   /// - Parameters:
   ///   - forgetsReaders: true if what processes had seen counts no more, as after a switch to another history.
-  ///   - body: gets what is pending, and a closure that it calls before the rows of the head are shown; returns what
-  ///     is pending over them.
+  ///   - body: gets what is pending, and a closure that it calls before the rows of the head are shown, which
+  ///     tells who has looked at names; returns what is pending over them.
   /// - Returns: what was pending before and is pending now.
   /// - Throws: what the closure throws; then the tree is unchanged.
   package func publish(
     forgetsReaders: Bool,
-    _ body: (Overlay, _ willShow: () -> Void) throws(StoreError) -> ShownHead
+    _ body: (Overlay, _ willShow: () -> SeenNames) throws(StoreError) -> ShownHead
   ) throws(StoreError) -> (before: Overlay, after: Overlay) {
     try writing.withLock { _ throws(StoreError) in
       let before = state { $0.overlay }
       defer { state { $0.isPublishing = false } }
-      let new = try body(before) { state { $0.isPublishing = true } }
+      let new = try body(before) {
+        state { $0.isPublishing = true }
+        return SeenNames(self)
+      }
       state { state in
         for replaced in new.replaced { state.note(replaced) }
         if forgetsReaders { state.writers.forgetAll() }
@@ -105,10 +108,19 @@ extension WorkingTree {
     }
   }
 
+}
+
+/// The names that processes have looked at, while a head is put in place. Whoever opens a file from then on waits for
+/// the head, so nobody is missed.
+package struct SeenNames {
+  private let tree: WorkingTree
+
+  fileprivate init(_ tree: WorkingTree) { self.tree = tree }
+
   /// Returns the epochs of the versions that processes saw last at a name, which a head left behind there; nil if no
   /// process looked at the name or at the file there.
-  package func epochsSeen(at name: InodeName, _ number: InodeNumber?) -> Set<Epoch>? {
-    state { $0.writers.knows(name, number) ? $0.writers.epochs(at: name) : nil }
+  package func epochs(at name: InodeName, _ number: InodeNumber?) -> Set<Epoch>? {
+    tree.state { $0.writers.knows(name, number) ? $0.writers.epochs(at: name) : nil }
   }
 }
 
