@@ -1,6 +1,6 @@
 import Foundation
 
-/// `llvs-bench`: measures operations of the store and the mount, each beside a reference in the
+/// `llvs-bench`: measures operations of the store and the mount, each next to a reference in the
 /// same run.
 enum Bench {
   static let help = """

@@ -51,7 +51,7 @@ private final class CallSample {
     }.get()
   }
 
-  /// Looks a new name up, creates it, writes 4 KiB, and closes it: beside a file that grows by as many bytes.
+  /// Looks a new name up, creates it, writes 4 KiB, and closes it: next to a file that grows by as many bytes.
   func creating() throws -> BenchFigure {
     let plain = try File.kept(
       try context.place.directory("plain") + "/file", [.readWrite, .create, .truncate])

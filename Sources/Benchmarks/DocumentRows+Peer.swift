@@ -45,7 +45,7 @@ extension DocumentRows {
         let plain = try PlainDocument(path)
         return try BenchTimer.seconds { try plain.write(values) }
       }
-      // Opened anew: nothing that an earlier round has computed is known.
+      // Opened again: nothing that an earlier round has computed is known.
       let store = try Store.open(path: "\(place)/store0-0")
       guard let head = try store.state().head else { throw BenchError.failed("no version") }
       let directory = try DocumentAddress.directory("notes")
@@ -77,7 +77,7 @@ extension DocumentRows {
       }
     }
     let plain = try PlainDocument(document)
-    /// Changes one key, and exchanges it, beside a look through all keys by SQLite.
+    /// Changes one key, and exchanges it, next to a look through all keys by SQLite.
     func race(_ work: String, _ change: (Int) throws -> Void) throws -> BenchFigure {
       let times = try BenchTimer.race(rounds: rounds, 2) { runner, round in
         guard runner == 0 else { return try BenchTimer.seconds { _ = try plain.dots() } }
@@ -109,7 +109,7 @@ extension DocumentRows {
 
   // MARK: A large document
 
-  /// Changes one of many blobs, beside a copy of the whole file.
+  /// Changes one of many blobs, next to a copy of the whole file.
   private static func large(_ context: BenchContext) throws -> [BenchFigure] {
     let count = context.scale.pick(128, 1024)
     let size = 1 << 20
@@ -192,7 +192,7 @@ final class DocumentStore {
 enum DocumentMemoryUse {
   /// Begins, and returns the memory in use now, in bytes.
   static func start() throws -> Double {
-    // Freed memory counts as used until it is given back, and would hide memory that is used anew.
+    // Freed memory counts as used until it is given back, and would hide memory that is used again.
     SystemMemory.trim()
     // Linux sets the greatest resident size back to the present one.
     try File("/proc/self/clear_refs", .write).write(Array("5\n".utf8), at: 0)

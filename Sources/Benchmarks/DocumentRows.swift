@@ -3,7 +3,7 @@ import KeyValueCRDT
 import Platform
 import SQLite
 
-/// Rows of the library KeyValueCRDT, beside the same rows written and read by SQLite alone.
+/// Rows of the library KeyValueCRDT, next to the same rows written and read by SQLite alone.
 enum DocumentRows {
   static let rounds = 5
 

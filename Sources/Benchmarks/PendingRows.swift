@@ -165,7 +165,7 @@ private final class PendingSample {
     ]
   }
 
-  /// Appending one change, beside one pwrite of as many bytes.
+  /// Appending one change, next to one pwrite of as many bytes.
   func appending() throws -> BenchFigure {
     let journal = try open().journal
     try renew(journal, Overlay())

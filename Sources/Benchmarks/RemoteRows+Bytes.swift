@@ -15,7 +15,7 @@ extension RemoteRows {
 
   // MARK: Outlines
 
-  /// Measures what a change costs beside its content: the contents are of a known length, and do not
+  /// Measures what a change costs next to its content: the contents are of a known length, and do not
   /// compress.
   private static func outlines(_ context: BenchContext) throws -> [BenchFigure] {
     let (values, versions) = (context.scale.pick(10_000, 100_000), context.scale.pick(2000, 10_000))

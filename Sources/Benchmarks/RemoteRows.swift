@@ -6,7 +6,7 @@ import ObjectStores
 import Platform
 
 /// The rows of remotes: a bucket of an S3 server, which is used by us, restic and rclone in turn, and a
-/// folder beside git.
+/// folder next to git.
 ///
 /// `LLVS_BENCH_REMOTE` names the bucket and a prefix, as a peer's address; the keys are those of
 /// `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.
@@ -86,7 +86,7 @@ enum RemoteRows {
     func retrieve() throws { _ = try layout.retrieve(into: store, ExchangeControl()) }
   }
 
-  /// Measures commands that move few bytes, and a folder beside git.
+  /// Measures commands that move few bytes, and a folder next to git.
   static func remotes(_ context: BenchContext) throws -> [BenchFigure] {
     try BenchProcess.requireGit()
     let bucket = try checked()
@@ -109,7 +109,7 @@ enum RemoteRows {
     return try bytesSent(bucket, context)
   }
 
-  /// Returns the bucket, if the programs that use it beside us are here too.
+  /// Returns the bucket, if the programs that use it next to us are here too.
   private static func checked() throws -> Bucket {
     let bucket = try Bucket()
     for program in ["restic", "rclone"] {
@@ -136,8 +136,8 @@ enum RemoteRows {
         store, from: last, values: 1000, versions: 1, seed: UInt64(last.number.rawValue))
       try Side(store, address).send()
     }
-    // The requests that such a send cannot do without, made by the same client, which connects anew for
-    // each command as ours does: a list of the same bundles, and a PUT beside them.
+    // The requests that such a send cannot do without, made by the same client, which connects again for
+    // each command as ours does: a list of the same bundles, and a PUT next to them.
     func plain() throws -> any ObjectStore {
       let connector = RemoteConnector(
         address, credentials: CredentialSources(peer: "bench", secrets: nil),

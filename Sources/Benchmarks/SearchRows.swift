@@ -10,7 +10,7 @@ import Search
 import TreeNames
 import WorkingTree
 
-/// Rows of finding files by words, beside SQLite alone and programs that read every file.
+/// Rows of finding files by words, next to SQLite alone and programs that read every file.
 enum SearchRows {
   private static let rounds = 5
 
@@ -25,7 +25,7 @@ enum SearchRows {
       + [latency(context)]
   }
 
-  /// Makes the index of all files, beside a table of SQLite with the same texts.
+  /// Makes the index of all files, next to a table of SQLite with the same texts.
   private static func indexing(_ sample: SearchSample, _ place: String) throws -> BenchFigure {
     let path = "\(sample.store.path)/search.sqlite"
     let times = try BenchTimer.race(rounds: 3, 2) { runner, round in
@@ -111,7 +111,7 @@ enum SearchRows {
     return figures
   }
 
-  /// Makes versions while the index follows them, beside versions without one.
+  /// Makes versions while the index follows them, next to versions without one.
   private static func latency(_ context: BenchContext) throws -> BenchFigure {
     func workspace(_ name: String) throws -> (TreeSession, SampleTree, ControlService) {
       let store = try Store.open(path: try context.place.directory(name), create: true)

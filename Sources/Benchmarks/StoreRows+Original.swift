@@ -1,7 +1,7 @@
 import LLVSCore
 import Platform
 
-/// The published figures of the original LLVS beside the same work here, through the public library
+/// The published figures of the original LLVS next to the same work here, through the public library
 /// and through the engine in turn.
 ///
 /// They were measured on another day and machine, so only their order of magnitude counts; and the
@@ -36,7 +36,7 @@ extension StoreRows {
     init(_ context: BenchContext) {
       self.context = context
       // Keys that suit the original are evenly spread.
-      keys = (0..<10_000).map { "\(Value.ID().rawValue)-\($0)" }
+      keys = (0..<10_000).map { "\(SystemRandom.hex(16))-\($0)" }
     }
 
     func figures() throws -> [BenchFigure] {

@@ -4,7 +4,7 @@ import Platform
 
 /// The rows that are measured in a store, without a mount.
 enum StoreRows {
-  /// Measures a new durable version of one value beside a durable append, and opening a large
+  /// Measures a new durable version of one value next to a durable append, and opening a large
   /// store.
   static func version(_ context: BenchContext) throws -> [BenchFigure] {
     let count = context.scale.pick(100_000, 1_000_000)

@@ -6,7 +6,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// The row of the recorded tree: the rows of a head's tree beside the map that they follow from.
+/// The row of the recorded tree: the rows of a head's tree next to the map that they follow from.
 enum TreeBench {
   static func tree(_ context: BenchContext) throws -> [BenchFigure] {
     let count = context.scale.pick(100_000, 1_000_000)

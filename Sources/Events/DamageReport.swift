@@ -10,11 +10,10 @@ package final class DamageReport: Sendable {
     var waiting: [String] = []
   }
 
-  /// So many different sentences are remembered; then it begins anew.
+  /// So many different sentences are remembered; then it begins again.
   private static let limit = 4096
   private let state = Monitor(State())
 
-  /// Creates a report that nobody hears yet.
   package init() {}
 
   /// Says who is told, also of what was met before.
@@ -27,7 +26,7 @@ package final class DamageReport: Sendable {
     for one in waiting { tell(one) }
   }
 
-  /// Tells of something that may happen again, and is told of each time.
+  /// Tells of something that may happen again, and is notified of each time.
   package func say(_ text: String) {
     let listener = state.withLock { s -> (@Sendable (String) -> Void)? in
       if s.tell == nil { s.waiting.append(text) }

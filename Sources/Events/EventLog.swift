@@ -117,7 +117,7 @@ package struct EventReader {
     return part
   }
 
-  /// Where the end of a log stands in the file that took its place; the beginning of that where it was
+  /// Where the end of a log is in the file that took its place; the beginning of that where it was
   /// replaced in its turn.
   private static func end(of old: File, in new: File) -> UInt64 {
     let half = UInt64(EventLog.limit / 2)

@@ -5,7 +5,6 @@ package struct LoggedEvent: Hashable, Sendable {
     /// The word in the log.
     package let word: String
 
-    /// Creates a kind.
     package init(stringLiteral word: String) { self.word = word }
 
     fileprivate init(word: Substring) { self.word = String(word) }

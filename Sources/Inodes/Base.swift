@@ -1,7 +1,7 @@
 package import LLVSCore
 package import Platform
 
-/// A tree of inodes that stands below what programs changed and not yet saved as a version.
+/// A tree of inodes that is below what programs changed and not yet saved as a version.
 ///
 /// - Concurrency: any thread. Two answers may come from before and after a new head; ``batch`` tells.
 package protocol Base: AnyObject, Sendable {
@@ -38,7 +38,6 @@ package struct EntryCookie: Hashable, Comparable, Sendable {
   /// Before all entries.
   package static let start = EntryCookie(0)
 
-  /// Creates a cookie.
   package init(_ rawValue: Int64) {
     self.rawValue = rawValue
   }
@@ -74,7 +73,6 @@ package struct CookieChoice: Hashable, Sendable {
   /// The cookies of entries of other names, among those that it can have.
   package var taken: [EntryCookie]
 
-  /// Creates a choice.
   package init(first: EntryCookie, own: EntryCookie? = nil, taken: [EntryCookie] = []) {
     self.first = first
     self.own = own
@@ -89,7 +87,6 @@ package struct InodeName: Hashable, Sendable {
   /// The name.
   package var name: FileName
 
-  /// Creates a name.
   package init(directory: InodeNumber, name: FileName) {
     self.directory = directory
     self.name = name
@@ -105,7 +102,6 @@ package struct BaseInode: Hashable, Sendable {
   /// The number of its names; of a directory, that of its subdirectories.
   package var links: Int
 
-  /// Creates an inode.
   package init(number: InodeNumber, record: InodeRecord, links: Int) {
     self.number = number
     self.record = record
@@ -124,7 +120,6 @@ package struct BaseEntry: Hashable, Sendable {
   /// The key of the value or directory where it is not the encoding of the path.
   package var key: Key?
 
-  /// Creates an entry.
   package init(name: FileName, cookie: EntryCookie, inode: BaseInode, key: Key?) {
     self.name = name
     self.cookie = cookie

@@ -5,17 +5,14 @@ package struct FileName: Hashable, Comparable, Sendable {
   /// The bytes, without a slash.
   package let bytes: [UInt8]
 
-  /// Creates a name.
   package init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// Creates a name.
   package init(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = [UInt8](bytes)
   }
 
-  /// Creates a name.
   package init(_ bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)
   }

@@ -16,7 +16,6 @@ package struct InodeNumber: Hashable, Comparable, Sendable {
   /// The first number at which the next mount gives all inodes small numbers again. Enough numbers remain until then.
   package static let renewal = InodeNumber(Store.inodeLimit / 2)
 
-  /// Creates a number.
   @inlinable package init(_ rawValue: UInt64) {
     self.rawValue = rawValue
   }

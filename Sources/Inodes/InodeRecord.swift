@@ -20,7 +20,6 @@ package struct InodeRecord: Hashable, Sendable {
   /// have one when names in them came or went.
   package var shownTime: Attributes.Time?
 
-  /// Creates a record.
   package init(
     kind: EntryKind, attributes: Attributes = Attributes(), lacksExtended: Bool = false,
     stored: StoredContent = .none, origin: VersionNumber? = nil, changed: Attributes.Time,

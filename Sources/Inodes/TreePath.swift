@@ -8,7 +8,6 @@ package struct TreePath: Hashable, Comparable, Sendable {
   /// The root's path.
   package static let root = TreePath([])
 
-  /// Creates a path from bytes without slashes at the ends.
   package init(_ bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)
   }

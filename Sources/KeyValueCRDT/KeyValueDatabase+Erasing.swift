@@ -8,7 +8,7 @@ extension KeyValueDatabase {
   /// If a key has several versions they stay, each but the oldest with a new author. The notes about
   /// removed versions go.
   ///
-  /// Without knowledge of the old authors, merging an older copy brings its values beside those of now, as
+  /// Without knowledge of the old authors, merging an older copy brings its values next to those of now, as
   /// if they were written apart. With it, nothing of what was erased comes back.
   ///
   /// - Parameter keepingKnowledge: true to keep the list of authors, which says what this database knows.

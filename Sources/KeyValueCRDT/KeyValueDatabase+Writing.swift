@@ -44,7 +44,7 @@ extension KeyValueDatabase {
       timestamp: timestamp)
   }
 
-  /// Deletes a key. That is a write like any other: where another copy has changed the key meanwhile, both
+  /// Deletes a key. That is a write like any other: where another copy has changed the key in the meantime, both
   /// are there after a merge.
   ///
   /// - Returns: the number of the write, counted from 1 for each author.

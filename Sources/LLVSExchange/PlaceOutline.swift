@@ -2,7 +2,7 @@ package import LLVSCore
 internal import Platform
 
 /// The ids and predecessors of the versions in a place, read before any is stored: versions that
-/// have nothing to do with a store would be in it for good.
+/// have nothing to do with a store would be in it permanently.
 package struct PlaceOutline {
   private struct Entry {
     var predecessors: [Version.ID]
@@ -17,7 +17,6 @@ package struct PlaceOutline {
   package var isShared = false
   private var entries: [Version.ID: Entry] = [:]
 
-  /// Creates an outline without versions.
   package init() {}
 
   fileprivate mutating func add(_ version: Version) {

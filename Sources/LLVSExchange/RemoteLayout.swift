@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// The form in which versions stand at a remote: what an exchange needs of a place, whatever holds it.
+/// The form in which versions are at a remote: what an exchange needs of a place, whatever holds it.
 ///
 /// A layout over a ``ObjectStores/ObjectStore`` knows names and bytes of objects; the object store
 /// knows whether these are in a directory, a bucket or on a server.

@@ -28,7 +28,7 @@ extension Store {
       var batch = try writeNext(&rest, to: remote, &unsent, control)
       while !batch.isEmpty || !rest.isEmpty {
         let (ids, left, barred) = (batch, rest, unsent)
-        // Making a batch durable mostly waits; meanwhile the next one is written.
+        // Making a batch durable mostly waits; in the meantime the next one is written.
         let (_, next) = try Threads.publishing.both {
           () throws(StoreError) in
           try remote.publish(ids)

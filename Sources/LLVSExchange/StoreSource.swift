@@ -6,7 +6,6 @@ package final class StoreSource: VersionSource {
   private let store: Store
   private let control: ExchangeControl
 
-  /// Creates a source of a store's versions.
   package init(_ store: Store, control: ExchangeControl = ExchangeControl()) {
     self.store = store
     self.control = control

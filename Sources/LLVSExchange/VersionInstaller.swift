@@ -21,7 +21,7 @@ final class VersionInstaller {
   }
 
   /// Adds a version whose predecessors are in the store; `digest` is the content digest that came
-  /// beside it, if one did.
+  /// next to it, if one did.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` with the fault of the version; other errors are those of
   ///   this store or of reading the other side.
@@ -102,7 +102,7 @@ final class VersionInstaller {
       return old == nil ? nil : .remove(key, directory: false)
     case .preserve(_, let id):
       let source = try referred(key, id)
-      // The key has the value already; otherwise this version stores these bytes anew
+      // The key has the value already; otherwise this version stores these bytes again
       // (docs/merging.md, M10).
       if let old, old.storedVersion == source.storedVersion { return nil }
       return .put(try entry(key, source.stored, replacing: old, number))

@@ -243,7 +243,6 @@ package final class VersionObjects: WireRemote {
 }
 
 extension WireInput {
-  /// Creates an input of a file's bytes.
   convenience init(name: String, _ source: FileSource) {
     var offset: UInt64 = 0
     self.init(name: name) { (out) throws(StoreError) in

@@ -22,7 +22,7 @@ package protocol VersionSource: AnyObject {
   /// Returns the changes of a version; nil if they are not there.
   func changes(of id: Version.ID) throws(StoreError) -> Changes?
 
-  /// Returns the content digest that stands beside a version whose metadata has none; nil for none.
+  /// Returns the content digest that is next to a version whose metadata has none; nil for none.
   func contentDigest(of id: Version.ID) throws(StoreError) -> Digest?
 
   /// Returns the name of a version in messages.

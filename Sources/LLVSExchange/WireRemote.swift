@@ -106,7 +106,6 @@ package struct ExchangeReport: Sendable {
   /// True if both sides are as the last exchange left them, so that its notes hold still.
   package var isAsBefore = false
 
-  /// Creates an empty report.
   package init() {}
 
   /// Returns the versions that were sent, if all that should be sent were.

@@ -16,7 +16,7 @@ struct StoredProperty {
         declaration.bindingSpecifier.tokenKind == .keyword(.var),
         !declaration.modifiers.contains(where: { $0.name.tokenKind == .keyword(.static) })
       else { return [] }
-      // `var a, b: Int` gives both the type that stands behind the last one.
+      // `var a, b: Int` gives both the type that is behind the last one.
       var type: TypeSyntax?
       return declaration.bindings.reversed().compactMap { binding -> StoredProperty? in
         if let written = binding.typeAnnotation?.type {

@@ -46,7 +46,7 @@ public struct OwnedTable: Sendable {
   private var applyingName: String { "\(tableName)_applying" }
   var drainName: String { "\(tableName)_drain" }
 
-  /// Returns the statements that make the table, its triggers and the tables beside it, where they
+  /// Returns the statements that make the table, its triggers and the tables next to it, where they
   /// are missing.
   public func createStatements() -> [String] {
     // The text of the type in single quotes, as SQL has it.

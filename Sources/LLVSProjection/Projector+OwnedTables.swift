@@ -7,7 +7,7 @@ extension Projector {
 
   /// Makes versions of the changes in all tables that were registered, each on the one before.
   ///
-  /// It comes before the tables are made anew, as for other columns: changes that are in no version
+  /// It comes before the tables are made again, as for other columns: changes that are in no version
   /// would be lost.
   ///
   /// - Parameters:

@@ -36,7 +36,7 @@ public final class Projector {
   ///   - store: the store.
   ///   - types: the types with a table; of two with one identifier the first counts.
   ///   - schemaVersion: the program's number for the columns of its tables; with another one than
-  ///     the last the tables are made anew.
+  ///     the last the tables are made again.
   /// - Throws: ``SQLiteDatabase/Error``.
   public init(
     database: SQLiteDatabase, store: Store, types: [ProjectedType], schemaVersion: Int
@@ -71,7 +71,7 @@ public final class Projector {
     return version
   }
 
-  /// Brings the tables to a version by the differences; makes them anew if there is no version to
+  /// Brings the tables to a version by the differences; makes them again if there is no version to
   /// begin at.
   ///
   /// - Throws: ``Store/Error/missingVersion`` if the store lacks the version, or the error of
@@ -100,9 +100,9 @@ public final class Projector {
     }
   }
 
-  /// Makes the tables anew from all values of a version.
+  /// Makes the tables again from all values of a version.
   ///
-  /// With another ``storedSchemaVersion()`` the tables themselves are made anew too.
+  /// With another ``storedSchemaVersion()`` the tables themselves are made again too.
   ///
   /// - Throws: as ``update(to:)``.
   @discardableResult

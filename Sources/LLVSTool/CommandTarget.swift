@@ -177,7 +177,7 @@ extension CommandTarget {
     let quote = UInt8(ascii: "\"")
     var end = [quote]
     if !text.contains(0x0A) {
-      // A quote that has no end is refused, unless it stands in a message of lines.
+      // A quote that has no end is refused, unless it is in a message of lines.
       guard let first = text.first, first == quote || first == UInt8(ascii: "'"),
         !text.dropFirst().contains(first)
       else { return Array(text) }

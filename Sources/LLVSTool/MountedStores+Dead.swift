@@ -6,7 +6,7 @@ import Platform
 
 // Mounts whose daemon is dead and cannot exit: the kernel holds one of its threads, and so the
 // store's lock and the connection, while a program waits for its answer (ConnectionWatch.swift). As
-// a rule the process beside the daemon has ended the connection before another process can see it;
+// a rule the process next to the daemon has ended the connection before another process can see it;
 // this code does so if that process was killed too. Any request to such a mount would wait as well,
 // so only the kernel's tables are read.
 

@@ -119,7 +119,7 @@ struct TreeCopy {
         try to.write(part, at: offset)
         offset += UInt64(part.count)
       }
-      // The file became shorter meanwhile.
+      // The file became shorter in the meantime.
       guard offset == end else { break }
     }
     try to.truncate(to: max(offset, try from.status().size))

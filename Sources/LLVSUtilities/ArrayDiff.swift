@@ -53,7 +53,7 @@ public struct ArrayDiff<T: Equatable>: Equatable {
   }
 
   /// Merges two differences from one original array: what either deletes is deleted, and what both
-  /// insert at one place stands there one after the other, the first one's before.
+  /// insert at one place is there one after the other, the first one's before.
   public init(merging first: ArrayDiff, with second: ArrayDiff) {
     var deleted: [Int: T] = [:]
     var inserted: [Int: [T]] = [:]

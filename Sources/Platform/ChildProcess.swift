@@ -5,7 +5,7 @@ package struct ChildProcess: Sendable {
   /// The process's id.
   package let id: Int32
 
-  /// Starts this program anew in a session of its own, without input and output; its standard error
+  /// Starts this program again in a session of its own, without input and output; its standard error
   /// goes to a file.
   ///
   /// - Throws: the error of posix_spawn(3).
@@ -128,7 +128,7 @@ package struct ChildProcess: Sendable {
   /// - Returns: true at the end of the output: no process has the other end open.
   private static func drain(_ pipe: Int32, into said: inout [UInt8]) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    // A pipe holds no more than this; what is written meanwhile is read by the next call.
+    // A pipe holds no more than this; what is written in the meantime is read by the next call.
     for _ in 0..<16 {
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe Glibc.read(pipe, $0.baseAddress, $0.count)

@@ -14,7 +14,6 @@ package final class DirectoryWatch: Sendable {
     /// The name; nil where any of the directory's may have changed, as before the watch began.
     package var name: String?
 
-    /// Creates a change.
     package init(directory: String, name: String?) {
       self.directory = directory
       self.name = name

@@ -13,7 +13,6 @@ internal import Glibc
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   @exclusivity(unchecked) @usableFromInline var state: State
 
-  /// Creates a monitor.
   package init(_ state: sending State) {
     unsafe self.state = state
     unsafe mutex = .allocate(capacity: 1)

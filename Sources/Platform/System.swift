@@ -89,7 +89,7 @@ package enum SystemProcess {
   package static var group: UInt32 { getgid() }
   /// The permissions that are removed from each created file (umask).
   ///
-  /// - Concurrency: for a process in which no other thread creates files meanwhile.
+  /// - Concurrency: for a process in which no other thread creates files in the meantime.
   package static var creationMask: UInt32 {
     let mask = umask(0o077)
     umask(mask)

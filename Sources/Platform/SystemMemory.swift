@@ -4,7 +4,7 @@ internal import CShims
 package enum SystemMemory {
   /// Returns unused pages to the system.
   ///
-  /// - Complexity: O(memory); a thread that allocates meanwhile may wait for milliseconds.
+  /// - Complexity: O(memory); a thread that allocates in the meantime may wait for milliseconds.
   package static func trim() { _ = malloc_trim(0) }
 
   /// Returns the number of bytes allocated for an object, without the objects that it refers to.

@@ -10,7 +10,6 @@ package struct WatchedFiles: Hashable, Sendable {
   /// True if nobody is known to watch anything.
   package var isEmpty: Bool { inodes.isEmpty && !isWhole }
 
-  /// Creates a set without files.
   package init() {}
 
   /// Takes the lines of a file in /proc/PID/fdinfo (proc_pid_fdinfo(5)) that are about one file

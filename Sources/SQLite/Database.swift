@@ -90,7 +90,7 @@ package final class Database {
   }
 
   /// Refuses a path that is not a regular file, a link included, and makes a missing file so that
-  /// only its owner can read it: the files that SQLite makes beside it get the same mode.
+  /// only its owner can read it: the files that SQLite makes next to it get the same mode.
   ///
   /// An existing file is not opened here: closing it would release the locks that SQLite holds on
   /// it in this process (fcntl(2)).

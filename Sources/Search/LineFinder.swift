@@ -209,7 +209,7 @@ struct LineFinder {
 }
 
 extension String {
-  /// Without the marks that stand alone once a text is decomposed.
+  /// Without the marks that are alone once a text is decomposed.
   fileprivate var precomposedOfMarks: String {
     var result = String.UnicodeScalarView()
     for scalar in unicodeScalars where scalar.properties.generalCategory != .nonspacingMark {

@@ -19,14 +19,14 @@ package final class SearchIndex {
   /// A function that is told how many of how many steps are done.
   package typealias Progress = (Int, Int) -> Void
 
-  /// The number of the format; a file of another one is made anew.
+  /// The number of the format; a file of another one is made again.
   private static let format = 2
   /// Texts of this many bytes are indexed in one transaction.
   static let batchLimit = 32 << 20
   /// Words are gathered in so many bytes of memory before they are written. SQLite's own 1 MiB makes
   /// many small parts, which are then merged again and again.
   private static let hashSize = 4 << 20
-  /// With more values than this for each that the head has, the index is made anew.
+  /// With more values than this for each that the head has, the index is made again.
   private static let wasteLimit = 4
 
   let store: Store
@@ -153,7 +153,7 @@ package final class SearchIndex {
 
   // MARK: Healing
 
-  /// Runs a body; if the index turns out to be damaged, makes it anew and runs the body again.
+  /// Runs a body; if the index turns out to be damaged, makes it again and runs the body again.
   func healing<R>(_ body: () throws -> R) throws(StoreError) -> R {
     do {
       return try body()

@@ -38,7 +38,6 @@ package final class WebService: WebAnswering {
   private var history: History { History(store: store) }
   private var conflicts: Conflicts { Conflicts(history) }
 
-  /// Creates a service over a store that is open for reading.
   package init(_ store: Store, _ commands: WebCommands, _ options: Options, gate: Gate) {
     let pool = WorkerPool(name: "llvs-web", limit: 4)
     self.store = store

@@ -139,7 +139,7 @@ private let outside: [String: Set<String>] = [
     "Grammar", "WorkingTree", "HistoryTree", "Control",
     "Reports",
     "FuseSession",
-    "LLVSMount", "Web", "LLVSTool",
+    "LLVSMount", "Web", "LLVSTool", "Benchmarks",
   ],
 ]
 

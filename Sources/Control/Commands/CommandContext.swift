@@ -10,7 +10,6 @@ package struct CommandProgress: Hashable, Sendable {
   /// The number of all steps; 0 if it is not known.
   package var total: Int
 
-  /// Creates a report of progress.
   package init(_ what: String, done: Int, total: Int) {
     self.what = what
     self.done = done

@@ -40,7 +40,7 @@ extension ControlService {
   }
 
   /// Removes the name of a line, here and with the next exchange everywhere. Whoever makes a version
-  /// on it meanwhile brings it back.
+  /// on it in the meantime brings it back.
   func removeBranch(
     _ name: String, isForced: Bool, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {

@@ -360,7 +360,7 @@ extension ControlService {
     if let known { log.add("peer", "\(name): forgotten, it was \(Self.shown(known.address))") }
   }
 
-  /// An address as the log has it: without what stands before an `@`, which may be a password.
+  /// An address as the log has it: without what is before an `@`, which may be a password.
   private static func shown(_ address: [UInt8]) -> String {
     let text = String(decoding: address.prefix { $0 != 0x0A }.prefix(400), as: UTF8.self)
     guard let start = text.firstRange(of: "://"),

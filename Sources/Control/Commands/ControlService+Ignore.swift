@@ -105,7 +105,7 @@ extension ControlService {
     return directory.isEmpty ? name : "\(PrintableText.text(directory))/\(name)"
   }
 
-  /// True if a directory stands at a path of the tree.
+  /// True if a directory is at a path of the tree.
   private func isDirectory(_ path: [UInt8]) throws(ControlError) -> Bool {
     try inTree { () throws(FSError) in
       var number = InodeNumber.root

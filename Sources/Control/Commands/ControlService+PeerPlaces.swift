@@ -29,7 +29,7 @@ extension ControlService {
     return present
   }
 
-  /// Looks whether a peer's place may be used.
+  /// Checks whether a peer's place may be used.
   private func checkPlace(
     of peer: Peer, _ session: PeerSession
   ) throws(ControlError) {

@@ -113,7 +113,7 @@ extension ControlService {
   /// Collects the metadata that opens the conflicts of another version again in a version made on the head.
   private struct ConflictChanges {
     var metadata: Version.Metadata = [:]
-    /// The values of documents that have to be written beside what the version itself holds.
+    /// The values of documents that have to be written next to what the version itself holds.
     var values: [(key: Key, values: [Entry?])] = []
 
     var isEmpty: Bool { metadata.isEmpty }
@@ -136,7 +136,7 @@ extension ControlService {
       for conflict in try store.documentConflicts(openAt: source.number, notAt: head) {
         changes.values.append((conflict.key, conflict.theirs.map(\.entry)))
       }
-      // A value that is written anew replaces what settled the conflict.
+      // A value that is written again replaces what settled the conflict.
       closed += changes.values.map(\.key)
       if !opened.isEmpty { changes.metadata[.reopened] = Version.MetadataValue(reopened: opened) }
       if !closed.isEmpty { changes.metadata[.settled] = Version.MetadataValue(keys: closed) }

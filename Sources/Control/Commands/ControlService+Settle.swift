@@ -113,7 +113,7 @@ extension ControlService {
       try self.start(of: path, seen: seen, head: head)
     }
     let outcome = try move(.settled(shown), context) { (transaction, now) throws(StoreError) in
-      // Changes that were saved meanwhile are in a version of their own, which is merged.
+      // Changes that were saved in the meantime are in a version of their own, which is merged.
       let base = ValueMap(
         root: start.record.map, storage: transaction.nodes, cache: self.store.nodeCache)
       var entry = start.entry

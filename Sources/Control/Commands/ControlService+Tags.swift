@@ -43,7 +43,7 @@ extension ControlService {
     }
     let isFirst = try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
-        // Another command may have used the name meanwhile.
+        // Another command may have used the name in the meantime.
         guard try store.version(tagged: name)?.number == before?.number else { return false }
         _ = try transaction.tag(found, as: name, author: author)
         return true

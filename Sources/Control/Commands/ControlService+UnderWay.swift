@@ -26,7 +26,7 @@ struct UnderWay {
 }
 
 extension ControlService {
-  /// Runs a command that the status shows meanwhile, with its progress.
+  /// Runs a command that the status shows in the meantime, with its progress.
   func shown(
     _ command: ControlCommand, _ context: CommandContext,
     _ body: (CommandContext) throws(ControlError) -> CommandResult

@@ -3,7 +3,7 @@ import Grammar
 import Platform
 import WorkingTree
 
-/// Runs the commands of the settings `on-version`, `on-conflict` and `on-sync`, one after the other and beside
+/// Runs the commands of the settings `on-version`, `on-conflict` and `on-sync`, one after the other and next to
 /// everything else.
 ///
 /// A command is run by the shell as the user who mounted, with paths behind its words, or as `$1`, `$2` and

@@ -79,7 +79,7 @@ extension ControlService {
           caller: caller)
       }
     } catch .exists {
-      // Somebody has written a file of that name meanwhile.
+      // Somebody has written a file of that name in the meantime.
       return
     }
     defer { tree.files.forget(status.number, count: 1) }

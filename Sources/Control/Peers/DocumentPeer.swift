@@ -16,9 +16,9 @@ struct DocumentPeer: RemoteLayout {
   /// True to take a document that has nothing in common with the directory.
   var isUnrelatedAllowed = false
 
-  /// The number of attempts to read a document that others write meanwhile.
+  /// The number of attempts to read a document that others write in the meantime.
   private static let attempts = 3
-  /// The most times a day that a key is written anew because a merge of the original brought old values back.
+  /// The most times a day that a key is written again because a merge of the original brought old values back.
   private static let rewritesADay = 3
   /// The most new authors that a merge of the original library takes.
   private static let authorsOfOriginal = 1000
@@ -154,7 +154,7 @@ struct DocumentPeer: RemoteLayout {
             + "library can open it, but not merge it into an open document")
       }
       if !export.isEmpty { report.sent = [try store.graph.node(head).id] }
-      // The next reading finds the keys that have to be written anew.
+      // The next reading finds the keys that have to be written again.
       if !outgoing.isRewriteDue { DocumentMemory.shared.note(address, store) }
     }
     return outcome
@@ -257,7 +257,7 @@ final class DocumentMemory: Sendable {
 
   private let state = Mutex(State())
 
-  /// Returns true if a document says what the head says, and there is no copy beside it.
+  /// Returns true if a document says what the head says, and there is no copy next to it.
   func isUntouched(_ address: DocumentAddress, _ store: Store) -> Bool {
     guard let known = state.withLock({ $0.equal[Place(address: address, store: store.path)] }),
       let head = try? store.state().head, head == known.head,

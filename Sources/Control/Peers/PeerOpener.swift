@@ -33,7 +33,6 @@ package struct PeerOpener: Sendable {
   /// Opens the peer with an address.
   package var open: @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
 
-  /// Creates an opener.
   package init(
     _ open: @escaping @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
   ) {
@@ -132,7 +131,7 @@ package struct PeerOpener: Sendable {
       control: opening.transfer, scratch: FileLayout.scratch(of: opening.store))
   }
 
-  /// True if something stands in a folder of a remote, or, where that can be seen, the folder itself.
+  /// True if something is in a folder of a remote, or, where that can be seen, the folder itself.
   private static func holds(
     _ folder: String, _ objects: any ObjectStore
   ) throws(RemoteError) -> Bool {

@@ -10,7 +10,7 @@ package final class RewriteLimits {
   /// The setting of the store that keeps them.
   package static let settingName = "document.rewritten"
   private static let day: Int64 = 86_400
-  /// The most keys that are kept; what was written anew first is forgotten first.
+  /// The most keys that are kept; what was written again first is forgotten first.
   private static let keyLimit = 10_000
 
   private let most: Int
@@ -18,7 +18,7 @@ package final class RewriteLimits {
   private var times: [Key: [Int64]] = [:]
   /// True if a key was counted.
   package private(set) var hasChanged = false
-  /// The keys that were asked for and must not be written anew today.
+  /// The keys that were asked for and must not be written again today.
   package private(set) var held: Set<Key> = []
 
   /// Reads them; `now` is in seconds since 1970.
@@ -37,7 +37,7 @@ package final class RewriteLimits {
     }
   }
 
-  /// Returns true if a key was written anew less often than the limit in the last day, and counts it.
+  /// Returns true if a key was written again less often than the limit in the last day, and counts it.
   package func mayRewrite(_ key: Key) -> Bool {
     guard times[key, default: []].count < most else {
       held.insert(key)

@@ -85,7 +85,7 @@ final class DocumentWatch: Sendable {
   ) -> Bool {
     guard change.directory == FileSystem.directory(of: address.path) else { return false }
     guard let name = change.name else { return true }
-    // SQLite keeps what it has not written yet into the file beside it.
+    // SQLite keeps what it has not written yet into the file next to it.
     return name == address.name || name == "\(address.name)-wal"
       || ConflictCopies.isCopy(name, of: address.name)
   }

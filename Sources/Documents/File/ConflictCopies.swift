@@ -1,12 +1,12 @@
 internal import Platform
 
-/// Copies of a document that a synchronising service put beside it, because two devices changed it at once.
+/// Copies of a document that a synchronising service put next to it, because two devices changed it at once.
 ///
 /// The services name them so: Dropbox `NAME (HOST's conflicted copy DATE).EXT`, Nextcloud
 /// `NAME (conflicted copy DATE TIME).EXT`, Syncthing `NAME.sync-conflict-DATE-TIME-DEVICE.EXT`, others
 /// `NAME (1).EXT`.
 package enum ConflictCopies {
-  /// Returns the paths of the copies beside a document, in ascending order; none if the directory cannot be
+  /// Returns the paths of the copies next to a document, in ascending order; none if the directory cannot be
   /// read.
   package static func paths(of document: String) -> [String] {
     let directory = FileSystem.directory(of: document)

@@ -6,11 +6,11 @@ internal import SQLite
 /// Writes what a version says into a document's file.
 ///
 /// INVARIANT D1: another program that reads the file, or a service that uploads it, finds the old rows or the
-///   new ones, never a part: a copy beside it is written and synced, and takes its name.
-/// INVARIANT D2: a file that another program has open, or that has a log of SQLite beside it, is written in
+///   new ones, never a part: a copy next to it is written and synced, and takes its name.
+/// INVARIANT D2: a file that another program has open, or that has a log of SQLite next to it, is written in
 ///   place by one transaction: its open handles would go on with the old file otherwise.
 /// INVARIANT D3: nothing is written over a change that was not read: the file must look as it did when it was
-///   compared, else the caller begins anew.
+///   compared, else the caller begins again.
 package struct DocumentWriter {
   /// The outcome of writing.
   package enum Outcome: Sendable {
@@ -25,7 +25,6 @@ package struct DocumentWriter {
   /// The name of authors who are writers of versions.
   private let authorName: String
 
-  /// Creates a writer of a file.
   package init(_ path: String, _ store: Store, authorName: String) {
     self.path = path
     self.store = store

@@ -10,7 +10,6 @@ package struct DocumentAddress: Hashable, Sendable {
   /// The directory of its values.
   package var directory: DocumentDirectory
 
-  /// Creates an address.
   package init(path: String, directory: DocumentDirectory) {
     self.path = path
     self.directory = directory

@@ -7,7 +7,6 @@ package struct DocumentName: Hashable, Comparable, Sendable {
   /// The key within the scope.
   package var key: [UInt8]
 
-  /// Creates a name.
   package init(scope: [UInt8], key: [UInt8]) {
     self.scope = scope
     self.key = key

@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// A document beside a version: what either knows and the other does not.
+/// A document next to a version: what either knows and the other does not.
 package struct DocumentComparison {
   /// The directory of the document's values.
   package let directory: DocumentDirectory
@@ -115,7 +115,7 @@ package struct DocumentComparison {
       || dots.contains { dot in !live.contains { $0.dot == dot } }
   }
 
-  /// One walk through the rows of a document beside the state of a version.
+  /// One walk through the rows of a document next to the state of a version.
   private struct Pass {
     let directory: DocumentDirectory
     let state: DocumentState

@@ -29,7 +29,7 @@ package struct DocumentExport {
   package private(set) var values: [Value] = []
   package private(set) var removals: [Removal] = []
   package private(set) var notes: [Note] = []
-  /// The application to be written into the document; nil if it stands there already.
+  /// The application to be written into the document; nil if it is there already.
   package private(set) var application: DocumentApplication?
   /// Files that no document can hold, of which the first is named.
   package private(set) var skipped: (count: Int, first: [UInt8])?

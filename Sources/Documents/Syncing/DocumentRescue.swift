@@ -1,7 +1,7 @@
 package import LLVSCore
 
 /// Values of a document that this store wrote under a former name, before it was set back, and that a join
-/// would take for replaced: versions write them anew, beside what the store holds, so that they are conflicts
+/// would take for replaced: versions write them again, next to what the store holds, so that they are conflicts
 /// (docs/documents.md, "Values written again").
 package struct DocumentRescue {
   private let directory: DocumentDirectory

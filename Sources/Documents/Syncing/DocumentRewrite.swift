@@ -9,8 +9,8 @@ package struct DocumentRewrite {
   /// True if the document would have too many authors otherwise.
   package let savesAuthors: Bool
 
-  /// Finds the keys that a version, which knows all that the document says, must write anew; nil if there
-  /// are none. `mayRewrite` says whether a key may be written anew because of what a merge brought back.
+  /// Finds the keys that a version, which knows all that the document says, must write again; nil if there
+  /// are none. `mayRewrite` says whether a key may be written again because of what a merge brought back.
   ///
   /// - Complexity: O(*d*) in the keys that differ, and those with several values.
   package init?(
@@ -64,7 +64,7 @@ package struct DocumentRewrite {
   }
 
   /// The keys whose values are new to the document and were written by versions without a writer, each of which
-  /// is an author, if those are too many: written anew by one version they have one author.
+  /// is an author, if those are too many: written again by one version they have one author.
   private static func ofManyAuthors(
     _ comparison: DocumentComparison, in store: Store
   ) throws(StoreError) -> Set<Key> {

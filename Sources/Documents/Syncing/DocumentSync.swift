@@ -9,9 +9,9 @@ package struct DocumentSync {
   package struct Taken: Sendable {
     /// The versions, which are to be merged into the head.
     package var versions: [VersionNumber] = []
-    /// True if the document said something new; false if values were only written anew for it.
+    /// True if the document said something new; false if values were only written again for it.
     package var isNews = false
-    /// The comparison that says so, with which ``DocumentSync/outgoing(to:at:bytes:)`` need not compare anew.
+    /// The comparison that says so, with which ``DocumentSync/outgoing(to:at:bytes:)`` need not compare again.
     package var comparison: DocumentComparison.Remembered?
   }
 
@@ -19,9 +19,9 @@ package struct DocumentSync {
   package struct Outgoing {
     /// The changes.
     package var export: DocumentExport
-    /// True if values should be written anew for the document at the next exchange.
+    /// True if values should be written again for the document at the next exchange.
     package var isRewriteDue: Bool
-    /// True if they should be written anew before anything is written to the document, as it would have too
+    /// True if they should be written again before anything is written to the document, as it would have too
     /// many authors otherwise.
     package var isRewriteFirst: Bool
   }
@@ -29,13 +29,13 @@ package struct DocumentSync {
   private let store: Store
   private let address: DocumentAddress
 
-  /// Creates an exchange; the address's path stands only in messages.
+  /// Creates an exchange; the address's path is only in messages.
   package init(_ store: Store, _ address: DocumentAddress) {
     self.store = store
     self.address = address
   }
 
-  /// Makes versions of what is new in a document, or else of values that have to be written anew before the
+  /// Makes versions of what is new in a document, or else of values that have to be written again before the
   /// document is written to.
   ///
   /// - Parameters:
@@ -44,7 +44,7 @@ package struct DocumentSync {
   ///   - line: the line of the versions.
   ///   - message: what the history says of them.
   ///   - isUnrelatedAllowed: true to take a document that has nothing in common with the directory.
-  ///   - mayRewrite: says whether a key may be written anew because of what a merge brought back.
+  ///   - mayRewrite: says whether a key may be written again because of what a merge brought back.
   ///   - finish: called in the transaction that makes the versions.
   /// - Returns: the versions; none if nothing has to be made.
   /// - Throws: ``DocumentProblem`` as an error of a store; nothing is made then.

@@ -5,7 +5,6 @@
 package struct OperationSet: OptionSet, Sendable {
   /// The bits of the options.
   package let rawValue: UInt64
-  /// Creates a set from its bits.
   package init(rawValue: UInt64) { self.rawValue = rawValue }
   private init(bit: UInt64) { rawValue = 1 << bit }
 

@@ -8,7 +8,7 @@
 // lock and callers on the mount would wait for ever. The same holds for a thread of the daemon that
 // makes a request to its own mount.
 //
-// So a small process runs beside the daemon, forked before the daemon has threads or memory. It has
+// So a small process runs next to the daemon, forked before the daemon has threads or memory. It has
 // one end of a pipe. The other end belongs to a thread of the daemon that only waits, and has a
 // descriptor table of its own: so that end closes when the daemon is killed, even if other threads
 // are held. Then, or when the daemon reports a crash (whose core dump waits for all threads), the
@@ -24,7 +24,7 @@ import Glibc
 import Platform
 import Synchronization
 
-/// A process beside this one that ends the connections of this one when it dies.
+/// A process next to this one that ends the connections of this one when it dies.
 ///
 /// - Concurrency: callable from any thread, except ``init()``.
 package final class ConnectionWatch: Sendable {

@@ -174,7 +174,7 @@ package final class FuseSession: Sendable {
   }
 
   /// Announces that the calling handler will take long (a disk's sync, a lock that is held for
-  /// long), so that another thread takes requests meanwhile.
+  /// long), so that another thread takes requests in the meantime.
   ///
   /// Without it other requests wait for a millisecond before the loop starts another thread.
   ///

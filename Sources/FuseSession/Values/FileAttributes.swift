@@ -8,7 +8,6 @@ package struct FileTime: Hashable, Sendable {
   /// 0 to 999,999,999.
   package var nanoseconds: UInt32
 
-  /// Creates a time.
   package init(seconds: Int64 = 0, nanoseconds: UInt32 = 0) {
     self.seconds = seconds
     self.nanoseconds = nanoseconds

@@ -32,7 +32,6 @@ package struct Forgotten: Hashable, Sendable {
   /// The number of look-ups.
   package let count: UInt64
 
-  /// Creates a pair.
   package init(node: NodeID, count: UInt64) {
     self.node = node
     self.count = count

@@ -90,7 +90,6 @@ package struct FuseCaller: Hashable, Sendable {
   /// The umask, in the requests that make a file.
   package let umask: UInt32
 
-  /// Creates a caller.
   package init(uid: UInt32, gid: UInt32, pid: Int32, umask: UInt32) {
     self.uid = uid
     self.gid = gid

@@ -33,7 +33,6 @@ package struct SetAttributes: Hashable, Sendable {
     mode ?? uid ?? gid == nil && size == nil && accessed == nil && modified == nil && changed == nil
   }
 
-  /// Creates a change of nothing.
   package init() {}
 
   init(_ attributes: stat, set: Int32) {

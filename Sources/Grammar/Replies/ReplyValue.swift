@@ -55,16 +55,13 @@ package struct ReplyField: Hashable, Sendable {
   /// The value.
   package var value: ReplyValue
 
-  /// Creates a field.
   package init(_ name: String, _ value: ReplyValue) {
     self.name = name
     self.value = value
   }
 
-  /// Creates a field with a text.
   package init(_ name: String, _ text: String) { self.init(name, .text(text)) }
 
-  /// Creates a field with a number.
   package init(_ name: String, _ number: Int) { self.init(name, .number(Int64(number))) }
 
   /// The field for a path of any bytes.

@@ -72,7 +72,6 @@ package struct ArbiterRule: Hashable, Sendable {
   /// The arbiter that decides.
   package var arbiter: ArbiterChoice
 
-  /// Creates a rule.
   package init(pattern: String? = nil, arbiter: ArbiterChoice) {
     self.pattern = pattern
     self.arbiter = arbiter

@@ -1,6 +1,6 @@
 /// The settings of one peer. They are kept in the store, go with the peer's name, and are not exchanged.
 package struct PeerSettings: Hashable, Sendable {
-  /// The names of the settings, as they stand behind the peer's: `NAME.encrypt`.
+  /// The names of the settings, as they are behind the peer's: `NAME.encrypt`.
   package enum Name: String, Hashable, Sendable, CaseIterable {
     /// Everything at the peer is encrypted.
     case encrypt

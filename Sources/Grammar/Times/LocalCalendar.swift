@@ -5,7 +5,6 @@ package struct LocalCalendar: Sendable {
   /// Seconds that local clocks are ahead of UTC at a time in seconds since 1970.
   package let offset: @Sendable (Int64) -> Int64
 
-  /// Creates a time zone from its offset in seconds at a time in seconds since 1970.
   package init(offset: @escaping @Sendable (Int64) -> Int64) {
     self.offset = offset
   }

@@ -49,7 +49,7 @@ package struct HeadHistory {
         if try content(of: target) != content(of: change) { return step }
         if try hasSettled(change, since: target) { return step }
         // The change had no visible effect, like one that another store made and undid. Go one position
-        // further, or undo would stop here for good.
+        // further, or undo would stop here permanently.
         change = target
       }
       before = min(entry.sequence, target.sequence)

@@ -9,7 +9,6 @@ package struct DisplacedValue: Sendable {
   /// The value's entry.
   package var entry: Entry
 
-  /// Creates a displaced value.
   package init(path: [UInt8], directory: [UInt8], entry: Entry) {
     self.path = path
     self.directory = directory

@@ -21,7 +21,7 @@ package final class MetaDirectory: Sendable {
   }
 
   /// The source of names: it returns one at a time, at an offset, in an order that does not change
-  /// meanwhile.
+  /// in the meantime.
   enum Source {
     /// All names; offsets are positions in the array.
     case list([MetaListing.Name])

@@ -13,7 +13,6 @@ package struct MetaServices: Sendable {
     /// The peer's address.
     package var address: [UInt8]
 
-    /// Creates a peer.
     package init(name: String, address: [UInt8]) {
       self.name = name
       self.address = address

@@ -4,7 +4,7 @@ package import LLVSCore
 import TreeNames
 import WorkingTree
 
-// `versions`, and the directories of links beside it: `heads`, `branches`, `tags`, `at`.
+// `versions`, and the directories of links next to it: `heads`, `branches`, `tags`, `at`.
 
 extension MetaTree {
   private static let up = Array("../versions/".utf8)

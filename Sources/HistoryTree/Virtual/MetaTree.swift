@@ -20,14 +20,14 @@ package final class MetaTree: Sendable {
   let nodes: MetaNodes
   let snapshots: Snapshots
   let calendar: LocalCalendar
-  /// The peers, and the files that editors leave beside them.
+  /// The peers, and the files that editors leave next to them.
   let peerFiles: WritablePlace
   let links = LinkRevisions()
   /// The permissions of directories of history, by path; a leaf lock.
   let historyAccess = Mutex(RecentlyUsed<[UInt8], KnownAccess>(limit: 64))
   /// The open conflicts.
   let conflicts: ConflictDirectories
-  /// The ignore patterns, and the files that editors leave beside them.
+  /// The ignore patterns, and the files that editors leave next to them.
   let ignoreFiles: WritablePlace
   let removals: RemovalGuard
   /// The searches that were asked for last.

@@ -12,7 +12,7 @@ final class WritablePlace: Sendable {
   enum Kind {
     case peers
     case ignore
-    /// A conflict's merged text, and the files that editors leave beside it.
+    /// A conflict's merged text, and the files that editors leave next to it.
     case merged(MergedText)
   }
 
@@ -114,7 +114,7 @@ final class WritablePlace: Sendable {
     return state.withLock { state in
       if let file = state.files[name] {
         guard file.isInEffect, !file.isDirty else { return file }
-        // The text was changed or removed by another command meanwhile.
+        // The text was changed or removed by another command in the meantime.
         if let bytes {
           if !Self.isSame(file.state.bytes, bytes) { file.state.bytes = bytes }
           return file

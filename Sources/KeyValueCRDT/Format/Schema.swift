@@ -158,7 +158,7 @@ enum Schema {
 
 /// The format of documents, for other modules that read and write the files themselves.
 package enum DocumentFormat {
-  /// The names of the tables and indexes that a file may have beside those of SQLite's own.
+  /// The names of the tables and indexes that a file may have next to those of SQLite's own.
   package static let tables: Set<String> = [
     "author", "entry", "tombstone", "applicationIdentifier", "grdb_migrations", "entryFullText",
     "entryFullText_data", "entryFullText_idx", "entryFullText_docsize", "entryFullText_config",

@@ -1,6 +1,6 @@
 internal import SQLite
 
-/// The text index beside the entries, for transactions that write many of them.
+/// The text index next to the entries, for transactions that write many of them.
 struct TextIndex {
   private let sqlite: SQLite.Database
   /// True if whoever writes entries says so to this object; false if the index is kept otherwise.
@@ -14,7 +14,7 @@ struct TextIndex {
   private static let share = 4
 
   /// Runs a body that writes so many entries, and keeps the index in the cheaper way: with each of them by
-  /// the triggers, or all of it anew at the end.
+  /// the triggers, or all of it again at the end.
   static func writing<Result>(
     _ count: Int, on connection: Connection, _ body: () throws -> Result
   ) throws -> Result {

@@ -29,7 +29,7 @@ final class ObserverHub: Sendable {
     for observer in observers { observer(change, connection) }
   }
 
-  /// Adds an observer until the result is cancelled; other processes' changes are looked for meanwhile.
+  /// Adds an observer until the result is cancelled; other processes' changes are looked for in the meantime.
   func add(_ writer: DatabaseWriter, _ observer: @escaping Observer) -> AnyCancellable {
     let id = state.withLock { state in
       state.next += 1
@@ -66,7 +66,7 @@ final class ObserverHub: Sendable {
     return timer
   }
 
-  /// Looks whether another connection has changed the file.
+  /// Checks whether another connection has changed the file.
   private func look(_ writer: DatabaseWriter) {
     writer.writing.gate.locked {
       // A file that cannot be read now is looked at again soon.

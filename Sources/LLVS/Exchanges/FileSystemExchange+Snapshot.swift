@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A snapshot in a folder: `snapshots/manifest.json`, and the parts in `snapshots/ID`; older
-/// programs have the parts beside the description.
+/// programs have the parts next to the description.
 extension FileSystemExchange: SnapshotExchange {
   private var snapshots: URL {
     rootDirectoryURL.appendingPathComponent("snapshots", isDirectory: true)

@@ -91,7 +91,7 @@ enum Snapshot {
       parts.removeFirst()
     }
     let name = parts[parts.count - 1]
-    // Stores have no other files. A journal beside an SQLite file is not taken: SQLite would act on
+    // Stores have no other files. A journal next to an SQLite file is not taken: SQLite would act on
     // the paths in it.
     guard parts.count > 1, directories.contains(parts[0]),
       name.hasSuffix(".json") || name == SQLiteZone.fileName

@@ -52,7 +52,7 @@ package struct UnsettledDrop: Hashable, Sendable {
   package let side: MergeSide
 }
 
-/// The reader of contents that conflicts are computed with, beside the history and the maps.
+/// The reader of contents that conflicts are computed with, next to the history and the maps.
 package protocol ConflictSource: AnyObject, Sendable {
   func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata
 

@@ -68,7 +68,6 @@ package struct DocumentDot: Hashable, Comparable, Sendable {
   /// The number; the author's later writes have greater ones.
   package var usn: Int64
 
-  /// Creates a dot.
   package init(author: DocumentAuthor, usn: Int64) {
     self.author = author
     self.usn = usn

@@ -11,7 +11,6 @@ package struct DocumentValue: Hashable, Sendable {
   /// When it was written, in milliseconds since 1970.
   package var time: Int64
 
-  /// Creates a value.
   package init(
     dot: DocumentDot, holder: VersionNumber?, isRemoval: Bool, type: UInt8? = nil, time: Int64
   ) {
@@ -65,7 +64,6 @@ package struct DocumentVector: Sendable {
     /// True for an author that is one version, as it has no writer.
     package var isOneVersion: Bool
 
-    /// Creates a description.
     package init(usn: Int64, name: [UInt8]? = nil, isOneVersion: Bool = false) {
       self.usn = usn
       self.name = name
@@ -200,7 +198,7 @@ package struct DocumentState: Sendable {
     }
   }
 
-  /// The most authors that are one version each and that a document is told of although all that they wrote
+  /// The most authors that are one version each and that a document is notified of although all that they wrote
   /// was replaced.
   package static let mostReplacedVersions = 500
 
@@ -254,7 +252,6 @@ package struct DocumentApplication: Hashable, Sendable {
   /// A text for people; nil for none.
   package var description: [UInt8]?
 
-  /// Creates a description.
   package init(id: [UInt8], major: Int64, minor: Int64, description: [UInt8]? = nil) {
     self.id = id
     self.major = major

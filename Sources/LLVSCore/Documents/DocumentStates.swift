@@ -21,7 +21,6 @@ package final class DocumentStateCache: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates an empty cache.
   package init() {}
 
   fileprivate func known(_ directory: DocumentDirectory, _ number: VersionNumber) -> DocumentState?

@@ -24,7 +24,6 @@ package struct HistoryNode: Hashable, Sendable {
   /// True if it, or an ancestor, holds what was read from a document.
   package var knowsDocuments = false
 
-  /// Creates a node.
   package init(
     number: VersionNumber, id: Version.ID, first: VersionNumber? = nil,
     second: VersionNumber? = nil, generation: UInt32, timestamp: Double, line: Branch? = nil,

@@ -3,7 +3,6 @@ package struct PriorityQueue<Element> {
   private var heap: [Element] = []
   private let isLess: @Sendable (Element, Element) -> Bool
 
-  /// Creates an empty queue.
   package init(by isLess: @escaping @Sendable (Element, Element) -> Bool) {
     self.isLess = isLess
   }

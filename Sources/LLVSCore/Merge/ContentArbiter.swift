@@ -21,7 +21,6 @@ package struct ContentArbiter: ClashArbiter {
   private let graph: VersionGraph
   private let contents: ContentStore
 
-  /// Creates an arbiter for values of a store.
   package init(_ method: Method, _ graph: VersionGraph, _ contents: ContentStore) {
     self.method = method
     self.graph = graph
@@ -63,7 +62,7 @@ package struct ContentArbiter: ClashArbiter {
     case (.text, let base?): return TextMerge.merged(base: base, older: older, newer: newer)
     case (.json, let base?): return JSONMerge.merged(base: base, older: older, newer: newer)
     case (.automatic, let base?):
-      // Lines of JSON that fit beside each other need not make JSON.
+      // Lines of JSON that fit next to each other need not make JSON.
       return JSONMerge.merged(base: base, older: older, newer: newer)
         ?? TextMerge.merged(base: base, older: older, newer: newer)
     }

@@ -18,7 +18,7 @@ package final class OverlayNodes: NodeStorage {
 
   private let state = Mutex(State())
 
-  /// The approximate size of a node beside its bytes.
+  /// The approximate size of a node next to its bytes.
   private static let overhead = 96
 
   /// The approximate size of the nodes in memory.

@@ -9,7 +9,6 @@ package struct Attributes: Hashable, Sendable {
     /// Nanoseconds, 0 to 999,999,999.
     package var nanoseconds: UInt32
 
-    /// Creates a time.
     package init(seconds: Int64, nanoseconds: UInt32) {
       self.seconds = seconds
       self.nanoseconds = nanoseconds
@@ -28,7 +27,6 @@ package struct Attributes: Hashable, Sendable {
     /// The minor number.
     package var minor: UInt32
 
-    /// Creates a device number.
     package init(major: UInt32, minor: UInt32) {
       self.major = major
       self.minor = minor
@@ -43,7 +41,6 @@ package struct Attributes: Hashable, Sendable {
     /// The value; at most 65,536 bytes.
     package var value: [UInt8]
 
-    /// Creates an extended attribute.
     package init(name: [UInt8], value: [UInt8]) {
       self.name = name
       self.value = value

@@ -23,7 +23,6 @@ package enum Base64 {
     private var inGroup = 0
     private var padding = 0
 
-    /// Creates a decoder at the beginning of a text.
     package init() {}
 
     /// Appends the decoded bytes; false for anything that is not base64.
@@ -113,7 +112,6 @@ package enum Base64 {
   package struct Encoder {
     private var pending: [UInt8] = []
 
-    /// Creates an encoder at the beginning of some bytes.
     package init() {}
 
     /// Appends the text of all whole groups.

@@ -84,7 +84,6 @@ extension UnsafeRawBufferPointer {
   /// The format of the bytes, for what several formats have.
   package var format: UInt32 = 0
 
-  /// Creates a reader at the first byte.
   package init(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = bytes
   }

@@ -3,7 +3,6 @@ package struct Branch: RawRepresentable, Hashable, Comparable, Sendable {
   /// The name as spelled.
   package let rawValue: String
 
-  /// Creates a branch from its name.
   package init(rawValue: String) {
     self.rawValue = rawValue
   }

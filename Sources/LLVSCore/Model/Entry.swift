@@ -19,7 +19,6 @@ package struct StoredContent: Hashable, Sendable {
   /// The place of the bytes.
   package var content: Content
 
-  /// Creates a description of stored bytes.
   package init(length: UInt64, digest: Digest, content: Content) {
     self.length = length
     self.digest = digest
@@ -54,7 +53,6 @@ package struct Entry: Hashable, Sendable {
   /// from; such an entry must not be put into another map.
   package private(set) var isShortened = false
 
-  /// Creates an entry.
   package init(
     key: Key, kind: EntryKind, attributes: Attributes, stored: StoredContent,
     storedVersion: VersionNumber, inode: UInt64, revision: UInt64

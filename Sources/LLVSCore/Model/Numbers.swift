@@ -5,7 +5,6 @@ package struct VersionNumber: Hashable, Comparable, Sendable {
   /// The number.
   package let rawValue: UInt32
 
-  /// Creates a version number.
   package init(_ rawValue: UInt32) {
     self.rawValue = rawValue
   }
@@ -26,7 +25,6 @@ package struct Location: Hashable, Sendable {
   /// The offset of the record in the segment, in bytes.
   package let offset: UInt64
 
-  /// Creates a location.
   package init(segment: UInt32, offset: UInt64, length: UInt32) {
     self.segment = segment
     self.offset = offset

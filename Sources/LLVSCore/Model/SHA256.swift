@@ -7,7 +7,6 @@ internal import CCrypto
 package struct SHA256Hasher {
   private var context = SHA256_CTX()
 
-  /// Creates a hasher without any bytes.
   package init() {
     SHA256_Init(&context)
   }

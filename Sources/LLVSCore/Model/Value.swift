@@ -6,12 +6,10 @@ package struct Value: Hashable, Sendable {
     /// The bytes; valid UTF-8 in every key that came through a public initialiser or from a peer.
     package let bytes: [UInt8]
 
-    /// Creates a key from its bytes.
     package init(bytes: [UInt8]) {
       self.bytes = bytes
     }
 
-    /// Creates a key from its text.
     package init(_ text: String) {
       bytes = Array(text.utf8)
     }
@@ -32,7 +30,6 @@ package struct Value: Hashable, Sendable {
     /// The version that stored the bytes.
     package var storedVersionId: Version.ID
 
-    /// Creates a reference.
     package init(valueId: ID, storedVersionId: Version.ID) {
       self.valueId = valueId
       self.storedVersionId = storedVersionId
@@ -60,7 +57,6 @@ package struct Value: Hashable, Sendable {
   /// The version that stored the bytes; nil for a value not stored yet.
   package var storedVersionId: Version.ID?
 
-  /// Creates a value that is not stored yet.
   package init(id: ID, data: [UInt8], storedVersionId: Version.ID? = nil) {
     self.id = id
     self.data = data

@@ -1,19 +1,16 @@
 internal import Foundation
 
 extension Version.MetadataValue {
-  /// Creates a piece of metadata that is the JSON of a value.
   package init<T: Encodable>(_ value: T) throws {
     self.init(data: Array(try JSONEncoder().encode(value)))
   }
 
-  /// Creates a piece of metadata that is the JSON of a text.
   package init(_ text: String) {
     var bytes: [UInt8] = []
     JSONString.append(text.utf8, to: &bytes)
     self.init(data: bytes)
   }
 
-  /// Creates a piece of metadata that is the JSON of a number.
   package init(_ number: Int) {
     self.init(data: Array("\(number)".utf8))
   }

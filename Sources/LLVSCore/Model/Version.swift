@@ -5,7 +5,6 @@ package struct Version: Hashable, Sendable {
     /// The id as spelled.
     package let rawValue: String
 
-    /// Creates an id from its spelling.
     package init(_ rawValue: String) {
       self.rawValue = rawValue
     }
@@ -54,7 +53,6 @@ package struct Version: Hashable, Sendable {
   /// The version's metadata.
   package var metadata: Metadata
 
-  /// Creates a version.
   package init(
     id: ID, predecessors: Predecessors?, timestamp: Double, valueDataSize: Int64? = nil,
     metadata: Metadata = [:]
@@ -74,7 +72,6 @@ package struct Version: Hashable, Sendable {
     /// The key as spelled.
     package let rawValue: String
 
-    /// Creates a key.
     package init(_ rawValue: String) {
       self.rawValue = rawValue
     }
@@ -103,7 +100,6 @@ package struct Version: Hashable, Sendable {
     /// The bytes.
     package var data: [UInt8]
 
-    /// Creates a piece of metadata from its bytes.
     package init(data: [UInt8]) {
       self.data = data
     }

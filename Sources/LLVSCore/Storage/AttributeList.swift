@@ -13,7 +13,6 @@ package struct AttributeItem: Hashable, Sendable {
   /// All attributes that it has now.
   package var attributes: Attributes
 
-  /// Creates an item.
   package init(key: Key, kind: EntryKind?, attributes: Attributes) {
     self.key = key
     self.kind = kind
@@ -129,7 +128,6 @@ package struct AttributeReader {
   private var offset = 0
   private var last: Key?
 
-  /// Creates a reader at the first item.
   package init(_ list: AttributeList, of metadata: Version.Metadata) {
     self.list = list
     self.metadata = metadata

@@ -58,7 +58,6 @@ extension Catalog {
 package struct NumberSet {
   private var words: [UInt64] = []
 
-  /// Creates an empty set.
   package init() {}
 
   /// Returns true if a number is in the set.

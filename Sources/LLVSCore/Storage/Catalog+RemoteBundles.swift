@@ -16,7 +16,6 @@ package struct RemoteBundleNote: Hashable, Sendable {
   /// The statements of the bundle, in a form of the exchange's.
   package var facts: [UInt8]
 
-  /// Creates a note.
   package init(
     name: String, state: Int64, put: Int64 = 0, announced: Int64 = 0, facts: [UInt8] = []
   ) {

@@ -230,7 +230,6 @@ package struct Peer: Hashable, Sendable {
   /// Lines `name=value` that exchanges keep; nil before the first.
   package var state: [UInt8]?
 
-  /// Creates a peer.
   package init(name: String, address: [UInt8], state: [UInt8]? = nil) {
     self.name = name
     self.address = address

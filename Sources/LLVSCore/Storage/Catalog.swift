@@ -144,7 +144,7 @@ package final class Catalog: Sendable {
   }
 
   /// Runs the body with a connection that sees one state of the catalog all the time, even if other
-  /// transactions are committed meanwhile; a look-up on it locks no file, which is half its cost.
+  /// transactions are committed in the meantime; a look-up on it locks no file, which is half its cost.
   package func readView<Result>(
     _ body: (StoreDatabase) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

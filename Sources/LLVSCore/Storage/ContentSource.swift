@@ -48,7 +48,6 @@ package struct BytesSource: ContentSource {
   /// The number of bytes.
   package var length: UInt64 { UInt64(bytes.count) }
 
-  /// Creates a source of bytes in memory.
   package init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }

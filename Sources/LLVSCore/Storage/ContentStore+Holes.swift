@@ -5,7 +5,6 @@ package struct ContentRun: Hashable, Sendable {
   /// The first offset behind the run.
   package var end: UInt64
 
-  /// Creates a run.
   package init(isHole: Bool, end: UInt64) {
     self.isHole = isHole
     self.end = end

@@ -15,7 +15,7 @@ extension ContentStore {
   }
 
   /// Writes bytes that are about to be stored over their damaged record, and returns its location;
-  /// nil if they have to be stored anew.
+  /// nil if they have to be stored again.
   func repaired(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
   ) -> Location? {

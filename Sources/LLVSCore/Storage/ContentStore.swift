@@ -241,7 +241,7 @@ package final class ContentStore: Sendable {
       chunk: isChunk ? bytes.withUnsafeBytes { records.packed(.chunk, $0) } : nil)
   }
 
-  /// Runs a closure that prepares or stores thousands of values: looking for the same bytes is faster meanwhile.
+  /// Runs a closure that prepares or stores thousands of values: looking for the same bytes is faster in the meantime.
   package func handlingMany<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

@@ -43,7 +43,7 @@ final class Index: Sendable {
     do throws(StoreError) {
       database = try Index.open(path, storeID)
     } catch {
-      // The index is damaged, of another store or of another format: it is created anew.
+      // The index is damaged, of another store or of another format: it is created again.
       for suffix in ["", "-wal", "-shm", "-journal"] { try Index.remove(path + suffix) }
       database = try Index.open(path, storeID)
     }
@@ -223,7 +223,7 @@ final class Index: Sendable {
     try readers.read(body)
   }
 
-  /// Runs a closure that looks up thousands of chunks: readers keep their transactions meanwhile.
+  /// Runs a closure that looks up thousands of chunks: readers keep their transactions in the meantime.
   func lookingUpMany<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

@@ -2,7 +2,7 @@ internal import Platform
 
 /// Copies of a store's databases, for a store on a disk that cannot be written or whose locks do
 /// not exclude other processes: SQLite reads a database with a log only if it can create its
-/// shared-memory file there, and beside a writer only if both share that file.
+/// shared-memory file there, and next to a writer only if both share that file.
 ///
 /// The copies are in a directory of their own that only its owner can read, and go with this
 /// object. Segments are read in the store.

@@ -7,7 +7,7 @@ internal import Synchronization
 /// INVARIANT S1 (this half of it here, the other in `Store+Write.swift`): a record is durable
 ///   before anything refers to it. ``sync()`` returns only when every record appended so far is
 ///   durable. After a failed write or sync the segment is abandoned: it is never written or synced
-///   again, no commit ever refers to its uncommitted records, and the transaction is written anew
+///   again, no commit ever refers to its uncommitted records, and the transaction is written again
 ///   in another segment.
 ///
 /// INVARIANT S3: every read verifies the record's checksum before any of its bytes are used; a
@@ -207,7 +207,7 @@ final class RecordStore: NodeStorage, Sendable {
     if isSmall { preallocate(&writer) }
   }
 
-  /// Closes the open segment for good: after an error nothing more is written to it.
+  /// Closes the open segment permanently: after an error nothing more is written to it.
   func abandon() {
     writer.withLock { writer in
       writer.file = nil

@@ -89,7 +89,6 @@ package struct NewVersion: Sendable {
   /// The keys whose bytes or attributes it changed, for the index of changes.
   package var changedKeys: [Key]
 
-  /// Creates a version to be added.
   package init(
     number: VersionNumber, id: Version.ID, first: VersionNumber? = nil,
     second: VersionNumber? = nil, timestamp: Double,

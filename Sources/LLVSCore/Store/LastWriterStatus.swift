@@ -15,7 +15,6 @@ package struct LastWriterStatus: Hashable, Sendable {
   /// The greatest length of each text, in bytes.
   private static let limit = 1000
 
-  /// Creates a status.
   package init(
     failure: String? = nil, lacksSpace: Bool = false, damaged: String? = nil, unsaved: String? = nil
   ) {

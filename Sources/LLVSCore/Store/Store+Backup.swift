@@ -21,7 +21,7 @@ extension Store {
   /// it refers to are on disk by then, and segments only grow.
   ///
   /// `besides` copies the other files in the store's directory. It is called with a function that
-  /// copies the catalog; it may call that again if the files have changed meanwhile. `progress` is
+  /// copies the catalog; it may call that again if the files have changed in the meantime. `progress` is
   /// called with the bytes of segments that are copied and the bytes of all; if it returns false
   /// the copy is cancelled.
   ///

@@ -21,7 +21,7 @@ extension Store {
   func numbers(
     changing key: Key, upTo last: UInt32
   ) throws(StoreError) -> [VersionNumber] {
-    // This is read first: versions that are added to the index meanwhile are then examined twice,
+    // This is read first: versions that are added to the index in the meantime are then examined twice,
     // not missed.
     let known = try index.lastVersion()
     let numbers = try index.versions(changing: key).filter { $0.rawValue <= last }

@@ -20,7 +20,7 @@ extension Store {
   /// and node's hash, each map's digest against the version's own, and the catalog's inner
   /// consistency.
   ///
-  /// Damage is reported and the check continues. Other processes may read and write meanwhile.
+  /// Damage is reported and the check continues. Other processes may read and write in the meantime.
   ///
   /// - Parameter progress: called with the number of versions that are checked and of all; false
   ///   cancels.

@@ -26,7 +26,6 @@ package struct AuthoredVersion {
   /// versions.
   package var extendedLimit = AttributeList.ownExtended
 
-  /// Creates a draft.
   package init(
     number: VersionNumber, first: VersionNumber?, second: VersionNumber? = nil, base: ValueMap,
     map: ValueMap, line: Branch? = nil, author: Author? = nil, message: String? = nil,

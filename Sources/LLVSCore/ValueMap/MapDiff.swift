@@ -5,7 +5,6 @@ package struct MapChange: Hashable, Sendable {
   /// The second map's entry at the key; nil if it has none.
   package var new: Entry?
 
-  /// Creates a change.
   package init(old: Entry?, new: Entry?) {
     self.old = old
     self.new = new

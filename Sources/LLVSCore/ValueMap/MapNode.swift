@@ -35,7 +35,6 @@ final class MapNode: Sendable {
 
   var count: Int { starts.count - 1 }
 
-  /// Creates a node from bytes that were built here.
   init(
     trusted bytes: [UInt8], starts: [UInt32], level: Int, entryDigests: [Digest],
     shortItems: Set<Int> = []

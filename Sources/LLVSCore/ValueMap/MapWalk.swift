@@ -9,7 +9,6 @@ struct MapWalk {
   let map: ValueMap
   private(set) var frames: [Frame] = []
 
-  /// Creates a walk at the root's first item.
   init(_ map: ValueMap) throws(StoreError) {
     self.map = map
     guard let root = try map.rootNode() else { return }

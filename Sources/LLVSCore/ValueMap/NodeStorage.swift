@@ -27,7 +27,6 @@ package struct MapRoot: Hashable, Sendable {
   /// The number of entries in the map, directories included.
   package var count: UInt64
 
-  /// Creates a root.
   package init(location: Location?, digest: Digest, count: UInt64) {
     self.location = location
     self.digest = digest

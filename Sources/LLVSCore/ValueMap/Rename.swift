@@ -8,7 +8,6 @@ package struct Rename: Hashable, Sendable {
   /// The second map's entry at the new key; its attributes may differ.
   package var new: Entry
 
-  /// Creates a rename.
   package init(old: Entry, new: Entry) {
     self.old = old
     self.new = new

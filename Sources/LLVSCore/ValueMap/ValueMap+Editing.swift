@@ -1,4 +1,4 @@
-// Edits a map level by level: runs with an edit are built anew, all other nodes keep their
+// Edits a map level by level: runs with an edit are built again, all other nodes keep their
 // location. The result depends on the entries alone, never on the edits that led to them.
 
 extension ValueMap {

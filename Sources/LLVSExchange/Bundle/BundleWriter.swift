@@ -148,7 +148,7 @@ final class BundleWriter {
     directory.entries += 1
   }
 
-  /// Adds an entry of another type as it stood in another bundle.
+  /// Adds an entry of another type as it was in another bundle.
   func add(entry bytes: [UInt8]) throws(StoreError) {
     var length: [UInt8] = []
     length.append(varint: UInt64(bytes.count))

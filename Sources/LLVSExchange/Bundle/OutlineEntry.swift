@@ -55,7 +55,7 @@ extension BundleReader {
   /// The description of a version in an outline.
   struct Description {
     let version: Version
-    /// The digest of its map, where the writer gave one beside the metadata.
+    /// The digest of its map, where the writer gave one next to the metadata.
     let contentDigest: Digest?
     /// The range of the outline that its changes take.
     let changes: Range<UInt64>

@@ -10,7 +10,6 @@ struct SequenceRuns: Hashable, Sendable {
 
   init() {}
 
-  /// Creates a set of numbers in any order.
   init(_ numbers: some Sequence<UInt64>) {
     for number in numbers.sorted() { append(number) }
   }

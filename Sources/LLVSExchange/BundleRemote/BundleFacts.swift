@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// The facts about a bundle that are kept beside its name.
+/// The facts about a bundle that are kept next to its name.
 ///
 /// As bytes: format u8 = 1 | format of the bundle u8 = 2 | counted place | a directory without frames.
 struct BundleFacts: Hashable, Sendable {

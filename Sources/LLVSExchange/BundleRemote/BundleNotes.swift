@@ -39,7 +39,7 @@ struct BundleNotes: Sendable {
 
   // MARK: Reading
 
-  /// Reads the notes anew; what is not written yet stays.
+  /// Reads the notes again; what is not written yet stays.
   mutating func read(_ store: Store) throws(StoreError) {
     // A commit after this number was read is seen as a change later.
     changes = store.catalog.remoteLedger.changes

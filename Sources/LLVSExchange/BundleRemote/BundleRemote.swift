@@ -57,7 +57,7 @@ package struct BundleRemote: RemoteLayout {
     self.options = options
   }
 
-  /// The number of times that bundles are listed again because some were removed meanwhile.
+  /// The number of times that bundles are listed again because some were removed in the meantime.
   private static let attempts = 4
 
   /// Runs a step of a command with the session of the step before, or with a new one, and keeps it where

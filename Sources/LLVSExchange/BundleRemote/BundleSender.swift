@@ -61,7 +61,7 @@ final class BundleSender {
         guard rejected.isEmpty else { break }
       }
       try close()
-      // The needs of a bundle stopped counting before its PUT: its versions are written anew, and no
+      // The needs of a bundle stopped counting before its PUT: its versions are written again, and no
       // descendant before them.
       missing = rejected.sorted() + rest
       rejected = []
@@ -190,7 +190,7 @@ final class BundleSender {
         if !session.isOwn(holder) { relied.insert(holder) }
         return .elsewhere(need: nil)
       }
-      // There may be no place for one need more: then the item stands here again.
+      // There may be no place for one need more: then the item is here again.
       if let need = bundle.writer.number(ofNeed: BundleNeed(holder)) {
         bundle.needs.insert(holder)
         return .elsewhere(need: need)
@@ -418,7 +418,7 @@ final class BundleSender {
     return false
   }
 
-  /// Drops what was not put, and looks at the remote anew.
+  /// Drops what was not put, and looks at the remote again.
   func refresh() {
     current = nil
     view = session.view()

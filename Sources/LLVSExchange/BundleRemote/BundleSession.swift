@@ -87,7 +87,7 @@ final class BundleSession {
 
   /// Goes on with what the list showed, in another step of the same command.
   ///
-  /// - Returns: false if the list is too old, or if another command has used this place meanwhile.
+  /// - Returns: false if the list is too old, or if another command has used this place in the meantime.
   func resume(_ control: ExchangeControl) throws(StoreError) -> Bool {
     self.control = control
     guard options.send.mayPut(listedAt: listing.asked, now: options.clock.boottime()) else {
@@ -117,7 +117,7 @@ final class BundleSession {
     remember()
   }
 
-  /// Drops the notes of other writers' bundles that stood here and are gone.
+  /// Drops the notes of other writers' bundles that was here and are gone.
   private func forgetGone() throws(StoreError) {
     let lost = notes.bundles.values.filter { noted in
       noted.facts.place == options.place && !seen.listed.contains(noted.name)
@@ -226,7 +226,7 @@ final class BundleSession {
     known = nil
   }
 
-  /// Returns the items of a bundle, in the order in which they stand there.
+  /// Returns the items of a bundle, in the order in which they are there.
   func items(of name: BundleName) throws(StoreError) -> [BundleItem] {
     guard let number = notes.numbers.number(of: name) else { return [] }
     let rows = try store.catalog.readView { (view) throws(StoreError) in
@@ -301,7 +301,7 @@ final class BundleSession {
 
   private enum TakeFault: Error, Sendable {
     case gone
-    /// It has no place in memory beside those that are read with it.
+    /// It has no place in memory next to those that are read with it.
     case noRoom
     case fault(KnownBundle.Reading, String)
   }

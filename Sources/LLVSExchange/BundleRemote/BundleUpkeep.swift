@@ -187,7 +187,7 @@ struct BundleUpkeep {
 
   // MARK: Filling up
 
-  /// Puts what this store has of everything that stands in nothing that counts, where bundles are gone
+  /// Puts what this store has of everything that is in nothing that counts, where bundles are gone
   /// that their writers say stay: a remote that lost objects, or was rolled back.
   private func refill() throws(StoreError) {
     let view = session.view()

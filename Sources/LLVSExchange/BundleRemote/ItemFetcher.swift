@@ -11,7 +11,7 @@ final class ItemFetcher {
   /// Returns the bytes of an item; nil if it is in nothing that is there.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if all that hold it are damaged, ``StoreError/notFound(_:)``
-  ///   if one that held it is gone meanwhile, or an error of the remote.
+  ///   if one that held it is gone in the meantime, or an error of the remote.
   func bytes(of item: BundleItem) throws(StoreError) -> [UInt8]? {
     if item.kind == .chunk, let known = session.store.contents.bytes(ofChunk: item.digest) {
       return known

@@ -52,7 +52,7 @@ final class ReadingBudget: Sendable {
 
   init(_ limit: Int) { self.limit = limit }
 
-  /// Takes so many bytes; false if they have no place beside what was taken before. The first always
+  /// Takes so many bytes; false if they have no place next to what was taken before. The first always
   /// has a place, however much it takes.
   func take(_ bytes: Int) -> Bool {
     used.withLock { used in

@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// A file with the key of a remote, which a passphrase opens. It stands at the remote, in `keys/`.
+/// A file with the key of a remote, which a passphrase opens. It is at the remote, in `keys/`.
 ///
 ///     "LLVSKEY" | 1 | passes u32 | memory KiB u32 | salt 16 | nonce 24 | sealed 40 + 16 | check 32
 ///

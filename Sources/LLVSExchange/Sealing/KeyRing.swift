@@ -4,7 +4,7 @@ internal import Platform
 
 /// The keys of an encrypted remote: their files at the remote, and those that this store holds.
 ///
-/// INVARIANT E2: secrets stand in `STORE/secrets` alone, in files that only their owner may read, and go
+/// INVARIANT E2: secrets are in `STORE/secrets` alone, in files that only their owner may read, and go
 ///   neither to the remote nor into logs, messages or backups unless encrypted.
 ///
 /// - Concurrency: for one thread at a time.
@@ -20,7 +20,7 @@ package struct KeyRing {
     path = Self.path(peer, store)
   }
 
-  /// The names of peers have no colons, so no peer's credentials stand there.
+  /// The names of peers have no colons, so no peer's credentials are there.
   private static func path(_ peer: String, _ store: Store) -> String {
     "\(store.secretsDirectory)/\(peer):keys"
   }
@@ -188,7 +188,7 @@ package struct KeyRing {
     return names
   }
 
-  /// Returns files of all keys that are held, as they would stand at the remote.
+  /// Returns files of all keys that are held, as they would be at the remote.
   ///
   /// - Throws: ``StoreError/denied(_:)`` if no key is held, ``StoreError/invalid(_:)`` for a label or
   ///   passphrase that cannot be used.
@@ -274,7 +274,7 @@ package struct KeyRing {
         guard tail.suffix(8) == BundleFormat.sealedTailMagic[...] else { return "" }
         return RemoteKey.name(of: tail.prefix(8))
       } catch {
-        // A bundle may be removed meanwhile.
+        // A bundle may be removed in the meantime.
         guard error.kind == .absent else { throw StoreError(error) }
         return nil
       }

@@ -24,7 +24,7 @@ package struct RemoteKey: Hashable, Sendable {
       Sodium.random(32), made: UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(nanoseconds))
   }
 
-  /// The 8 bytes that stand in bundles to tell which key it is.
+  /// The 8 bytes that are in bundles to tell which key it is.
   package var id: [UInt8] {
     Array(Sodium.hash(Array("llvs key id 1".utf8), key: bytes).prefix(8))
   }
@@ -44,7 +44,7 @@ package struct RemoteKey: Hashable, Sendable {
 
 /// Encrypts the frames of one bundle.
 ///
-/// INVARIANT E1: no nonce is used twice under a key. A bundle's key comes from a salt that is made anew
+/// INVARIANT E1: no nonce is used twice under a key. A bundle's key comes from a salt that is made again
 ///   for every bundle, of random bytes and of what tells one bundle of one machine from all others;
 ///   within a bundle the nonce is the frame's kind and number.
 struct BundleSeal: FrameSeal {

@@ -70,7 +70,6 @@ package struct ChangeReader<Sink: WireValueSink> {
   private let sink: Sink
   private var position = Position.before
 
-  /// Creates a reader at the beginning of a file.
   package init(_ input: WireInput, into sink: Sink) {
     self.input = input
     self.sink = sink

@@ -101,7 +101,7 @@ package final class HistoryMount: Sendable {
     }
   }
 
-  /// Mounts it; nil if it has been ended meanwhile.
+  /// Mounts it; nil if it has been ended in the meantime.
   private func show() throws -> (FuseSession, VersionsFileSystem)? {
     let tree = try VersionsFileSystem(of: outer)
     let session = try FuseSession(

@@ -12,7 +12,7 @@ package import WorkingTree
 // The life of a mount: from an open store to a tree that serves requests, and back.
 //
 // The end, whichever process asks for it: saved changes become a version, the kernel unmounts, the
-// threads that serve are joined, a last cut takes the changes that arrived meanwhile. The store's
+// threads that serve are joined, a last cut takes the changes that arrived in the meantime. The store's
 // lock is released last, so that a process that waits for it finds everything done.
 
 /// A mounted store.

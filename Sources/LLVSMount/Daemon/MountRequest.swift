@@ -31,7 +31,6 @@ package struct MountRequest: Sendable {
   /// Further options for libfuse or security modules, as mount(8) spells them.
   package var others: [String] = []
 
-  /// Creates a request with default options.
   package init(store: String, mountPoint: String) {
     self.store = store
     self.mountPoint = mountPoint

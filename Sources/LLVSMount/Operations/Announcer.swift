@@ -44,7 +44,7 @@ final class Announcer: Sendable {
     var isOver = false
   }
 
-  /// The most changes of one transition that are told of.
+  /// The most changes of one transition that are notified of.
   static let most = 4096
   /// The most transitions that wait; of further ones nothing is told.
   private static let mostWaiting = 16
@@ -145,7 +145,7 @@ final class Announcer: Sendable {
       let rest = told.filter { $0.after != nil }
       for change in (gone + rest).prefix(Self.most) {
         guard !isOver, SystemClock.monotonic() < end else { return }
-        // A change that cannot be told of, as in a directory that moved meanwhile, is left out.
+        // A change that cannot be told of, as in a directory that moved in the meantime, is left out.
         try? tell(change, below: top)
       }
     } catch {

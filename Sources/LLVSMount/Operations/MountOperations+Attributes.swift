@@ -58,7 +58,7 @@ extension MountOperations {
 
   /// Makes the kernel ask again for attributes that it just got, if a merge was installed since
   /// they were read. Older kernels believe the answers of SETATTR and LINK even if a notification
-  /// came meanwhile, unlike those of GETATTR and LOOKUP (fuse_change_attributes, attr_version).
+  /// came in the meantime, unlike those of GETATTR and LOOKUP (fuse_change_attributes, attr_version).
   func doubt(_ node: NodeID, since publications: UInt64) {
     guard tree.publications != publications else { return }
     session.value?.notifier.invalidateAttributes(node)

@@ -215,7 +215,7 @@ extension MountOperations {
 
   /// Makes the kernel write the pages that programs stored into holes through their mappings, then
   /// looks again, until a hole is certain. Runs on a thread of the pool, since the kernel's writes
-  /// are served meanwhile.
+  /// are served in the meantime.
   private func seek(
     _ node: NodeID, from offset: UInt64, toData: Bool, _ doubted: Range<UInt64>,
     notifier: Notifier, parked: ParkedReply<OffsetReply>

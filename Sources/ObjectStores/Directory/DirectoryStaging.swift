@@ -1,7 +1,7 @@
 internal import Platform
 internal import Synchronization
 
-/// Objects that appear whole in a directory: written beside it, made durable all at once, and renamed.
+/// Objects that appear whole in a directory: written next to it, made durable all at once, and renamed.
 final class DirectoryStaging: ObjectStaging {
   private struct State {
     /// The open folders, in which a file is found by its name alone.
@@ -75,7 +75,7 @@ final class DirectoryStaging: ObjectStaging {
     return try Writing(self, name, "\(directory.token)-staged-\(number)")
   }
 
-  /// Creates an unfinished file, in a new directory where an earlier use of this one removed it meanwhile.
+  /// Creates an unfinished file, in a new directory where an earlier use of this one removed it in the meantime.
   private func created(_ path: String, for name: ObjectName) throws(RemoteError) -> File {
     do throws(SystemError) {
       let scratch = state.withLock { $0.scratch }

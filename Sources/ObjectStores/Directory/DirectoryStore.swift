@@ -356,7 +356,7 @@ package final class DirectoryStore: ObjectStore {
     return found
   }
 
-  /// Looks whether a folder that is open is still the one at its path.
+  /// Checks whether a folder that is open is still the one at its path.
   ///
   /// - Throws: `noPlace` if it is not.
   func checkFolder(_ folder: String) throws(RemoteError) {

@@ -133,7 +133,7 @@ final class CurlTransfer {
     }
   }
 
-  /// A connection that was kept may turn out to be closed once bytes were handed over: they are sent anew.
+  /// A connection that was kept may turn out to be closed once bytes were handed over: they are sent again.
   private func rewind(to offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard offset == 0, origin == 0, let body = request.body else { return CURL_SEEKFUNC_CANTSEEK }
     do throws(RemoteError) {

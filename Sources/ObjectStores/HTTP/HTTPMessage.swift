@@ -36,7 +36,7 @@ struct HTTPHead {
   /// A header by its name in lower-case letters.
   subscript(_ name: String) -> String? { values[name] }
 
-  /// Adds a line of an answer; one that begins with `HTTP/` begins anew, as after `100 Continue`.
+  /// Adds a line of an answer; one that begins with `HTTP/` begins again, as after `100 Continue`.
   ///
   /// - Returns: false once there are more headers than servers send.
   mutating func add(line: String) -> Bool {

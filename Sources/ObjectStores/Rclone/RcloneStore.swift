@@ -236,7 +236,7 @@ package final class RcloneStore: ObjectStore {
     guard capabilities.contains(.move) else {
       throw RemoteError(.unsupported, "this remote of rclone's cannot move", object: name.text)
     }
-    // rclone would replace what stands there: of two who move at once, one may win.
+    // rclone would replace what is there: of two who move at once, one may win.
     guard try !isThere(target) else {
       throw RemoteError(.exists, "the name is taken", object: target.text)
     }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A bucket of S3, or a part of one: Amazon's, Ceph's, MinIO's or another's.
 ///
-/// The bucket's name stands in the path, so that no name has to be resolved for it. An object is one PUT.
+/// The bucket's name is in the path, so that no name has to be resolved for it. An object is one PUT.
 package final class S3Store: ObjectStore {
   /// Facts that the server's responses told.
   private struct Learnt {

@@ -25,7 +25,7 @@ package struct ObjectBody: Sendable {
     self.hash = hash
   }
 
-  /// A range of a file from an offset on. The file must not be written to meanwhile.
+  /// A range of a file from an offset on. The file must not be written to in the meantime.
   package init(_ file: File, from offset: UInt64 = 0, length: UInt64, hash: SHA256Digest) {
     source = .file(file, from: offset)
     self.length = length

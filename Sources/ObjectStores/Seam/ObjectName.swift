@@ -35,13 +35,13 @@ package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertib
     }
   }
 
-  /// True for text that may stand between two slashes.
+  /// True for text that may be between two slashes.
   private static func isPart(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     guard (1...longestPart).contains(bytes.count) else { return false }
     return bytes.count > 2 || bytes.contains { $0 != UInt8(ascii: ".") }
   }
 
-  /// The folders that the object stands in, without a slash at the end; empty for one that stands in none.
+  /// The folders that the object is in, without a slash at the end; empty for one that is in none.
   package var folder: String {
     guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
     return String(text[..<slash])
@@ -70,7 +70,7 @@ package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertib
 
 /// The objects of one folder whose names begin with something: what a remote can be asked to list.
 ///
-/// `bundles/W-` is what stands in the folder `bundles` and begins with `W-`; `bundles/` is all that stands
+/// `bundles/W-` is what is in the folder `bundles` and begins with `W-`; `bundles/` is all that stands
 /// there. Objects in folders below are not among them.
 package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
   /// The folder, without a slash at the end; empty for the place that the address names.
@@ -86,7 +86,7 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
     let slash = text.utf8.lastIndex(of: UInt8(ascii: "/"))
     folder = slash.map { String(text[..<$0]) } ?? ""
     beginning = slash.map { String(text[text.utf8.index(after: $0)...]) } ?? text
-    // An address is no folder that a slash could stand behind.
+    // An address is no folder that a slash could be behind.
     guard slash == nil || ObjectName.isUsable(folder) else { return nil }
     description = folder.isEmpty ? beginning : "\(folder)/\(beginning)"
     // Any letter behind it makes it a name, also for the beginnings `` and `.`.
@@ -98,13 +98,13 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
     self.init(folder.isEmpty ? "" : folder + "/")
   }
 
-  /// True if an object stands in the folder and its name begins so.
+  /// True if an object is in the folder and its name begins so.
   package func holds(_ name: ObjectName) -> Bool {
     let (all, start) = (name.text.utf8, description.utf8)
     return all.starts(with: start) && !all.dropFirst(start.count).contains(UInt8(ascii: "/"))
   }
 
-  /// The name of something that stands in the folder; nil where it is none, or does not begin so.
+  /// The name of something that is in the folder; nil where it is none, or does not begin so.
   package func name(of last: String) -> ObjectName? {
     guard last.utf8.starts(with: beginning.utf8), !last.utf8.contains(UInt8(ascii: "/")) else {
       return nil

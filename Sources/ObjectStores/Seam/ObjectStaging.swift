@@ -16,7 +16,7 @@ package protocol ObjectStaging: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - names: the objects.
-  ///   - replacing: true to have them appear in any order, each in the place of what stands there with
+  ///   - replacing: true to have them appear in any order, each in the place of what is there with
   ///     another length; false to have them appear in the order given, and to drop each whose name is taken.
   ///
   /// - Throws: ``RemoteError``; those that appeared stay.
@@ -31,7 +31,7 @@ package protocol ObjectStaging: AnyObject, Sendable {
 ///
 /// - Concurrency: for one thread at a time.
 package protocol StagedObject: AnyObject {
-  /// Looks whether so many bytes more have room where they are written first, before any of them is.
+  /// Checks whether so many bytes more have room where they are written first, before any of them is.
   ///
   /// - Throws: ``RemoteError`` with `noSpace` if they have not.
   func checkRoom(for length: UInt64) throws(RemoteError)
@@ -53,7 +53,7 @@ extension ObjectStore {
   /// - Parameters:
   ///   - scratch: the name of a folder for what is not published yet, which only this writer uses.
   ///   - temporary: a directory of this machine for objects on their way.
-  ///   - folders: the folders that the objects are going to stand in; they are made.
+  ///   - folders: the folders that the objects are going to be in; they are made.
   ///   - control: the control that the remote was opened with.
   /// - Returns: the staging, without objects.
   /// - Throws: ``RemoteError``, with `unsupported` where the remote can neither move objects nor keep others

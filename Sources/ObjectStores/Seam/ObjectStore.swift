@@ -11,7 +11,7 @@ package protocol ObjectStore: Sendable {
   /// Abilities in which kinds of remotes differ, before anything was tried; ``StoreProbe`` tries.
   var capabilities: StoreCapabilities { get }
 
-  /// Makes the folders that objects are going to stand in, and those above them, where a remote has such.
+  /// Makes the folders that objects are going to be in, and those above them, where a remote has such.
   ///
   /// - Throws: ``RemoteError``, with `noPlace` if what the address names is not there and is not made.
   func prepare(_ folders: [String]) throws(RemoteError)
@@ -43,7 +43,7 @@ package protocol ObjectStore: Sendable {
   func get(_ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink) throws(RemoteError)
     -> UInt64
 
-  /// Writes an object; one that stands there is replaced.
+  /// Writes an object; one that is there is replaced.
   ///
   /// - Throws: ``RemoteError``, with `mismatched` if the bytes are not of the length or hash that the body
   ///   says; then no whole object was made.
@@ -117,12 +117,11 @@ package struct ListPage: Sendable {
   }
 
   package var objects: [ListedObject]
-  /// Names of what stands there and is no object: folders, links, devices. Only directories tell them.
+  /// Names of what is there and is no object: folders, links, devices. Only directories tell them.
   package var others: [ObjectName] = []
   /// The argument for requesting the next page; nil on the last page.
   package var next: Next?
 
-  /// Creates a page.
   package init(objects: [ListedObject], next: Next? = nil) {
     self.objects = objects
     self.next = next

@@ -14,7 +14,7 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
     case absent
     /// The bucket or directory that the address names is not there.
     case noPlace
-    /// Something stands under the name already.
+    /// Something is under the name already.
     case exists
     /// The remote is full, a quota is used up, or the object is too large for it.
     case noSpace
@@ -44,7 +44,6 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
   /// The time that the server asks to wait before the next request, in nanoseconds.
   package var retryAfter: UInt64?
 
-  /// Creates an error.
   package init(
     _ kind: Kind, _ words: String, object: String? = nil, status: Int? = nil,
     isTransient: Bool = false, retryAfter: UInt64? = nil

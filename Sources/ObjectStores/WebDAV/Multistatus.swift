@@ -1,4 +1,4 @@
-/// The answer to PROPFIND (RFC 4918 section 9.1): what stands in a folder.
+/// The answer to PROPFIND (RFC 4918 section 9.1): what is in a folder.
 struct Multistatus {
   /// One thing.
   struct Entry {

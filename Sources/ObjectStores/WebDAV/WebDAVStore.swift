@@ -115,7 +115,7 @@ package final class WebDAVStore: ObjectStore {
     return ListPage(objects: objects)
   }
 
-  /// The last part of a path that stands in a folder; nil for one that stands elsewhere.
+  /// The last part of a path that is in a folder; nil for one that stands elsewhere.
   ///
   /// A server behind a proxy may know the folder by a longer or a shorter path, so only its own last part is
   /// compared.

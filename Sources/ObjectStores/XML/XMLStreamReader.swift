@@ -10,7 +10,7 @@
 struct XMLStreamReader {
   /// An element's name without its prefix, and whether its namespace is WebDAV's.
   typealias Start = (_ name: String, _ isDAV: Bool) -> Void
-  /// The same at its end, with the text that stood in it after the last element in it.
+  /// The same at its end, with the text that was in it after the last element in it.
   typealias End = (_ name: String, _ isDAV: Bool, _ text: String) throws(RemoteError) -> Void
 
   private static let deepest = 32
@@ -177,7 +177,7 @@ struct XMLStreamReader {
     return name
   }
 
-  /// True for bytes that may stand in a name. Letters beyond ASCII are not told apart.
+  /// True for bytes that may be in a name. Letters beyond ASCII are not told apart.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -294,7 +294,7 @@ struct XMLStreamReader {
     }
   }
 
-  /// Adds a byte as it stands in the answer: all ends of lines are one byte.
+  /// Adds a byte as it is in the answer: all ends of lines are one byte.
   private mutating func addRaw(_ byte: UInt8) throws(RemoteError) {
     guard byte >= 0x20 || XMLInput.isSpace(byte) else {
       throw XMLInput.malformed("a text has control characters")

@@ -1,4 +1,4 @@
-/// Draws the graph of versions beside a list in which each version comes before its predecessors.
+/// Draws the graph of versions next to a list in which each version comes before its predecessors.
 ///
 /// Columns are two characters apart. A column belongs to a version that comes later in the list and
 /// is a predecessor of one or more versions above. Read downwards, `|` stays in its column, `\`
@@ -7,16 +7,16 @@
 ///
 /// - Complexity: O(columns) for each row; at most 1 + 2 × columns rows between two versions.
 package struct LogGraph<ID: Hashable> {
-  /// The drawing beside one version.
+  /// The drawing next to one version.
   package struct Step {
     /// A row before it, if its mark would otherwise be right below a version whose column has
     /// ended.
     package var before: String?
-    /// The drawing beside its first line, with the mark.
+    /// The drawing next to its first line, with the mark.
     package var node: String
-    /// Rows that lead to the next version, beside further lines of text or alone.
+    /// Rows that lead to the next version, next to further lines of text or alone.
     package var after: [String]
-    /// The drawing beside lines of text after those rows.
+    /// The drawing next to lines of text after those rows.
     package var padding: String
   }
 
@@ -24,7 +24,6 @@ package struct LogGraph<ID: Hashable> {
   /// The column that ended with the last version, if no row has shown that yet.
   private var ended: Int?
 
-  /// Creates a graph without versions.
   package init() {}
 
   /// Draws a version; all its descendants were drawn before.

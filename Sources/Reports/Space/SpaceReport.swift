@@ -102,7 +102,7 @@ package struct DirectorySize {
   /// The number of files that are no directories.
   package private(set) var files = 0
 
-  /// Adds up what is at and below a path; what goes away meanwhile counts nothing.
+  /// Adds up what is at and below a path; what goes away in the meantime counts nothing.
   ///
   /// - Throws: ``SystemError`` if the path itself, or a directory below it, cannot be read.
   package init(of path: [UInt8]) throws {

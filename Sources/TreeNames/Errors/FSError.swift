@@ -100,7 +100,6 @@ package enum FSError: Error, Sendable {
 }
 
 extension StoreError {
-  /// Creates a store's error from that of a file operation above it.
   package init(_ error: FSError) {
     self =
       switch error {

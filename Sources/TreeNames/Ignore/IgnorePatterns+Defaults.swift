@@ -2,7 +2,7 @@ extension IgnorePatterns {
   /// The name of the setting that holds a store's own patterns.
   package static let settingName = "ignore"
 
-  /// The patterns of a new store: swap, backup and lock files that editors leave beside a file, the
+  /// The patterns of a new store: swap, backup and lock files that editors leave next to a file, the
   /// trash, and files in which systems keep how a directory is shown.
   ///
   /// Some names of temporary files are left out on purpose, since people also give them to files of

@@ -3,7 +3,7 @@ import LLVSCore
 import Reports
 
 extension History {
-  /// The lines around a change that are shown beside it.
+  /// The lines around a change that are shown next to it.
   private static let context = 4
   /// The most lines of both sides in one answer.
   private static let mostLines = 20_000

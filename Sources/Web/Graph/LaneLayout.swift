@@ -33,7 +33,6 @@ package struct LaneLayout {
 
   private var lanes: [VersionNumber?] = []
 
-  /// Creates a layout without rows.
   package init() {}
 
   /// Places the next version.

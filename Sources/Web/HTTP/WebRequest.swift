@@ -14,7 +14,6 @@ package struct WebRequest: Sendable {
   /// The body of a POST.
   package var body: [UInt8] = []
 
-  /// Creates a request.
   package init(
     method: String = "GET", path: String, headers: [String: String] = [:],
     arguments: [String: [UInt8]] = [:], body: [UInt8] = []

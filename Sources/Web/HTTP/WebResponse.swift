@@ -19,19 +19,16 @@ package struct WebResponse: Sendable {
   /// The content.
   package var body: Body
 
-  /// Creates an answer.
   package init(status: Int, headers: [(name: String, value: String)], body: Body) {
     self.status = status
     self.headers = headers
     self.body = body
   }
 
-  /// Creates an answer with a value for the page's script.
   package init(_ value: ReplyValue, status: Int = 200) {
     self.init(json: value.json, status: status)
   }
 
-  /// Creates an answer with JSON for the page's script.
   package init(json: String, status: Int = 200) {
     self.init(
       status: status,
@@ -39,7 +36,6 @@ package struct WebResponse: Sendable {
       body: .bytes(Array(json.utf8)))
   }
 
-  /// Creates an answer that says why there is no other.
   package init(_ error: ControlError) {
     self.init(json: error.json, status: Self.status(error.kind))
   }

@@ -56,7 +56,9 @@ struct CutHints {
     for (place, taken) in record.taken.names {
       if noted.insert(place.directory).inserted { noteDirectories(above: place, in: &hints) }
       if case .beside = taken.destination, let path = directories.path(of: place) {
-        hints.beside[path] = try tree(taken.destination)
+        let tree = try tree(taken.destination)
+        hints.beside[path] = tree
+        hints.above[path.parent] = tree
       }
       guard taken.isThere, let change = frozen.changes[place], let number = change.inode,
         frozen.nodes.kind(of: number) == .directory, let node = frozen.nodes.node(number),
@@ -82,7 +84,7 @@ struct CutHints {
       modified: node.attributes.mtime ?? node.changed, changed: node.changed)
   }
 
-  /// Notes where the directories stand in which names were taken.
+  /// Notes where the directories are in which names were taken.
   private func noteDirectories(above place: InodeName, in hints: inout NumberHints) {
     var number = place.directory
     var isFirst = true

@@ -31,7 +31,6 @@ struct HeadDifference {
   /// The directories that the head removes, as the recorded tree has them before.
   private(set) var removed: [(number: InodeNumber, node: PendingNode)] = []
 
-  /// Creates a difference of nothing.
   init() {}
 
   /// Finds the names; the recorded tree still shows the first head.
@@ -46,7 +45,7 @@ struct HeadDifference {
     var seen: Set<TreePath> = []
     while let step = try diff.next() {
       let change = step.change
-      // A path that goes and comes again is told of once.
+      // A path that goes and comes again is notified of once.
       guard seen.insert(change.path).inserted else { continue }
       var name = Name(change)
       if let directory = try paths.number(of: change.path.parent) {

@@ -26,7 +26,7 @@ package struct ShownChange: Hashable, Sendable {
   /// True if the bytes are others, not the attributes alone.
   package var hasOtherBytes: Bool
 
-  /// The most that is told of one head.
+  /// The most that is notified of one head.
   package static let most = 1 << 16
 }
 
@@ -37,10 +37,8 @@ package struct HeadChanges: Sendable {
   /// The names that changed, at most ``ShownChange/most``.
   package var shown: [ShownChange] = []
 
-  /// Creates a list of nothing.
   package init() {}
 
-  /// Creates a list of the directories that were there only for what was pending in them.
   init(emptiedBetween before: Overlay, _ after: Overlay) {
     for (place, old, new) in after.changes.differences(from: before.changes) {
       guard let old, old.isHeld, new == nil else { continue }

@@ -19,7 +19,7 @@ package struct BytesSum: Hashable, Sendable {
   var end: UInt64 { offset + UInt64(length) }
   var range: Range<UInt64> { offset..<end }
 
-  /// Sums some bytes that are to stand at an offset, in blocks.
+  /// Sums some bytes that are to be at an offset, in blocks.
   static func of(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> [BytesSum] {
     stride(from: 0, to: bytes.count, by: blockSize).map { start in
       let block = bytes[start..<min(start + blockSize, bytes.count)]
@@ -45,7 +45,7 @@ extension BytesSum: JournalCoded {
   }
 }
 
-/// The checksums of what stands in one data file, in ascending order, none overlapping.
+/// The checksums of what is in one data file, in ascending order, none overlapping.
 ///
 /// - Complexity: 24 bytes a run; O(1) to add at the end, O(log *n*) to look up.
 struct ByteSums: Sendable {

@@ -2,7 +2,7 @@ import Inodes
 import LLVSCore
 import Platform
 
-// The files that bytes of pending files stand in: staging files, and journal files for short writes.
+// The files that bytes of pending files are in: staging files, and journal files for short writes.
 
 /// The data files of a journal: their bytes, and the checksums of these.
 ///
@@ -187,7 +187,7 @@ final class DataFiles: Sendable {
     state.withLock { s in
       s.unrecorded[Place(source: stage.number, offset: stage.end)] = Unrecorded(sums: sums)
       note(sums, stage.number, &s)
-      // Not before the bytes are written: a sync that runs meanwhile does not cover them.
+      // Not before the bytes are written: a sync that runs in the meantime does not cover them.
       if !s.givenUp.contains(stage.number) { s.unsynced[stage.number] = stage.file }
     }
     return (stage.number, stage.end)
@@ -232,7 +232,7 @@ final class DataFiles: Sendable {
   /// Adds no more bytes to the staging file: the next go to another.
   func giveUpStage() { state.withLock { $0.stage = nil } }
 
-  /// Notes bytes that stand in a journal file and that no record names yet.
+  /// Notes bytes that are in a journal file and that no record names yet.
   func staged(_ sum: BytesSum, in source: UInt32) {
     state.withLock { s in
       s.unrecorded[Place(source: source, offset: sum.offset)] = Unrecorded(
@@ -241,7 +241,7 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// Returns the checksums that have to stand before the record of some extents, by source.
+  /// Returns the checksums that have to be before the record of some extents, by source.
   ///
   /// - Throws: EIO if a file was given up since the bytes were written: no record may name it.
   func unrecordedSums(of extents: [Extent]) throws(SystemError) -> [UInt32: [BytesSum]] {

@@ -202,7 +202,7 @@ extension Journal {
   }
 
   /// Reads all records up to the end, or the first that is damaged; returns where that is. A damaged file is kept
-  /// beside the directory, if one is given.
+  /// next to the directory, if one is given.
   private static func read(
     _ reader: JournalReader, _ number: UInt32, into replay: inout JournalReplay,
     in directory: String?, _ recovery: inout JournalRecovery

@@ -2,7 +2,7 @@ import Inodes
 package import LLVSCore
 import Platform
 
-// Beginning the journal anew (J3, J4): at every mount, when most of it is dead, after a failed sync, on a full
+// Beginning the journal again (J3, J4): at every mount, when most of it is dead, after a failed sync, on a full
 // disk.
 
 /// The beginning of a journal: the overlay at one instant.
@@ -16,7 +16,6 @@ package struct JournalImage: Sendable {
   /// The overlay of the cut that is under way, whose bytes stay.
   package var frozen: Overlay?
 
-  /// Creates an image.
   package init(overlay: Overlay, epochs: [Epoch: UInt32], instant: JournalInstant) {
     (self.overlay, self.epochs, self.instant) = (overlay, epochs, instant)
   }
@@ -47,7 +46,7 @@ extension Journal {
     }
   }
 
-  /// True if the journal is to be begun anew: nothing is recorded before, or it has grown. What is recorded now
+  /// True if the journal is to be begun again: nothing is recorded before, or it has grown. What is recorded now
   /// keeps it from growing for ever, so `atRest` asks whether a cut has just ended. False while a cut is owed.
   package func needsRenewal(atRest: Bool) -> Bool {
     state.withLock { s in
@@ -57,7 +56,7 @@ extension Journal {
     }
   }
 
-  /// Begins the journal anew, with the image of the overlay.
+  /// Begins the journal again, with the image of the overlay.
   ///
   /// Waits for a cut that is between ``take(_:)`` and ``settle(_:isCommitted:epochs:_:)``. Bytes in data files
   /// of which the sync failed are copied to others, and if there are too many files, those in the smallest.
@@ -72,7 +71,7 @@ extension Journal {
   /// - Returns: the files of which bytes could not be read back, in words.
   /// - Throws: ``StoreError/system(_:)``, ``StoreError/busy(_:)`` while a cut is owed (``noteOwed(_:)``), and what
   ///   `image` throws. Then the journal takes records if it did before.
-  /// - Complexity: O(pending changes), and two syncs. Changes are appended meanwhile.
+  /// - Complexity: O(pending changes), and two syncs. Changes are appended in the meantime.
   package func renew(
     isForced: Bool = false, afterFailure: Bool = false,
     _ image: () throws(StoreError) -> JournalImage, adopt: (ExtentMoves) -> Void
@@ -106,7 +105,7 @@ extension Journal {
     case needless
   }
 
-  /// Lets a journal that was opened, and that a full disk keeps from being begun anew, take records behind those
+  /// Lets a journal that was opened, and that a full disk keeps from being begun again, take records behind those
   /// that it has.
   ///
   /// Its header may be of an earlier run of the kernel: the next opening then looks at more bytes than it must.

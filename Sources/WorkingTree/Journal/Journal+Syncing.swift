@@ -5,10 +5,10 @@ import Platform
 //
 // After a failed sync nothing is known of what the kernel has still to write, and it does not write it again. So
 // the files are given up: `renew` reads back what is pending, compares it with its checksums, and writes it
-// anew.
+// again.
 
 extension Journal {
-  /// The time for which a disk is left alone that did not take what was to be written anew.
+  /// The time for which a disk is left alone that did not take what was to be written again.
   struct Retry {
     private static let shortest: UInt64 = 1_000_000_000
     private static let longest: UInt64 = 4_000_000_000
@@ -28,7 +28,7 @@ extension Journal {
   /// Brings everything that was appended so far to the disk, and the bytes that it names.
   ///
   /// - Throws: ``StoreError/system(_:)`` if a sync fails. From then on nothing is recorded, and this throws,
-  ///   until ``renew(isForced:afterFailure:_:adopt:)`` has written anew what is pending.
+  ///   until ``renew(isForced:afterFailure:_:adopt:)`` has written again what is pending.
   /// - Concurrency: one thread syncs at a time, for all that wait.
   package func sync() throws(StoreError) {
     enum Step {

@@ -38,7 +38,7 @@ extension Journal {
   ///   - directory: the journal's directory.
   ///   - storeID: the id of its store.
   ///   - lastCut: returns the last cut that the store has; it is asked after the header is read, since versions may
-  ///     be made meanwhile.
+  ///     be made in the meantime.
   /// - Returns: the faults.
   /// - Throws: ``StoreError/system(_:)``, ``StoreError/fromTheFuture(_:)``.
   package static func faults(
@@ -111,7 +111,7 @@ extension Journal {
   /// - Parameters:
   ///   - directory: the journal's directory; it need not be there.
   ///   - target: a directory that is made.
-  /// - Returns: false if the journal was begun anew meanwhile: then the copy is of no use.
+  /// - Returns: false if the journal was begun again in the meantime: then the copy is of no use.
   /// - Throws: ``StoreError/system(_:)``.
   package static func copy(
     _ directory: String, to target: String

@@ -1,7 +1,7 @@
 import Inodes
 import LLVSCore
 
-// Nodes, and the bytes of files: by reference, as they stand in the store and in data files.
+// Nodes, and the bytes of files: by reference, as they are in the store and in data files.
 
 extension Extent: JournalCoded {
   func encode(into bytes: inout [UInt8]) {

@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// A value that stands in a record of the journal.
+/// A value that is in a record of the journal.
 ///
 /// Reading is bounded: bytes that no encoder writes make nothing, and no count is believed before as many
 /// bytes are there.

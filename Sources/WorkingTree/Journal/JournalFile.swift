@@ -3,7 +3,7 @@ import Platform
 
 /// The journal file that records go into: a file, the place of the next record, and the room that is kept there.
 ///
-/// INVARIANT J1: a record stands at the end of the file whole, or the file is as it was before.
+/// INVARIANT J1: a record is at the end of the file whole, or the file is as it was before.
 struct JournalFile: Sendable {
   let number: UInt32
   let file: File
@@ -66,7 +66,7 @@ struct JournalFile: Sendable {
     }
   }
 
-  /// Bytes of refused frames must not be read as records once others stand before them.
+  /// Bytes of refused frames must not be read as records once others are before them.
   private mutating func takeBack() {
     do throws(SystemError) {
       guard try file.status().size > end else { return }
@@ -87,7 +87,7 @@ struct JournalFile: Sendable {
   /// Allots the room for removals behind the records, or what the disk has of it.
   mutating func keepRoom() { room.keep(end, of: file) }
 
-  /// Lets records follow those that were read; what stands behind them goes.
+  /// Lets records follow those that were read; what is behind them goes.
   ///
   /// - Throws: the error of ftruncate(2).
   mutating func goOn() throws(SystemError) {
@@ -95,7 +95,7 @@ struct JournalFile: Sendable {
     isResumed = true
   }
 
-  /// True for a file that was not begun by this process: it is begun anew as soon as that can be.
+  /// True for a file that was not begun by this process: it is begun again as soon as that can be.
   private(set) var isResumed = false
 
   /// True if the end of the file has bytes that no record may follow.
@@ -121,10 +121,10 @@ struct JournalFile: Sendable {
   /// The image ends here: what follows is what programs do.
   mutating func endImage() { imageEnd = end }
 
-  /// True if the journal is to be begun anew when a cut has ended: most of it is dead.
+  /// True if the journal is to be begun again when a cut has ended: most of it is dead.
   var isGrown: Bool { isResumed || end - imageEnd > max(1 << 20, imageEnd) }
 
-  /// True if the journal is to be begun anew whatever is in it.
+  /// True if the journal is to be begun again whatever is in it.
   var isOverdue: Bool { end - imageEnd > max(64 << 20, imageEnd) }
 }
 

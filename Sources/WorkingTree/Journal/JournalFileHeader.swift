@@ -2,7 +2,7 @@ import LLVSCore
 import Platform
 
 /// The head of a journal file: u8 × 8 magic, u32 format, u64 checksum of what follows, u16 length of it; then
-/// the owner, the cut and the file's seed. It stands there twice, so that a damaged block of one copy loses
+/// the owner, the cut and the file's seed. It is there twice, so that a damaged block of one copy loses
 /// nothing.
 struct JournalFileHeader: Hashable, Sendable {
   static let magic: [UInt8] = Array("llvstree".utf8)

@@ -3,7 +3,7 @@ import LLVSCore
 /// The frame of a record: u64 checksum, u32 length of the record; then the record, of which the first byte is
 /// its tag.
 ///
-/// The checksum is XXH3-64 of the length and the record, under the seed of the file: what stood in another file,
+/// The checksum is XXH3-64 of the length and the record, under the seed of the file: what was in another file,
 /// such as blocks that a disk used before, is never taken for a record. Of a record that carries bytes of a
 /// file it covers the length, the tag and the bytes' own checksum, so that damaged bytes do not end the
 /// journal.
@@ -62,7 +62,7 @@ package enum JournalFrame {
     case none
   }
 
-  /// Looks whether a frame stands at an offset.
+  /// Checks whether a frame is at an offset.
   static func look(in bytes: UnsafeRawBufferPointer, at start: Int, seed: UInt64) -> Found {
     guard bytes.count - start >= headerSize else { return .none }
     let length = Int(bytes.bigEndian(UInt32.self, at: start + 8))

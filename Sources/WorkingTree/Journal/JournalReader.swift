@@ -3,14 +3,14 @@ import Platform
 
 /// Reads the records of a journal file one after the other, each checked.
 struct JournalReader {
-  /// Something that stands in the file.
+  /// Something that is in the file.
   enum Item {
     case record(JournalRecord)
     /// Bytes of a file; false where they are not what was written.
     case bytes(BytesSum, isWhole: Bool)
     /// The file ends, whole or with a torn last record.
     case end
-    /// A record is damaged that stood there whole: nothing behind it can be trusted.
+    /// A record is damaged that was there whole: nothing behind it can be trusted.
     case damaged
   }
 

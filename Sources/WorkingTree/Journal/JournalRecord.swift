@@ -15,7 +15,7 @@ package enum JournalRecord: Hashable, Sendable {
   case name(InodeName, NameChange)
   /// The version that an epoch stands for, by the store's number of it.
   case epoch(Epoch, version: UInt32)
-  /// Checksums of bytes that stand in a data file.
+  /// Checksums of bytes that are in a data file.
   case sums(source: UInt32, [BytesSum])
   /// The instant of a cut: it takes nothing that is changed later.
   case mark(cut: UInt64)

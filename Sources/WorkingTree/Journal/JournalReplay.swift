@@ -3,7 +3,7 @@ import LLVSCore
 
 /// The state that the records of a journal make, one after the other.
 struct JournalReplay {
-  /// A run of bytes that a record names, and where that stands in the journal.
+  /// A run of bytes that a record names, and where that is in the journal.
   struct Run {
     var source: UInt32
     var sum: BytesSum
@@ -36,7 +36,7 @@ struct JournalReplay {
 
   mutating func take(_ run: Run) { runs.append(run) }
 
-  /// Takes over what a record says that stands at an offset.
+  /// Takes over what a record says that is at an offset.
   mutating func take(_ record: JournalRecord, at offset: UInt64) {
     count += 1
     reach.add(record)

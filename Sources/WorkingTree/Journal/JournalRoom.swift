@@ -2,7 +2,7 @@ import Platform
 
 // Room on the disk. A full disk must not be a trap: names can be removed and a version be made, which gives room
 // back. For that the journal file is allotted space ahead, of which the last part is kept for what takes
-// something away and for saves, and beside it stands a file, `reserve`, that is given up when nothing else
+// something away and for saves, and next to it stands a file, `reserve`, that is given up when nothing else
 // helps.
 
 /// The space that a journal file is allotted behind its last record.

@@ -3,7 +3,7 @@ import Inodes
 // The overlay as a journal begins with it.
 
 extension Overlay {
-  /// Calls a closure with each record that is needed to make this overlay of an empty one. Nodes stand before
+  /// Calls a closure with each record that is needed to make this overlay of an empty one. Nodes are before
   /// the names that lead to them.
   ///
   /// - Complexity: O(*p*) for *p* pending nodes and changes; no list of the records is made.

@@ -12,7 +12,6 @@ package struct TakingRecord: Hashable, Sendable {
     /// The epoch that stands for the version; nil for the one that the tree goes on with.
     package var epoch: Epoch?
 
-    /// Creates a group.
     package init(predecessor: UInt32, version: UInt32, epoch: Epoch?) {
       (self.predecessor, self.version, self.epoch) = (predecessor, version, epoch)
     }
@@ -27,7 +26,6 @@ package struct TakingRecord: Hashable, Sendable {
   /// The changes that they take.
   package var taken: TakenCut
 
-  /// Creates a record.
   package init(cut: UInt64, epoch: Epoch?, groups: [Group], taken: TakenCut) {
     (self.cut, self.epoch, self.groups, self.taken) = (cut, epoch, groups, taken)
   }
@@ -63,7 +61,7 @@ extension TakingRecord: JournalCoded {
 }
 
 extension TakenCut.Destination: JournalCoded {
-  /// u8 0 head, 1 beside: epoch, 2 nowhere.
+  /// u8 0 head, 1 next to: epoch, 2 nowhere.
   func encode(into bytes: inout [UInt8]) {
     switch self {
     case .head: bytes.append(0)

@@ -13,7 +13,6 @@ package struct Change: Hashable, Sendable {
   /// The operation.
   package var operation: Operation
 
-  /// Creates a change.
   package init(time: Attributes.Time, process: Int32 = 0, _ operation: Operation) {
     self.time = time
     self.process = process
@@ -49,7 +48,7 @@ package struct Change: Hashable, Sendable {
     case unlink(InodeName, of: InodeNumber, isKept: Bool)
     /// The name of an empty directory goes away.
     case rmdir(InodeName, of: InodeNumber)
-    /// A name goes to another place, over what stood there; `isKept` while a handle holds that.
+    /// A name goes to another place, over what was there; `isKept` while a handle holds that.
     indirect case rename(
       InodeNumber, from: InodeName, to: InodeName, over: InodeNumber?, isKept: Bool, seen: Epoch?)
     /// Two names change places: each file goes to the other's.

@@ -6,7 +6,6 @@ package struct ChangeStamp: Hashable, Comparable, Sendable {
   /// Before all changes.
   package static let start = ChangeStamp(0)
 
-  /// Creates a stamp.
   package init(_ rawValue: UInt64) {
     self.rawValue = rawValue
   }

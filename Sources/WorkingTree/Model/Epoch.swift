@@ -9,7 +9,6 @@ package struct Epoch: Hashable, Comparable, Sendable {
   /// The epoch of a tree that shows its first head.
   package static let first = Epoch(1)
 
-  /// Creates an epoch.
   package init(_ rawValue: UInt64) {
     self.rawValue = rawValue
   }

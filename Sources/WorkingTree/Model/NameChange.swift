@@ -18,7 +18,6 @@ package struct NameChange: Hashable, Sendable {
   /// True for a directory that the recorded tree lost, and that stays for what is pending in it.
   package var isHeld = false
 
-  /// Creates a change.
   package init(
     inode: InodeNumber?, on: Epoch? = nil, stamp: ChangeStamp, hidesRecorded: Bool
   ) {

@@ -84,7 +84,6 @@ package struct PendingFile: Hashable, Sendable {
     }
   }
 
-  /// Creates a file that shows some bytes.
   package init(content: FileContent) {
     self.content = content
   }

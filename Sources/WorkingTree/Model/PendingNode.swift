@@ -1,7 +1,7 @@
 package import Inodes
 package import LLVSCore
 
-/// An inode of which something is pending, or that a change leads to or stands below.
+/// An inode of which something is pending, or that a change leads to or is below.
 package struct PendingNode: Hashable, Sendable {
   /// The kind of file.
   package let kind: EntryKind
@@ -33,7 +33,6 @@ package struct PendingNode: Hashable, Sendable {
   /// When it was changed last.
   package var stamp: ChangeStamp
 
-  /// Creates a node.
   package init(
     kind: EntryKind, attributes: Attributes, changed: Attributes.Time, file: PendingFile? = nil,
     names: [InodeName], recordedNames: [InodeName] = [], stamp: ChangeStamp

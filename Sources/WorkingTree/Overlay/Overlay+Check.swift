@@ -12,7 +12,7 @@ package struct OverlayFault: Error, Hashable, CustomStringConvertible {
 }
 
 extension Overlay {
-  /// Looks whether the overlay is consistent with itself and with the recorded tree.
+  /// Checks whether the overlay is consistent with itself and with the recorded tree.
   ///
   /// - Throws: ``OverlayFault`` for the first invariant that does not hold, ``BaseError`` if the recorded tree
   ///   cannot be read.

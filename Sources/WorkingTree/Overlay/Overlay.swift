@@ -6,7 +6,7 @@ import LLVSCore
 ///
 /// A name shows its ``NameChange``, where it has one, else what the recorded tree has there. An inode shows its
 /// ``PendingNode``, where it has one, else its record. The overlay reads nothing while changes are applied; it
-/// reads the recorded tree only to follow a new head (``follow(_:)``) and to look whether it is consistent
+/// reads the recorded tree only to follow a new head (``follow(_:)``) and to check whether it is consistent
 /// (``check(over:)``). Copies are cheap: a cut has one, which stays as it was (rule F2).
 ///
 /// The invariants have the numbers that the whole working tree gives them.
@@ -40,7 +40,6 @@ package struct Overlay: Sendable {
   /// True from a cut's instant until its head is followed: what it may have taken is not forgotten.
   package internal(set) var isCutting = false
 
-  /// Creates an overlay without changes.
   package init(epoch: Epoch = .first) {
     self.epoch = epoch
   }
@@ -55,7 +54,7 @@ package struct Overlay: Sendable {
     case pending(InodeNumber?)
   }
 
-  /// Returns what stands at a name.
+  /// Returns what is at a name.
   package func shown(at place: InodeName) -> Shown {
     changes[place].map { .pending($0.inode) } ?? .recorded
   }

@@ -15,7 +15,6 @@ package struct PendingList: Hashable, Sendable {
   /// True if all that is pending is listed, so that nobody need look for it again.
   fileprivate var isWhole = false
 
-  /// Creates an empty list of changes with a stamp or a later one.
   package init(from first: ChangeStamp = .start) { self.first = first }
 
   // The next two are arrays: iterators of generic storage are slow in other modules.

@@ -7,7 +7,6 @@ package struct EpochTable: Hashable, Sendable {
   /// Creates a table of a store without versions, in the first epoch.
   package init() {}
 
-  /// Creates a table of a tree that shows a version.
   package init(_ epoch: Epoch, showing version: VersionNumber?) {
     versions[epoch] = .some(version)
   }

@@ -15,7 +15,6 @@ package final class FrozenTree {
   private var paths: [InodeNumber: TreePath?] = [:]
   private var recordedPaths: [InodeNumber: TreePath?] = [:]
 
-  /// Creates a tree from a frozen overlay and the recorded tree below it.
   package init(_ overlay: Overlay, over base: any Base) {
     self.overlay = overlay
     self.base = base

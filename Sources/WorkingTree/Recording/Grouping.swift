@@ -8,7 +8,6 @@ package struct EditGroup: Hashable, Comparable, Sendable {
   /// 0 for what the tree shows; other files of one path are told apart from 1 on.
   package var turn = 0
 
-  /// Creates a group.
   package init(on predecessor: VersionNumber?, turn: Int = 0) {
     self.predecessor = predecessor
     self.turn = turn
@@ -79,7 +78,7 @@ package struct GroupedRecording {
     return head
   }
 
-  /// In a directory that moved here, what the writer of a change had seen stands where the directory stood, unless the
+  /// In a directory that moved here, what the writer of a change had seen is where the directory stood, unless the
   /// change goes with the move.
   private mutating func putWhereItStood(
     _ edit: PathEdit, _ epochs: EpochTable

@@ -10,7 +10,7 @@ final class PathEdit {
     case remove
     /// A name in a directory that moved here does not go along.
     case leaveOut
-    /// A directory of the recorded tree stands at the path now.
+    /// A directory of the recorded tree is at the path now.
     case move
     /// A new directory.
     case make
@@ -46,7 +46,7 @@ final class PathEdit {
   var bytes: Bytes?
   /// Files of one path are told apart by it, orphans and those of directories that moved; 0 for what the tree shows.
   var turn = 0
-  /// True for a file that goes where its directory stood before it moved.
+  /// True for a file that goes where its directory was before it moved.
   var isWhereItStood = false
   /// The version that the change is made on.
   var predecessor: VersionNumber?

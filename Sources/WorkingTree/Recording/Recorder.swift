@@ -6,15 +6,15 @@ import TreeNames
 ///
 /// The rules have the numbers that all of this module gives them.
 ///
-/// RULE C1: A change stands at its path in the frozen tree; below a directory that was removed here nothing is taken.
+/// RULE C1: A change is at its path in the frozen tree; below a directory that was removed here nothing is taken.
 /// RULE C2: Of a file the save is taken that counts (``SaveChoice``).
 /// RULE C3: A file without a save that counts leaves its name what the recorded tree has there, though that file may
 ///   have gone elsewhere; only a directory that moved from there is gone.
 /// RULE C4: A name is ignored if a pattern fits, the recorded tree has no such name, and it is no directory that the
 ///   recorded tree has elsewhere. It stays pending.
-/// RULE C5: A change is made on the map that its maker had seen, and merged; so what others did meanwhile stays.
+/// RULE C5: A change is made on the map that its maker had seen, and merged; so what others did in the meantime stays.
 /// RULE C6: It is made on the head if both show the same where it changes something.
-/// RULE C7: The parts of a move, and what stands where it began or is below a directory whose name is pending on an
+/// RULE C7: The parts of a move, and what is where it began or is below a directory whose name is pending on an
 ///   older version, are made on one version.
 /// RULE C8: Orphans of one path are each made a version of their own.
 /// RULE C9: A removal never takes the directory that it is in: one without an entry gets one.
@@ -39,7 +39,6 @@ package struct Recorder {
     var place: InodeName
   }
 
-  /// Creates a recorder for a cut.
   package init(_ tree: FrozenTree, saves: SaveChoice, ignored: IgnoreRules) {
     self.tree = tree
     self.saves = saves

@@ -1,18 +1,17 @@
 package import Inodes
 
-/// Decides which save of a file a cut takes (docs/writes.md, rule 1): the newest, the newest that had its quiet, or
+/// Decides which save of a file a cut takes (docs/writes.md, rule 1): the newest, the newest that were idle for the quiet period, or
 /// none.
 package struct SaveChoice: Sendable {
   /// The reason for the cut.
   package var reason: CutReason
   /// The nanoseconds in which no write must follow a save.
   package var settle: UInt64
-  /// The files as they are now that an overdue cut had its quiet; none for another cut.
+  /// The files as they are now that an overdue cut were idle for the quiet period; none for another cut.
   package var later = NodeMap()
   /// Bytes of files that cannot be read, which no version takes.
   package var unreadable: [InodeNumber: [FileContent]] = [:]
 
-  /// Creates a choice for a cut.
   package init(_ reason: CutReason, settle: UInt64) {
     self.reason = reason
     self.settle = settle
@@ -63,7 +62,7 @@ package struct SaveChoice: Sendable {
     guard save.hadQuiet(of: settle) else { return false }
     guard let file = later[number]?.file else { return true }
     if let now = file.saved, now.isSame(as: save) { return now.hadQuiet(of: settle) }
-    // A newer save has taken its place, which keeps it if it had its quiet.
+    // A newer save has taken its place, which keeps it if it were idle for the quiet period.
     return file.counted?.isSame(as: save) ?? false
   }
 }

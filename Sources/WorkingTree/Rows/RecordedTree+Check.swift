@@ -63,7 +63,7 @@ extension TreeRows {
   }
 }
 
-/// Walks the rows beside a tree.
+/// Walks the rows next to a tree.
 private struct TreeCheck {
   private static let limit = 100
 

@@ -31,7 +31,6 @@ extension RecordedTree {
     /// The clock's time.
     package var now: Attributes.Time
 
-    /// Creates a description of a store.
     package init(
       storeID: [UInt8], head: TreeHead, numbers: NumberSource,
       map: @escaping (Version.ID?, MapRoot) throws(StoreError) -> ValueMap?,
@@ -47,7 +46,7 @@ extension RecordedTree {
   }
 
   /// Opens the tree of a store's head. Rows of another store, of a version that the store does not
-  /// have, or that are damaged are removed and made anew.
+  /// have, or that are damaged are removed and made again.
   ///
   /// - Throws: ``BaseError/store(_:)`` if the head's map cannot be read, ``BaseError/system(_:)`` if
   ///   the file cannot be written.
@@ -65,7 +64,7 @@ extension RecordedTree {
     }
   }
 
-  /// Makes the rows anew from the head's map; for rows of which a call said that they are damaged.
+  /// Makes the rows again from the head's map; for rows of which a call said that they are damaged.
   /// Nobody may have the old ones open.
   ///
   /// - Complexity: O(*n*).

@@ -10,7 +10,7 @@ package import TreeNames
 /// It changes only when the head does: ``prepare(_:from:hints:numbers:now:uncommitted:)`` makes the rows of the
 /// new head's tree in an open transaction, and ``publish()`` shows them, all at once. The rows follow
 /// from the head's map but for inode numbers and local times, so a file that is missing, damaged, or
-/// of another head is made anew and nothing is lost.
+/// of another head is made again and nothing is lost.
 ///
 /// INVARIANT I1: the rows equal what `TreeView` shows of the head's map: names, kinds, contents,
 /// attributes, keys.
@@ -111,7 +111,7 @@ package final class RecordedTree: Base, CookieSource {
   ///   - now: the ctime of what changes.
   ///   - uncommitted: returns the time of a version that the store has not committed; nil for any other.
   /// - Throws: ``BaseError``; then the rows are as before and the transaction is gone. With
-  ///   ``BaseError/damaged(_:)`` the file must be made anew.
+  ///   ``BaseError/damaged(_:)`` the file must be made again.
   /// - Complexity: O(*k* log *n*) for *k* paths that differ.
   package func prepare(
     _ head: TreeHead, from before: TreeView, hints: NumberHints = NumberHints(),
@@ -123,7 +123,7 @@ package final class RecordedTree: Base, CookieSource {
       return (writer.loan, writer.state)
     }
     let rows = loan.rows
-    // Without readers the transaction may begin the write-ahead log anew.
+    // Without readers the transaction may begin the write-ahead log again.
     readers.endTransactions()
     do throws(BaseError) {
       let prepared = try accessing {
@@ -224,7 +224,6 @@ package struct TreeHead: Sendable {
   /// The attributes of the root directory, which no map has; nil for those that the rows have.
   package var root: Attributes?
 
-  /// Creates a head.
   package init(cut: Int64, version: Version.ID?, view: TreeView, root: Attributes? = nil) {
     self.cut = cut
     self.version = version

@@ -6,7 +6,7 @@ import TreeNames
 /// Brings what is pending to the disk at least every five seconds: docs/writes.md, rule 6.
 ///
 /// A thread of its own and not the one that makes versions: a version may take long, and what is written
-/// meanwhile is not to wait for that.
+/// in the meantime is not to wait for that.
 ///
 /// - Concurrency: a thread of its own.
 package final class PendingSync: Sendable {

@@ -24,6 +24,7 @@ extension TreeSession {
   ///   - log: gets a line for each version and each failure; the store's own if not given.
   ///   - longCut: the number of changed names from which on a version does not wait for its rows.
   ///   - notify: notifies the kernel of names that a head changed, and returns after the kernel has answered.
+  /// - Returns: the session, and what opening found.
   /// - Throws: as ``OpenedWorkingTree/open(_:of:report:)``.
   package static func open(
     _ store: Store, defaults: AttributeDefaults, ignore: IgnorePatterns, settings: StoreSettings,

@@ -65,7 +65,7 @@ extension TreeSession {
     if let next = nextCut() {
       let now = SystemClock.monotonic()
       pending.due = next.tick > now ? next.tick - now : 0
-      // It is marked then, and made when what it marked had its quiet.
+      // It is marked then, and made when what it marked were idle for the quiet period.
       if next.reason == .overdue { pending.due? += storeSettings.settle }
     }
     return pending

@@ -55,7 +55,7 @@ extension TreeSession {
   /// Copies a store, as it is now, with its pending changes into a directory that is not there or empty.
   ///
   /// Others may go on reading and writing, also a daemon that has it mounted. The rows of the recorded tree are left
-  /// out: opening the copy makes them anew. `progress` is called with the bytes of segments copied so far and in all;
+  /// out: opening the copy makes them again. `progress` is called with the bytes of segments copied so far and in all;
   /// false cancels.
   ///
   /// - Throws: ``StoreError/exists(_:)`` if there is something in the directory, ``StoreError/busy(_:)`` if

@@ -19,7 +19,7 @@ package final class TreeSession: Sendable {
   package let defaults: AttributeDefaults
   /// The files, as programs see and change them.
   package let files: WorkingTree
-  /// Is told of damage that reading meets.
+  /// Is notified of damage that reading meets.
   package let damage: DamageReport
   /// The failures of the commands that the newest merge asked; nil where none failed.
   package let arbiterFailures = Monitor<ArbiterTrials.Summary?>(nil)
@@ -30,7 +30,6 @@ package final class TreeSession: Sendable {
   let log: EventLog
   let listeners: Listeners
 
-  /// Creates a tree of parts that were opened together.
   init(
     _ store: Store, _ opened: OpenedWorkingTree, _ versioner: Versioner, _ settings: StoreSettings,
     damage: DamageReport, log: EventLog, listeners: Listeners

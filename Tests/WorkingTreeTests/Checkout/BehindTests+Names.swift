@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 import Platform
 import TestSupport
@@ -222,5 +223,37 @@ extension BehindTests {
     #expect(work.tree.epochs.count <= 3)
     #expect(try behind.settled()["f"] == text([1: "round 199", 4: "four F"]))
     try behind.expectNoConflict()
+  }
+
+  @Test(
+    "A save that changes nothing of the version that it is on leaves its program there",
+    arguments: BehindWork.Way.allCases, [false, true])
+  func savesWhatItSaw(way: BehindWork.Way, isMerged: Bool) throws {
+    try behind.read("f")
+    try behind.transition(["f": text([4: "four F"])])
+    try behind.save("f", base, way)
+    try behind.transition(isMerged ? ["other": "others"] : nil)
+    try behind.save("f", text([1: "one P"]), way)
+    #expect(try behind.settled()["f"] == text([1: "one P", 4: "four F"]))
+    try behind.expectNoConflict()
+  }
+
+  @Test("A directory keeps its time when what a program moved there goes onto an older version")
+  func timeOfDirectory() throws {
+    try work.makeDirectory("d")
+    var change = StatusChange()
+    change.mtime = Attributes.Time(seconds: 1000, nanoseconds: 1)
+    _ = try work.tree.setattr(work.number("d"), change)
+    try behind.transition()
+    try behind.read("f")
+    try behind.transition(["f": text([4: "four F"])])
+    try behind.save("f", text([1: "one P", 4: "four F"]))
+    try work.rename("f", "d/f")
+    let shown = try work.tree.status(of: work.number("d"))
+    try behind.transition()
+    #expect(try work.tree.status(of: work.number("d")).mtime == shown.mtime)
+    try behind.settled()
+    #expect(try work.tree.status(of: work.number("d")).mtime == shown.mtime)
+    #expect(try work.texts()["d/f"] == text([1: "one P", 4: "four F"]))
   }
 }

@@ -315,4 +315,31 @@ struct WindowTests {
     #expect(try work.texts() == ["x": "x"])
     #expect(work.told.withLock { $0 }.flatMap(\.notices).contains(.name(directory)))
   }
+
+  @Test(
+    "What a program makes in a cut's window where a moved directory hid a file takes nothing from it",
+    arguments: [false, true])
+  func madeOverReturned(isDirectory: Bool) throws {
+    let first = try start(["o": "o", "c/f": "one"])
+    // The directory has the name; the file is shown by another.
+    try work.merge(try work.others(["c": "hidden"], on: first))
+    #expect(try work.texts().values.contains("hidden"))
+    var failure: (any Error)?
+    try work.rename("c", "d")
+    _ = try work.versioner.transition(CutRequest(.command)) { _, head throws(StoreError) in
+      do {
+        if isDirectory { try work.makeDirectory("c") }
+        try work.save(isDirectory ? "c/n" : "c", "new")
+      } catch {
+        failure = error
+      }
+      return head
+    }
+    if let failure { throw failure }
+    try work.check()
+    let texts = try settled()
+    #expect(texts["d/f"] == "one")
+    #expect(texts[isDirectory ? "c/n" : "c"] == "new")
+    #expect(texts.values.contains("hidden"), "\(texts)")
+  }
 }

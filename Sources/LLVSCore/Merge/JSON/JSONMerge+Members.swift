@@ -110,8 +110,8 @@ extension JSONMerge {
     return output
   }
 
-  /// The names of both sides in one order: what the second alone has stands behind what stands before it
-  /// there; beside what the first alone has at that place, before or behind that.
+  /// The names of both sides in one order: what the second alone has is behind what is before it
+  /// there; next to what the first alone has at that place, before or behind that.
   private func arranged(
     _ names: [Identity], _ others: [Identity], _ isInOthers: [Identity: Int], othersFirst: Bool
   ) -> [Identity] {

@@ -7,11 +7,11 @@ extension JSONMerge {
     /// The text behind the first marker, and behind the last.
     var first: [UInt8]
     var second: [UInt8]
-    /// True if the older side stands first.
+    /// True if the older side is first.
     var isOlderFirst: Bool
   }
 
-  /// Returns the merge for a person to look at: each property that both changed differently stands between
+  /// Returns the merge for a person to look at: each property that both changed differently is between
   /// lines of markers, the first side first; nil where a text is no JSON object or array.
   package static func marked(
     base: [UInt8], _ first: TextMerge.Side, _ second: TextMerge.Side

@@ -35,7 +35,7 @@ struct JSONText {
     return parser.document()
   }
 
-  /// True if two values say the same; members may stand in any order.
+  /// True if two values say the same; members may be in any order.
   static func isSame(_ a: JSONText, in one: [UInt8], _ b: JSONText, in other: [UInt8]) -> Bool {
     switch (a.kind, b.kind) {
     case (.scalar, .scalar): return one[a.range] == other[b.range]

@@ -28,7 +28,7 @@ struct ChangeRefiner {
     self.new = new
   }
 
-  /// The same changes, cut; ascending, and those beside each other touch.
+  /// The same changes, cut; ascending, and those next to each other touch.
   mutating func refined(_ changes: [SequenceChange]) -> [SequenceChange] {
     var refined: [SequenceChange] = []
     for change in changes {

@@ -1,6 +1,6 @@
 /// Moves runs of added or removed lines to where a reader expects them.
 ///
-/// A run whose first line equals the line behind it may stand one line further down and says the same. Of
+/// A run whose first line equals the line behind it may be one line further down and says the same. Of
 /// all such places the one is taken whose ends fall between blocks: where indentation is least, behind a
 /// blank line rather than before it, and not before the line that closes a block.
 struct ChangeSlider {

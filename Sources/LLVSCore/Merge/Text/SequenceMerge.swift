@@ -3,7 +3,7 @@
 /// A function of the three sequences and of which side is the older one, so that every replica comes to the
 /// same.
 enum SequenceMerge {
-  /// A place of the merge: what stands there in the base and on both sides, as ranges of each.
+  /// A place of the merge: what is there in the base and on both sides, as ranges of each.
   struct Part: Hashable {
     enum Kind: Hashable {
       /// Nobody changed it.
@@ -90,7 +90,7 @@ enum SequenceMerge {
 
   /// Finds the places of the merge.
   ///
-  /// If one side replaced a run as a whole, elements that the other added within it stand behind it.
+  /// If one side replaced a run as a whole, elements that the other added within it are behind it.
   ///
   /// - Parameters:
   ///   - count: how many items the base has.

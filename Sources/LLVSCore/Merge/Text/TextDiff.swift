@@ -13,10 +13,10 @@ package enum TextDiff {
 
   /// Returns the changes in ascending order, none touching the next.
   ///
-  /// The lines of both went through one ``LineTable``. A run that could stand in several places stands
+  /// The lines of both went through one ``LineTable``. A run that could be in several places stands
   /// where blocks of indented text begin.
   ///
-  /// - Complexity: O(lines + ``maximumSteps``) at most, O(lines) memory beside at most 16 MiB.
+  /// - Complexity: O(lines + ``maximumSteps``) at most, O(lines) memory next to at most 16 MiB.
   package static func changes(from old: TextLines, to new: TextLines) -> [SequenceChange] {
     var slider = ChangeSlider(old: old, new: new)
     return slider.slide(changes(from: old.ids, to: new.ids, steps: maximumSteps))

@@ -6,7 +6,6 @@ extension TextMerge {
     /// The place among all sides by age, the oldest 0: of what two added at one place the older's is first.
     package var age: Int
 
-    /// Creates a side.
     package init(_ label: String, _ text: [UInt8], age: Int = 0) {
       self.label = label
       self.text = text
@@ -21,8 +20,8 @@ extension TextMerge {
   /// Returns the merge of sides over what they came from, with what clashes between lines of markers as
   /// diff3(1) and git have them; nil where something is no text.
   ///
-  /// The first of two sides stands first. Further sides are merged in one after the other, so that their
-  /// markers may stand within others. Texts that differ in too much clash as a whole.
+  /// The first of two sides is first. Further sides are merged in one after the other, so that their
+  /// markers may be within others. Texts that differ in too much clash as a whole.
   package static func marked(base: [UInt8], _ sides: [Side]) -> [UInt8]? {
     guard isText(base), sides.allSatisfy({ isText($0.text) }), var merged = sides.first else {
       return nil

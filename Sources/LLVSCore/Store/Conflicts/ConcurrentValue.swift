@@ -19,7 +19,6 @@ package protocol Resolver {
 
 /// Picks what was written last; of equal times the one of greater id, the same on every replica.
 package struct LastWriterWinsResolver: Resolver, Sendable {
-  /// Creates a resolver.
   package init() {}
 
   /// Returns the value written last; nil if that was a removal.

@@ -14,7 +14,7 @@ package struct MergeReport: Sendable {
   package fileprivate(set) var outcome: VersionNumber?
   /// True if nothing is left of what was to be merged.
   package fileprivate(set) var isWhole = true
-  /// Clashes, in all: a key counts in each merge anew.
+  /// Clashes, in all: a key counts in each merge again.
   package private(set) var clashCount = 0
   /// The keys that clashed, each once, in the order met, those of one merge ascending.
   package private(set) var clashes: [Key] = []

@@ -2,7 +2,7 @@ package import Inodes
 
 /// The changes of an overlay, by directories and the names in them, of which copies are cheap: see ``SharedMap``.
 package struct ChangeMap: Sendable {
-  /// A place and what stands there.
+  /// A place and what is there.
   package typealias Element = (key: InodeName, value: NameChange)
   typealias Names = SharedMap<FileName, NameChange>
 
@@ -10,7 +10,6 @@ package struct ChangeMap: Sendable {
   /// The number of changes.
   package private(set) var count = 0
 
-  /// Creates a map without changes.
   package init() {}
 
   /// True if there are no changes.

@@ -18,7 +18,6 @@ package struct NodeMap: Sendable {
 
   private(set) var holders = SharedMap<InodeNumber, Holder>()
 
-  /// Creates a map without nodes.
   package init() {}
 
   /// The number of nodes.
@@ -96,7 +95,7 @@ extension NodeMap: Sequence {
 
   /// Returns the nodes one after the other.
   ///
-  /// A node that is changed meanwhile is met as it was, since the iterator has a reference to its holder.
+  /// A node that is changed in the meantime is met as it was, since the iterator has a reference to its holder.
   package func makeIterator() -> Iterator { Iterator(holders: holders.makeIterator()) }
 
   package var underestimatedCount: Int { count }

@@ -6,7 +6,6 @@ package struct SharedList<Element: Sendable>: Sendable {
   /// The last elements, fewer than a part has.
   private var end: ContiguousArray<Element> = []
 
-  /// Creates an empty list.
   package init() {}
 
   /// The number of elements.

@@ -56,7 +56,6 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
   /// The number of elements.
   package private(set) var count = 0
 
-  /// Creates a map without elements.
   package init() {}
 
   /// True if there are no elements.

@@ -4,7 +4,6 @@ package struct SharedSet<Member: SharedKey>: Hashable, Sendable {
 
   private var members = SharedMap<Member, Nothing>()
 
-  /// Creates a set without members.
   package init() {}
 
   /// The number of members.

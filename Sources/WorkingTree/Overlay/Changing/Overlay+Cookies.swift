@@ -24,7 +24,7 @@ extension Overlay {
     for (name, choice) in choices {
       let place = InodeName(directory: directory, name: name)
       guard changes[place] != nil, given[name] == nil else { continue }
-      // Beyond the eighth the recorded tree has no place for the name, and is made anew with other cookies.
+      // Beyond the eighth the recorded tree has no place for the name, and is made again with other cookies.
       var cookie = choice.own ?? choice.first
       while choice.taken.contains(cookie) || taken.contains(cookie) { cookie = cookie.next }
       taken.insert(cookie)

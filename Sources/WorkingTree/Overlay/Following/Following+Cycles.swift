@@ -6,7 +6,7 @@ extension Following {
   /// The bytes of a name that stay where a number is put behind it: a name has 255.
   private static let longestBeginning = 230
 
-  /// A directory that a program moved into one which the head has below it stands where the head has it: elsewhere
+  /// A directory that a program moved into one which the head has below it is where the head has it: elsewhere
   /// neither would have a path, and what is in them would be removed.
   mutating func breakCycles() throws(BaseError) {
     for number in overlay.nodes.keys.sorted() {
@@ -42,7 +42,7 @@ extension Following {
     return false
   }
 
-  /// Gives a directory a free name beside its own, which a program gave to a file since.
+  /// Gives a directory a free name next to its own, which a program gave to a file since.
   private mutating func put(
     _ directory: InodeNumber, beside taken: InodeName
   ) throws(BaseError) {

@@ -142,7 +142,7 @@ extension Following {
 
   // MARK: - What is needed
 
-  /// Looks at all names once more, now that directories stand where they stay.
+  /// Looks at all names once more, now that directories are where they stay.
   mutating func settleNames() throws(BaseError) {
     for number in overlay.nodes.keys.sorted() {
       guard let node = overlay.nodes[number] else { continue }
@@ -196,7 +196,7 @@ extension Following {
   }
 
   /// Forgets nodes of which nothing is pending, and makes the directories nodes that changes and pending nodes
-  /// stand below.
+  /// are below.
   mutating func keepWhatIsNeeded() throws(BaseError) {
     var needed: Set<InodeNumber> = []
     var chained: Set<InodeNumber> = []

@@ -26,7 +26,6 @@ package struct NewHead {
   /// Returns all extended attributes that the tree before the head has of an inode, if its rows lack some; else nil.
   package var extendedBefore: (InodeNumber) throws(BaseError) -> [Attributes.Extended]?
 
-  /// Creates a head to follow.
   package init(
     base: any Base, taken: TakenCut? = nil, epoch: Epoch? = nil,
     isHeld: @escaping (InodeNumber) -> Bool, isOpen: ((InodeNumber) -> Bool)? = nil,

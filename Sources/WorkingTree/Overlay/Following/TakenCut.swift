@@ -72,7 +72,6 @@ package struct TakenCut: Hashable, Sendable {
   /// The names that are ignored: no later cut looks at them until they change. A journal need not keep them.
   package var aside: Set<InodeName> = []
 
-  /// Creates a cut that took nothing.
   package init(at stamp: ChangeStamp) {
     self.stamp = stamp
   }

@@ -11,7 +11,6 @@ package struct StatedPlace: Hashable, Sendable {
   /// The version that stored it; nil for what no version has.
   package var version: VersionNumber?
 
-  /// Creates a place.
   package init(path: TreePath, state: PendingState, version: VersionNumber?) {
     self.path = path
     self.state = state

@@ -21,7 +21,6 @@ package struct StatusChange: Hashable, Sendable {
   /// True if nothing is named, as by chown(2) of -1 and -1: the ctime moves.
   package var movesChangeTime = false
 
-  /// Creates a change of nothing.
   package init() {}
 
   /// True if attributes besides the size are changed, at least the ctime, which no version has.

@@ -14,7 +14,6 @@ package final class StoredHead: HeadReading {
     /// The root of its map.
     package var root: MapRoot
 
-    /// Creates a head.
     package init(version: Version.ID?, root: MapRoot) {
       self.version = version
       self.root = root

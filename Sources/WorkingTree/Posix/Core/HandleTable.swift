@@ -53,7 +53,7 @@ struct HandleTable {
   /// An open file, by its handle.
   subscript(_ number: HandleNumber) -> OpenFile? {
     get { slot(number).flatMap { slots[$0].file } }
-    // A handle that was closed meanwhile is not put back.
+    // A handle that was closed in the meantime is not put back.
     set {
       guard let newValue, let slot = slot(number), slots[slot].file != nil else { return }
       slots[slot].file = newValue
@@ -88,7 +88,6 @@ package struct HandleNumber: Hashable, Sendable {
   /// The number.
   package let rawValue: UInt64
 
-  /// Creates a number.
   package init(_ rawValue: UInt64) {
     self.rawValue = rawValue
   }
@@ -120,7 +119,7 @@ struct OpenFile {
   let process: Int32
   /// True if the process was behind at the file's name when it opened it, and has not read through the handle.
   var isUnread = false
-  /// The bytes from the file's beginning that were written through the handle meanwhile.
+  /// The bytes from the file's beginning that were written through the handle in the meantime.
   var overwritten: UInt64 = 0
   /// True if bytes were written through the handle since its last flush.
   var wroteSinceFlush = false

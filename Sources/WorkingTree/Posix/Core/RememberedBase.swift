@@ -140,7 +140,7 @@ final class RememberedBase: Base {
     }
   }
 
-  /// Reads the directories above an inode: whoever asks for its names goes on to theirs, and would ask for each.
+  /// Reads the directories above an inode: the caller for its names goes on to theirs, and would ask for each.
   private func readAbove(_ names: [InodeName]) throws(FSError) -> [Question: Answer] {
     var found: [Question: Answer] = [:]
     var next = names.count == 1 ? names[0].directory : .root

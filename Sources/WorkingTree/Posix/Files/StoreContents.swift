@@ -5,7 +5,6 @@ package import TreeNames
 package final class StoreContents: ContentReading {
   private let contents: ContentStore
 
-  /// Creates a reader of a store's values.
   package init(_ contents: ContentStore) {
     self.contents = contents
   }

@@ -12,7 +12,6 @@ package final class StoreNumbers: NumberAllotting {
   private let store: Store
   private let spare = Mutex<Range<UInt64>>(0..<0)
 
-  /// Creates a source of a store's numbers.
   package init(_ store: Store) {
     self.store = store
   }

@@ -1,7 +1,7 @@
 import LLVSCore
 package import TreeNames
 
-// Room on the disk, and beginning the journal anew.
+// Room on the disk, and beginning the journal again.
 
 extension WorkingTree {
   /// Runs what needs room on the disk, and again if it was full and something could be given back: first what is dead
@@ -43,7 +43,7 @@ extension WorkingTree {
     try FSError.wrapping { () throws(StoreError) in try journal.collect { liveBytes } }
   }
 
-  /// Begins the journal anew, with what is pending.
+  /// Begins the journal again, with what is pending.
   ///
   /// - Parameter isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
   /// - Returns: the files of which bytes could not be read back, in words.
@@ -52,7 +52,7 @@ extension WorkingTree {
     try FSError.wrapping { () throws(StoreError) in try renew(isForced: isForced) }
   }
 
-  /// Writes anew what is pending if nothing is recorded, so that one failed sync is met by one call.
+  /// Writes again what is pending if nothing is recorded, so that one failed sync is met by one call.
   ///
   /// Nothing happens where the disk does not take it either: the journal goes on refusing then, and says why.
   func heal() {

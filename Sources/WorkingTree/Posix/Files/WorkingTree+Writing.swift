@@ -195,7 +195,7 @@ extension TreeState {
     writers.note(file.process, replacing: overlay.nodes.names(of: file.inode) ?? [])
   }
 
-  /// Gives room to a range of a file, but for what bytes have come to meanwhile.
+  /// Gives room to a range of a file, but for what bytes have come to in the meantime.
   mutating func giveRoom(_ range: Range<UInt64>, to number: InodeNumber) {
     guard let content = overlay.nodes.content(of: number) else { return }
     rooms.add(range, to: number)

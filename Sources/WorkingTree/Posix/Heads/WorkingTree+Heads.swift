@@ -70,7 +70,7 @@ extension WorkingTree {
   package var removedDirectories: [InodeNumber] { state { Array($0.removed.keys) } }
 
   /// Returns the names that were moved since a head was put in place, while the kernel was not yet told of it, and
-  /// begins to collect them anew. Once there are none the kernel has heard all.
+  /// begins to collect them again. Once there are none the kernel has heard all.
   package func takeMoved() -> [InodeName] {
     state { state in
       let moved = state.moved ?? []

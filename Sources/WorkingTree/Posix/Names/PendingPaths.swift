@@ -18,7 +18,7 @@ package struct PendingPath: Hashable, Sendable {
   package var change: Change
   /// The path.
   package var path: TreePath
-  /// True if a directory stands there.
+  /// True if a directory is there.
   package var isDirectory: Bool
 }
 

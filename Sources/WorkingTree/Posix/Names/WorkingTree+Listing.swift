@@ -20,7 +20,7 @@ extension WorkingTree {
   /// Returns the next names of a directory behind a cookie, ascending by their cookies; none at the end.
   ///
   /// A name that nobody touches has one cookie all the time, so who goes on behind the cookie of the last name
-  /// meets it exactly once, whatever comes, goes or becomes a version meanwhile, and whichever listing of the
+  /// meets it exactly once, whatever comes, goes or becomes a version in the meantime, and whichever listing of the
   /// directory the cookie is from. Names that come while a listing goes on may be missing until it begins again at
   /// ``EntryCookie/start``.
   ///
@@ -66,7 +66,7 @@ extension WorkingTree {
 
   // MARK: - Pending names
 
-  /// Returns the names that are pending in a directory; noted anew where a listing begins, and where another head
+  /// Returns the names that are pending in a directory; noted again where a listing begins, and where another head
   /// came since.
   private func pendingNames(
     of listing: DirectoryListing, anew: Bool
@@ -150,7 +150,7 @@ extension WorkingTree {
 }
 
 extension WorkingTree.ListingPage {
-  /// Adds a name at which something is pending, if anything stands there.
+  /// Adds a name at which something is pending, if anything is there.
   fileprivate mutating func add(
     _ name: FileName, _ cookie: EntryCookie, of directory: InodeNumber, _ state: TreeState
   ) {

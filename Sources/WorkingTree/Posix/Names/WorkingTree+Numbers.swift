@@ -3,7 +3,7 @@ import LLVSCore
 package import TreeNames
 
 // Inodes by their numbers, which name_to_handle_at(2) gives to programs. The kernel may have forgotten the inode
-// meanwhile, and the store may have been mounted anew.
+// in the meantime, and the store may have been mounted again.
 
 extension WorkingTree {
   /// Finds the inode of a number, or the directory that holds it; the kernel then knows that. The root holds itself.

@@ -4,7 +4,7 @@ package import TreeNames
 
 // Giving files and directories other names.
 
-/// The ways in which rename(2) and renameat2(2) treat what stands at the new name.
+/// The ways in which rename(2) and renameat2(2) treat what is at the new name.
 package enum RenameMode: Sendable {
   /// It is replaced.
   case replacing

@@ -131,7 +131,7 @@ final class ContentsAhead: Sendable {
           }
           return .taken(work)
         }
-        // The helper is at this one: meanwhile the one after those it has begun.
+        // The helper is at this one: in the meantime the one after those it has begun.
         guard s.next <= index || !s.isFull && s.next < jobs.count else { return nil }
         s.next += 1
         return .work(s.next - 1)

@@ -21,7 +21,7 @@ package struct CutSummary: Hashable, Sendable {
 
   /// Counts edits of a map, in ascending order.
   init(of edits: SortedEdits, on base: ValueMap) throws(StoreError) {
-    // Neighbours stand in one node.
+    // Neighbours are in one node.
     var cursor = MapCursor(base)
     for edit in edits {
       try cursor.seek(to: edit.key.bytes, directory: edit.isDirectory)

@@ -23,7 +23,7 @@ final class EntryMaker {
   private var isOnHead = true
   /// The number of that version.
   private(set) var number = VersionNumber(0)
-  /// True once bytes that are stored but cannot be read there were stored anew in it.
+  /// True once bytes that are stored but cannot be read there were stored again in it.
   private(set) var replacesDamaged = false
   /// The file whose bytes could not be read, and these, if that was why making an entry failed.
   private(set) var failed: (number: InodeNumber, content: FileContent)?
@@ -232,7 +232,7 @@ final class EntryMaker {
     return entry
   }
 
-  /// Returns what stands at a key now that stood at another.
+  /// Returns what is at a key now that was at another.
   func moved(_ entry: Entry, to key: Key) throws(StoreError) -> Entry {
     var moved = entry
     moved.key = key

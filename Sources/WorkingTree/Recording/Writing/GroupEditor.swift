@@ -135,7 +135,7 @@ struct GroupEditor {
         shown = Array(try view.path(of: entry.key).dropFirst(from.bytes.count + 1))
       }
       if isExcluded(from, shown) { continue }
-      // Beside a file that took its own name a displaced value goes on under the one that it is shown by.
+      // Next to a file that took its own name a displaced value goes on under the one that it is shown by.
       let own = to.bytes + [0x2F] + relative
       let path = puts.contains(TreePath(own)) ? to.bytes + [0x2F] + shown : own
       map.put(try maker.moved(entry, to: KeyCoding.key(ofPath: path)))

@@ -9,7 +9,7 @@ extension Advance {
   /// the same file's. So does a name at which the head has other bytes than the cut took, though the rows have the
   /// head's already.
   func splitMovedFiles() throws {
-    // Directories stay where they are meanwhile.
+    // Directories stay where they are in the meantime.
     var directories: [InodeNumber: TreePath] = [.root: .root]
     for file in hints.files {
       guard let row = try rows.inode(file.number), row.place != nil,

@@ -71,15 +71,18 @@ extension Advance {
     return paths
   }
 
-  /// True if the head has at a path what the cut took there, or above it, into a version beside the head.
+  /// True if the head has at a path what the cut took there, or above it, into a version next to the head. A directory
+  /// in which names were taken lost its recorded time by that.
   private func isOfCut(_ path: TreePath) throws -> Bool {
     guard !hints.beside.isEmpty else { return false }
+    var tree = hints.above[path]
     var above = path
-    while hints.beside[above] == nil {
-      if above.isRoot { return false }
+    while tree == nil {
+      tree = hints.beside[above]
+      if above.isRoot { break }
       above = above.parent
     }
-    guard let tree = hints.beside[above] else { return false }
+    guard let tree else { return false }
     switch (try tree.find(path: path.bytes), try after.find(path: path.bytes)) {
     case (nil, nil): return true
     case (.value(let own)?, .value(let entry)?):

@@ -5,7 +5,7 @@ package import TreeNames
 /// The inode numbers that the working tree has for what a new head brings, because a program made or
 /// moved it and the cut took it.
 ///
-/// The head's map says what stands where; hints say which number it has. A hint that does not fit
+/// The head's map says what is where; hints say which number it has. A hint that does not fit
 /// the map, because a merge brought something else, is left aside.
 package struct NumberHints: Sendable {
   /// A file that the cut took.
@@ -19,7 +19,6 @@ package struct NumberHints: Sendable {
     /// All its paths in the working tree when it was taken.
     package var paths: [TreePath]
 
-    /// Creates a hint.
     package init(
       number: InodeNumber, identity: FileIdentity, linkID: [UInt8]? = nil, paths: [TreePath]
     ) {
@@ -56,8 +55,10 @@ package struct NumberHints: Sendable {
   /// The tree of the version that has what was taken and nothing of others; nil if that is the new head's. Where
   /// the new head shows something else, the clock's time counts.
   package var own: TreeView?
-  /// The trees of versions beside the head, by the paths of what the cut took into them.
+  /// The trees of versions next to the head, by the paths of what the cut took into them.
   package var beside: [TreePath: TreeView] = [:]
+  /// The trees of versions next to the head, by the directories in which the cut took names into them.
+  package var above: [TreePath: TreeView] = [:]
   /// True if the head has what was taken and nothing of others: programs see all times already.
   package var isOwn = false
   /// Returns the cookies that the working tree gave to names of a directory which may have no row yet: a name keeps

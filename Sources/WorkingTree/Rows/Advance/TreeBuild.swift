@@ -87,7 +87,7 @@ struct TreeBuild {
     names.sort { $0.first < $1.first }
     var last: EntryCookie?
     for name in names {
-      // The first names of a directory stand in nobody's way but each other's.
+      // The first names of a directory are in nobody's way but each other's.
       let isFree = isFirst && last != name.first
       last = name.first
       let place =

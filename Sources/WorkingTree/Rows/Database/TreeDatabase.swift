@@ -16,7 +16,7 @@ import SQLite
 
 /// A connection to tree.sqlite.
 enum TreeDatabase {
-  /// The number of the format; a file of another is made anew.
+  /// The number of the format; a file of another is made again.
   static let formatVersion: Int64 = 1
 
   /// Memory for pages of a connection that reads, and of the one that writes, in KiB.
@@ -83,7 +83,7 @@ enum TreeDatabase {
     return database
   }
 
-  /// Removes the file and what SQLite keeps beside it.
+  /// Removes the file and what SQLite keeps next to it.
   static func remove(_ path: String) throws(BaseError) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
       try accessing {

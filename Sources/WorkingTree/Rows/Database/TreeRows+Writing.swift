@@ -88,7 +88,7 @@ extension TreeRows {
   ///   - given: the cookies that the working tree gave to names of the directory.
   /// - Returns: the place.
   /// - Throws: ``DatabaseError/corrupt(_:)`` if nine names are equal in prefix and hash: then the rows
-  ///   must be made anew, with another hash.
+  ///   must be made again, with another hash.
   func freePlace(
     for name: FileName, in directory: InodeNumber, given: GivenCookies? = nil
   ) throws(DatabaseError) -> InodePlace {

@@ -8,7 +8,7 @@ import SQLite
 final class TreeRows {
   let database: Database
   let cookies: CookieHash
-  /// The greatest number of a row at the last ``knowGreatest()``; nil for a connection beside one that writes.
+  /// The greatest number of a row at the last ``knowGreatest()``; nil for a connection next to one that writes.
   private var greatest: InodeNumber?
   /// The numbers of rows that were added since. Those of one version come in no order.
   private var added: Set<InodeNumber> = []

@@ -17,7 +17,6 @@ package struct PathChange: Hashable, Sendable {
   /// value's key and shows it elsewhere.
   package var target: TreePath?
 
-  /// Creates a change.
   package init(
     path: TreePath, before: TreeView.Found? = nil, after: TreeView.Found? = nil,
     source: TreePath? = nil, target: TreePath? = nil

@@ -12,7 +12,6 @@ package struct CutRequest: Sendable {
   /// The reason in the log of heads.
   package var headReason: HeadReason
 
-  /// Creates a request.
   package init(
     _ reason: CutReason, maker: CutMaker = CutMaker(), headReason: HeadReason = .cut
   ) {

@@ -8,7 +8,6 @@ package struct TreeContents: PendingContents {
   private let store: Store
   private let journal: Journal
 
-  /// Creates a reader.
   package init(_ store: Store, _ journal: Journal) {
     self.store = store
     self.journal = journal

@@ -16,7 +16,6 @@ package struct TreePlace: Sendable {
   /// The time at which a version came to the store; for nil that at which the store was made.
   package var time: @Sendable (VersionNumber?) -> Attributes.Time
 
-  /// Creates a description of a place.
   package init(
     rows: String, journal: String, bootID: [UInt8], defaults: AttributeDefaults,
     time: @escaping @Sendable (VersionNumber?) -> Attributes.Time
@@ -37,7 +36,7 @@ package struct OpenedWorkingTree: Sendable {
   package var recorded: RecordedTree
   /// The journal, which takes records.
   package var journal: Journal
-  /// The losses, and what was made anew, in words.
+  /// The losses, and what was made again, in words.
   package var losses: [String]
   /// The reason that the tree takes no changes yet, in words: the disk is full. Nil as a rule.
   package var obstacle: String?
@@ -45,7 +44,7 @@ package struct OpenedWorkingTree: Sendable {
   /// Opens the tree of a store, which the caller has opened for writing.
   ///
   /// A cut that the store has and that was not shown is shown now: its record in the journal says what it took. Rows
-  /// that are missing, damaged or of another store are made anew from the head's map, with the inode numbers that the
+  /// that are missing, damaged or of another store are made again from the head's map, with the inode numbers that the
   /// journal knows.
   ///
   /// - Parameters:
@@ -55,7 +54,7 @@ package struct OpenedWorkingTree: Sendable {
   /// - Returns: the tree, which takes changes unless the disk is full.
   /// - Throws: ``StoreError`` if the journal or the head's map cannot be read, or nothing can be written.
   /// - Complexity: O(*p* + *k* log *n*) for *p* pending changes and rows that differ from the head in *k* of *n*
-  ///   names; O(*n*) for rows that are made anew.
+  ///   names; O(*n*) for rows that are made again.
   package static func open(
     _ place: TreePlace, of store: Store, report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) -> OpenedWorkingTree {
@@ -89,7 +88,7 @@ package struct OpenedWorkingTree: Sendable {
     return result
   }
 
-  /// Begins the journal anew. On a full disk it gives back what the journal does not need, or goes on with the
+  /// Begins the journal again. On a full disk it gives back what the journal does not need, or goes on with the
   /// journal as it is.
   private mutating func beginJournal(isReplayedAlike: Bool) throws(StoreError) {
     do throws(StoreError) {

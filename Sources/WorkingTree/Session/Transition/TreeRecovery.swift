@@ -18,14 +18,14 @@ struct TreeRecovery {
   private(set) var overlay: Overlay
   /// The versions that epochs stand for.
   private(set) var epochs: [Epoch: UInt32]
-  /// The losses, and what was made anew, in words.
+  /// The losses, and what was made again, in words.
   var losses: [String]
   /// True if the head is not the one that the journal was written over.
   private(set) var hasOtherHead = false
   /// True if the rows are those that the journal was written over.
   private let hasSameRows: Bool
 
-  /// Opens the rows, or makes them anew.
+  /// Opens the rows, or makes them again.
   init(
     _ place: TreePlace, _ store: Store, _ opened: OpenedJournal
   ) throws(StoreError) {
@@ -122,7 +122,7 @@ struct TreeRecovery {
   }
 }
 
-/// Opens the rows of the recorded tree, or makes them anew with the numbers that the journal knows.
+/// Opens the rows of the recorded tree, or makes them again with the numbers that the journal knows.
 private struct RowsOpening {
   let place: TreePlace
   let store: Store
@@ -132,7 +132,7 @@ private struct RowsOpening {
   let cut: UInt64
   let now: Attributes.Time
 
-  /// Returns the rows of the head, if they are those that were there, and why they were made anew, if others were.
+  /// Returns the rows of the head, if they are those that were there, and why they were made again, if others were.
   func open() throws(StoreError) -> (tree: RecordedTree, isSame: Bool, reason: String?) {
     let (hints, target) = (try hints(), try origin(head, cut))
     let first = try isSettled ? target : try origin(beforeCut, cut - 1)

@@ -12,7 +12,7 @@ import TreeNames
 /// Moves the head of a working tree: makes versions of what is saved, and goes on to merges, switches and restores,
 /// each in one transaction of the store and one publication in the tree.
 ///
-/// - Concurrency: any thread; one transition at a time. Programs go on meanwhile.
+/// - Concurrency: any thread; one transition at a time. Programs go on in the meantime.
 package final class Versioner: Sendable {
   /// Starts a body on a thread; false if there are too many.
   package typealias Threads = @Sendable (@escaping @Sendable () -> Void) -> Bool
@@ -108,7 +108,7 @@ package final class Versioner: Sendable {
     var isKept = false
     defer { if !isKept { returnTurn() } }
     try checkout.store.checkPresence()
-    // The journal is not begun anew before the cut that is owed has ended.
+    // The journal is not begun again before the cut that is owed has ended.
     try showOwed()
     try heal()
     var unreadable: [InodeNumber: [FileContent]] = [:]
@@ -137,7 +137,8 @@ package final class Versioner: Sendable {
         hasMadeRoom = true
       }
     }
-    throw .busy("other work on the journal of pending changes interrupted this version many times; try again")
+    throw .busy(
+      "other work on the journal of pending changes interrupted this version many times; try again")
   }
 
   /// The head that the store has and of which a thread writes the rows: what the tree shows is the same; nil if there
@@ -195,7 +196,7 @@ package final class Versioner: Sendable {
     _ cut: CutAttempt, _ goOn: GoOn?
   ) throws(StoreError) -> (outcome: CutOutcome, unshown: Checkout.Head?)? {
     if cut.request.reason == .overdue {
-      // Which saves count is known once they had their quiet.
+      // Which saves count is known once they were idle for the quiet period.
       guard awaitQuiet() else {
         cut.abandon()
         var outcome = CutOutcome()
@@ -330,7 +331,7 @@ package final class Versioner: Sendable {
     turn.withLock { $0.owed = nil }
   }
 
-  /// Writes what is pending anew if the journal records nothing since a sync failed.
+  /// Writes what is pending again if the journal records nothing since a sync failed.
   private func heal() throws(StoreError) {
     guard checkout.journal.needsRenewal(atRest: false), turn.withLock({ $0.owed == nil }) else {
       return
@@ -342,7 +343,7 @@ package final class Versioner: Sendable {
     }
   }
 
-  /// Begins the journal anew if it has grown.
+  /// Begins the journal again if it has grown.
   private func renewJournal() {
     guard turn.withLock({ $0.owed == nil }), checkout.journal.needsRenewal(atRest: true) else {
       return
