@@ -68,16 +68,12 @@ final class MountOperations: FuseOperations {
   }
 }
 
-/// A weak reference to the session, which is made after the operations that it needs and owns them.
+/// A reference to the session, which is made after the operations that it owns. Both stay until the process ends.
 final class SessionReference: Sendable {
-  private struct State {
-    weak var session: FuseSession?
-  }
-
-  private let state = Monitor(State())
+  private let reference = Monitor<FuseSession?>(nil)
 
   var value: FuseSession? {
-    get { state.withLock { $0.session } }
-    set { state.withLock { $0.session = newValue } }
+    get { reference.withLock { $0 } }
+    set { reference.withLock { $0 = newValue } }
   }
 }

@@ -104,8 +104,9 @@ struct BundleExchangeTests {
       ) { _ in }
       try BundleMade.put(made.bytes, into: folder, writer: String(writer), sequence: number)
       for _ in 0..<3 {
-        try extend(a, 1)
-        #expect(try send(a).sent.count == 1)
+        let id = try extend(a, 1)
+        // What a malformed bundle says of its writer's other bundles is unknown, so their versions are sent again.
+        #expect(try send(a).sent.contains(id))
       }
     }
     #expect(try retrieve(b).taken.count == 10)
