@@ -10,7 +10,7 @@ package final class DamageReport: Sendable {
     var waiting: [String] = []
   }
 
-  /// So many different sentences are remembered; then it begins again.
+  /// The most sentences that are remembered. After that all are forgotten.
   private static let limit = 4096
   private let state = Monitor(State())
 

@@ -52,7 +52,7 @@ extension KeyValueDatabase {
       ).path
       do {
         try writeCopy(to: aside)
-        // A link does not replace what somebody has put there in the meantime, where a rename would.
+        // A link fails if another process created a file there; a rename would replace that file.
         try FileSystem.link(aside, to: path)
       } catch {
         // The error that is reported is the one that came first.

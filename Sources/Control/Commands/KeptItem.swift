@@ -79,7 +79,7 @@ extension ControlService {
           caller: caller)
       }
     } catch .exists {
-      // Somebody has written a file of that name in the meantime.
+      // Another process created a file of that name first.
       return
     }
     defer { tree.files.forget(status.number, count: 1) }

@@ -7,7 +7,7 @@ extension ConnectionOptions {
   /// by attributes) are not used. The writeback cache stays off: with it the kernel does not pass
   /// on which process wrote, or when. FUSE_CAP_ASYNC_DIO stays off too: after a direct write that
   /// was answered on its own (io_submit(2)) the kernel does not drop the pages that readers brought
-  /// into its page cache in the meantime, and goes on showing the old bytes.
+  /// into its page cache during the write, and continues to show the old bytes.
   func negotiate(_ connection: inout fuse_conn_info) -> ConnectionInfo {
     var wanted: UInt32 = 0
     func want(_ capability: Int32, _ condition: Bool = true) {

@@ -21,7 +21,7 @@
 //
 // - keeps the answering thread on the processor of the calling program, as long as one thread is
 //   enough: one sleeps while the other works. It does not while the kernel reads ahead, which shows
-//   in large READs: the program then goes on in the meantime, and both would compete for one processor;
+//   in large READs, because the program then runs at the same time and needs the other processor;
 // - keeps all processors from deep sleep while requests come in a stream (`RequestRate`), or, if
 //   this process may not, makes the waiting thread poll for a short time (`AdaptiveSpin`).
 //

@@ -183,7 +183,7 @@ struct DocumentStep {
       }
     }
     if entry == nil, live.isEmpty { return Held(dot: nil) }
-    // An automatic version holds replaced values: nobody wrote them again.
+    // No person wrote the replaced values of an automatic version again.
     if node.isAutomatic {
       if isFirst, first != nil { return Held(dot: first) }
       if isSecond, second != nil { return Held(dot: second) }

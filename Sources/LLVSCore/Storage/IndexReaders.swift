@@ -36,7 +36,7 @@ final class IndexReaders: Sendable {
   /// Says that this process has written: what is read from now on has it.
   func noteWritten() { writes.add(1, ordering: .acquiringAndReleasing) }
 
-  /// Runs a closure while connections keep their transactions; the write-ahead log is not begun again in the meantime.
+  /// Runs a closure while connections keep their transactions; the write-ahead log is not restarted in the meantime.
   func keepingTransactions<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

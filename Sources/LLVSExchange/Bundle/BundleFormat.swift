@@ -30,7 +30,7 @@ enum BundleFormat {
   static let sealedTailMagic = Array("LLVSBDS2".utf8)
   static let tailLength = 48
   static let sealedTailLength = 88
-  /// The bytes by which an encrypted frame is longer.
+  /// The number of bytes that encryption adds to a frame.
   static let sealLength = 16
 
   /// The kinds of frames; encryption binds a frame to its kind.

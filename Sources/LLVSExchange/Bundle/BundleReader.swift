@@ -10,7 +10,7 @@ protocol BundleBytes: Sendable {
   ///   is shorter than its name says, or an error of the place.
   func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
 
-  /// Is told that a range is going to be read part by part.
+  /// Prepares for reading a range in parts.
   func prepare(_ range: Range<UInt64>) throws(StoreError)
 }
 

@@ -92,7 +92,7 @@ final class BundleRemoteSource: VersionSource {
     let changes = BundleChanges(
       bundle, known.table, numbers: known.numbers, try description(place, bundle).changes, fetcher,
       label: bundle.label(id))
-    // A version of which bytes are nowhere waits.
+    // A version waits while some of its bytes are in no bundle.
     return try changes.isComplete() ? changes : nil
   }
 

@@ -92,7 +92,7 @@ extension BundleSession {
 
   /// True if a bundle of this store's name is there that it never noted.
   private var isStrangerHere: Bool {
-    // A torn one counts, because nobody may choose the numbers of this store's next bundles.
+    // A torn bundle counts, because another writer must not choose the numbers of this store's next bundles.
     (listing.names + listing.torn.compactMap { BundleName($0) }).contains { name in
       isOwn(name) && notes[name]?.state.contains(.named) != true
     }

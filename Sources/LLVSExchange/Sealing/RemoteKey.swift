@@ -44,7 +44,7 @@ package struct RemoteKey: Hashable, Sendable {
 
 /// Encrypts the frames of one bundle.
 ///
-/// INVARIANT E1: no nonce is used twice under a key. A bundle's key comes from a salt that is made again
+/// INVARIANT E1: no nonce is used twice under a key. A bundle's key comes from a salt that is new
 ///   for every bundle, of random bytes and of what tells one bundle of one machine from all others;
 ///   within a bundle the nonce is the frame's kind and number.
 struct BundleSeal: FrameSeal {

@@ -49,7 +49,7 @@ extension Journal {
   }
 
   /// Notes that the store has a cut which cannot end yet, since the recorded tree could not be written: nothing
-  /// waits for its end any more, and the journal is not begun again before.
+  /// waits for its end any more, and the journal is not renewed before.
   package func noteOwed(_ cut: UInt64) {
     state.withLock { s in
       if case .taking(cut) = s.cut { s.cut = .owed(cut) }
@@ -60,7 +60,7 @@ extension Journal {
   /// Records the end of a cut, and the overlay as it is laid over what is recorded then.
   ///
   /// The caller makes the edits its own before anything else is appended. Where they cannot be written nothing
-  /// is recorded any more until the journal is begun again, with the overlay that has them.
+  /// is recorded any more until the journal is renewed, with the overlay that has them.
   ///
   /// - Parameters:
   ///   - cut: the cut.

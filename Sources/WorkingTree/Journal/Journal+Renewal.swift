@@ -46,7 +46,7 @@ extension Journal {
     }
   }
 
-  /// True if the journal is to be begun again: nothing is recorded before, or it has grown. What is recorded now
+  /// True if the journal is to be renewed: nothing is recorded before, or it has grown. What is recorded now
   /// keeps it from growing for ever, so `atRest` asks whether a cut has just ended. False while a cut is owed.
   package func needsRenewal(atRest: Bool) -> Bool {
     state.withLock { s in
@@ -105,7 +105,7 @@ extension Journal {
     case needless
   }
 
-  /// Lets a journal that was opened, and that a full disk keeps from being begun again, take records behind those
+  /// Lets a journal that was opened, and that a full disk keeps from being renewed, take records behind those
   /// that it has.
   ///
   /// Its header may be of an earlier run of the kernel: the next opening then looks at more bytes than it must.

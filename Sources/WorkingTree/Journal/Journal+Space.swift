@@ -57,7 +57,7 @@ extension Journal {
     return isAny
   }
 
-  /// As ``punch(_:)``, for a journal that was opened and could not be begun again, since the disk is full.
+  /// As ``punch(_:)``, for a journal that was opened and could not be renewed, since the disk is full.
   ///
   /// - Important: the next opening, which may read the same records, must need the same bytes.
   package func punchUnbegun(_ live: LiveBytes) throws(StoreError) -> Bool {

@@ -111,7 +111,7 @@ extension Journal {
   /// - Parameters:
   ///   - directory: the journal's directory; it need not be there.
   ///   - target: a directory that is made.
-  /// - Returns: false if the journal was begun again in the meantime: then the copy is of no use.
+  /// - Returns: false if the journal was renewed in the meantime: then the copy is of no use.
   /// - Throws: ``StoreError/system(_:)``.
   package static func copy(
     _ directory: String, to target: String

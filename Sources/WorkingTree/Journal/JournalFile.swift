@@ -95,7 +95,7 @@ struct JournalFile: Sendable {
     isResumed = true
   }
 
-  /// True for a file that was not begun by this process: it is begun again as soon as that can be.
+  /// True for a file that was not begun by this process: it is renewed as soon as that can be.
   private(set) var isResumed = false
 
   /// True if the end of the file has bytes that no record may follow.
@@ -121,10 +121,10 @@ struct JournalFile: Sendable {
   /// The image ends here: what follows is what programs do.
   mutating func endImage() { imageEnd = end }
 
-  /// True if the journal is to be begun again when a cut has ended: most of it is dead.
+  /// True if the journal is to be renewed when a cut has ended: most of it is dead.
   var isGrown: Bool { isResumed || end - imageEnd > max(1 << 20, imageEnd) }
 
-  /// True if the journal is to be begun again whatever is in it.
+  /// True if the journal is to be renewed whatever is in it.
   var isOverdue: Bool { end - imageEnd > max(64 << 20, imageEnd) }
 }
 

@@ -51,7 +51,7 @@ package protocol ChangeJournal: AnyObject, Sendable {
   /// - Throws: ``StoreError/system(_:)``; then nothing is removed.
   func collect(_ live: () -> LiveBytes) throws(StoreError)
 
-  /// True if the journal is to be begun again: nothing is recorded before, or it has grown.
+  /// True if the journal is to be renewed: nothing is recorded before, or it has grown.
   func needsRenewal(atRest: Bool) -> Bool
 
   /// True if nothing is recorded, since a sync failed or the disk is full, and a renewal may end that.

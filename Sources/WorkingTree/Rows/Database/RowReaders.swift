@@ -66,7 +66,7 @@ final class RowReaders: Sendable {
     return result
   }
 
-  /// Ends the transactions of connections that nobody uses: the write-ahead log can be copied and begun again then.
+  /// Ends the transactions of connections that nobody uses: the write-ahead log can be copied and restarted then.
   func endTransactions() {
     let taken = idle.withLock { idle in
       defer { idle = [] }

@@ -108,7 +108,7 @@ package final class Versioner: Sendable {
     var isKept = false
     defer { if !isKept { returnTurn() } }
     try checkout.store.checkPresence()
-    // The journal is not begun again before the cut that is owed has ended.
+    // The journal is not renewed before the cut that is owed has ended.
     try showOwed()
     try heal()
     var unreadable: [InodeNumber: [FileContent]] = [:]
