@@ -38,6 +38,11 @@ extension MountOperations {
         return reply.attributes(status.attributes, timeout: 0)
       }
       let handle = file.flatMap { (OpenObject.object($0.handle) as? OpenLiveFile)?.handle }
+      if handle == nil, changes.change.size != nil,
+        tree.mustLookUpAgain(node.number, thread: reply.caller.pid)
+      {
+        return reply.error(Errno.stale)
+      }
       let process = process(of: reply)
       // The bits depend on the file's group before the change; they are cleared only if the change
       // can be made.

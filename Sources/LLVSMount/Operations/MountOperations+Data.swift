@@ -34,6 +34,9 @@ extension MountOperations {
   ) {
     guard !Self.isMeta(node) else { return metaOpen(node, flags: flags, reply: reply) }
     if isAnnounced(reply.request) { return announceOpened(reply) }
+    if tree.mustLookUpAgain(node.number, thread: reply.caller.pid) {
+      return reply.error(Errno.stale)
+    }
     do throws(FSError) {
       if clearsSetIDs { try clearSetIDs(of: node, reply.request) }
       let process = process(of: reply)

@@ -21,6 +21,8 @@ struct TreeState {
   var accessTimes = AccessTimes()
   /// The processes that read files, and those that a head left behind.
   var writers = WriterMemory()
+  /// The threads that look a path up again.
+  var staleOpens = StaleOpens()
   /// The times of what happened since the last cut.
   var activity = TreeActivity()
   /// The store's own patterns of names that no version takes.

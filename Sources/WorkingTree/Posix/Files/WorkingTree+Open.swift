@@ -52,6 +52,7 @@ extension WorkingTree {
       } else if mode.contains(.read) {
         state.noteReading(process, of: number, names: names)
       }
+      if mode.contains(.read) { state.leaveBehind(process, reading: number) }
       // Reads from the page cache send no request, so an open for reading alone counts as a read.
       if accessing, mode == .read {
         opened.hasMovedAccessTime = state.accessTimes.note(

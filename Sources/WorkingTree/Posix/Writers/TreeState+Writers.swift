@@ -24,6 +24,14 @@ extension TreeState {
   mutating func noteReading(_ process: Int32, of number: InodeNumber, names: [InodeName]) {
     writers.note(process, reading: number, names: names, at: SystemClock.sinceBoot())
   }
+
+  /// Leaves a process behind that opens a file for reading of which a head took the name.
+  mutating func leaveBehind(_ process: Int32, reading number: InodeNumber) {
+    guard process != 0, !overlay.orphans.isEmpty,
+      case .detached(let name?, _, let epoch)? = overlay.nodes.orphan(of: number)
+    else { return }
+    writers.leaveBehind(process, at: name, on: epoch, at: SystemClock.sinceBoot())
+  }
 }
 
 extension WorkingTree {

@@ -100,6 +100,14 @@ struct WriterMemory {
     }
   }
 
+  /// Notes that a process looks at what a name showed in the version of an epoch.
+  mutating func leaveBehind(
+    _ process: Int32, at name: InodeName, on epoch: Epoch, at time: UInt64
+  ) {
+    marks.set(Mark(epoch: epoch, time: time), process, at: name)
+    marked.insert(process)
+  }
+
   /// Notes that a head brings a file to a name. Processes that have seen the same there are up to date again; `isSame`
   /// tells whether the version of an epoch has it too.
   mutating func bringBack(_ name: InodeName, _ number: InodeNumber?, isSame: (Epoch) -> Bool) {
