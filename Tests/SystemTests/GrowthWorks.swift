@@ -31,7 +31,9 @@ extension Machines.GrowthTests {
     Work(name: "commits of nothing", script: "echo commit > .llvs/control", isOfVersions: true),
     Work(
       name: "files that go before a version",
-      script: "head -c 3M /dev/urandom > big; sync -f big; rm big; mkdir x y; mv x y; rm -r y"),
+      // More than the journal takes before it is begun again.
+      script: "head -c 20M /dev/urandom > big; sync -f big; rm big; mkdir x y; mv x y; rm -r y",
+      reasons: [.journal: 0.4]),
     Work(name: "syncs of nothing", script: "echo sync > .llvs/control"),
     Work(
       name: "syncs of a version", script: "echo $i > f; echo sync > .llvs/control",
@@ -73,7 +75,7 @@ extension Machines.GrowthTests {
     Work(
       name: "readers",
       script: """
-        $LLVS log; $LLVS status; $LLVS diff head~1..head; ls -lR .llvs/head .llvs/heads; cat .llvs/log
+        $LLVS log; $LLVS status; $LLVS diff; ls -lR .llvs/head .llvs/heads; cat .llvs/log
         $LLVS backup $T/backup; rm -r $T/backup; $LLVS verify; $LLVS search nothing-of-that || :
         $LLVS grep word1 || :; $LLVS space
         """),

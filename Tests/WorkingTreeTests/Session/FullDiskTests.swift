@@ -75,6 +75,17 @@ struct FullDiskTests {
     try work.check()
   }
 
+  @Test("A new journal removes the files of the one before that nothing needs, without a cut")
+  func collected() throws {
+    for round in 1...4 {
+      try work.save("gone", String(repeating: "x", count: 100_000))
+      try work.unlink("gone")
+      #expect(try work.tree.renewJournal() == [])
+      let files = try FileSystem.list(directory.file("journal"))
+      #expect(files.count { $0.hasSuffix(".journal") } == 1, "after renewal \(round)")
+    }
+  }
+
   @Test("Inode numbers outlast a power failure after a new journal that does not know them")
   func numbers() throws {
     let disk = try PowerDisk(directory.path) { _, _, _ in }

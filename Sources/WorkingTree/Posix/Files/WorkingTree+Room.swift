@@ -36,20 +36,17 @@ extension WorkingTree {
     }
   }
 
-  /// Removes the data files that nothing refers to.
-  ///
-  /// - Throws: ``FSError/system(_:)`` of a sync; then nothing is removed.
-  package func collectDataFiles() throws(FSError) {
-    try FSError.wrapping { () throws(StoreError) in try journal.collect { liveBytes } }
-  }
-
-  /// Begins the journal again, with what is pending.
+  /// Begins the journal again, with what is pending, and removes the data files that nothing refers to.
   ///
   /// - Parameter isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
   /// - Returns: the files of which bytes could not be read back, in words.
   /// - Throws: ``FSError/system(_:)``; then the journal takes records if it did before.
   package func renewJournal(isForced: Bool = false) throws(FSError) -> [String] {
-    try FSError.wrapping { () throws(StoreError) in try renew(isForced: isForced) }
+    try FSError.wrapping { () throws(StoreError) in
+      let losses = try renew(isForced: isForced)
+      try journal.collect { liveBytes }
+      return losses
+    }
   }
 
   /// Writes again what is pending if nothing is recorded, so that one failed sync is met by one call.

@@ -110,7 +110,6 @@ package struct OpenedWorkingTree: Sendable {
   private mutating func renewJournal() throws(StoreError) {
     do throws(FSError) {
       losses += try tree.renewJournal(isForced: true)
-      try tree.collectDataFiles()
     } catch {
       throw StoreError(error)
     }

@@ -350,7 +350,6 @@ package final class Versioner: Sendable {
     }
     do throws(FSError) {
       for loss in try checkout.tree.renewJournal() { report(loss) }
-      try checkout.tree.collectDataFiles()
     } catch {
       // The journal is as it was, and the next transition tries again.
       report("a new journal could not be begun: \(error)")

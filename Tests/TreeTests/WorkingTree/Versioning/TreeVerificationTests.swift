@@ -127,7 +127,6 @@ struct TreeVerificationTests {
         if random.next() % 5 == 0 { try? writer.rename(name, "d/v\(random.next() % 20)") }
         if random.next() % 10 == 0 { _ = try? writer.cut() }
         if random.next() % 10 == 0 { try? writer.tree.beginJournalAnew() }
-        try? writer.tree.files.collectDataFiles()
         state.withLock { $0.rounds += 1 }
       }
       state.withLock { $0.hasEnded = true }
