@@ -25,7 +25,7 @@ final class BehindLife {
   private let isLate: Bool
   private let others: Others
   private let copies: TemporaryDirectory
-  private var random: SeededRandom
+  private var steps: RandomSteps
   private var count = 0
   private var handles: [(number: InodeNumber, handle: HandleNumber)] = []
   /// The marks at each path that a process has read, when it last read or replaced the file there.
@@ -37,11 +37,10 @@ final class BehindLife {
   /// What was shown after each transition, and the versions.
   private(set) var transcript: [String] = []
 
-  init(seed: UInt64, in path: String, _ others: Others, isLate: Bool) throws {
-    (self.path, self.others, self.isLate) = (path, others, isLate)
+  init(_ steps: RandomSteps, in path: String, _ others: Others, isLate: Bool) throws {
+    (self.steps, self.path, self.others, self.isLate) = (steps, path, others, isLate)
     work = try TreeAtWork(path, longCut: isLate ? 0 : .max, isHeld: isLate)
     copies = try TemporaryDirectory(inMemory: true)
-    random = SeededRandom(seed: seed &+ 7_000)
     try work.makeDirectory("d")
     for path in ["a", "b", "d/a", "other"] { try work.save(path, newMark()) }
     try work.cut()
@@ -49,8 +48,8 @@ final class BehindLife {
 
   func run(_ transitions: Int) throws {
     for _ in 0..<transitions {
-      for _ in 0..<below(5) { try act() }
-      try transition()
+      for _ in 0..<below(5) { try steps.step { try act() } }
+      try steps.step { try transition() }
     }
     for (_, handle) in handles { try work.close(handle) }
     handles = []
@@ -70,7 +69,7 @@ final class BehindLife {
 
   // MARK: - Programs
 
-  private func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+  private func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &steps) }
 
   private func newMark() -> String {
     count += 1
@@ -251,7 +250,11 @@ final class BehindLife {
     return try work.others(values, on: base)
   }
 
-  private func transition() throws { try cut(merging: below(3) > 0 ? try foreign() : nil) }
+  private func transition() throws {
+    var other: VersionNumber?
+    if below(3) > 0 { try steps.step { other = try foreign() } }
+    try cut(merging: other)
+  }
 
   private func cut(merging other: VersionNumber? = nil, isAlone: Bool = false) throws {
     let (start, last) = (try work.store.state().head, work.store.lastNumber)
@@ -263,7 +266,7 @@ final class BehindLife {
     func between() {
       guard !isAlone else { return }
       do {
-        for _ in 0..<[0, 0, 1, 2, 3][below(5)] { try act() }
+        for _ in 0..<[0, 0, 1, 2, 3][below(5)] { try steps.step { try act() } }
       } catch {
         failure = error
       }
@@ -294,7 +297,7 @@ final class BehindLife {
     let texts = try work.texts().sorted { $0.key < $1.key }
     // The lines of both sides are in the order of the clock.
     transcript.append("\(texts.map { "\($0) \($1.map { marks($0).sorted() } as Any)" })")
-    if below(4) == 0 { try kill() }
+    if below(4) == 0 { try steps.step { try kill() } }
   }
 
   /// Where the other machine changes nothing that programs here change, a cut makes one version at most, on the head.

@@ -22,26 +22,36 @@ struct BehindLifeTests {
   func lives(others: BehindLife.Others) throws {
     DatabaseFaults.install()
     for seed in Self.failed + Self.seeds {
-      var transcripts: [[String]] = []
-      for isLate in [false, true] {
-        let directory = try TemporaryDirectory(inMemory: true)
-        let life = try BehindLife(seed: seed, in: directory.path, others, isLate: isLate)
-        do {
-          try life.run(16)
-        } catch {
-          Issue.record(
-            "seed \(seed), \(isLate): \(error)\n\(life.log.joined(separator: "; "))")
-          break
-        }
-        transcripts.append(life.transcript)
-        if isLate, transcripts[0] != transcripts[1] {
-          let index = zip(transcripts[0], transcripts[1]).prefix { $0 == $1 }.count
-          let said = transcripts.map { index < $0.count ? $0[index] : "-" }
-          Issue.record(
-            "seed \(seed): late \(said[1]), at once \(said[0])\n\(life.log.joined(separator: "; "))"
-          )
-        }
-      }
+      let steps = RandomSteps(seed: seed &+ 7_000)
+      guard try failure(steps, others) != nil else { continue }
+      let shrunk = try steps.shrunk { try failure($0, others)?.kind }
+      let said = try failure(shrunk.again(), others)?.said
+      Issue.record("seed \(seed): \(said ?? "does not fail again")")
     }
+  }
+
+  /// Lives once with each new head shown at once, and once late; returns how that fails.
+  private func failure(
+    _ steps: RandomSteps, _ others: BehindLife.Others
+  ) throws -> (kind: String, said: String)? {
+    var transcripts: [[String]] = []
+    for (isLate, steps) in [(false, steps), (true, steps.again())] {
+      let directory = try TemporaryDirectory(inMemory: true)
+      let life = try BehindLife(steps, in: directory.path, others, isLate: isLate)
+      let log = { life.log.joined(separator: "; ") }
+      do {
+        try life.run(16)
+      } catch {
+        // Of a fault the last word says what it is.
+        let kind = "\(error)".split(separator: " ").last.map(String.init) ?? ""
+        return (kind, "late \(isLate): \(error)\n\(log())")
+      }
+      transcripts.append(life.transcript)
+      guard isLate, transcripts[0] != transcripts[1] else { continue }
+      let index = zip(transcripts[0], transcripts[1]).prefix { $0 == $1 }.count
+      let said = transcripts.map { index < $0.count ? $0[index] : "-" }
+      return ("late", "late \(said[1]), at once \(said[0])\n\(log())")
+    }
+    return nil
   }
 }
