@@ -38,13 +38,17 @@ struct CutHints {
       if trees[taken.destination] == nil {
         trees[taken.destination] = try tree(taken.destination)
       }
-      guard let tree = trees[taken.destination], let entry = try entry(at: paths, in: tree) else {
+      // Where a name went into another version, this one may have another file.
+      let own = node.names.filter {
+        record.taken.names[$0].map { $0.destination == taken.destination } ?? true
+      }.compactMap { directories.path(of: $0) }
+      guard let tree = trees[taken.destination], let entry = try entry(at: own, in: tree) else {
         continue
       }
       hints.files.append(
         NumberHints.File(
           number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
-          paths: paths))
+          paths: own))
     }
     for number in record.taken.times {
       guard let node = frozen.nodes.node(number), let path = frozen.path(of: number) else {

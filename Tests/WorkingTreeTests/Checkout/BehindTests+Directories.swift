@@ -1,0 +1,34 @@
+import Inodes
+import LLVSCore
+import Platform
+import TestSupport
+import Testing
+import TreeNames
+
+@testable import WorkingTree
+
+/// Directories that heads and programs take away, and files next to them.
+extension BehindTests {
+  @Test("A file of two names is merged at the one that a head changed, though its directory moved")
+  func linkInMovedDirectory() throws {
+    try work.makeDirectory("d")
+    try work.save("c", "one\n")
+    try behind.transition()
+    let start = try behind.head
+    try work.link("c", "d/b")
+    try behind.create("e", "e")
+    try behind.transition()
+    let (_, handle) = try work.open("d/b")
+    try work.write("two\n", through: handle, at: 4)
+    try work.rename("e", "c", .exchange)
+    try behind.transition(["d/b": "theirs\n"], since: start)
+    try work.rename("d", "moved")
+    try behind.transition()
+    try work.close(handle)
+    let texts = try behind.settled()
+    #expect(texts["e"] == "one\ntwo\n")
+    #expect(texts["moved/b"] == "one\ntwo\n")
+    let key = KeyCoding.key(ofPath: Array("moved/b".utf8))
+    #expect(try behind.store.openConflicts(at: behind.head).map(\.key) == [key])
+  }
+}
