@@ -9,6 +9,27 @@ import TreeNames
 
 /// Directories that heads and programs take away, and files next to them.
 extension BehindTests {
+  @Test("Bytes that no save covers make no version, though a head has a directory at their name")
+  func unsavedAtDirectory() throws {
+    var last: [UInt32] = []
+    for isLate in [false, true] {
+      let behind = try BehindWork()
+      let work = behind.work
+      var open: (number: InodeNumber, handle: HandleNumber)?
+      try behind.create("e", "one\n")
+      try behind.transition(late: { if isLate { open = try work.open("e") } })
+      let (_, handle) = try open ?? work.open("e")
+      try work.write("two\n", through: handle, at: 4)
+      try behind.transition(["e/a": "theirs"])
+      try behind.transition()
+      #expect(try behind.store.lastNumber == behind.head.rawValue)
+      try work.close(handle)
+      try behind.settled()
+      last.append(behind.store.lastNumber)
+    }
+    #expect(last[0] == last[1])
+  }
+
   @Test("A file of two names is merged at the one that a head changed, though its directory moved")
   func linkInMovedDirectory() throws {
     try work.makeDirectory("d")

@@ -87,6 +87,8 @@ final class EntryMaker {
       return seen?.attributes.hasLongExtended ?? false ? seen : recorded
     }
     let hasSetTime: Bool
+    // A file that comes from another name brings its time along.
+    var bringsTime = false
     let content: StoredContent
     switch bytes {
     case .save(let save):
@@ -104,6 +106,7 @@ final class EntryMaker {
     case .recorded:
       guard let recorded else { throw .corrupt("a file of the tree is missing in the head's map") }
       content = recorded.stored
+      bringsTime = true
       hasSetTime = node.hasSetTime
       if !hasSetTime { attributes.mtime = recorded.attributes.mtime }
       // All names of a file have one time, so one that stays records it with one that is new.
@@ -116,9 +119,7 @@ final class EntryMaker {
     var entry = Entry(
       key: key, kind: node.kind, attributes: attributes, stored: content,
       storedVersion: self.number, inode: 0, revision: 0)
-    // A file that comes from another name brings its time along.
-    let known = link ?? (edit.save == nil ? nil : old)
-    if !hasSetTime, let known { entry.keepTime(of: known) }
+    if !hasSetTime, let known = link ?? (bringsTime ? nil : old) { entry.keepTime(of: known) }
     try keepBytes(of: old, in: &entry)
     if let old, old.hasSameContent(as: entry) {
       entry.revision = old.revision
