@@ -132,10 +132,13 @@ final class Checkout: @unchecked Sendable {
       let replaced =
         head.record.isForeign
         ? try replaced(by: head, difference, from: pending, to: new, seen) : []
+      let found = try difference.found(besides: seen.lost, over: recorded.prepared, new)
       try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
       journal.settle(
         record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))
-      return ShownHead(overlay: new, epochs: epochs, replaced: replaced, removed: removed)
+      var shown = ShownHead(overlay: new, epochs: epochs, replaced: replaced, removed: removed)
+      if head.record.isForeign { (shown.lost, shown.found) = (difference.lost, found) }
+      return shown
     }
     recorded.shortenLog()
     return Publication(before: pending.before, after: pending.after, renumbered: renumbered)

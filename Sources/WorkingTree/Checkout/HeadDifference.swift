@@ -143,6 +143,27 @@ struct HeadDifference {
     }
   }
 
+  /// The directories that the head removes, by their paths.
+  var lost: [TreePath: InodeNumber] {
+    var lost: [TreePath: InodeNumber] = [:]
+    for name in names where name.before == .directory && name.after != .directory {
+      lost[name.path] = name.inode
+    }
+    return lost
+  }
+
+  /// Returns the directories that programs see at the paths of removed ones.
+  ///
+  /// - Throws: ``StoreError`` if the recorded tree cannot be read.
+  func found(
+    besides earlier: [TreePath], over base: any Base, _ overlay: Overlay
+  ) throws(StoreError) -> [TreePath: InodeNumber] {
+    var paths = DirectoryPaths(base, overlay)
+    var found: [TreePath: InodeNumber] = [:]
+    for path in earlier + lost.keys { found[path] = try paths.number(of: path) }
+    return found
+  }
+
   // MARK: - What programs see of it
 
   /// Returns what changed for programs, now that the recorded tree shows the new head.

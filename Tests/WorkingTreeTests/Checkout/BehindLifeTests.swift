@@ -9,7 +9,7 @@ import TreeModel
 @Suite(.timeLimit(.minutes(20)))
 struct BehindLifeTests {
   /// Lives that found a defect.
-  private static let failed: [UInt64] = [55]
+  private static let failed: [UInt64] = [55, 160, 216, 252]
   private static let seeds: Range<UInt64> = {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["LLVS_TEST_SEED"].flatMap({ UInt64($0) }) { return seed..<(seed + 1) }

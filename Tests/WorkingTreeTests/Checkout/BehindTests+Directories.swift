@@ -9,6 +9,17 @@ import TreeNames
 
 /// Directories that heads and programs take away, and files next to them.
 extension BehindTests {
+  @Test("A process is behind in a directory that other machines removed and made again")
+  func directoryMadeAgain() throws {
+    try behind.transition(["e/a": text([:])])
+    try behind.read("e/a")
+    try behind.transition(["e/a": nil])
+    try behind.transition(["e/a": text([3: "three F"])])
+    try behind.save("e/a", text([1: "one P"]), .renaming)
+    #expect(try behind.settled()["e/a"] == text([1: "one P", 3: "three F"]))
+    try behind.expectNoConflict()
+  }
+
   @Test("Bytes that no save covers make no version, though a head has a directory at their name")
   func unsavedAtDirectory() throws {
     var last: [UInt32] = []

@@ -100,6 +100,8 @@ extension WorkingTree {
       }
       state { state in
         for replaced in new.replaced { state.note(replaced) }
+        state.writers.lose(new.lost)
+        state.writers.find(new.found)
         if forgetsReaders { state.writers.forgetAll() }
         state.moved = []
         state.show(new.overlay, epochs: new.epochs, removed: new.removed)
@@ -122,6 +124,9 @@ package struct SeenNames {
   package func epochs(at name: InodeName, _ number: InodeNumber?) -> Set<Epoch>? {
     tree.state { $0.writers.knows(name, number) ? $0.writers.epochs(at: name) : nil }
   }
+
+  /// The paths of directories that earlier heads removed and in which processes are behind.
+  package var lost: [TreePath] { tree.state { Array($0.writers.lost.keys) } }
 }
 
 /// What the tree shows with another head.
@@ -134,6 +139,10 @@ package struct ShownHead {
   package var replaced: [ReplacedName]
   /// The directories that lost their names.
   package var removed: [InodeNumber: PendingNode]
+  /// The directories that the head removes, by their paths.
+  package var lost: [TreePath: InodeNumber] = [:]
+  /// The directories that are now at the paths of those and of ``SeenNames/lost``.
+  package var found: [TreePath: InodeNumber] = [:]
 
   /// Creates one.
   package init(

@@ -53,6 +53,19 @@ struct RecentPairs<Place: Hashable, Value> {
     older[place] = nil
   }
 
+  /// The places of all pairs.
+  var places: Set<Place> { Set(recent.keys).union(older.keys) }
+
+  /// Moves the pairs of places for which a closure returns another place there.
+  mutating func move(_ other: (Place) -> Place?) {
+    for place in places {
+      guard let new = other(place) else { continue }
+      let values = values(at: place)
+      removeAll(at: place)
+      for (process, value) in values { set(value, process, at: new) }
+    }
+  }
+
   /// Calls a closure with each pair.
   func forEach(_ body: (_ process: Int32, _ value: Value) -> Void) {
     for table in [older, recent] {

@@ -26,6 +26,9 @@ struct WriterMemory {
   /// The times at which processes with marks began.
   private var starts: [Int32: UInt64] = [:]
 
+  /// The directories that heads removed and in which processes have marks, by their paths.
+  private(set) var lost: [TreePath: InodeNumber] = [:]
+
   /// The number of pairs, some perhaps twice.
   var count: Int { readers.count + marks.count }
 
@@ -117,6 +120,27 @@ struct WriterMemory {
     }
   }
 
+  /// Notes that a head removed directories.
+  mutating func lose(_ directories: [TreePath: InodeNumber]) {
+    guard !directories.isEmpty, !marks.isEmpty else { return }
+    let marked = Set(marks.places.map(\.directory))
+    lost.merge(directories.filter { marked.contains($0.value) }) { $1 }
+  }
+
+  /// Notes that directories are at the paths of lost ones: they have other numbers, and the marks in them stay.
+  mutating func find(_ directories: [TreePath: InodeNumber]) {
+    var found: [InodeNumber: InodeNumber] = [:]
+    for (path, number) in directories {
+      guard let old = lost[path], old != number else { continue }
+      found[old] = number
+      lost[path] = nil
+    }
+    guard !found.isEmpty else { return }
+    marks.move { place in
+      found[place.directory].map { InodeName(directory: $0, name: place.name) }
+    }
+  }
+
   /// True if any process looked at a name or at the file there, so that a head which changes the name has to be noted.
   func knows(_ name: InodeName, _ number: InodeNumber?) -> Bool {
     !readers.values(at: .name(name)).isEmpty || !marks.values(at: name).isEmpty
@@ -129,6 +153,8 @@ struct WriterMemory {
     marked = []
     marks.forEach { process, _ in marked.insert(process) }
     starts = starts.filter { marked.contains($0.key) }
+    let directories = Set(marks.places.map(\.directory))
+    lost = lost.filter { directories.contains($0.value) }
   }
 
   /// Forgets everything, as a switch does.
