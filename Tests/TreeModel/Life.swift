@@ -34,6 +34,10 @@ package struct Life<Tree: Base> {
   package var image = Overlay()
   package var journal: [Change] = []
   package var kills = 0
+  /// The name that cuts ignore, with all below it; nil for none.
+  package var ignored: String?
+  /// The names that cuts put aside.
+  package var aside: Set<InodeName> = []
 
   package init(
     seed: UInt64, over recorded: Tree, read: @escaping @Sendable (StoredContent) -> [UInt8]
@@ -58,14 +62,15 @@ package struct Life<Tree: Base> {
     guard replayed == overlay else { throw LifeFault("\(when): the journal says something else") }
   }
 
-  /// Something pending that neither this cut nor the next looks at; nothing is ignored here.
+  /// Something pending that neither this cut nor the next looks at, though no cut put it aside.
   private func missedByCuts() -> String? {
     let (now, next) = (overlay.inCut, overlay.sinceCut)
     for (place, _) in overlay.changes
-    where !now.places.contains(place) && !next.places.contains(place) {
+    where !now.places.contains(place) && !next.places.contains(place) && !aside.contains(place) {
       return "\(place.name.text) in \(place.directory.rawValue)"
     }
     for (number, node) in overlay.nodes where node.isPending || node.orphan != nil {
+      if !node.names.isEmpty, node.names.allSatisfy(aside.contains) { continue }
       if !now.inodes.contains(number), !next.inodes.contains(number) { return "\(number.rawValue)" }
     }
     return nil
@@ -139,6 +144,14 @@ package struct Life<Tree: Base> {
   }
 
   package func isHeld(_ number: InodeNumber) -> Bool { handles.contains(number) }
+
+  /// True for a name that no cut takes.
+  package func isIgnored(_ place: InodeName) -> Bool {
+    guard let ignored, overlay.changes[place]?.hidesRecorded == false,
+      let path = overlay.path(of: place.directory)?.appending(place.name)
+    else { return false }
+    return ModelPath.isAtOrBelow(String(decoding: path.bytes, as: UTF8.self), named: ignored)
+  }
 }
 
 extension ModelRecord {

@@ -59,14 +59,19 @@ package struct ModelRecord {
   package var excluded: [InodeNumber: Set<FileName>] = [:]
   /// Names that stay pending: files that were never saved.
   package private(set) var left: Set<InodeName> = []
+  /// Names that stay pending: those that are ignored.
+  package private(set) var aside: Set<InodeName> = []
+  /// The name that is ignored, with all below it; nil for none.
+  private let ignored: String?
   /// Names of which no version takes anything.
   package private(set) var nothing: Set<InodeName> = []
   private var done: Set<[InodeName: InodeNumber]> = []
 
   package init(
-    _ overlay: Overlay, over recorded: ModelTree,
+    _ overlay: Overlay, over recorded: ModelTree, ignoring ignored: String? = nil,
     read: @escaping (StoredContent) -> [UInt8] = { $0.inlineBytes }
   ) {
+    self.ignored = ignored
     self.read = read
     self.overlay = overlay
     self.recorded = recorded
@@ -113,6 +118,10 @@ package struct ModelRecord {
       items.append(ModelItem(isInPlace ? .remove : .exclude, path, change.on, place: place))
       return
     }
+    if over == nil, !change.isHeld, isIgnored(node, number, path) {
+      aside.insert(place)
+      return
+    }
     if node.isDirectory {
       excluded[place.directory, default: []].insert(place.name)
       if change.isHeld { return }
@@ -125,6 +134,11 @@ package struct ModelRecord {
       return
     }
     addFile(node, number, change, at: place, path, over: over, isInPlace: isInPlace)
+  }
+
+  private func isIgnored(_ node: PendingNode, _ number: InodeNumber, _ path: String) -> Bool {
+    if node.isDirectory, recorded[number]?.isDirectory ?? false { return false }
+    return ignored.map { ModelPath.isAtOrBelow(path, named: $0) } ?? false
   }
 
   private mutating func addFile(
@@ -174,7 +188,7 @@ package struct ModelRecord {
     let marks =
       file.saved?.content.marks(read) ?? recorded[number]?.marks
       ?? (file.taken ?? file.content).marks(read)
-    for place in node.names where !done.contains([place: number]) {
+    for place in node.names where !done.contains([place: number]) && !aside.contains(place) {
       guard let above = path(of: place.directory) else { continue }
       excluded[place.directory, default: []].insert(place.name)
       put(

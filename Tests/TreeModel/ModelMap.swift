@@ -46,6 +46,11 @@ package enum ModelPath {
     path == above || path.hasPrefix(above + "/")
   }
 
+  /// True if a path, or a directory above it, has a name.
+  package static func isAtOrBelow(_ path: String, named name: String) -> Bool {
+    path.split(separator: "/").contains { $0 == name }
+  }
+
   /// Parents before what they hold.
   package static func precedes(_ a: String, _ b: String) -> Bool { (depth(a), a) < (depth(b), b) }
 }

@@ -44,6 +44,13 @@ package final class ModelTree: Base, @unchecked Sendable {
     (names[number] ?? []).sorted { ($0.directory, $0.name) < ($1.directory, $1.name) }
   }
 
+  /// The inodes whose records or names differ from those of another tree.
+  package func numbers(differingFrom other: ModelTree) -> Set<InodeNumber> {
+    Set(inodes.keys).union(other.inodes.keys).filter {
+      inodes[$0] != other.inodes[$0] || places($0) != other.places($0)
+    }
+  }
+
   package func put(_ inode: Inode, _ number: InodeNumber) {
     inodes[number] = inode
     if inode.isDirectory, entries[number] == nil { entries[number] = [:] }

@@ -197,6 +197,25 @@ final class Checkout: @unchecked Sendable {
     return settled
   }
 
+  /// The rows that the prepared head changes; nil if that and what changed since the last cut is as much as is pending.
+  ///
+  /// `settled` are files at names that the cut took.
+  private func changedRows(
+    of head: Head, _ settled: Set<InodeNumber>, _ overlay: Overlay
+  ) throws(BaseError) -> ChangedRows? {
+    let aside = head.record.taken.aside.count
+    let listed = overlay.inCut.places.count - aside + overlay.sinceCut.places.count
+    guard let numbers = recorded.changedNumbers, numbers.count + listed < overlay.nodes.count
+    else { return nil }
+    let rows = recorded.prepared
+    var changed = ChangedRows(numbers: numbers)
+    for number in numbers where !settled.contains(number) {
+      changed.names.formUnion(try recorded.names(of: number))
+      changed.names.formUnion(try rows.names(of: number))
+    }
+    return changed
+  }
+
   /// Gives a directory another number that was removed here and that the head has, with what others put into it: for
   /// the kernel no name can be made in the removed one.
   private func separateRemoved(
@@ -276,6 +295,7 @@ final class Checkout: @unchecked Sendable {
             try self.recorded.extended(of: number, in: self.store)
           })
         new.settled = settled
+        new.rows = try changedRows(of: head, settled, overlay)
         (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
         try overlay.follow(new)
         try keepChangeTimes(of: pending, besides: overlay, head.record.taken)

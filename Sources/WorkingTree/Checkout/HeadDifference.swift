@@ -190,10 +190,8 @@ struct HeadDifference {
       }
       shown.append(ShownChange(name, at: place, before))
     }
-    for (place, change) in after.changes where before.changes[place]?.inode != change.inode {
-      try told.compare(place, recorded: nil)
-    }
-    for (place, _) in before.changes where after.changes[place] == nil {
+    for (place, old, new) in after.changes.differences(from: before.changes) {
+      guard new == nil || old?.inode != new?.inode else { continue }
       try told.compare(place, recorded: nil)
     }
     // These names lead to another number, though the head changed nothing else at them.

@@ -118,8 +118,8 @@ extension Overlay {
     }
     for number in listed.inodes {
       guard let node = nodes[number] else { continue }
-      // The cut may have left the times of a directory that stays where it is.
-      let isInPlace = node.isDirectory && node.names.allSatisfy { changes[$0] == nil }
+      // The cut may have left the times of a directory that stays where it is, and a file may be open.
+      let isInPlace = node.names.isEmpty || node.names.contains { changes[$0] == nil }
       guard node.isListable || isInPlace else { continue }
       let isAside = !node.names.isEmpty && node.names.allSatisfy(aside.contains)
       if !isAside { sinceCut.inodes.insert(number) }

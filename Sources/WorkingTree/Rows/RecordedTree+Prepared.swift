@@ -10,6 +10,14 @@ extension RecordedTree {
   /// - Concurrency: any thread; calls wait for each other.
   package var prepared: any Base { PreparedTree(self) }
 
+  /// The inodes whose records or names in the prepared tree differ, or may differ, from those in the tree that is shown;
+  /// nil if they may be any.
+  ///
+  /// A head must have been prepared.
+  package var changedNumbers: Set<InodeNumber>? {
+    writer.withLock { $0.prepared == nil ? nil : $0.loan.rows.changed }
+  }
+
   /// Gives what the prepared tree has under a number another one of the store, at all its names. What is in a
   /// directory stays in it.
   ///

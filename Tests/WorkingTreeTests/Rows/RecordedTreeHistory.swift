@@ -80,6 +80,7 @@ final class RecordedTreeHistory {
     try tree.prepare(head(), from: before, hints: hints(), numbers: numbers, now: now)
     #expect(tree.batch == batch)
     try beforeShown(tree)
+    try checkChanged(tree)
     try tree.publish()
     #expect(tree.batch == batch + 2)
   }
@@ -129,6 +130,31 @@ final class RecordedTreeHistory {
       #expect(try tree.child(of: number, named: FileName("nobody".utf8)) == nil)
     }
     try checkIdentities(tree, oracle, note)
+  }
+
+  /// Checks that the prepared tree has nothing new of an inode that is not among the changed numbers.
+  private func checkChanged(_ tree: RecordedTree) throws {
+    guard let changed = tree.changedNumbers else { return }
+    let rows = tree.prepared
+    for number in try inodes(of: tree).union(inodes(of: rows)).subtracting(changed) {
+      let (old, new) = (try tree.inode(number), try rows.inode(number))
+      #expect(old?.record == new?.record, "the record of \(number) changed")
+      #expect(
+        Set(try tree.names(of: number)) == Set(try rows.names(of: number)),
+        "the names of \(number) changed")
+    }
+  }
+
+  private func inodes(of base: any Base) throws -> Set<InodeNumber> {
+    var found: Set<InodeNumber> = [.root]
+    var open: [InodeNumber] = [.root]
+    while let directory = open.popLast() {
+      for entry in try base.page(of: directory, after: .start, limit: .max)
+      where found.insert(entry.inode.number).inserted && entry.inode.record.isDirectory {
+        open.append(entry.inode.number)
+      }
+    }
+    return found
   }
 
   private func isEqual(_ a: BaseInode, _ b: BaseInode) -> Bool {

@@ -39,7 +39,8 @@ extension Overlay {
   private mutating func put(_ node: PendingNode, _ number: InodeNumber) {
     nodes[number] = node
     if node.orphan != nil { orphans.insert(number) }
-    if node.isPending { sinceCut.inodes.insert(number) }
+    // A file goes again if nothing becomes pending of it.
+    if node.isPending || !node.isDirectory { sinceCut.inodes.insert(number) }
   }
 
   // MARK: - Names
@@ -113,13 +114,20 @@ extension Overlay {
     _ place: InodeName, of number: InodeNumber, _ change: Change
   ) {
     put(nil, at: place, over: number, seen: epochOfEmptiness(of: number), change)
-    nodes[number]?.names = []
+    loseName(number)
     giveAway(place)
     for orphan in orphans {
       guard case .detached(let name?, _, _)? = nodes[orphan]?.orphan, name.directory == number
       else { continue }
       nodes[orphan]?.orphan = .gone
     }
+  }
+
+  /// Takes the name of a directory, which the next head forgets.
+  private mutating func loseName(_ directory: InodeNumber) {
+    guard nodes.contains(directory) else { return }
+    nodes[directory]?.names = []
+    sinceCut.inodes.insert(directory)
   }
 
   private mutating func rename(
@@ -135,7 +143,7 @@ extension Overlay {
     move(number, from, to, change.time)
     guard let over else { return }
     if replacesDirectory {
-      nodes[over]?.names = []
+      loseName(over)
     } else {
       lose(over, to, isKept: isKept, change.time)
     }

@@ -11,25 +11,39 @@ extension Following {
   /// version before the head has the name at one of them.
   mutating func findBehind() throws(BaseError) {
     guard !head.changed.isEmpty else { return }
-    var places = PlacePaths(
+    var paths = PlacePaths(
       overlay: overlay, frozen: head.frozen, base: base, changed: head.changed)
-    for (place, change) in overlay.changes {
-      let takesDirectory = change.hidesDirectory || change.isDirectory
-      var paths = try places.paths(of: place)
-      // A directory that moved takes along what is below its old place.
-      if change.isDirectory, let number = change.inode, let old = try places.recorded(number) {
-        paths.append(old)
+    for place in places { try findBehind(at: place, &paths) }
+    // Outside the scope a path below which the head changed nothing cannot be behind: directories that the recorded
+    // tree has are in the scope.
+    for directory in scope == nil ? [] : Array(overlay.changes.directories.keys) {
+      guard try !paths.paths(of: directory).isEmpty else { continue }
+      for name in overlay.changedNames(of: directory) {
+        try findBehind(at: InodeName(directory: directory, name: name), &paths)
       }
-      let isBehind = paths.contains {
-        head.changed.contains($0) || takesDirectory && head.changed.containsBelow($0)
-      }
-      if isBehind { behind.insert(place) }
     }
-    for node in overlay.nodes.values where node.isPending {
+    for number in numbers {
+      guard let node = overlay.nodes.node(number), node.isPending else { continue }
       for name in node.names where !behind.contains(name) {
-        if try places.paths(of: name).contains(where: head.changed.contains) { behind.insert(name) }
+        if try paths.paths(of: name).contains(where: head.changed.contains) { behind.insert(name) }
       }
     }
+  }
+
+  private mutating func findBehind(
+    at place: InodeName, _ known: inout PlacePaths
+  ) throws(BaseError) {
+    guard let change = overlay.changes[place] else { return }
+    let takesDirectory = change.hidesDirectory || change.isDirectory
+    var paths = try known.paths(of: place)
+    // A directory that moved takes along what is below its old place.
+    if change.isDirectory, let number = change.inode, let old = try known.recorded(number) {
+      paths.append(old)
+    }
+    let isBehind = paths.contains {
+      head.changed.contains($0) || takesDirectory && head.changed.containsBelow($0)
+    }
+    if isBehind { behind.insert(place) }
   }
 
   /// Puts changes of names on the version before the head, where it changed what they were made on.
@@ -76,7 +90,7 @@ private struct PlacePaths {
     try paths(of: place.directory).map { $0.appending(place.name) }
   }
 
-  private mutating func paths(of directory: InodeNumber) throws(BaseError) -> [TreePath] {
+  mutating func paths(of directory: InodeNumber) throws(BaseError) -> [TreePath] {
     if let paths = known[directory] { return paths }
     var paths: [TreePath] = []
     for path in [

@@ -9,11 +9,15 @@ extension Following {
   /// A directory that a program moved into one which the head has below it is where the head has it: elsewhere
   /// neither would have a path, and what is in them would be removed.
   mutating func breakCycles() throws(BaseError) {
-    for number in overlay.nodes.keys.sorted() {
+    for number in numbers {
       guard let node = overlay.nodes[number], node.isDirectory, let place = node.place,
         overlay.changes[place]?.inode == number, let recorded = try base.names(of: number).first,
         try isBelowItself(number)
       else { continue }
+      guard scope == nil else {
+        scope = nil
+        return try breakCycles()
+      }
       overlay.setChange(nil, at: place)
       let other = overlay.changes[recorded]
       if let file = other?.inode, other?.isDirectory == false,

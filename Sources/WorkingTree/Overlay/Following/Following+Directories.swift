@@ -40,9 +40,14 @@ extension Following {
   }
 
   mutating func followDirectories() throws(BaseError) {
-    var busy = try busyDirectories()
+    // A directory may stay for pending changes outside the scope.
+    for number in scope?.numbers ?? [] where try losesPlace(number) {
+      scope = nil
+      break
+    }
+    var busy = scope == nil ? try busyDirectories() : []
     var directories: [(depth: Int, number: InodeNumber)] = []
-    for (number, node) in overlay.nodes where node.isDirectory {
+    for number in numbers where overlay.nodes.kind(of: number) == .directory {
       directories.append((try depth(of: number), number))
     }
     for (_, number) in directories.sorted(by: { ($1.depth, $0.number) < ($0.depth, $1.number) }) {
@@ -50,11 +55,21 @@ extension Following {
     }
     // Without a cut, as at a mount, nobody has looked at them.
     guard head.taken != nil else { return }
-    for (place, change) in overlay.changes where change.isHeld {
-      guard let number = change.inode, !busy.contains(number) else { continue }
+    for place in places {
+      guard let change = overlay.changes[place], change.isHeld, let number = change.inode,
+        !busy.contains(number)
+      else { continue }
       overlay.setChange(nil, at: place)
       overlay.nodes[number]?.names = []
     }
+  }
+
+  /// True for a directory with a name at which the tree shows something else and no change is pending.
+  private func losesPlace(_ number: InodeNumber) throws(BaseError) -> Bool {
+    guard overlay.nodes.kind(of: number) == .directory, let place = overlay.nodes.place(of: number),
+      overlay.changes[place] == nil
+    else { return false }
+    return try overlay.inode(at: place, over: base) != number
   }
 
   private mutating func followDirectory(
@@ -144,7 +159,7 @@ extension Following {
 
   /// Looks at all names once more, now that directories are where they stay.
   mutating func settleNames() throws(BaseError) {
-    for number in overlay.nodes.keys.sorted() {
+    for number in numbers {
       guard let node = overlay.nodes[number] else { continue }
       if !node.isDirectory, node.orphan == nil {
         try followFile(number)
@@ -157,7 +172,7 @@ extension Following {
       if node.isDirectory {
         overlay.nodes[number]?.names = Array(names.prefix(1))
       } else if !names.isEmpty {
-        try head.renumber(number)
+        try renumber(number)
       }
     }
   }
@@ -177,7 +192,7 @@ extension Following {
 
   /// Drops changes in directories that neither programs nor the head see.
   mutating func dropUnreachable() throws(BaseError) {
-    for place in Array(overlay.changes.keys) where place.directory != .root {
+    for place in places where place.directory != .root && overlay.changes[place] != nil {
       if try isReachable(place.directory) { continue }
       if try base.inode(place.directory) == nil { overlay.setChange(nil, at: place) }
     }
@@ -208,13 +223,15 @@ extension Following {
         directory = place.directory
       }
     }
-    for (place, change) in overlay.changes {
+    for directory in overlay.changes.directories.keys { try chain(directory) }
+    for place in places {
+      guard let change = overlay.changes[place] else { continue }
       if let number = change.inode { needed.insert(number) }
       try chain(place.directory)
-      // For a file, also on the way to its other names.
-      for name in change.inode.flatMap({ overlay.nodes[$0]?.names }) ?? [] {
-        try chain(name.directory)
-      }
+      // A file also keeps the directories above its other names. The next head has it in its scope for them.
+      let names = change.inode.flatMap { overlay.nodes[$0]?.names } ?? []
+      for name in names { try chain(name.directory) }
+      if let number = change.inode, names.count > 1 { overlay.sinceCut.inodes.insert(number) }
       guard let file = try fileWithOtherNames(hiddenAt: place, change) else { continue }
       needed.insert(file)
       for name in overlay.nodes[file]?.names ?? [] { try chain(name.directory) }
@@ -222,16 +239,17 @@ extension Following {
     if !overlay.changedNames(of: .root).isEmpty, overlay.nodes.contains(.root) {
       needed.insert(.root)
     }
-    for (number, node) in overlay.nodes {
-      guard try isWanted(node, number) else { continue }
+    for number in numbers {
+      guard let node = overlay.nodes[number], try isWanted(node, number) else { continue }
       needed.insert(number)
+      // A file without pending changes is a node until its last handle is closed.
+      if !node.isListable { overlay.sinceCut.inodes.insert(number) }
       for name in node.names { try chain(name.directory) }
     }
-    for number in Array(overlay.nodes.keys) where !needed.contains(number) {
-      overlay.forget(number)
-    }
+    let known = numbers
+    for number in known where !needed.contains(number) { overlay.forget(number) }
     for number in needed.sorted() where !overlay.nodes.contains(number) { try reach(number) }
-    for number in Array(overlay.nodes.keys) {
+    for number in scope == nil ? numbers : known where overlay.nodes.contains(number) {
       let recorded = try base.names(of: number)
       overlay.nodes[number]?.recordedNames = recorded
       if let node = overlay.nodes[number], node.isDirectory, !node.hasNewAttributes {
@@ -248,10 +266,12 @@ extension Following {
     guard change.hidesRecorded, !change.hidesDirectory,
       let file = try base.child(of: place.directory, named: place.name)?.inode, file.links > 1
     else { return nil }
-    if !overlay.nodes.contains(file.number) {
-      overlay.nodes[file.number] = try overlay.node(of: file.number, over: base)
+    if let names = overlay.nodes.names(of: file.number) { return names.isEmpty ? nil : file.number }
+    guard let node = try overlay.node(of: file.number, over: base), !node.names.isEmpty else {
+      return nil
     }
-    return overlay.nodes[file.number]?.names.isEmpty ?? true ? nil : file.number
+    overlay.nodes[file.number] = node
+    return file.number
   }
 
   /// True if a node is kept for what it says itself.
@@ -310,8 +330,11 @@ extension Overlay {
   }
 
   /// Drops changes that say what the recorded tree says, and notes of the others what it has there.
-  mutating func dropRecorded(over base: any Base) throws(BaseError) {
-    for (place, change) in changes {
+  mutating func dropRecorded(
+    over base: any Base, at places: [InodeName]
+  ) throws(BaseError) {
+    for place in places {
+      guard let change = changes[place] else { continue }
       let recorded = try base.child(of: place.directory, named: place.name)?.inode
       if recorded?.number == change.inode {
         setChange(nil, at: place)

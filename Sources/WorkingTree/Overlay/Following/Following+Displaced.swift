@@ -9,9 +9,10 @@ extension Following {
   /// directory that had it left: elsewhere what they made would overwrite it.
   mutating func keepDisplaced() throws(BaseError) {
     guard let taken = head.taken, head.epoch != nil else { return }
-    for (place, change) in overlay.changes {
+    for place in places {
       // What the head has there is the change itself, what it was made over, or another machine's.
-      guard let own = change.inode, !change.isHeld, !(taken.names[place]?.isThere ?? false),
+      guard let change = overlay.changes[place], let own = change.inode, !change.isHeld,
+        !(taken.names[place]?.isThere ?? false),
         !change.hidesRecorded || change.hidesDirectory, !behind.contains(place),
         let there = try base.child(of: place.directory, named: place.name)?.inode,
         there.number != own, !there.record.isDirectory
@@ -41,6 +42,7 @@ extension Following {
     else { return }
     node.names = [shown]
     overlay.nodes[number] = node
+    scope?.insert(number, at: shown)
     overlay.setChange(
       NameChange(inode: number, stamp: overlay.stamp, hidesRecorded: false), at: shown)
   }

@@ -12,6 +12,8 @@ package struct NewHead {
   /// The paths at which the head has something else than the version before it: the one that the cut made on the head
   /// before, or that head.
   package var changed = ChangedPaths()
+  /// The rows that differ from those of the tree before; nil if nobody knows them, or they are many.
+  package var rows: ChangedRows?
   /// The changes that were pending at the cut's instant; nil if there was no cut, or nobody knows them.
   package var frozen: Overlay?
   /// True for an inode that a program has open or the kernel knows.

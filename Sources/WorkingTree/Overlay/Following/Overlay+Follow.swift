@@ -33,7 +33,9 @@ extension Overlay {
   ) throws(BaseError) {
     var kept = self
     kept.endCut(aside: aside)
-    try kept.dropRecorded(over: base)
+    // Older changes were compared with the recorded tree when an earlier cut ended.
+    let places = Set(inCut.places).union(sinceCut.places)
+    try kept.dropRecorded(over: base, at: Array(places))
     self = kept
   }
 
@@ -45,9 +47,10 @@ extension Overlay {
   /// for the pending changes in it.
   ///
   /// - Throws: ``BaseError`` if the recorded tree cannot be read or changed; then the overlay is as before.
-  /// - Complexity: O(*p* log *n*) for *p* pending changes over *n* names.
+  /// - Complexity: O(*k* log *n*) for *k* changes since the last cut and rows that the head changes, over *n* names, and
+  ///   a step for each directory with pending names. Without ``NewHead/rows``, *k* is the number of pending changes.
   package mutating func follow(_ head: NewHead) throws(BaseError) {
-    var following = Following(overlay: self, head: head)
+    var following = Following(overlay: self, head: head, try FollowingScope(of: head, on: self))
     try following.run()
     self = following.overlay
   }
@@ -67,30 +70,31 @@ struct Following {
   let head: NewHead
   /// The epoch before the head.
   let before: Epoch
-  /// The paths that files had, by their names.
-  private let paths: [InodeName: TreePath]
+  /// The overlay before.
+  private let original: Overlay
+  /// The nodes and names that the head may concern; nil for all. A step that finds more concerned sets it to nil,
+  /// because the steps before change nothing outside the scope.
+  var scope: FollowingScope?
   /// The epochs of what is written next to taken files, unless it is the one before the head.
   private var epochAfter: [InodeNumber: Epoch] = [:]
   /// The names at which something is pending and the head changed what it was made on.
   var behind: Set<InodeName> = []
 
-  init(overlay: Overlay, head: NewHead) {
+  init(overlay: Overlay, head: NewHead, _ scope: FollowingScope?) {
     self.overlay = overlay
     self.head = head
+    self.scope = scope
+    original = overlay
     before = overlay.epoch
-    var paths: [InodeName: TreePath] = [:]
-    // Only who loses a name for a handle's sake is asked for the path of it.
-    let last = head.taken?.stamp ?? .start
-    for (number, node) in overlay.nodes where !node.isDirectory && head.isHeld(number) {
-      if node.stamp <= last, head.settled.contains(number) { continue }
-      for name in node.names {
-        paths[name] = overlay.path(of: name.directory)?.appending(name.name)
-      }
-    }
-    self.paths = paths
   }
 
   var base: any Base { head.base }
+
+  /// The inodes that the head may concern, in order. Not all of them are nodes.
+  var numbers: [InodeNumber] { scope?.numbers.sorted() ?? overlay.nodes.keys.sorted() }
+
+  /// The names that the head may concern. Not all of them have a change.
+  var places: [InodeName] { scope.map { Array($0.places) } ?? Array(overlay.changes.keys) }
 
   mutating func run() throws(BaseError) {
     try findBehind()
@@ -107,13 +111,14 @@ struct Following {
     pinNames()
     try separateOrphans()
     try keepDisplaced()
-    for number in overlay.nodes.keys.sorted() { try followFile(number) }
+    for number in numbers { try followFile(number) }
     if try separateDirectories() {
-      for number in overlay.nodes.keys.sorted() { try followFile(number) }
+      scope = nil
+      for number in numbers { try followFile(number) }
     }
     try followDirectories()
     try breakCycles()
-    try overlay.dropRecorded(over: base)
+    try overlay.dropRecorded(over: base, at: places)
     try dropUnreachable()
     try settleNames()
     try keepWhatIsNeeded()
@@ -121,6 +126,14 @@ struct Following {
     try pinNodes()
     try keepExtended()
     if head.taken == nil { overlay.listAll() }
+  }
+
+  /// Gives what the recorded tree has under a number another one. The head then changes these rows too.
+  mutating func renumber(_ number: InodeNumber) throws(BaseError) {
+    if scope != nil {
+      for name in try base.names(of: number) { scope?.insert(number, at: name) }
+    }
+    try head.renumber(number)
   }
 
   // MARK: - What the cut took
@@ -139,7 +152,8 @@ struct Following {
 
   /// Drops absences over nothing: what the head brings there, nobody here removed.
   private mutating func dropAbsences(_ taken: TakenCut) {
-    for (place, change) in overlay.changes where change.inode == nil {
+    for place in places {
+      guard let change = overlay.changes[place], change.inode == nil else { continue }
       let wasThere = taken.names[place]?.isThere ?? change.hidesRecorded
       if !wasThere { overlay.setChange(nil, at: place) }
     }
@@ -148,7 +162,7 @@ struct Following {
   private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) throws(BaseError) {
     if taken.destination == .nowhere, taken.save != nil {
       // The name shows the head's bytes again, which are not those that programs saw under the number.
-      if try base.inode(number) != nil { try head.renumber(number) }
+      if try base.inode(number) != nil { try renumber(number) }
     } else if isSettled(number, taken) {
       return overlay.forget(number)
     }
@@ -193,33 +207,33 @@ struct Following {
   /// Gives pending files that the head removed their long extended attributes from the tree before the head:
   /// nothing else has them.
   private mutating func keepExtended() throws(BaseError) {
-    for (number, node) in overlay.nodes where node.lacksExtended {
-      guard try base.inode(number) == nil, let extended = try head.extendedBefore(number) else {
-        continue
-      }
+    for number in numbers {
+      guard let node = overlay.nodes[number], node.lacksExtended,
+        try base.inode(number) == nil, let extended = try head.extendedBefore(number)
+      else { continue }
       overlay.nodes[number]?.attributes = node.attributes.completed(with: extended)
       overlay.nodes[number]?.lacksExtended = false
     }
   }
 
   /// The recorded tree must not show anything under the number of a file that has no name.
-  private func separateOrphans() throws(BaseError) {
+  private mutating func separateOrphans() throws(BaseError) {
     for number in overlay.orphans.sorted() where try base.inode(number) != nil {
-      try head.renumber(number)
+      try renumber(number)
     }
   }
 
   /// A directory of which the name is pending is not where the head has it: what the head shows there is
   /// another. True if there was one.
-  private func separateDirectories() throws(BaseError) -> Bool {
+  private mutating func separateDirectories() throws(BaseError) -> Bool {
     var isAny = false
-    for number in overlay.nodes.keys.sorted() {
+    for number in numbers {
       guard let node = overlay.nodes[number], node.isDirectory, let place = node.place,
         overlay.changes[place]?.inode == number
       else { continue }
       for name in try base.names(of: number) where name != place {
         guard try overlay.inode(at: name, over: base) == number else { continue }
-        try head.renumber(number)
+        try renumber(number)
         isAny = true
         break
       }
@@ -277,7 +291,7 @@ struct Following {
     // A link id says that the names are one file's; others may have linked it to more.
     if !node.isPending, try base.inode(number)?.record.attributes.linkID != nil { return come }
     for name in kept where overlay.changes[name] == nil { try keep(number, node, at: name) }
-    try head.renumber(number)
+    try renumber(number)
     return []
   }
 
@@ -285,7 +299,7 @@ struct Following {
     _ number: InodeNumber, _ lost: [InodeName]
   ) throws(BaseError) {
     guard head.isHeld(number) else { return overlay.forget(number) }
-    if try base.inode(number) != nil { try head.renumber(number) }
+    if try base.inode(number) != nil { try renumber(number) }
     let name = lost.min { ($0.directory, $0.name) < ($1.directory, $1.name) }
     let isReplaced = try name.map { (name) throws(BaseError) in
       try overlay.inode(at: name, over: base) != nil
@@ -293,7 +307,10 @@ struct Following {
     overlay.makeOrphan(
       number,
       .detached(
-        place: isReplaced == true ? name : nil, path: name.flatMap { paths[$0] },
+        place: isReplaced == true ? name : nil,
+        path: name.flatMap {
+          original.path(of: $0.directory)?.appending($0.name)
+        },
         epoch: epochAfter[number] ?? before))
   }
 }

@@ -27,6 +27,7 @@ extension TreeRows {
   private func moveEntries(
     from old: InodeNumber, to new: InodeNumber
   ) throws(DatabaseError) {
+    noteAllChanged()
     // The entries say which inodes have a name there, so they are last.
     try change(
       """

@@ -8,6 +8,7 @@ import SQLite
 extension TreeRows {
   /// Removes all rows.
   func removeAll() throws(DatabaseError) {
+    noteAllChanged()
     try database.execute(
       """
       DELETE FROM state; DELETE FROM inodes; DELETE FROM entries; DELETE FROM names;
@@ -41,6 +42,7 @@ extension TreeRows {
   func update(
     _ record: InodeRecord, of number: InodeNumber, from old: InodeRecord
   ) throws(DatabaseError) {
+    noteChanged(number)
     try database.prepared("UPDATE inodes SET record = ?2 WHERE number = ?1")
       .bind(1, number.column).bind(2, record.encoded).run()
     guard record.attributes.linkID != old.attributes.linkID else { return }
@@ -58,6 +60,7 @@ extension TreeRows {
   }
 
   func remove(_ number: InodeNumber, _ record: InodeRecord) throws(DatabaseError) {
+    noteChanged(number)
     try database.prepared("DELETE FROM inodes WHERE number = ?").bind(1, number.column).run()
     if let id = record.attributes.linkID { try removeLink(id, number) }
   }
@@ -192,6 +195,7 @@ extension TreeRows {
     guard links > 0 else {
       throw .corrupt("\(database.path): directory \(number.rawValue) has two names")
     }
+    noteChanged(number)
     try database.prepared("INSERT INTO names VALUES(?, ?, ?)")
       .bind(1, number.column).bind(2, place.parent.column).bind(3, place.cookie.rawValue).run()
     try addSubdirectories(1, to: number)
@@ -218,6 +222,7 @@ extension TreeRows {
   private func setPlace(
     _ place: InodePlace?, of number: InodeNumber, links: Int64
   ) throws(DatabaseError) {
+    noteChanged(number)
     try database.prepared(
       "UPDATE inodes SET parent = ?2, cookie = ?3, links = links + ?4 WHERE number = ?1"
     )
@@ -236,6 +241,7 @@ extension TreeRows {
   }
 
   private func removeName(of number: InodeNumber, at place: InodePlace) throws(DatabaseError) {
+    noteChanged(number)
     try database.prepared("DELETE FROM names WHERE inode = ? AND parent = ? AND cookie = ?")
       .bind(1, number.column).bind(2, place.parent.column).bind(3, place.cookie.rawValue).run()
   }

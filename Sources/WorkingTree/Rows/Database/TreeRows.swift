@@ -12,6 +12,8 @@ final class TreeRows {
   private var greatest: InodeNumber?
   /// The numbers of rows that were added since. Those of one version come in no order.
   private var added: Set<InodeNumber> = []
+  /// The inodes whose rows or names changed since the last ``knowGreatest()``; nil if they may be any.
+  private(set) var changed: Set<InodeNumber>?
 
   init(_ database: Database, hashKey: UInt64) {
     self.database = database
@@ -62,11 +64,19 @@ final class TreeRows {
   func knowGreatest() throws(DatabaseError) {
     greatest = try lastNumber() ?? .root
     added = []
+    changed = []
   }
+
+  /// Notes an inode whose row or names change.
+  func noteChanged(_ number: InodeNumber) { changed?.insert(number) }
+
+  /// Notes that the rows and names of any inodes change.
+  func noteAllChanged() { changed = nil }
 
   /// Notes the number of a row that is added.
   func noteAdded(_ number: InodeNumber) {
     if let greatest, greatest < number { added.insert(number) }
+    noteChanged(number)
   }
 
   /// False if it is certain that no row has the number.

@@ -1,0 +1,106 @@
+package import Inodes
+import LLVSCore
+
+/// The rows of the recorded tree that a new head changes.
+package struct ChangedRows: Sendable {
+  /// The inodes whose records or names differ.
+  package var numbers: Set<InodeNumber>
+  /// The names that these inodes have now or had before.
+  package var names: Set<InodeName>
+
+  /// Creates changed rows.
+  package init(numbers: Set<InodeNumber> = [], names: Set<InodeName> = []) {
+    (self.numbers, self.names) = (numbers, names)
+  }
+}
+
+/// The nodes and names that a new head may concern. All others are as they are after a look at everything.
+///
+/// The scope has the names and inodes that changed since the last cut, the rows that the head changes, and the
+/// directories above. It lacks ignored names that did not change: their number has no limit.
+///
+/// INVARIANT F4: a change or a node outside the scope is below ignored names alone, the recorded tree has nothing at
+/// its names, and neither before nor after the head a row belongs to it.
+struct FollowingScope {
+  /// The inodes.
+  private(set) var numbers: Set<InodeNumber>
+  /// The names.
+  private(set) var places: Set<InodeName>
+
+  /// Finds the scope; nil if the head may concern anything.
+  ///
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
+  /// - Complexity: O(*k* log *n*) for *k* changes and rows over *n* names.
+  init?(of head: NewHead, on overlay: Overlay) throws(BaseError) {
+    guard let rows = head.rows, let taken = head.taken, overlay.isCutting else { return nil }
+    if head.epoch != nil, try Self.movesDirectory(head, rows, on: overlay) { return nil }
+    places = rows.names
+    numbers = rows.numbers
+    places.formUnion(taken.names.keys)
+    numbers.formUnion(taken.nodes.keys)
+    numbers.formUnion(taken.times)
+    numbers.formUnion(overlay.orphans)
+    places.formUnion(overlay.sinceCut.allPlaces)
+    numbers.formUnion(overlay.sinceCut.allInodes)
+    insertListed(of: overlay, besides: taken.aside)
+    for place in places {
+      numbers.insert(place.directory)
+      guard let change = overlay.changes[place] else { continue }
+      if let number = change.inode { numbers.insert(number) }
+      guard change.hidesRecorded else { continue }
+      let hidden = try head.base.child(of: place.directory, named: place.name)
+      if let number = hidden?.inode.number { numbers.insert(number) }
+    }
+    insertNames(of: overlay)
+    // The reason for a held directory may be any change below it.
+    if places.contains(where: { overlay.changes[$0]?.isHeld ?? false }) { return nil }
+  }
+
+  /// Adds an inode and a name of it.
+  mutating func insert(_ number: InodeNumber, at place: InodeName) {
+    numbers.insert(number)
+    places.insert(place)
+  }
+
+  /// True if the head has a directory neither where the recorded tree had it nor where programs see it: changes below
+  /// it are concerned.
+  private static func movesDirectory(
+    _ head: NewHead, _ rows: ChangedRows, on overlay: Overlay
+  ) throws(BaseError) -> Bool {
+    for number in rows.numbers where number != .root {
+      guard overlay.nodes.kind(of: number) == .directory, let node = overlay.nodes.node(number)
+      else { continue }
+      let names = try head.base.names(of: number)
+      if names != node.recordedNames, names != node.names { return true }
+    }
+    return false
+  }
+
+  /// Adds what the cut had to look at, without what it put aside. A later change of that is listed elsewhere.
+  private mutating func insertListed(of overlay: Overlay, besides aside: Set<InodeName>) {
+    // One name of a file may be ignored and another not.
+    func isAside(_ number: InodeNumber) -> Bool {
+      guard let names = overlay.nodes.names(of: number), !names.isEmpty else { return false }
+      return names.allSatisfy(aside.contains)
+    }
+    for place in overlay.inCut.allPlaces {
+      if let number = overlay.changes[place]?.inode, isAside(number) { continue }
+      places.insert(place)
+    }
+    for number in overlay.inCut.allInodes where !isAside(number) { numbers.insert(number) }
+  }
+
+  /// Adds the changed names of all inodes, and the directories above.
+  private mutating func insertNames(of overlay: Overlay) {
+    var open = Array(numbers)
+    while let number = open.popLast() {
+      guard let node = overlay.nodes.node(number) else { continue }
+      for name in node.names + node.recordedNames where overlay.changes[name] != nil {
+        places.insert(name)
+      }
+      for name in node.names where numbers.insert(name.directory).inserted {
+        open.append(name.directory)
+      }
+    }
+  }
+}
