@@ -197,21 +197,22 @@ final class Checkout: @unchecked Sendable {
     return settled
   }
 
-  /// The rows that the prepared head changes; nil if that and what changed since the last cut is as much as is pending.
+  /// The rows that the prepared head changes; nil if they may be any.
   ///
   /// `settled` are files at names that the cut took.
   private func changedRows(
-    of head: Head, _ settled: Set<InodeNumber>, _ overlay: Overlay
+    of head: Head, _ settled: Set<InodeNumber>
   ) throws(BaseError) -> ChangedRows? {
-    let aside = head.record.taken.aside.count
-    let listed = overlay.inCut.places.count - aside + overlay.sinceCut.places.count
-    guard let numbers = recorded.changedNumbers, numbers.count + listed < overlay.nodes.count
-    else { return nil }
+    guard let numbers = recorded.changedNumbers else { return nil }
     let rows = recorded.prepared
     var changed = ChangedRows(numbers: numbers)
-    for number in numbers where !settled.contains(number) {
-      changed.names.formUnion(try recorded.names(of: number))
-      changed.names.formUnion(try rows.names(of: number))
+    for number in numbers {
+      if settled.contains(number), try recorded.inode(number) == nil {
+        changed.names.formUnion(head.frozen.nodes.fileNames(of: number) ?? [])
+      } else {
+        changed.names.formUnion(try recorded.names(of: number))
+        changed.names.formUnion(try rows.names(of: number))
+      }
     }
     return changed
   }
@@ -295,7 +296,7 @@ final class Checkout: @unchecked Sendable {
             try self.recorded.extended(of: number, in: self.store)
           })
         new.settled = settled
-        new.rows = try changedRows(of: head, settled, overlay)
+        new.rows = try changedRows(of: head, settled)
         (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
         try overlay.follow(new)
         try keepChangeTimes(of: pending, besides: overlay, head.record.taken)

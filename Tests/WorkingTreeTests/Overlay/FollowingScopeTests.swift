@@ -98,6 +98,51 @@ struct FollowingScopeTests {
     try overlay.check(over: tree)
   }
 
+  @Test("what programs change in ignored directories during a cut is not asked about")
+  func during() throws {
+    var overlay = try overlay()
+    create(3, at: place("a"), in: &overlay)
+    var taken = TakenCut(at: overlay.beginCut())
+    for number in 6000..<8000 as Range<UInt64> {
+      create(number, at: place("\(number)", in: InodeNumber(2)), in: &overlay)
+    }
+    let node = try #require(overlay.nodes.node(InodeNumber(3)))
+    taken.names[place("a")] = TakenCut.Name(.head, isThere: true)
+    taken.nodes[InodeNumber(3)] = TakenCut.Node(
+      .head, save: node.file?.saved, on: nil, attributes: node.attributes)
+    tree.put(ModelTree.Inode(), InodeNumber(3))
+    tree.set(place("a"), InodeNumber(3))
+    let base = CountingBase(tree)
+    var head = NewHead(base: base, taken: taken, isHeld: { _ in false }, renumber: { _ in })
+    head.rows = ChangedRows(numbers: [InodeNumber(3)], names: [place("a")])
+    try overlay.follow(head)
+    #expect(base.count.withLock { $0 } < 100)
+    try overlay.check(over: tree)
+  }
+
+  @Test("a file of the recorded tree that loses its ignored name is forgotten")
+  func ignoredName() throws {
+    let (file, recorded, ignored) = (InodeNumber(2), place("a"), place("ignored"))
+    tree.put(ModelTree.Inode(), file)
+    tree.set(recorded, file)
+    var overlay = Overlay()
+    let node = try #require(try overlay.node(of: file, over: tree))
+    overlay.apply(Change(time: .zero, .node(file, node)))
+    overlay.apply(
+      Change(time: .zero, .link(file, at: ignored, id: ModelLink.id(1), seen: nil)))
+    overlay.nodes[file]?.hasNewAttributes = false
+    _ = overlay.beginCut()
+    // A mount lists what is pending alone, and this cut puts the name aside.
+    overlay.inCut.inodes.remove(file)
+    try overlay.abandonCut(over: tree, aside: [ignored])
+    overlay.apply(Change(time: .zero, .unlink(ignored, of: file, isKept: false)))
+    let taken = TakenCut(at: overlay.beginCut())
+    var head = NewHead(base: tree, taken: taken, isHeld: { _ in false }, renumber: { _ in })
+    head.rows = ChangedRows()
+    try overlay.follow(head)
+    #expect(overlay.nodes.isEmpty)
+  }
+
   @Test("a cut that takes nothing asks about what changed since the last one")
   func abandoned() throws {
     var overlay = try overlay()

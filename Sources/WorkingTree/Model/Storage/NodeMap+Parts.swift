@@ -16,6 +16,11 @@ extension NodeMap {
     holders[number]?.node?.names.first
   }
 
+  /// Returns the names that the recorded tree has of an inode.
+  func recordedNames(of number: InodeNumber) -> [InodeName]? {
+    holders[number]?.node?.recordedNames
+  }
+
   /// True if the recorded tree has an inode.
   package func hasRecordedName(_ number: InodeNumber) -> Bool? {
     guard let names = holders[number]?.node?.recordedNames else { return nil }

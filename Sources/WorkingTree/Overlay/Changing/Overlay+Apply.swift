@@ -106,7 +106,11 @@ extension Overlay {
     _ number: InodeNumber, _ place: InodeName, isKept: Bool, _ time: Attributes.Time
   ) {
     nodes[number]?.lose(place, time, stamp)
-    guard nodes[number]?.names.isEmpty ?? false else { return }
+    guard let names = nodes.names(of: number), names.isEmpty else {
+      // It may have been a node for the name alone.
+      if nodes.contains(number) { sinceCut.inodes.insert(number) }
+      return
+    }
     if isKept { makeOrphan(number, .gone) } else { forget(number) }
   }
 

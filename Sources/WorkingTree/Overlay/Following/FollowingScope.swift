@@ -31,9 +31,9 @@ struct FollowingScope {
   ///
   /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   /// - Complexity: O(*k* log *n*) for *k* changes and rows over *n* names.
-  init?(of head: NewHead, on overlay: Overlay) throws(BaseError) {
+  init?(of head: NewHead, _ base: FollowedBase, on overlay: Overlay) throws(BaseError) {
     guard let rows = head.rows, let taken = head.taken, overlay.isCutting else { return nil }
-    if head.epoch != nil, try Self.movesDirectory(head, rows, on: overlay) { return nil }
+    if head.epoch != nil, try Self.movesDirectory(base, rows, on: overlay) { return nil }
     places = rows.names
     numbers = rows.numbers
     places.formUnion(taken.names.keys)
@@ -48,7 +48,7 @@ struct FollowingScope {
       guard let change = overlay.changes[place] else { continue }
       if let number = change.inode { numbers.insert(number) }
       guard change.hidesRecorded else { continue }
-      let hidden = try head.base.child(of: place.directory, named: place.name)
+      let hidden = try base.child(of: place.directory, named: place.name)
       if let number = hidden?.inode.number { numbers.insert(number) }
     }
     insertNames(of: overlay)
@@ -65,12 +65,12 @@ struct FollowingScope {
   /// True if the head has a directory neither where the recorded tree had it nor where programs see it: changes below
   /// it are concerned.
   private static func movesDirectory(
-    _ head: NewHead, _ rows: ChangedRows, on overlay: Overlay
+    _ base: FollowedBase, _ rows: ChangedRows, on overlay: Overlay
   ) throws(BaseError) -> Bool {
     for number in rows.numbers where number != .root {
       guard overlay.nodes.kind(of: number) == .directory, let node = overlay.nodes.node(number)
       else { continue }
-      let names = try head.base.names(of: number)
+      let names = try base.names(of: number)
       if names != node.recordedNames, names != node.names { return true }
     }
     return false

@@ -12,7 +12,7 @@ package struct NewHead {
   /// The paths at which the head has something else than the version before it: the one that the cut made on the head
   /// before, or that head.
   package var changed = ChangedPaths()
-  /// The rows that differ from those of the tree before; nil if nobody knows them, or they are many.
+  /// The rows that differ from those of the tree before; nil if they may be any.
   package var rows: ChangedRows?
   /// The changes that were pending at the cut's instant; nil if there was no cut, or nobody knows them.
   package var frozen: Overlay?

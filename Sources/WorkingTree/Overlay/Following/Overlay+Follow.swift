@@ -50,7 +50,9 @@ extension Overlay {
   /// - Complexity: O(*k* log *n*) for *k* changes since the last cut and rows that the head changes, over *n* names, and
   ///   a step for each directory with pending names. Without ``NewHead/rows``, *k* is the number of pending changes.
   package mutating func follow(_ head: NewHead) throws(BaseError) {
-    var following = Following(overlay: self, head: head, try FollowingScope(of: head, on: self))
+    let base = FollowedBase(head.base, head.rows, before: self)
+    var following = Following(
+      overlay: self, head: head, base, try FollowingScope(of: head, base, on: self))
     try following.run()
     self = following.overlay
   }
@@ -68,6 +70,8 @@ extension Overlay {
 struct Following {
   var overlay: Overlay
   let head: NewHead
+  /// The recorded tree of the head.
+  let base: FollowedBase
   /// The epoch before the head.
   let before: Epoch
   /// The overlay before.
@@ -80,15 +84,14 @@ struct Following {
   /// The names at which something is pending and the head changed what it was made on.
   var behind: Set<InodeName> = []
 
-  init(overlay: Overlay, head: NewHead, _ scope: FollowingScope?) {
+  init(overlay: Overlay, head: NewHead, _ base: FollowedBase, _ scope: FollowingScope?) {
     self.overlay = overlay
     self.head = head
+    self.base = base
     self.scope = scope
     original = overlay
     before = overlay.epoch
   }
-
-  var base: any Base { head.base }
 
   /// The inodes that the head may concern, in order. Not all of them are nodes.
   var numbers: [InodeNumber] { scope?.numbers.sorted() ?? overlay.nodes.keys.sorted() }
@@ -130,10 +133,11 @@ struct Following {
 
   /// Gives what the recorded tree has under a number another one. The head then changes these rows too.
   mutating func renumber(_ number: InodeNumber) throws(BaseError) {
-    if scope != nil {
-      for name in try base.names(of: number) { scope?.insert(number, at: name) }
-    }
+    let names = try base.names(of: number)
+    let isDirectory = try base.inode(number)?.record.isDirectory ?? false
+    for name in names { scope?.insert(number, at: name) }
     try head.renumber(number)
+    base.forget(number, at: names, isDirectory: isDirectory)
   }
 
   // MARK: - What the cut took
