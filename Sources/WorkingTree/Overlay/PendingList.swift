@@ -61,7 +61,10 @@ extension Overlay {
   package mutating func listAll() {
     guard !sinceCut.isWhole else { return }
     if sinceCut.first != .start { sinceCut.listPlaces(of: changes) }
-    for (number, node) in nodes where node.isListable { sinceCut.inodes.insert(number) }
+    // A file that was open before a mount is no node after the next head.
+    for (number, node) in nodes where node.isListable || !node.isDirectory {
+      sinceCut.inodes.insert(number)
+    }
     sinceCut.isWhole = true
   }
 
