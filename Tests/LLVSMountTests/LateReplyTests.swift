@@ -75,5 +75,59 @@ extension Mounted {
         #expect(try shell("stat -c %h d", in: path).output == "\(after)\n")
       }
     }
+
+    @Test(
+      "a listing goes on behind a page of names that a version removes before they are looked up")
+    func listing() throws {
+      try ServedStore.with { served in
+        let path = served.path
+        let order = try served.run(
+          "echo set settle=1h > .llvs/control; mkdir d; seq 1200 | (cd d && xargs touch); ls -U d"
+        ).split(separator: "\n")
+        let last = try #require(order.last)
+        let version = try served.run(
+          """
+          find d -type f ! -name \(last) -delete; echo commit > .llvs/control
+          basename $(readlink .llvs/head)
+          seq 1200 | (cd d && xargs touch); echo commit > .llvs/control
+          """
+        ).trimmed
+        let head = try served.run("readlink .llvs/head")
+        let listings = Atomic<Int>(0)
+        let token = Faults.watch(below: "\(served.directory)/store/listed") { _, _ in
+          guard listings.add(1, ordering: .sequentiallyConsistent).newValue == 2 else { return }
+          // The command waits for the kernel, which waits for the listing.
+          try? SystemThread.detach {
+            _ = try? shell("echo restore \(version) > .llvs/control", in: path)
+          }
+          #expect(
+            eventually(seconds: 20) {
+              (try? shell("readlink .llvs/head", in: path)).map { $0.output != head } == true
+            })
+        }
+        defer { Faults.unwatch(token) }
+        // A look-up makes the kernel look up also what it lists behind the first names.
+        let listed = try served.run(
+          """
+          python3 -I - <<'END'
+          import ctypes, os, struct
+          def read():
+              room = ctypes.create_string_buffer(4096)
+              got, at, names = ctypes.CDLL(None).getdents64(directory, room, 4096), 0, []
+              while at < got:
+                  length = struct.unpack_from('H', room, at + 16)[0]
+                  names.append(room.raw[at + 19:at + length].split(b'\\0')[0].decode())
+                  at += length
+              return names
+          directory = os.open('d', os.O_RDONLY | os.O_DIRECTORY)
+          first = read()
+          os.stat('d/' + first[-1])
+          while names := read(): print(*names)
+          END
+          """)
+        #expect(listings.load(ordering: .sequentiallyConsistent) > 1)
+        #expect(listed.split(whereSeparator: \.isWhitespace) == [last])
+      }
+    }
   }
 }

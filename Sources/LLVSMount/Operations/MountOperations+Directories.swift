@@ -91,21 +91,13 @@ extension MountOperations {
         let above = try tree.parent(of: node.number)
         add("..", try tree.status(of: above), next: Self.aboveOffset, to: &reply)
       }
-      for item in try tree.list(directory.listing, after: Self.cookie(offset)) {
-        let status: InodeStatus
-        do throws(FSError) {
-          status = try tree.lookup(node.number, item.name, thread: reply.caller.pid)
-        } catch .noEntry {
-          continue
-        }
-        let fits = item.name.bytes.withUnsafeBytes {
-          reply.add($0, status.liveEntry, next: item.cookie.rawValue)
-        }
-        guard fits else {
-          tree.forget(status.number, count: 1)
-          break
-        }
-        given.append(status.number)
+      var names = try tree.list(directory.listing, after: Self.cookie(offset))
+      // An answer without names is the end of the directory for the kernel: where all names of a page were removed
+      // since, the next page is looked at.
+      while try add(names, of: node.number, &given, to: &reply), given.isEmpty,
+        let last = names.last
+      {
+        names = try tree.list(directory.listing, after: last.cookie)
       }
       Faults.replying("readdirplus", of: live.store.path)
       if !reply.finish() { for number in given { tree.forget(number, count: 1) } }
@@ -113,6 +105,33 @@ extension MountOperations {
       for number in given { tree.forget(number, count: 1) }
       reply.error(errno(of: error))
     }
+  }
+
+  /// Looks listed names up and adds those that still exist.
+  ///
+  /// - Returns: False if the reply is full.
+  private func add(
+    _ names: [ListedName], of directory: InodeNumber, _ given: inout [InodeNumber],
+    to reply: inout DirectoryPlusReply
+  ) throws(FSError) -> Bool {
+    Faults.replying("listed", of: live.store.path)
+    for item in names {
+      let status: InodeStatus
+      do throws(FSError) {
+        status = try tree.lookup(directory, item.name, thread: reply.caller.pid)
+      } catch .noEntry {
+        continue
+      }
+      let fits = item.name.bytes.withUnsafeBytes {
+        reply.add($0, status.liveEntry, next: item.cookie.rawValue)
+      }
+      guard fits else {
+        tree.forget(status.number, count: 1)
+        return false
+      }
+      given.append(status.number)
+    }
+    return true
   }
 
   private func add(
