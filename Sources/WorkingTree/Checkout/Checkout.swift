@@ -237,18 +237,6 @@ final class Checkout: @unchecked Sendable {
     return renumbered
   }
 
-  /// Lets the rows show the ctimes of inodes of which nothing is pending any more: names that came and went again, and a
-  /// mode that was set to what it was, moved them. Of what a cut took the rows have them already.
-  private func keepChangeTimes(
-    of before: Overlay, besides after: Overlay, _ taken: TakenCut
-  ) throws(BaseError) {
-    for (number, old, new) in after.nodes.differences(from: before.nodes) {
-      guard let node = old, new == nil else { continue }
-      if node.stamp <= taken.stamp, taken.nodes[number] != nil { continue }
-      try recorded.raiseChangeTime(of: number, to: node.changed)
-    }
-  }
-
   /// The directories that a head removes, as they were last, if the kernel knows them.
   private func removed(
     by difference: HeadDifference, _ pending: Overlay, _ new: Overlay
@@ -299,7 +287,7 @@ final class Checkout: @unchecked Sendable {
         new.rows = try changedRows(of: head, settled)
         (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
         try overlay.follow(new)
-        try keepChangeTimes(of: pending, besides: overlay, head.record.taken)
+        try recorded.keepChangeTimes(of: pending, besides: overlay, head.record.taken)
         renumbered += given.withLock { $0 }
       } catch {
         recorded.withdraw()
@@ -308,5 +296,19 @@ final class Checkout: @unchecked Sendable {
     }
     if difference.changesPatterns { overlay.listAll() }
     return overlay
+  }
+}
+
+extension RecordedTree {
+  /// Lets the rows show the ctimes of inodes of which nothing is pending any more: names that came and went again, and a
+  /// mode that was set to what it was, moved them. Of what a cut took the rows have them already.
+  func keepChangeTimes(
+    of before: Overlay, besides after: Overlay, _ taken: TakenCut?
+  ) throws(BaseError) {
+    for (number, old, new) in after.nodes.differences(from: before.nodes) {
+      guard let node = old, new == nil else { continue }
+      if let taken, node.stamp <= taken.stamp, taken.nodes[number] != nil { continue }
+      try raiseChangeTime(of: number, to: node.changed)
+    }
   }
 }
