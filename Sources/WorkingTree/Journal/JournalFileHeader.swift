@@ -6,7 +6,7 @@ import Platform
 /// nothing.
 struct JournalFileHeader: Hashable, Sendable {
   static let magic: [UInt8] = Array("llvstree".utf8)
-  static let format: UInt32 = 2
+  static let format: UInt32 = 3
   /// The oldest format that can be read.
   static let oldest: UInt32 = 1
   /// The bytes of one copy.

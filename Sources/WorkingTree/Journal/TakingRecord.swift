@@ -117,14 +117,19 @@ extension TakenCut: JournalCoded {
       bytes.append(optional: node.save)
       bytes.append(optional: node.on)
       CodedAttributes(node.attributes).encode(into: &bytes)
+      node.lacksExtended.encode(into: &bytes)
     }
     init?(from reader: inout ByteReader) {
       guard let number = InodeNumber(from: &reader), let destination = Destination(from: &reader),
         let save: PendingFile.Save? = reader.optional(), let on: Epoch? = reader.optional(),
-        let attributes = CodedAttributes(from: &reader)
+        let attributes = CodedAttributes(from: &reader),
+        let lacksExtended = reader.format < 3 ? false : Bool(from: &reader)
       else { return nil }
       self.init(
-        number, Node(destination, save: save, on: on, attributes: attributes.attributes))
+        number,
+        Node(
+          destination, save: save, on: on, attributes: attributes.attributes,
+          lacksExtended: lacksExtended))
     }
   }
 

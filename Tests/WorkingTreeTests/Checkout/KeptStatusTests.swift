@@ -119,11 +119,34 @@ struct KeptStatusTests {
 }
 
 extension KeptStatusTests {
+  /// What a program has seen of an inode.
+  struct Seen: Hashable {
+    var changed: Attributes.Time
+    var extended: [[UInt8]: [UInt8]]
+  }
+
+  /// What programs have seen of all inodes, deed by deed.
+  final class Known: Sendable {
+    private let all = Monitor<[[InodeNumber: Seen]]>([])
+
+    var count: Int { all.withLock { $0.count } }
+
+    func note(_ work: TreeAtWork) throws {
+      let seen = try work.seen()
+      all.withLock { $0.append(seen) }
+    }
+
+    subscript(_ index: Int) -> [InodeNumber: Seen] { all.withLock { $0[min(index, $0.count - 1)] } }
+  }
+
   /// Programs that do anything to few names, some of it during cuts and merges of a file that is none of theirs.
   private struct Life {
     let work: TreeAtWork
     var random: SeededRandom
     var steps: [String] = []
+    var setsExtended = false
+    /// Notes what is shown after each deed.
+    var known: Known?
     private var others: VersionNumber
     private var count = 0
 
@@ -146,7 +169,7 @@ extension KeptStatusTests {
 
     /// Does something; what cannot be done is refused.
     mutating func act() throws {
-      let (one, other, kind) = (path(), path(), below(14))
+      let (one, other, kind) = (path(), path(), below(setsExtended ? 16 : 14))
       count += 1
       steps.append("\(kind) \(one) \(other)")
       do {
@@ -160,14 +183,20 @@ extension KeptStatusTests {
         case 10: try work.rename(one, other, .exchange)
         case 11: try work.link(one, other)
         case 12: try work.setMode(one, [0o600, 0o700, 0o644, 0o755][below(4)])
-        default:
+        case 13:
           var change = StatusChange()
           change.mtime = Attributes.Time(seconds: Int64(below(1000)), nanoseconds: 0)
           _ = try work.tree.setattr(work.number(one), change)
+        case 14:
+          // Rows lack the long ones.
+          let value = [UInt8](repeating: UInt8(below(9)), count: [1, 2000][below(2)])
+          try work.tree.setxattr(work.number(one), Array("user.\(below(2))".utf8), value)
+        default: try work.tree.removexattr(work.number(one), Array("user.\(below(2))".utf8))
         }
       } catch is FSError {
         steps.removeLast()
       }
+      try known?.note(work)
     }
 
     /// Makes a version, and returns what was shown before it was.
@@ -241,6 +270,29 @@ extension KeptStatusTests {
     try work.check()
   }
 
+  @Test("A long attribute that goes in a cut's window stays away, though the cut took a mode")
+  func longRemovedDuringCut() throws {
+    let directory = try TemporaryDirectory(inMemory: true)
+    let work = try TreeAtWork(directory.path)
+    let name = Array("user.a".utf8)
+    try work.makeDirectory("d")
+    try work.tree.setxattr(work.number("d"), name, [UInt8](repeating: 1, count: 2000))
+    try work.cut()
+    try work.setMode("d", 0o700)
+    let removed = Monitor<Result<Void, any Error>?>(nil)
+    _ = try work.versioner.transition(CutRequest(.command)) { _, head throws(StoreError) in
+      let result = Result<Void, any Error> { try work.tree.removexattr(work.number("d"), name) }
+      removed.withLock { $0 = result }
+      return head
+    }
+    try #require(removed.withLock { $0 }).get()
+    for _ in 0..<2 {
+      #expect(try work.tree.listxattr(work.number("d")) == [])
+      try work.check()
+      try work.cut()
+    }
+  }
+
   /// `LLVS_TEST_LIVES=3000`: the number of lives.
   private static let lives =
     UInt64(ProcessInfo.processInfo.environment["LLVS_TEST_LIVES"] ?? "") ?? 30
@@ -276,40 +328,63 @@ extension KeptStatusTests {
     for seed in Self.seeds.prefix(4) {
       let directory = try TemporaryDirectory(inMemory: true)
       var life = try Life(directory.path, seed: seed)
+      life.setsExtended = true
       for _ in 0..<4 {
         for _ in 0..<6 { try life.act() }
         let images = try TemporaryDirectory(inMemory: true)
         let before = try life.work.statuses()
-        let calls = Monitor(0)
+        let known = Known()
+        try known.note(life.work)
+        life.known = known
+        let calls = Monitor<[Int]>([])
         let disk = try PowerDisk(directory.path) { disk, call, _ in
           guard [.write, .sync, .truncate, .rename].contains(call) else { return }
-          let count = calls.withLock { count in
-            count += 1
-            return count
+          let count = calls.withLock { calls in
+            calls.append(known.count - 1)
+            return calls.count
           }
           if count % 5 == seed % 5 { try? disk.image(at: images.file("\(count)"), .everything) }
         }
         let merging = UInt64.random(in: 0..<2, using: &life.random) == 0
         let shown = try life.transition(merging: merging)
         disk.stop()
-        for index in 0...calls.withLock({ $0 }) where index % 5 == Int(seed % 5) && index > 0 {
-          let again = try TreeAtWork(images.file("\(index)"))
+        life.known = nil
+        let noted = calls.withLock { $0 }
+        for (index, deed) in noted.enumerated() where (index + 1) % 5 == Int(seed % 5) {
+          let again = try TreeAtWork(images.file("\(index + 1)"))
           let opened = try again.statuses()
-          let note = "seed \(seed), call \(index) of \(calls.withLock { $0 })"
+          let call = "seed \(seed), call \(index + 1) of \(noted.count)"
+          let note = "\(call), after \(life.steps.joined(separator: "; "))"
           for (path, status) in opened.sorted(by: { $0.key < $1.key }) {
             guard !path.hasPrefix("others"), let old = before[path], old == shown[path] else {
               continue
             }
+            #expect(status == old, "\(path), \(note)")
+          }
+          let seen = try again.seen()
+          for (number, one) in seen {
+            guard let old = known[deed][number] else { continue }
+            #expect(one.changed >= old.changed, "the ctime of \(number), \(note)")
+            let next = known[deed + 1][number]
             #expect(
-              status == old, "\(path), \(note), after \(life.steps.joined(separator: "; "))")
+              one.extended == old.extended || one.extended == next?.extended,
+              "the attributes of \(number), \(note)")
           }
           try again.cut()
           try again.check(note)
           for (path, status) in try again.statuses().sorted(by: { $0.key < $1.key }) {
-            #expect(
-              status == opened[path],
-              "\(path) at the next cut, \(note), after \(life.steps.joined(separator: "; "))")
+            #expect(status == opened[path], "\(path) at the next cut, \(note)")
           }
+          #expect(try again.seen() == seen, "at the next cut, \(note)")
+          for (number, one) in seen.sorted(by: { $0.key < $1.key }) {
+            guard let name = one.extended.keys.min(by: { $0.lexicographicallyPrecedes($1) }) else {
+              continue
+            }
+            try again.tree.removexattr(number, name)
+          }
+          let left = try again.seen()
+          try again.cut()
+          #expect(try again.seen() == left, "what was removed, \(note)")
         }
       }
     }
@@ -322,6 +397,20 @@ extension KeptStatusTests {
 }
 
 extension TreeAtWork {
+  /// What programs see of all inodes.
+  fileprivate func seen() throws -> [InodeNumber: KeptStatusTests.Seen] {
+    var seen: [InodeNumber: KeptStatusTests.Seen] = [:]
+    for one in try shown().values {
+      var extended: [[UInt8]: [UInt8]] = [:]
+      for name in try tree.listxattr(one.number).split(separator: 0) {
+        extended[Array(name)] = try tree.getxattr(one.number, Array(name))
+      }
+      seen[one.number] = KeptStatusTests.Seen(
+        changed: try tree.status(of: one.number).ctime, extended: extended)
+    }
+    return seen
+  }
+
   fileprivate func setMode(_ path: String, _ mode: UInt32) throws {
     var change = StatusChange()
     change.mode = mode

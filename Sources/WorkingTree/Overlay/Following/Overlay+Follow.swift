@@ -180,7 +180,9 @@ struct Following {
     if taken.save != nil { node.file?.counted = nil }
     var attributes = node.attributes
     if !node.hasSetTime { attributes.mtime = taken.attributes.mtime }
-    if isUnchanged || attributes == taken.attributes {
+    // Where a program removed long ones since, the others may be the same.
+    let isSame = attributes == taken.attributes && node.lacksExtended == taken.lacksExtended
+    if isUnchanged || isSame {
       node.hasNewAttributes = false
       node.hasSetTime = false
     }

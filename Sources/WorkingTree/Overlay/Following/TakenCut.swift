@@ -49,15 +49,19 @@ package struct TakenCut: Hashable, Sendable {
     package var on: Epoch?
     /// The attributes that were taken.
     package var attributes: Attributes
+    /// True if the long extended ones were as the recorded tree has them, and are left out.
+    package var lacksExtended: Bool
 
     /// Creates one.
     package init(
-      _ destination: Destination, save: PendingFile.Save?, on: Epoch?, attributes: Attributes
+      _ destination: Destination, save: PendingFile.Save?, on: Epoch?, attributes: Attributes,
+      lacksExtended: Bool = false
     ) {
       self.destination = destination
       self.save = save
       self.on = on
       self.attributes = attributes
+      self.lacksExtended = lacksExtended
     }
   }
 

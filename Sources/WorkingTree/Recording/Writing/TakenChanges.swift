@@ -72,7 +72,8 @@ extension GroupedRecording {
     // Of a file with several names, those that went elsewhere have changes that say so.
     if let known = taken.nodes[number], known.destination == .head { return }
     taken.nodes[number] = TakenCut.Node(
-      destination, save: edit.save, on: node.on, attributes: node.attributes)
+      destination, save: edit.save, on: node.on, attributes: node.attributes,
+      lacksExtended: node.lacksExtended)
   }
 }
 
