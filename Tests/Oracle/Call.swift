@@ -7,9 +7,13 @@ struct Place: Hashable {
 }
 
 /// A time as the file system counts it.
-struct Time: Codable, Hashable {
+struct Time: Codable, Hashable, Comparable {
   var seconds: Int
   var nanoseconds: Int
+
+  static func < (one: Self, other: Self) -> Bool {
+    (one.seconds, one.nanoseconds) < (other.seconds, other.nanoseconds)
+  }
 }
 
 /// A system call with its arguments. A number without a label is that of an open file.
@@ -102,6 +106,8 @@ struct Status: Equatable {
   var number: UInt64?
   var modified: Time?
   var changed: Time?
+  /// The time that `changed` must not be before.
+  var earliestChange: Time?
 }
 
 /// A name as readdir(3) tells it.
@@ -135,6 +141,10 @@ enum Answer: Equatable {
       expected.number = expected.number ?? found.number
       expected.modified = expected.modified ?? found.modified
       expected.changed = expected.changed ?? found.changed
+      if let earliest = expected.earliestChange, let changed = found.changed, changed < earliest {
+        return false
+      }
+      expected.earliestChange = nil
       return expected == found
     case (.names(let expected), .names(let found)):
       return expected.count == found.count
@@ -175,7 +185,8 @@ extension Answer: CustomStringConvertible {
       """
       \(status.kind) mode \(String(status.mode, radix: 8)) links \(Self.text(status.links)) size \
       \(Self.text(status.size)) inode \(Self.text(status.number)) mtime \
-      \(Self.text(status.modified)) ctime \(Self.text(status.changed))
+      \(Self.text(status.modified)) ctime \(Self.text(status.changed))\
+      \(status.earliestChange.map { " not before \(Self.text($0))" } ?? "")
       """
     case .names(let names):
       names.sorted { $0.key < $1.key }

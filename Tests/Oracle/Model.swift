@@ -19,6 +19,8 @@ struct Model: Codable {
     var number: UInt64?
     var modified: Time?
     var changed: Time?
+    /// The last ctime that stat(2) told; no later one is before it.
+    var lastChanged: Time?
     /// True if the mtime is the one that utimensat(2) set.
     var hasSetTime = false
   }
@@ -109,7 +111,8 @@ struct Model: Codable {
       size: isDirectory ? nil : node.bytes.count, number: node.number,
       // Beside syncs the mtime of a directory can move although only its worker changes it.
       modified: isShared(number) || isDirectory ? nil : node.modified,
-      changed: isShared(number) ? nil : node.changed)
+      changed: isShared(number) ? nil : node.changed,
+      earliestChange: isShared(number) ? nil : node.lastChanged)
   }
 
   // MARK: - Changing
@@ -169,6 +172,7 @@ struct Model: Codable {
     self[number].modified = status.modified
     let isLearned = learnsDirectoryTimes || self[number].kind != .directory
     self[number].changed = isLearned ? status.changed : nil
+    self[number].lastChanged = status.changed
   }
 
   mutating func learn(_ directory: Int, _ names: [String: ListedName]) {
@@ -190,7 +194,7 @@ struct Model: Codable {
       guard let node = model.nodes[number] else { continue }
       if !node.hasSetTime { model[number].modified = nil }
       model[number].changed = nil
-      if elsewhere { model[number].number = nil }
+      if elsewhere { (model[number].number, model[number].lastChanged) = (nil, nil) }
     }
     return model
   }

@@ -20,6 +20,8 @@ final class OracleMachines: Sendable {
   private let paths: (first: String, second: String)
   private let directory: String
   private let isOver = Mutex(false)
+  /// When the first daemon was killed and mounted.
+  private let notes = Mutex<[String]>([])
   private let failure = Mutex<String?>(nil)
 
   /// Mounts two stores that have the shared directory.
@@ -101,7 +103,9 @@ final class OracleMachines: Sendable {
         usleep(pauses[round % pauses.count])
         try stores.withLock { stores in
           try stores.first.kill()
+          note("killed")
           try stores.first.mount()
+          note("mounted")
         }
       }
     }
@@ -123,6 +127,10 @@ final class OracleMachines: Sendable {
       }
       group.leave()
     }
+  }
+
+  private func note(_ what: String) {
+    notes.withLock { $0.append("\(Date().timeIntervalSince1970) \(what)") }
   }
 
   private func fail(_ what: String) {
@@ -205,15 +213,19 @@ final class OracleMachines: Sendable {
         wrong.append("ended with \(process.terminationStatus): \(said)")
       }
     }
-    guard wrong.isEmpty else { throw Failure(description: wrong.joined(separator: "\n")) }
+    guard wrong.isEmpty else {
+      wrong += ["The last deaths:"] + notes.withLock { $0.suffix(12) }
+      throw Failure(description: wrong.joined(separator: "\n"))
+    }
   }
 
   // MARK: - What must be so
 
   /// Compares both mounts with the models: as they are, after a remount, and after syncs.
-  func check() throws {
+  func check(after trouble: Trouble) throws {
     let all = Self.workers.first + Self.workers.second
-    try oracle([Self.workers.first], paths.first, [])
+    // The last kill may have come behind the last call.
+    try oracle([Self.workers.first], paths.first, trouble == .kills ? ["--after=remount"] : [])
     try oracle([Self.workers.second], paths.second, [])
     for _ in 0..<2 { try syncBoth() }
     // What the kernel has of the other machine's files was brought by merges.
