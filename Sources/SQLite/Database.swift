@@ -1,31 +1,25 @@
 internal import CSQLite
 internal import Platform
 
-/// A connection to an SQLite file; it keeps its prepared statements.
+/// A connection to an SQLite file, which keeps its prepared statements.
 ///
 /// Every call throws ``DatabaseError``.
 ///
 /// - Concurrency: one thread at a time; the owner sees to that.
 package final class Database {
-  /// The way to open a file; `create` makes a file that is not there.
+  /// `create` makes a missing file.
   package enum Mode: Sendable { case readWrite, create, readOnly }
 
-  /// The options for opening a database.
   package struct Options: Sendable {
-    /// The time that a call waits for another connection that has the database locked, in
-    /// milliseconds.
+    /// Milliseconds that a call waits for another connection's lock.
     package var patience: Int32 = 10_000
-    /// True for a document of the user's: links are followed, and the umask decides who can read a
-    /// new file.
+    /// True for a user's document: links are followed, and the umask decides who can read a new file.
     package var isDocument = false
-    /// True for a file whose pages have checksums; see ``DatabaseError/corrupt(_:)``. It must be so
-    /// from the file's first page on.
+    /// True for a file whose pages have checksums, from its first page on.
     package var hasPageSums = false
 
-    /// Creates the options of a file that belongs to this program alone.
     package init() {}
 
-    /// Returns the options of a document.
     package static func document(patience: Int32) -> Options {
       var options = Options()
       options.patience = patience
@@ -34,24 +28,19 @@ package final class Database {
     }
   }
 
-  /// The path of a database that is in memory alone.
   package static let memory = ":memory:"
-
-  /// The path of the file.
   package let path: String
   let handle: OpaquePointer
   private let patience: Int32
   // Prepared statements by the address of their text: a StaticString keeps one address.
   private var statements: [UnsafeRawPointer: Statement] = [:]
   var changeObserver: ChangeObserver?
-  /// The number of frames in the write-ahead log after the last commit on this connection; see
-  /// ``watchLog()``.
+  /// The frames in the write-ahead log after this connection's last commit; see ``watchLog()``.
   package private(set) var logFrames = 0
 
   /// Opens a file, or makes one that only its owner can read.
   ///
-  /// - Throws: ``DatabaseError/system(_:)`` with ELOOP if the path is not a regular file and the
-  ///   options do not say that it is a document; SQLite's errors.
+  /// - Throws: ELOOP for a path that is neither a regular file nor a document.
   package init(path: String, mode: Mode, options: Options = Options()) throws(DatabaseError) {
     if !options.isDocument {
       do throws(SystemError) {
@@ -89,11 +78,9 @@ package final class Database {
     sqlite3_busy_timeout(opened, patience)
   }
 
-  /// Refuses a path that is not a regular file, a link included, and makes a missing file so that
-  /// only its owner can read it: the files that SQLite makes next to it get the same mode.
+  /// Refuses what is not a regular file, and makes a missing file private, as SQLite's next to it will be.
   ///
-  /// An existing file is not opened here: closing it would release the locks that SQLite holds on
-  /// it in this process (fcntl(2)).
+  /// An existing file is not opened: closing it would release SQLite's locks (fcntl(2)).
   private static func prepare(_ path: String, isMade: Bool) throws(SystemError) {
     guard try FileSystem.exists(path) else {
       if isMade { _ = try File.kept(path, [.readWrite, .create, .exclusive]) }
@@ -105,57 +92,54 @@ package final class Database {
   }
 
   deinit {
-    for statement in statements.values { statement.finalize() }
+    for statement in statements.values { statement.close() }
     sqlite3_close_v2(handle)
   }
 
-  /// Runs statements that return no rows; they are not kept.
   package func execute(_ sql: String) throws(DatabaseError) {
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw failure(code, sql) }
   }
 
-  /// Returns the kept statement with this text, reset and with nothing bound.
+  /// Returns the kept statement with this text, with nothing bound.
   package func prepared(_ sql: StaticString) throws(DatabaseError) -> Statement {
     let key = UnsafeRawPointer(sql.utf8Start)
     if let statement = statements[key] {
       statement.reset()
       return statement
     }
-    var compiled: OpaquePointer?
-    let code = sqlite3_prepare_v3(
-      handle, "\(sql)", -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
-    guard code == SQLITE_OK, let compiled else { throw failure(code, "\(sql)") }
-    let statement = Statement(compiled, database: self)
+    let statement = try compiled("\(sql)", UInt32(SQLITE_PREPARE_PERSISTENT))
     statements[key] = statement
     return statement
   }
 
-  /// Returns the first column of the first row of a query; nil without a row. The query is not
-  /// kept.
-  package func integer(_ sql: String) throws(DatabaseError) -> Int64? {
+  /// Compiles one statement, which the caller ends with ``Statement/close()``.
+  package func statement(_ sql: String) throws(DatabaseError) -> Statement { try compiled(sql, 0) }
+
+  private func compiled(_ sql: String, _ flags: UInt32) throws(DatabaseError) -> Statement {
     var compiled: OpaquePointer?
-    let code = sqlite3_prepare_v2(handle, sql, -1, &compiled, nil)
-    guard code == SQLITE_OK, let compiled else { throw failure(code, sql) }
-    defer { sqlite3_finalize(compiled) }
-    switch sqlite3_step(compiled) {
-    case SQLITE_ROW: return sqlite3_column_int64(compiled, 0)
-    case SQLITE_DONE: return nil
-    case let code: throw failure(code, sql)
+    let code = sqlite3_prepare_v3(handle, sql, -1, flags, &compiled, nil)
+    guard code == SQLITE_OK else { throw failure(code, sql) }
+    guard let compiled else {
+      throw .refused(code: SQLITE_ERROR, message: "\(path): no statement (\(sql))")
     }
+    return Statement(compiled, database: self)
   }
 
-  /// Calls the body with every row of a query; the query is not kept.
+  /// Returns the first column of the first row; nil without a row.
+  package func integer(_ sql: String) throws(DatabaseError) -> Int64? {
+    let statement = try statement(sql)
+    defer { statement.close() }
+    return try statement.step() ? statement.integer(0) : nil
+  }
+
   package func rows(_ sql: String, _ body: (Statement) -> Void) throws(DatabaseError) {
-    var compiled: OpaquePointer?
-    let code = sqlite3_prepare_v2(handle, sql, -1, &compiled, nil)
-    guard code == SQLITE_OK, let compiled else { throw failure(code, sql) }
-    let statement = Statement(compiled, database: self)
-    defer { statement.finalize() }
+    let statement = try statement(sql)
+    defer { statement.close() }
     while try statement.step() { body(statement) }
   }
 
-  /// Returns the faults that `PRAGMA integrity_check` finds, at most 100; none in a sound database.
+  /// At most 100 faults of `PRAGMA integrity_check`; none in a sound database.
   package func integrityCheck() throws(DatabaseError) -> [String] {
     let statement = try prepared("PRAGMA integrity_check(100)")
     defer { statement.reset() }
@@ -164,7 +148,7 @@ package final class Database {
     return lines == ["ok"] ? [] : lines
   }
 
-  /// Runs the body in a transaction that acquires the write lock at once; an error rolls it back.
+  /// Runs the body with the write lock; an error rolls back.
   package func transaction<Result>(
     _ body: () throws(DatabaseError) -> Result
   ) throws(DatabaseError) -> Result {
@@ -180,16 +164,14 @@ package final class Database {
     return result
   }
 
-  /// Rolls back the open transaction, if there is one.
   package func rollBack() {
     // A COMMIT that failed may have rolled back already; then this does nothing.
     if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
   }
 
-  /// Counts the frames of the write-ahead log from now on; the caller then has to call
-  /// ``checkpoint()``, as SQLite makes no checkpoints of its own.
+  /// Counts the frames of the write-ahead log, and leaves ``checkpoint()`` to the caller.
   package func watchLog() {
-    // The connection is closed before its owner goes: the context outlives every call.
+    // The connection is closed before it is freed.
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_wal_hook(
       handle,
@@ -200,38 +182,33 @@ package final class Database {
       }, context)
   }
 
-  /// Writes the changed pages of the open transaction to the write-ahead log, so that a lack of room
-  /// on the disk is found before the commit.
+  /// Writes changed pages to the log before the commit, which then cannot lack room on the disk.
   package func flushPages() throws(DatabaseError) {
     let code = sqlite3_db_cacheflush(handle)
     guard code == SQLITE_OK else { throw failure(code, "flush") }
   }
 
-  /// Copies the frames of the write-ahead log into the database, except those that a reader still
-  /// needs; when all are copied, the next transaction writes the log from its beginning.
+  /// Copies the log's frames into the database, except those that a reader still needs.
   package func checkpoint() {
-    // If this fails, everything is still in the log, and the next commit tries again.
+    // After a failure all is in the log, and the next commit tries again.
     sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
   }
 
-  /// Copies the whole log into the database and empties it, unless another connection uses it now.
+  /// Copies the log into the database and empties it, unless another connection uses it.
   package func emptyLog() {
     sqlite3_busy_timeout(handle, 0)
-    // If this fails, as on a full disk, everything is still in the log, and the next connection
-    // reads it.
+    // After a failure, as on a full disk, all is in the log, which the next connection reads.
     let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     sqlite3_busy_timeout(handle, patience)
     if code == SQLITE_OK { logFrames = 0 }
   }
 
-  /// Copies the whole database, as it is now, into a new file; other connections may go on writing.
+  /// Copies the present database into a new file.
   package func copy(to target: String) throws(DatabaseError) {
     try copy(into: try Database(path: target, mode: .create))
   }
 
-  /// Replaces all that another database holds by what this one holds now.
-  ///
-  /// - Throws: ``DatabaseError/busy(_:)`` where one of both has a transaction open.
+  /// Replaces another database's content; ``DatabaseError/busy(_:)`` if either has an open transaction.
   package func copy(into other: Database) throws(DatabaseError) {
     guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else {
       throw other.failure(sqlite3_errcode(other.handle), "backup")
@@ -241,15 +218,13 @@ package final class Database {
     guard code == SQLITE_DONE else { throw other.failure(code, "backup") }
   }
 
-  /// The number of rows that the last statement changed.
   package var changes: Int { Int(sqlite3_changes64(handle)) }
 
-  /// Adds an SQL function of any number of arguments that returns a number and depends on its
-  /// arguments alone.
+  /// Adds a deterministic SQL function of any number of arguments.
   package func addFunction(_ name: String, _ body: @escaping SQLFunction.Body) throws(DatabaseError)
   {
     let context = Unmanaged.passRetained(SQLFunction(body)).toOpaque()
-    // SQLite calls the destructor even if it fails to add the function.
+    // SQLite calls the destructor also after a failure.
     let code = sqlite3_create_function_v2(
       handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, context,
       { context, count, values in SQLFunction.call(context, count, values) }, nil, nil,

@@ -1,35 +1,32 @@
 internal import CSQLite
 internal import Platform
 
-/// Lets tests force SQLite's own writes and syncs to fail, or the process to die at them, through
-/// the same ``Platform/Faults`` as every other call. Nothing of it is active until a test installs
-/// it.
+/// Routes SQLite's syncs through ``Platform/Faults``, so that tests can force them to fail.
 ///
-/// SQLite lets a program replace its write calls. It does not do so for syncs, so they are made by
-/// a VFS that differs from SQLite's `unix` in nothing else.
+/// SQLite lets a program replace its write calls but not its syncs. Those are made by a VFS that differs from
+/// `unix` in nothing else. Nothing is active until a test installs it.
 package enum DatabaseFaults {
   private typealias Methods = sqlite3_io_methods
   private typealias Sync = @convention(c) (UnsafeMutablePointer<sqlite3_file>?, Int32) -> Int32
 
   private struct OpenFile {
     var path: String
-    /// True for a new log until its first sync, with which SQLite syncs the directory too.
+    /// True until a new log's first sync, at which SQLite syncs the directory too.
     var isNew: Bool
   }
 
   private struct State: @unchecked Sendable {
-    // Unchecked: the pointers are to objects that last as long as the process and are only read.
+    // Unchecked: the objects last as long as the process and are only read.
     var unix: UnsafeMutablePointer<sqlite3_vfs>?
     var sync: Sync?
-    /// Copies of the methods of files, by the address of the original.
+    /// Copies of methods by the address of the original.
     var methods: [UnsafePointer<Methods>: UnsafePointer<Methods>] = [:]
     var files: [UnsafeMutablePointer<sqlite3_file>: OpenFile] = [:]
   }
 
-  // A leaf lock: nothing is called while it is held.
+  // A leaf lock.
   private static let state = Monitor(State())
 
-  /// Routes the calls of SQLite's `unix` VFS through ``Platform/Faults``, for the whole process.
   package static func install() {
     guard let unix = sqlite3_vfs_find("unix"), let set = unix.pointee.xSetSystemCall else { return }
     let isFirst = state.withLock { state in
@@ -46,7 +43,6 @@ package enum DatabaseFaults {
     _ = set(unix, "pwrite", unsafeBitCast(pwrite, to: sqlite3_syscall_ptr.self))
     _ = set(unix, "pwrite64", unsafeBitCast(pwrite, to: sqlite3_syscall_ptr.self))
     _ = set(unix, "write", unsafeBitCast(write, to: sqlite3_syscall_ptr.self))
-    // Registered until the process ends.
     let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     own.initialize(to: unix.pointee)
     let name: StaticString = "llvs-faults"
@@ -93,6 +89,6 @@ package enum DatabaseFaults {
     return result
   }
 
-  /// SQLITE_IOERR_FSYNC; the importer does not see a macro that is an expression.
+  /// SQLITE_IOERR_FSYNC, a macro that is not imported.
   private static let ioErrorOfSync = SQLITE_IOERR | 4 << 8
 }

@@ -4,25 +4,24 @@ internal import Platform
 
 /// The checksums of the pages that this process wrote to write-ahead logs; see ``PageSums``.
 enum LogSums {
-  /// One log, whichever connections have it open; it is read and changed under the lock of `state`.
+  /// One log of all its connections, guarded by `state`.
   private final class Log {
     let path: String
     var users = 0
-    /// The sums of pages, by their offsets in the log.
+    /// The sums of pages by offset.
     var sums: [Int64: UInt64] = [:]
 
     init(_ path: String) { self.path = path }
   }
 
   private struct State: @unchecked Sendable {
-    // Unchecked: the addresses of files are compared and not followed.
+    // Unchecked: addresses are only compared.
     var files: [UnsafeMutablePointer<sqlite3_file>: Log] = [:]
     var logs: [String: Log] = [:]
   }
 
-  // A leaf lock: nothing is called while it is held.
+  // A leaf lock.
   private static let state = Monitor(State())
-
   /// The bytes before the first frame of a log, and before the page of a frame.
   private static let logHeader: Int64 = 32
   private static let frameHeader: Int64 = 24
@@ -56,7 +55,7 @@ enum LogSums {
     return truncate(file, size)
   }
 
-  /// The offset of the page in the frame that a byte of the log is in.
+  /// The offset of the page whose frame has this byte.
   private static func page(at offset: Int64) -> Int64 {
     (offset - logHeader) / frameSize * frameSize + logHeader + frameHeader
   }
@@ -75,14 +74,14 @@ enum LogSums {
     let isPage = isPage(count, offset)
     let sum = isPage ? llvs_xxh3_64bits(bytes, Int(count), 0) : 0
     let result = write(file, bytes, count, offset)
-    // The headers of the log and of frames have sums by which SQLite knows them.
+    // SQLite's own sums cover the headers.
     guard isPage || count > logHeader else { return result }
     state.withLock { state in
       guard let log = state.files[file] else { return }
       if isPage, result == SQLITE_OK {
         log.sums[offset] = sum
       } else {
-        // A page was written in part: nothing is known of it.
+        // A page that was written in part is unknown.
         log.sums[page(at: offset)] = nil
         log.sums[page(at: offset + Int64(count) - 1)] = nil
       }

@@ -2,40 +2,30 @@ internal import CSQLite
 internal import CXXHash
 internal import Platform
 
-/// Files of SQLite in which each page has a checksum, so that a damaged page is found when it is
-/// read and never taken for other data.
+/// Files of SQLite whose pages have checksums, so that a damaged page is found when it is read.
 ///
-/// The checksum is XXH3-64 of the page with the page's number as its seed, in the last eight bytes of
-/// the page, which SQLite leaves free (`SQLITE_FCNTL_RESERVE_BYTES`). SQLite's own functions are
-/// called through a VFS that adds the sum to each page written to the database file and checks it
-/// in each page read from there. A page of the write-ahead log has no place for a sum of its own,
-/// since SQLite sums up the log's frames itself, but only looks at these sums when it opens the log:
-/// the sums of the pages that this process wrote to a log are in memory, and checked as well.
-///
-/// Files are opened by the VFS that is SQLite's default at that time, so the calls below pass
-/// ``DatabaseFaults`` where those are installed.
+/// The checksum is XXH3-64 of the page, seeded with its number, in the eight bytes that SQLite leaves free
+/// (`SQLITE_FCNTL_RESERVE_BYTES`). A VFS over the default one adds and checks it. A page in the write-ahead
+/// log has no room for it, and SQLite checks the log's own sums only when it opens the log. So the sums of
+/// pages that this process wrote to a log are in memory (``LogSums``).
 enum PageSums {
   typealias Methods = sqlite3_io_methods
 
-  /// The name of the VFS.
   static let name = "llvs-page-sums"
-  /// The length of every page, which is also SQLite's default.
+  /// The length of a page, SQLite's default.
   static let pageSize = 4096
-  /// The bytes of a page that SQLite leaves free.
   static let reserved: Int32 = 8
-  /// SQLITE_IOERR_DATA, which says that a checksum is wrong; the importer does not see a macro that
-  /// is an expression.
+  /// SQLITE_IOERR_DATA, a macro that is not imported: the checksum is wrong.
   static let damaged = SQLITE_IOERR | 32 << 8
 
-  /// Copies of the methods of files, by the address of the original. Each copy is followed by that
-  /// address. Both last as long as the process.
+  /// Copies of methods by the address of the original, which follows each copy. They are never freed.
   private struct Copies: @unchecked Sendable {
-    // Unchecked: what the pointers lead to is only read.
+    // Unchecked: the pointers are only read.
     var databases: [UnsafePointer<Methods>: UnsafePointer<Methods>] = [:]
     var logs: [UnsafePointer<Methods>: UnsafePointer<Methods>] = [:]
   }
 
-  // A leaf lock: nothing is called while it is held.
+  // A leaf lock.
   private static let copies = Monitor(Copies())
 
   private static let isRegistered: Bool = {
@@ -49,7 +39,7 @@ enum PageSums {
     return sqlite3_vfs_register(own, 0) == SQLITE_OK
   }()
 
-  /// Registers the VFS, once; false if SQLite has no VFS for files.
+  /// False if SQLite has no VFS for files.
   static func register() -> Bool { isRegistered }
 
   private static func open(
@@ -91,7 +81,7 @@ enum PageSums {
         byteCount: size, alignment: MemoryLayout<Methods>.alignment)
       let copy = raw.bindMemory(to: Methods.self, capacity: 1)
       copy.initialize(to: original.pointee)
-      // Memory that is mapped passes no function that could look at it.
+      // Mapped pages would pass no function.
       copy.pointee.xFetch = nil
       copy.pointee.xUnfetch = nil
       copy.pointee.iVersion = min(original.pointee.iVersion, 2)
@@ -104,14 +94,11 @@ enum PageSums {
     }
   }
 
-  /// The methods of the VFS below.
   static func original(_ file: UnsafeMutablePointer<sqlite3_file>) -> Methods? {
     guard let copy = file.pointee.pMethods else { return nil }
     return UnsafeRawPointer(copy)
       .load(fromByteOffset: MemoryLayout<Methods>.stride, as: UnsafePointer<Methods>.self).pointee
   }
-
-  // MARK: - Pages of the database
 
   private static func isPage(_ count: Int32, _ offset: Int64) -> Bool {
     count == pageSize && offset % Int64(pageSize) == 0

@@ -2,10 +2,8 @@ internal import CSQLite
 
 /// A function that SQL statements of one connection can call.
 package final class SQLFunction {
-  /// Computes the function's value from its arguments.
   package typealias Body = @Sendable (Arguments) -> Int64
 
-  /// An argument, valid while the function runs.
   package enum Argument {
     case null
     case integer(Int64)
@@ -15,13 +13,10 @@ package final class SQLFunction {
     case blob(UnsafeRawBufferPointer)
   }
 
-  /// The arguments of one call, valid while the function runs.
   package struct Arguments {
     fileprivate let values: UnsafeMutablePointer<OpaquePointer?>?
-    /// The number of arguments.
     package let count: Int
 
-    /// The argument at an index, from 0.
     package subscript(index: Int) -> Argument {
       guard let value = values?[index] else { return .null }
       switch sqlite3_value_type(value) {
@@ -29,7 +24,7 @@ package final class SQLFunction {
       case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
       case SQLITE_NULL: return .null
       case let type:
-        // sqlite3_value_blob before sqlite3_value_bytes: the first may convert the value.
+        // Before sqlite3_value_bytes, because this may convert the value.
         let start = sqlite3_value_blob(value)
         let bytes = UnsafeRawBufferPointer(
           start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
