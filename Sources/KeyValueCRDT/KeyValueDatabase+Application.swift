@@ -10,8 +10,6 @@ extension KeyValueDatabase {
   }
 
   /// Says which application's data the database holds.
-  ///
-  /// - Throws: ``DatabaseError``.
   public func setApplicationIdentifier(_ applicationIdentifier: ApplicationIdentifier) throws {
     try writer.write { (connection: Connection) in
       try connection.sqlite.execute("DELETE FROM applicationIdentifier")
@@ -42,7 +40,6 @@ extension KeyValueDatabase {
 }
 
 extension ApplicationDataUpgrader {
-  /// Upgrades a database where that is due.
   func upgrade(_ database: KeyValueDatabase) throws {
     switch expectedApplicationIdentifier.compare(to: try database.applicationIdentifier) {
     case .compatible: break

@@ -3,16 +3,13 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// Forgets which authors wrote what: all values are this instance's, from now on.
+  /// Forgets which authors wrote what: all values become this instance's.
   ///
-  /// If a key has several versions they stay, each but the oldest with a new author. The notes about
-  /// removed versions go.
+  /// Several versions of a key stay, each but the oldest with a new author. Notes about removed versions go.
   ///
-  /// Without knowledge of the old authors, merging an older copy brings its values next to those of now, as
-  /// if they were written apart. With it, nothing of what was erased comes back.
+  /// Without the list of authors, merging an older copy brings its values next to the present ones. If it is
+  /// kept, nothing of what was erased comes back.
   ///
-  /// - Parameter keepingKnowledge: true to keep the list of authors, which says what this database knows.
-  /// - Throws: ``DatabaseError``.
   /// - Complexity: O(*n* log *n*) in the entries.
   public func eraseVersionHistory(keepingKnowledge: Bool = false) throws {
     try writer.write { (connection: Connection) in
@@ -29,7 +26,7 @@ extension KeyValueDatabase {
     try sqlite.execute("DELETE FROM tombstone")
     var authors: [UUID] = []
     let rows = try ranked(connection)
-    try TextIndex.untouched(on: connection) {
+    try TextIndex.untouched(on: sqlite) {
       // Nobody has the new ids yet, so that no two versions of a key ever have one.
       for (row, rank) in rows {
         while authors.count <= rank { authors.append(UUID()) }
@@ -54,7 +51,6 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Each entry's row, and its place among the versions of its key.
   private func ranked(_ connection: Connection) throws -> [(row: Int64, rank: Int)] {
     let statement = try connection.sqlite.prepared(
       "SELECT authorId, timestamp, NULL, NULL, NULL, NULL, scope, key, rowid FROM entry ORDER BY scope, key"

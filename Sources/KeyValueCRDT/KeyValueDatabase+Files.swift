@@ -5,16 +5,13 @@ internal import Synchronization
 
 extension KeyValueDatabase {
   /// Makes a copy of the database in memory.
-  ///
-  /// - Throws: ``DatabaseError``.
   public func makeMemoryDatabaseQueue() throws -> DatabaseQueue {
     let queue = try DatabaseQueue()
     try copy(into: queue)
     return queue
   }
 
-  /// Replaces all that another database holds by what this one holds now. The observers of the other are
-  /// told.
+  /// Replaces another database's content by this one's, and notifies its observers.
   ///
   /// - Throws: ``DatabaseError``, with `busy` within a block that writes to one of both.
   public func backup(to destination: KeyValueDatabase) throws {
@@ -23,7 +20,7 @@ extension KeyValueDatabase {
   }
 
   private func copy(into other: DatabaseWriter) throws {
-    // In one order over all databases: two that are copied to each other do not wait for each other.
+    // One order over all databases, so that two copies in opposite directions do not deadlock.
     let (first, second) = writer.order < other.order ? (writer, other) : (other, writer)
     try DatabaseError.wrapping {
       try first.writing.gate.locked {
@@ -37,9 +34,9 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Writes the database to a new file, compacted. The file is there whole, and on the disk, or not at all.
+  /// Writes the database to a new file, compacted and durable.
   ///
-  /// - Throws: ``DatabaseError`` with `cannotOpen` if there is a file already, which is left alone.
+  /// - Throws: ``DatabaseError`` with `cannotOpen` if the file exists; it stays unchanged.
   public func save(to url: URL) throws {
     guard url.isFileURL else {
       throw DatabaseError(.cannotOpen, "\(url.absoluteString) is not the URL of a file")
@@ -55,7 +52,6 @@ extension KeyValueDatabase {
         // A link fails if another process created a file there; a rename would replace that file.
         try FileSystem.link(aside, to: path)
       } catch {
-        // The error that is reported is the one that came first.
         try? FileSystem.unlink(aside)
         if let error = error as? SystemError, error.errno == Errno.exists {
           throw Self.isThere(path)

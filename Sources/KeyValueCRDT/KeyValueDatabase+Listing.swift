@@ -8,40 +8,14 @@ extension KeyValueDatabase {
     get throws { try keys() }
   }
 
-  /// Returns the keys that have a value, each once, in the order of their bytes: all, those in one scope,
-  /// or those of one name in whatever scopes they are.
+  /// Returns the keys that have a value, in the order of their bytes: of all scopes or one, of all names or one.
   ///
-  /// - Throws: ``DatabaseError``.
   /// - Complexity: O(*n*) in the entries; with a scope, in those of the scope.
   public func keys(scope: String? = nil, key: String? = nil) throws -> [ScopedKey] {
     try writer.read { (connection: Connection) in
-      let sqlite = connection.sqlite
-      let statement: Statement =
-        switch (scope, key) {
-        case (nil, nil):
-          try sqlite.prepared(
-            "SELECT DISTINCT scope, key FROM entry WHERE type <> 0 ORDER BY scope, key")
-        case (let scope?, nil):
-          try sqlite.prepared(
-            """
-            SELECT DISTINCT scope, key FROM entry WHERE type <> 0 AND scope = ?
-            ORDER BY scope, key
-            """
-          ).bind(1, scope)
-        case (nil, let key?):
-          try sqlite.prepared(
-            """
-            SELECT DISTINCT scope, key FROM entry WHERE type <> 0 AND key = ?
-            ORDER BY scope, key
-            """
-          ).bind(1, key)
-        case (let scope?, let key?):
-          try sqlite.prepared(
-            """
-            SELECT DISTINCT scope, key FROM entry WHERE type <> 0 AND scope = ? AND key = ?
-            """
-          ).bind(1, scope).bind(2, key)
-        }
+      let statement = try Self.entries(
+        "DISTINCT scope, key", of: "type <> 0", scope, key, connection, "ORDER BY scope, key")
+      defer { statement.close() }
       return try Self.keys(statement)
     }
   }
@@ -50,12 +24,9 @@ extension KeyValueDatabase {
   public var scopes: [String] {
     get throws {
       try writer.read { (connection: Connection) in
-        let statement = try connection.sqlite.prepared(
-          "SELECT DISTINCT scope FROM entry WHERE type <> 0 ORDER BY scope")
-        defer { statement.reset() }
-        var scopes: [String] = []
-        while try statement.step() { scopes.append(statement.string(0)) }
-        return scopes
+        try connection.sqlite.prepared(
+          "SELECT DISTINCT scope FROM entry WHERE type <> 0 ORDER BY scope"
+        ).all { $0.string(0) }
       }
     }
   }
@@ -79,24 +50,13 @@ extension KeyValueDatabase {
   public var authors: [Author] {
     get throws {
       try writer.read { (connection: Connection) in
-        let hasTimestamps =
-          switch writer.schema.withLock({ $0 }) {
-          case .current: true
-          case .older(let hasTimestamps, _): hasTimestamps
-          }
-        let statement =
-          try hasTimestamps
-          ? connection.sqlite.prepared("SELECT id, name, usn, timestamp FROM author ORDER BY id")
-          : connection.sqlite.prepared("SELECT id, name, usn, NULL FROM author ORDER BY id")
-        defer { statement.reset() }
-        var authors: [Author] = []
-        while try statement.step() {
-          authors.append(
-            Author(
-              id: try AuthorID(statement, 0).uuid, name: statement.string(1),
-              lastWrite: Int(statement.integer(2)), timestamp: statement.date(3)))
+        let statement = try Self.authorRows(connection, writer)
+        defer { statement.close() }
+        return try statement.all {
+          Author(
+            id: try AuthorID($0, 0).uuid, name: $0.string(1), lastWrite: Int($0.integer(2)),
+            timestamp: $0.date(3))
         }
-        return authors
       }
     }
   }
@@ -115,7 +75,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// True if each entry is of a listed author, and none newer than the list says.
+  /// The condition of ``Statistics/authorTableIsConsistent``.
   static func hasConsistentAuthors(_ connection: Connection) throws -> Bool {
     try connection.sqlite.integer(
       """
@@ -124,13 +84,9 @@ extension KeyValueDatabase {
       """) == nil
   }
 
-  /// Returns the keys whose text has all of some words, each once.
+  /// Returns the keys whose text has all of some words, each once; none if there is no word.
   ///
-  /// Only text is searched, each version of it. Case and accents do not matter, and English words are found
-  /// in their other forms, "running" with "runs".
-  ///
-  /// - Returns: nothing where the search has no word in it.
-  /// - Throws: ``DatabaseError``.
+  /// All versions of text are searched. Case and accents do not matter, and "running" finds "runs".
   public func searchText(for searchTerm: String) throws -> [ScopedKey] {
     guard let query = TextIndex.query(searchTerm) else { return [] }
     return try writer.read { (connection: Connection) in
@@ -146,10 +102,28 @@ extension KeyValueDatabase {
     }
   }
 
+  /// The rows of id, name, usn and timestamp; an older file has no times.
+  static func authorRows(_ connection: Connection, _ writer: DatabaseWriter) throws -> Statement {
+    var time = "timestamp"
+    if case .older(hasTimestamps: false, _) = writer.schema.withLock({ $0 }) { time = "NULL" }
+    return try connection.sqlite.statement("SELECT id, name, usn, \(time) FROM author ORDER BY id")
+  }
+
+  /// A query for columns of entries, of all scopes or one, and of all names or one.
+  static func entries(
+    _ columns: String, of condition: String = "TRUE", _ scope: String?, _ key: String?,
+    _ connection: Connection, _ order: String = ""
+  ) throws -> Statement {
+    let conditions =
+      [condition] + (scope == nil ? [] : ["scope = ?1"]) + (key == nil ? [] : ["key = ?2"])
+    let statement = try connection.sqlite.statement(
+      "SELECT \(columns) FROM entry WHERE \(conditions.joined(separator: " AND ")) \(order)")
+    if scope != nil { statement.bind(1, scope) }
+    if key != nil { statement.bind(2, key) }
+    return statement
+  }
+
   private static func keys(_ statement: Statement) throws -> [ScopedKey] {
-    defer { statement.reset() }
-    var keys: [ScopedKey] = []
-    while try statement.step() { keys.append(statement.scopedKey(0, 1)) }
-    return keys
+    try statement.all { $0.scopedKey(0, 1) }
   }
 }

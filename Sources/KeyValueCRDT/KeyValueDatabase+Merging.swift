@@ -3,22 +3,15 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// Takes over what another database has written and removed; the other stays as it is.
+  /// Applies what another database has written and removed; the other stays unchanged.
   ///
-  /// A version of a key is there afterwards if both have it, or if one has it and the other has never heard
-  /// of it. What was written or removed knowing of a version replaces it; what was written apart is there
-  /// side by side. The order of merges, and the clocks of devices, make no difference.
+  /// A version remains if both have it, or if one has it and the other has never known it. The order of merges
+  /// and the clocks of devices make no difference.
   ///
-  /// - Parameters:
-  ///   - source: the other database.
-  ///   - dryRun: true to learn what would change, and change nothing.
-  /// - Returns: the keys whose versions changed, or would.
+  /// - Returns: the keys whose versions changed; in a dry run, those that would.
   /// - Throws: ``KeyValueCRDTError/incompatibleApplications``,
-  ///   ``KeyValueCRDTError/mergeSourceIncompatible`` and
-  ///   ``KeyValueCRDTError/mergeSourceRequiresUpgrade`` where the applications' data do not fit;
-  ///   ``KeyValueCRDTError/authorTableInconsistency`` where a list of authors does not fit the entries, if
-  ///   the other knows anything else;
-  ///   ``DatabaseError``.
+  ///   ``KeyValueCRDTError/mergeSourceIncompatible``, ``KeyValueCRDTError/mergeSourceRequiresUpgrade``,
+  ///   ``KeyValueCRDTError/authorTableInconsistency``, ``DatabaseError``.
   /// - Complexity: O(*n* + *m*) in the entries of both; much less time where both know the same.
   @discardableResult
   public func merge(source: KeyValueDatabase, dryRun: Bool = false) throws -> Set<ScopedKey> {
@@ -31,7 +24,7 @@ extension KeyValueDatabase {
         let join = try join(mine, source, theirs)
         let notes = try Tombstones(join, try VersionVector(mine), from: theirs)
         try mine.operation {
-          try Self.addAuthors(of: theirs, hasTimestamps: source.hasTimestamps, to: mine)
+          try Self.addAuthors(of: theirs, source.writer, to: mine)
           try Self.apply(join, from: theirs, to: mine)
           try notes.apply(to: mine)
         }
@@ -42,9 +35,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// True if this database knows of all that another knows of.
-  ///
-  /// - Throws: ``DatabaseError``.
+  /// True if this database knows all that another knows.
   public func dominates(other: KeyValueDatabase) throws -> Bool {
     guard other.writer !== writer else { return true }
     return try withBoth(other) { theirs in
@@ -54,15 +45,9 @@ extension KeyValueDatabase {
     }
   }
 
-  var hasTimestamps: Bool {
-    if case .older(let hasTimestamps, _) = writer.schema.withLock({ $0 }) { return hasTimestamps }
-    return true
-  }
-
-  /// Runs a body with another database open for reading, and this one's turn to write taken.
+  /// Runs a body with the other database open for reading, and this one's turn to write taken.
   ///
-  /// The turns are taken in one order over all databases, so that two that merge each other at one time do
-  /// not wait for each other.
+  /// Turns are taken in one order over all databases, so that two merges do not deadlock.
   func withBoth<Result>(
     _ other: KeyValueDatabase, _ body: (Connection) throws -> Result
   ) throws -> Result {
@@ -80,14 +65,12 @@ extension KeyValueDatabase {
     try Self.check(
       try Self.application(writer, mine), try Self.application(source.writer, theirs))
     let (mineKnown, theirsKnown) = (try VersionVector(mine), try VersionVector(theirs))
-    // Both know the same writes, so that neither has anything for the other, unless a merge of the original
-    // has brought back what was removed: then one has more entries.
+    // Neither has anything for the other, unless a merge of the original has brought back what was removed.
     if mineKnown == theirsKnown, try EntryCount(mine) == EntryCount(theirs) { return Join() }
     return try Join(of: mine, mineKnown, with: theirs, theirsKnown)
   }
 
-  /// The number of entries, and the sum of their numbers, which shows whether two databases that know the
-  /// same writes have the same entries.
+  /// Equal for databases with the same entries, if they know the same writes.
   private struct EntryCount: Equatable {
     private let count: Int64
     private let sum: Int64
@@ -101,7 +84,6 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Compares the application's data of a receiver and a source.
   private static func check(
     _ mine: ApplicationIdentifier?, _ theirs: ApplicationIdentifier?
   ) throws {
@@ -116,14 +98,11 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Makes the list of authors cover what both cover; nothing is written where it does.
+  /// Makes the list of authors cover what both cover.
   private static func addAuthors(
-    of source: Connection, hasTimestamps: Bool, to receiver: Connection
+    of source: Connection, _ writer: DatabaseWriter, to receiver: Connection
   ) throws {
-    let theirs =
-      try hasTimestamps
-      ? source.sqlite.statement("SELECT id, name, usn, timestamp FROM author ORDER BY id")
-      : source.sqlite.statement("SELECT id, name, usn, NULL FROM author ORDER BY id")
+    let theirs = try authorRows(source, writer)
     defer { theirs.close() }
     while try theirs.step() {
       let add = try receiver.sqlite.prepared(
@@ -142,10 +121,12 @@ extension KeyValueDatabase {
     _ join: Join, from source: Connection, to receiver: Connection
   ) throws {
     guard !join.isEmpty else { return }
-    try TextIndex.changing(join.arrivals.count + join.removals.count, on: receiver) { index in
+    try TextIndex.changing(join.arrivals.count + join.removals.count, on: receiver.sqlite) {
+      index in
       for removal in join.removals {
-        try index.remove(removal.row)
-        try receiver.sqlite.prepared("DELETE FROM entry WHERE rowid = ?").bind(1, removal.row).run()
+        try index.remove(removal.number)
+        try receiver.sqlite.prepared("DELETE FROM entry WHERE rowid = ?").bind(1, removal.number)
+          .run()
         receiver.note(removal.key)
       }
       for arrival in join.arrivals {
@@ -154,7 +135,7 @@ extension KeyValueDatabase {
           SELECT scope, key, authorId, usn, timestamp, type, text, json, blobMimeType, blob
           FROM entry WHERE rowid = ?
           """
-        ).bind(1, arrival.row)
+        ).bind(1, arrival.number)
         let mine = try receiver.sqlite.prepared(
           """
           INSERT INTO entry

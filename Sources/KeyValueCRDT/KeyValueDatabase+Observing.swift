@@ -1,14 +1,9 @@
 internal import SQLite
 
 extension KeyValueDatabase {
-  /// Publishes the versions of matching keys: now, and whenever one of them has changed.
+  /// Publishes the versions of matching keys, now and after each change, and fails if reading fails.
   ///
-  /// If changes follow each other faster than they are taken, only the last state is delivered.
-  ///
-  /// - Parameters:
-  ///   - scope: the scope; nil for all.
-  ///   - key: the key; nil for all.
-  /// - Returns: a publication that fails where the database cannot be read any more.
+  /// If changes are faster than the receiver, only the last state is delivered.
   public func readPublisher(
     scope: String? = nil, key: String? = nil
   ) -> Publication<[ScopedKey: [Version]], any Error> {
@@ -19,11 +14,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Publishes the versions of all keys that begin with a text: now, and whenever one of them has changed.
-  ///
-  /// If changes follow each other faster than they are taken, only the last state is delivered.
-  ///
-  /// - Returns: a publication that fails where the database cannot be read any more.
+  /// Publishes the versions of all keys with a prefix, as the other form does.
   public func readPublisher(
     keyPrefix: String
   ) -> Publication<[ScopedKey: [Version]], any Error> {
@@ -34,12 +25,9 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Publishes what a function reads: now, and whenever anything in the file has changed.
+  /// Publishes what a function reads, now and after each change in the file, and fails with its error.
   ///
-  /// If changes follow each other faster than they are taken, only the last state is delivered.
-  ///
-  /// - Parameter fetch: reads one state of the database; called on a queue of the subscription's own.
-  /// - Returns: a publication that fails with what the function throws.
+  /// The function is called on a queue of the subscription. Fast changes are delivered as the last state.
   @preconcurrency
   public func valuePublisher<T: Sendable>(
     _ fetch: @escaping @Sendable (Database) throws -> T
@@ -53,12 +41,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Publishes that matching keys have changed, once for each transaction, from now on.
-  ///
-  /// - Parameters:
-  ///   - scope: the scope; nil for all.
-  ///   - key: the key; nil for all.
-  /// - Returns: a publication of the database, to read with.
+  /// Publishes that matching keys have changed, once for each transaction; the database is there to read with.
   public func didChangePublisher(
     scope: String? = nil, key: String? = nil
   ) -> Publication<Database, any Error> {
@@ -72,15 +55,14 @@ extension KeyValueDatabase {
 
   /// Publishes each key that changes, with all of its versions, from now on.
   ///
-  /// It tells of all writes and merges through this file object, after they are committed, and of other
-  /// processes' within a second.
+  /// Changes through this object are published after their commit, those of other processes within a second.
   public var updatedValuesPublisher: Publication<(ScopedKey, [Version]), Never> {
     Publication { [writer] receive in
       // The gate is held, so that no commit falls between the first look and the first call.
       writer.writing.gate.locked {
         let watch = try? KeyWatch(writer.writing)
         return writer.observers.add(writer) { change, connection in
-          // If the file cannot be read there is nothing to deliver; the next change is delivered again.
+          // After an error of the file the next change is delivered again.
           guard let keys = try? watch?.changed(change, connection) ?? change.keys else { return }
           for key in keys.sorted() {
             guard let versions = try? Self.versions(of: key, on: connection) else { continue }

@@ -4,19 +4,15 @@ internal import SQLite
 extension KeyValueDatabase {
   /// Returns the versions of a key, oldest first, and at one time by author.
   ///
-  /// - Returns: nothing if the key was never written; one version with ``Value/null`` if it was deleted;
-  ///   several where it was written apart.
-  /// - Throws: ``DatabaseError``.
+  /// A key that was never written has none. A deleted key has one, ``Value/null``.
   public func read(key: String, scope: String = "") throws -> [Version] {
     try writer.read { (connection: Connection) in
       try Self.versions(of: ScopedKey(scope: scope, key: key), on: connection)
     }
   }
 
-  /// Returns the versions of all keys, those in one scope, those of one name, or one key; deleted keys
-  /// included.
+  /// Returns the versions of all keys, of one scope, of one name or of both; deleted keys included.
   ///
-  /// - Throws: ``DatabaseError``.
   /// - Complexity: O(*n*) in the entries; with a scope, in those of the scope.
   public func bulkRead(
     scope: String? = nil, key: String? = nil
@@ -26,9 +22,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Returns what ``bulkRead(scope:key:)`` does, within a block of ``read(block:)`` or ``write(block:)``.
-  ///
-  /// - Throws: ``DatabaseError``, also if the block has ended or belongs to another database.
+  /// Returns the same within a block of ``read(block:)`` or ``write(block:)`` of this database.
   public func bulkRead(
     database: Database, scope: String? = nil, key: String? = nil
   ) throws -> [ScopedKey: [Version]] {
@@ -38,9 +32,8 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Returns the versions of some keys, in whatever scopes they are.
+  /// Returns the versions of some keys in all scopes.
   ///
-  /// - Throws: ``DatabaseError``.
   /// - Complexity: O(*n*) in the entries.
   public func bulkRead(keys: [String]) throws -> [ScopedKey: [Version]] {
     let wanted = Set(keys.map { Array($0.utf8) })
@@ -51,11 +44,8 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Returns the versions of all keys that begin with a text, in whatever scopes they are.
+  /// Returns the versions of all keys with a prefix, in all scopes; it is compared byte by byte.
   ///
-  /// The text is compared byte by byte; nothing in it is a wildcard.
-  ///
-  /// - Throws: ``DatabaseError``.
   /// - Complexity: O(*n*) in the entries.
   public func bulkReadAllScopes(keyPrefix: String) throws -> [ScopedKey: [Version]] {
     try writer.read { (connection: Connection) in
@@ -63,9 +53,8 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Returns the versions of all keys that a function takes, which is given scope and key.
+  /// Returns the versions of all keys for which a function of scope and key returns true.
   ///
-  /// - Throws: ``DatabaseError``.
   /// - Complexity: O(*n*) in the entries; values of other keys are not read.
   public func bulkRead(isIncluded: (String, String) -> Bool) throws -> [ScopedKey: [Version]] {
     try writer.read { (connection: Connection) in
@@ -73,9 +62,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Returns what ``bulkRead(isIncluded:)`` does, within a block of ``read(block:)`` or ``write(block:)``.
-  ///
-  /// - Throws: ``DatabaseError``, also if the block has ended or belongs to another database.
+  /// Returns the same within a block of ``read(block:)`` or ``write(block:)`` of this database.
   public func bulkRead(
     database: Database, isIncluded: (String, String) -> Bool
   ) throws -> [ScopedKey: [Version]] {
@@ -85,55 +72,25 @@ extension KeyValueDatabase {
     }
   }
 
-  // MARK: On a connection
+  /// What `gather` reads.
+  private static let versionColumns =
+    "authorId, timestamp, text, json, blobMimeType, blob, scope, key"
 
   static func versions(of key: ScopedKey, on connection: Connection) throws -> [Version] {
-    let statement = try connection.sqlite.prepared(
+    let versions = try connection.sqlite.prepared(
       """
       SELECT authorId, timestamp, text, json, blobMimeType, blob
       FROM entry WHERE scope = ? AND key = ?
       """
-    ).bind(1, key.scope).bind(2, key.key)
-    // The row may hold a large value: the statement does not stay at it.
-    defer { statement.reset() }
-    var versions: [Version] = []
-    while try statement.step() { versions.append(try statement.version(from: 0, of: key)) }
+    ).bind(1, key.scope).bind(2, key.key).all { try $0.version(from: 0, of: key) }
     return versions.count < 2 ? versions : versions.sorted(by: Version.precedes)
   }
 
   static func bulkRead(
     on connection: Connection, scope: String?, key: String?
   ) throws -> [ScopedKey: [Version]] {
-    let sqlite = connection.sqlite
-    let statement: Statement =
-      switch (scope, key) {
-      case (nil, nil):
-        try sqlite.prepared(
-          """
-          SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
-          """)
-      case (let scope?, nil):
-        try sqlite.prepared(
-          """
-          SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
-          WHERE scope = ?
-          """
-        ).bind(1, scope)
-      case (nil, let key?):
-        try sqlite.prepared(
-          """
-          SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
-          WHERE key = ?
-          """
-        ).bind(1, key)
-      case (let scope?, let key?):
-        try sqlite.prepared(
-          """
-          SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
-          WHERE scope = ? AND key = ?
-          """
-        ).bind(1, scope).bind(2, key)
-      }
+    let statement = try entries(versionColumns, scope, key, connection)
+    defer { statement.close() }
     return try gather(statement)
   }
 
@@ -158,9 +115,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// The versions of the keys that a function takes, asked once for each.
-  ///
-  /// The statement is not a kept one: the function may read the database itself.
+  /// Asks once for each key. The statement is not kept, because the function may read the database.
   private static func gather(
     _ connection: Connection, whole sql: String, isIncluded: (Statement) throws -> Bool
   ) throws -> [ScopedKey: [Version]] {

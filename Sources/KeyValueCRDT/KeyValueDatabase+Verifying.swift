@@ -2,10 +2,8 @@ internal import Foundation
 internal import SQLite
 
 extension KeyValueDatabase {
-  /// Checks the whole database: the file, the text index, the authors and every entry.
+  /// Checks the file, the text index, the authors and every entry, and returns the faults.
   ///
-  /// - Returns: what is wrong; nothing in a sound database.
-  /// - Throws: ``DatabaseError`` where the check itself fails.
   /// - Complexity: O(*n*) in the size of the file.
   public func verify() throws -> [DatabaseFault] {
     try DatabaseError.wrapping {
@@ -94,8 +92,7 @@ extension KeyValueDatabase {
     return faults
   }
 
-  /// The check is a statement that writes, though it changes nothing: a file that cannot be written goes
-  /// without it.
+  /// SQLite's check is a statement that writes, so a read-only file goes without it.
   private func textIndexFaults(_ connection: Connection) throws -> [DatabaseFault] {
     guard !connection.sqlite.isReadOnly else { return [] }
     do {
@@ -111,7 +108,6 @@ extension KeyValueDatabase {
 }
 
 extension DatabaseFault {
-  /// True if it is about one key, and the rest of the file can be looked at.
   var isOfOneKey: Bool {
     switch self {
     case .unlistedWrite, .removedVersion, .badEntry: true

@@ -3,15 +3,10 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// Writes text, in place of all versions that the key has here.
+  /// Writes text, with any character, in place of all versions that the key has here.
   ///
-  /// - Parameters:
-  ///   - text: any text, also with NUL in it; ``searchText(for:)`` finds its words.
-  ///   - key: the key.
-  ///   - scope: the scope that the key is in.
-  ///   - timestamp: the time to note with the value, in the years 0 to 9999.
-  /// - Returns: the number of the write, counted from 1 for each author.
-  /// - Throws: ``DatabaseError``.
+  /// The time must be in the years 0 to 9999; so it is for all writes. The result is the number of the write,
+  /// counted from 1 for each author.
   @discardableResult
   public func writeText(
     _ text: String, to key: String, scope: String = "", timestamp: Date = Date()
@@ -19,10 +14,9 @@ extension KeyValueDatabase {
     try bulkWrite([ScopedKey(scope: scope, key: key): .text(text)], timestamp: timestamp)
   }
 
-  /// Writes a JSON text, in place of all versions that the key has here. It is kept byte for byte.
+  /// Writes a JSON text, byte for byte, as ``writeText(_:to:scope:timestamp:)`` does.
   ///
-  /// - Returns: the number of the write, counted from 1 for each author.
-  /// - Throws: ``KeyValueCRDTError/invalidJSON`` if it is no JSON text (RFC 8259); ``DatabaseError``.
+  /// - Throws: ``KeyValueCRDTError/invalidJSON`` (RFC 8259), ``DatabaseError``.
   @discardableResult
   public func writeJson(
     _ json: String, to key: String, scope: String = "", timestamp: Date = Date()
@@ -30,10 +24,7 @@ extension KeyValueDatabase {
     try bulkWrite([ScopedKey(scope: scope, key: key): .json(json)], timestamp: timestamp)
   }
 
-  /// Writes bytes, in place of all versions that the key has here.
-  ///
-  /// - Returns: the number of the write, counted from 1 for each author.
-  /// - Throws: ``DatabaseError``; a value has at most 1,000,000,000 bytes.
+  /// Writes at most 1,000,000,000 bytes, as ``writeText(_:to:scope:timestamp:)`` does text.
   @discardableResult
   public func writeBlob(
     _ blob: Data, to key: String, scope: String = "",
@@ -44,11 +35,7 @@ extension KeyValueDatabase {
       timestamp: timestamp)
   }
 
-  /// Deletes a key. That is a write like any other: where another copy has changed the key in the meantime, both
-  /// are there after a merge.
-  ///
-  /// - Returns: the number of the write, counted from 1 for each author.
-  /// - Throws: ``DatabaseError``.
+  /// Deletes a key, which is a write: a concurrent change in another copy stays next to it after a merge.
   @discardableResult
   public func delete(key: String, scope: String = "", timestamp: Date = Date()) throws -> Int {
     try bulkWrite([ScopedKey(scope: scope, key: key): .null], timestamp: timestamp)
@@ -56,8 +43,7 @@ extension KeyValueDatabase {
 
   /// Writes many values in one transaction: all of them or none.
   ///
-  /// - Returns: the number of the write, one for all values.
-  /// - Throws: ``KeyValueCRDTError/invalidJSON`` if a JSON value is none; ``DatabaseError``.
+  /// - Throws: ``KeyValueCRDTError/invalidJSON``, ``DatabaseError``.
   @discardableResult
   public func bulkWrite(_ values: [ScopedKey: Value], timestamp: Date = Date()) throws -> Int {
     try Self.check(values)
@@ -66,14 +52,9 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Writes many values within a block of ``write(block:)``.
+  /// Writes many values within a block of ``write(block:)`` of this database.
   ///
-  /// - Parameters:
-  ///   - database: what the block was given.
-  ///   - values: the values.
-  ///   - timestamp: the time to note with the values.
-  /// - Throws: ``KeyValueCRDTError/invalidJSON`` if a JSON value is none; ``DatabaseError``, also if the
-  ///   block has ended or belongs to another database.
+  /// - Throws: ``KeyValueCRDTError/invalidJSON``, ``DatabaseError``.
   public func bulkWrite(
     database: Database, values: [ScopedKey: Value], timestamp: Date = Date()
   ) throws {
@@ -98,7 +79,7 @@ extension KeyValueDatabase {
     let writes = try EntryWriter(
       connection, author: instanceID, name: authorDescription, openedAt: openedAt,
       lastWrite: lastWrite.withLock { $0 }, timestamp: timestamp)
-    try TextIndex.writing(values.count, on: connection) {
+    try TextIndex.writing(values.count, on: connection.sqlite) {
       // In the order of the table: neighbours are in one page.
       for (key, value) in values.sorted(by: { $0.key < $1.key }) {
         try writes.write(value, to: key)
@@ -108,7 +89,7 @@ extension KeyValueDatabase {
     return writes.number
   }
 
-  /// Remembers a number once it is committed: it is not used again, even if the list of authors is replaced.
+  /// A committed number is not used again, even if the list of authors is replaced.
   func noteLastWrite(_ number: Int64, on connection: Connection) {
     connection.afterCommit { [self] in lastWrite.withLock { $0 = max($0, number) } }
   }

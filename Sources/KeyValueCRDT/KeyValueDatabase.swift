@@ -4,21 +4,18 @@ internal import Synchronization
 
 /// A key-value database in one SQLite file, whose copies are changed apart and merged.
 ///
-/// A key is in a scope and has a value: text, JSON, or bytes with a media type. Copies of the file may be
-/// changed on several devices; ``merge(source:dryRun:)`` joins them. Where two have written one key without
-/// knowing of each other, the key has several versions until somebody writes it again: reading gives
-/// `[Version]`. Every copy that has merged the same copies holds the same versions, in whatever order it
-/// did so.
+/// A value is text, JSON, or bytes with a media type. ``merge(source:dryRun:)`` joins copies of the file.
+/// If two have written one key without knowing of each other, the key has several versions until it is
+/// written again. Copies that have merged the same copies hold the same versions.
 ///
 /// Each opening of a file is an author of its own, ``instanceID``.
 ///
-/// - Concurrency: any thread may use it. A call is one transaction; an error leaves everything as it was.
-/// - Throws: every method may throw ``DatabaseError``: with `busy` after waiting five seconds for another
-///   process, with `corrupt` for a damaged file.
+/// - Concurrency: any thread may use it. A call is one transaction; an error leaves everything unchanged.
+/// - Throws: every method may throw ``DatabaseError``: `busy` after waiting five seconds for another
+///   process, `corrupt` for a damaged file.
 public final class KeyValueDatabase: Sendable {
   /// The author of what this instance writes.
   public let instanceID: UUID
-
   let writer: DatabaseWriter
   let authorDescription: String
   let openedAt: Date
@@ -27,13 +24,10 @@ public final class KeyValueDatabase: Sendable {
 
   /// Opens a file, and makes it if it is not there.
   ///
-  /// - Parameters:
-  ///   - fileURL: the file; nil for a database in memory.
-  ///   - authorDescription: the author's name for people, for example the name of the device.
-  ///   - upgrader: brings older data of the application to the present version.
-  /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew``; with an upgrader
-  ///   ``KeyValueCRDTError/incompatibleApplications``, ``KeyValueCRDTError/applicationDataTooNew`` and
-  ///   what the upgrader throws, which leaves the file as it was; ``DatabaseError``.
+  /// A file of nil is a database in memory. The upgrader's error leaves the file unchanged.
+  ///
+  /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew``; with an upgrader its error,
+  ///   ``KeyValueCRDTError/incompatibleApplications`` and ``KeyValueCRDTError/applicationDataTooNew``.
   public convenience init(
     fileURL: URL?, authorDescription: String, upgrader: (any ApplicationDataUpgrader)? = nil
   ) throws {
@@ -45,11 +39,7 @@ public final class KeyValueDatabase: Sendable {
       authorDescription: authorDescription, upgrader: upgrader)
   }
 
-  /// Opens the database that a ``DatabaseQueue`` or a ``DatabasePool`` holds.
-  ///
-  /// Several instances may share one; each is an author of its own.
-  ///
-  /// - Throws: as ``init(fileURL:authorDescription:upgrader:)`` does.
+  /// Opens a writer's database; each of several instances is an author of its own.
   public init(
     databaseWriter: DatabaseWriter, authorDescription: String,
     upgrader: (any ApplicationDataUpgrader)? = nil
@@ -62,17 +52,11 @@ public final class KeyValueDatabase: Sendable {
   }
 
   /// Reads the database with SQL, one state of it throughout.
-  ///
-  /// - Throws: what the block throws; ``DatabaseError``, also where a statement would write.
   public func read<T>(block: (Database) throws -> T) throws -> T {
     try writer.read(block)
   }
 
-  /// Runs a block in one transaction, which is undone if it throws.
-  ///
-  /// The methods of this instance that the block calls are part of the transaction.
-  ///
-  /// - Throws: what the block throws; ``DatabaseError``.
+  /// Runs a block in one transaction, with all that it calls of this instance; an error undoes it.
   public func write(block: (Database) throws -> Void) throws {
     try writer.write(block)
   }

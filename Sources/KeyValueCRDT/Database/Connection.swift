@@ -7,15 +7,12 @@ internal import SQLite
 final class Connection: @unchecked Sendable {
   /// The longest time that a call waits for other connections, in milliseconds.
   static let patience: Int32 = 5000
-
   let gate = Gate()
   let sqlite: SQLite.Database
-  /// Called after a transaction that changed something was committed, with the gate held.
+  /// Called with the gate held after a commit that changed something.
   var committed: ((Change) -> Void)?
-
-  /// The writer that it belongs to, by its place in their order.
+  /// ``DatabaseWriter/order`` of the writer that owns the connection.
   var writer = 0
-
   private var change = Change()
   private var changesBefore: Int64 = 0
   /// The number of running operations that record the keys they change.
@@ -34,9 +31,7 @@ final class Connection: @unchecked Sendable {
     }
   }
 
-  // MARK: Transactions
-
-  /// Runs a body in a transaction of its own, or, if one is open, in a part of that which is undone alone.
+  /// Runs a body in a transaction, or in a part of the open one that is undone alone.
   func write<Result>(_ body: () throws -> Result) throws -> Result {
     guard !sqlite.isInTransaction else { return try nested(body) }
     try sqlite.prepared("BEGIN IMMEDIATE").run()
@@ -82,7 +77,6 @@ final class Connection: @unchecked Sendable {
     }
   }
 
-  /// Runs a body that sees one state of the database throughout.
   func read<Result>(_ body: () throws -> Result) throws -> Result {
     guard !sqlite.isInTransaction else { return try body() }
     try sqlite.prepared("BEGIN").run()
@@ -105,18 +99,13 @@ final class Connection: @unchecked Sendable {
     try sqlite.prepared("COMMIT").run()
   }
 
-  // MARK: What changes
-
-  /// Runs a body that notes the keys whose entries it changes.
   func operation<Result>(_ body: () throws -> Result) rethrows -> Result {
     operations += 1
     defer { operations -= 1 }
     return try body()
   }
 
-  /// Has a body run once the open transaction is committed; never, if it is undone.
   func afterCommit(_ body: @escaping () -> Void) { afterCommit.append(body) }
-
   func note(_ key: ScopedKey) { change.keys.insert(key) }
 }
 

@@ -3,11 +3,9 @@ internal import SQLite
 internal import Synchronization
 
 /// A database as SQL sees it, within a block of ``KeyValueDatabase/read(block:)`` or
-/// ``KeyValueDatabase/write(block:)``.
+/// ``KeyValueDatabase/write(block:)``, for the application's own tables and for queries.
 ///
-/// It is for tables of the application's own that are in the same file, and for queries over the tables of
-/// the format. After its block has ended every call throws. One that a publication gave stays of use, to
-/// read with.
+/// After the block every call throws; the database of a publication can be read on.
 public final class Database: Sendable {
   private enum Source: Sendable {
     case inside(Connection, canWrite: Bool)
@@ -27,7 +25,6 @@ public final class Database: Sendable {
 
   func close() { source.withLock { $0 = .closed } }
 
-  /// The connection of the block, for an operation that is part of it.
   func connection(of writer: DatabaseWriter, toWrite: Bool) throws -> Connection {
     guard case .inside(let connection, let canWrite) = source.withLock({ $0 }) else {
       throw Self.ended
@@ -39,9 +36,7 @@ public final class Database: Sendable {
     return connection
   }
 
-  /// Runs statements that give no rows; several may be separated by semicolons if there are no arguments.
-  ///
-  /// - Throws: ``DatabaseError``.
+  /// Runs statements; several may be separated by semicolons if there are no arguments.
   public func execute(sql: String, arguments: [DatabaseValue] = []) throws {
     try using { connection, canWrite in
       guard canWrite else { throw Self.readOnly }
@@ -55,7 +50,6 @@ public final class Database: Sendable {
 
   /// Runs a query and returns its rows.
   ///
-  /// - Throws: ``DatabaseError``.
   /// - Complexity: O(*n*) time and memory in the size of the rows.
   public func rows(sql: String, arguments: [DatabaseValue] = []) throws -> [Row] {
     try using { connection, canWrite in
@@ -64,12 +58,9 @@ public final class Database: Sendable {
       guard canWrite || statement.isReadOnly else { throw Self.readOnly }
       try Self.bind(arguments, to: statement)
       let columns = (0..<statement.columnCount).map { statement.name($0) }
-      var rows: [Row] = []
-      while try statement.step() {
-        rows.append(
-          Row(columns: columns, values: columns.indices.map { statement.value(Int32($0)) }))
+      return try statement.all { row in
+        Row(columns: columns, values: columns.indices.map { row.value(Int32($0)) })
       }
-      return rows
     }
   }
 
@@ -111,6 +102,14 @@ public final class Database: Sendable {
 }
 
 extension Statement {
+  /// Returns all rows as a body reads them, and resets the statement.
+  func all<Row>(_ read: (Statement) throws -> Row) throws -> [Row] {
+    defer { reset() }
+    var rows: [Row] = []
+    while try step() { rows.append(try read(self)) }
+    return rows
+  }
+
   func bind(_ index: Int32, _ value: DatabaseValue) {
     switch value {
     case .null: break
@@ -133,6 +132,5 @@ extension Statement {
 
   /// Text with any NUL in it; what is not UTF-8 is replaced by U+FFFD.
   func string(_ column: Int32) -> String { String(decoding: utf8(column), as: UTF8.self) }
-
   func data(_ column: Int32) -> Data { Data(blob(column)) }
 }

@@ -71,7 +71,6 @@ extension DatabaseError {
     self.init(code, "\(error)", errno: error.errno)
   }
 
-  /// Runs a body, and makes errors of this module of those of the modules below.
   static func wrapping<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()

@@ -20,9 +20,7 @@ public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
   /// Further readers wait for one of these.
   private static let mostReaders = 5
 
-  /// Opens a file, makes it if it is not there, and lets it have a write-ahead log from now on.
-  ///
-  /// - Throws: ``DatabaseError``; ``KeyValueCRDTError/databaseSchemaTooNew``.
+  /// Opens or makes a file, and gives it a write-ahead log.
   public init(path: String, synchronous: Synchronous = .full) throws {
     try super.init(path: path) { sqlite in
       guard path != SQLite.Database.memory else {

@@ -2,22 +2,14 @@ public import Foundation
 
 /// A value of a column, or of an argument, of an SQL statement.
 public enum DatabaseValue: Hashable, Sendable {
-  /// No value.
   case null
-  /// A whole number.
   case integer(Int64)
-  /// A number.
   case real(Double)
-  /// Text.
   case text(String)
-  /// Bytes.
   case blob(Data)
 
   /// The whole number, nil for other kinds.
-  public var integer: Int64? {
-    guard case .integer(let value) = self else { return nil }
-    return value
-  }
+  public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
 
   /// The number, whole or not; nil for other kinds.
   public var real: Double? {
@@ -29,16 +21,10 @@ public enum DatabaseValue: Hashable, Sendable {
   }
 
   /// The text, nil for other kinds.
-  public var text: String? {
-    guard case .text(let value) = self else { return nil }
-    return value
-  }
+  public var text: String? { if case .text(let value) = self { value } else { nil } }
 
   /// The bytes, nil for other kinds.
-  public var blob: Data? {
-    guard case .blob(let value) = self else { return nil }
-    return value
-  }
+  public var blob: Data? { if case .blob(let value) = self { value } else { nil } }
 }
 
 extension DatabaseValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
@@ -46,13 +32,10 @@ extension DatabaseValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 {
   /// Creates text.
   public init(stringLiteral value: String) { self = .text(value) }
-
   /// Creates a whole number.
   public init(integerLiteral value: Int64) { self = .integer(value) }
-
   /// Creates a number.
   public init(floatLiteral value: Double) { self = .real(value) }
-
   /// Creates no value.
   public init(nilLiteral: ()) { self = .null }
 }
@@ -69,7 +52,6 @@ public struct Row: Sendable {
 
   /// The number of columns.
   public var count: Int { values.count }
-
   /// The value of a column, from 0.
   public subscript(index: Int) -> DatabaseValue { values[index] }
 

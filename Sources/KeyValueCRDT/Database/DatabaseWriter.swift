@@ -4,22 +4,19 @@ internal import Synchronization
 
 /// An open SQLite file that databases read and write: a ``DatabaseQueue`` or a ``DatabasePool``.
 ///
-/// All databases of one writer see each other's changes, and so do their observers. Any thread may use it.
+/// Its databases see each other's changes, and so do their observers. Any thread may use it.
 public class DatabaseWriter: @unchecked Sendable {
   // Unchecked: the class has subclasses; all that it stores is safe to share.
 
   /// The path of the file; `:memory:` for a database without one.
   public let path: String
-
   let writing: Connection
   let schema: Mutex<Schema>
   let observers: ObserverHub
   /// The place in the order in which two writers are locked.
   let order: Int
-
   private static let count = Atomic<Int>(0)
 
-  /// Opens the file, and makes the tables of a database where it has none.
   init(path: String, setUp: (SQLite.Database) throws -> Void) throws {
     let (connection, schema) = try DatabaseError.wrapping {
       let connection = try Connection(path: path, mode: .create)
@@ -35,10 +32,7 @@ public class DatabaseWriter: @unchecked Sendable {
     writing.committed = { [unowned self] change in observers.committed(change, on: writing) }
   }
 
-  /// True if a connection is one of this writer's.
   func uses(_ connection: Connection) -> Bool { connection.writer == order }
-
-  /// True if the database is in memory alone.
   var isInMemory: Bool { path == SQLite.Database.memory }
 
   /// Runs a body with a connection to read from, and one state of the database throughout.
@@ -46,7 +40,7 @@ public class DatabaseWriter: @unchecked Sendable {
     try writing.gate.locked { try writing.read { try body(writing) } }
   }
 
-  /// Runs a body in a transaction that writes, after bringing the tables to the present schema.
+  /// The body's transaction brings the tables to the present schema first.
   final func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     try DatabaseError.wrapping {
       try writing.gate.locked {
@@ -61,14 +55,11 @@ public class DatabaseWriter: @unchecked Sendable {
     }
   }
 
-  /// Runs a body with a connection to read from.
   final func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     try DatabaseError.wrapping { try reading(body) }
   }
 
-  /// Runs a block that reads one state of the database with SQL.
-  ///
-  /// - Throws: what the block throws; ``DatabaseError``, also where a statement of the block would write.
+  /// Runs a block that reads one state of the database; statements that write throw.
   public final func read<Result>(_ block: (Database) throws -> Result) throws -> Result {
     try read { connection in
       let database = Database(connection, canWrite: false)
@@ -78,8 +69,6 @@ public class DatabaseWriter: @unchecked Sendable {
   }
 
   /// Runs a block in one transaction, which is undone if it throws.
-  ///
-  /// - Throws: what the block throws; ``DatabaseError``.
   public final func write<Result>(_ block: (Database) throws -> Result) throws -> Result {
     try write { (connection: Connection) in
       let database = Database(connection, canWrite: true)

@@ -1,9 +1,7 @@
 internal import Platform
 
-/// A lock that a thread may take again while it holds it.
-///
-/// A program reads the database within a block that writes to it, and an upgrader writes while the database
-/// is being opened: both are on the thread that holds the connection.
+/// A lock that its thread may take again: a program reads within a block that writes, and an upgrader
+/// writes while the database is being opened.
 final class Gate: Sendable {
   private struct State {
     var owner: UInt?
@@ -12,13 +10,11 @@ final class Gate: Sendable {
 
   private let state = Monitor(State())
 
-  /// True if the calling thread holds the gate.
   var isMine: Bool {
     let me = SystemThread.current
     return state.withLock { $0.owner == me }
   }
 
-  /// Runs a body while no other thread runs one.
   func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
     let me = SystemThread.current
     _ = state.wait { (state: inout State) -> Void? in

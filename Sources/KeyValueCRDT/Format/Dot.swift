@@ -15,9 +15,7 @@ struct AuthorID: Hashable, Comparable {
     }
   }
 
-  /// Reads a column of a row.
-  ///
-  /// - Throws: ``DatabaseError`` with `corrupt` where it is no id.
+  /// Throws ``DatabaseError`` with `corrupt` for a column that is no id.
   init(_ statement: Statement, _ column: Int32) throws {
     let bytes = statement.blob(column)
     guard statement.kind(column) == .blob, bytes.count == 16 else {
@@ -42,13 +40,11 @@ struct Dot: Hashable {
   var usn: Int64
 }
 
-/// The number up to which a database knows all writes of each author.
-///
-/// A version that the vector covers and that is not there was removed.
+/// The number up to which a database knows all writes of each author: a covered version that is missing
+/// was removed.
 struct VersionVector: Equatable {
   private(set) var writes: [AuthorID: Int64] = [:]
 
-  /// Reads the list of authors.
   init(_ connection: Connection) throws {
     let statement = try connection.sqlite.prepared("SELECT id, usn FROM author")
     defer { statement.reset() }
@@ -59,7 +55,6 @@ struct VersionVector: Equatable {
 
   func covers(_ dot: Dot) -> Bool { (writes[dot.author] ?? 0) >= dot.usn }
 
-  /// True if it covers all that the other does.
   func dominates(_ other: VersionVector) -> Bool {
     other.writes.allSatisfy { author, usn in covers(Dot(author: author, usn: usn)) }
   }

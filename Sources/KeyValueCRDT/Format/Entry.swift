@@ -2,10 +2,8 @@ internal import Foundation
 internal import SQLite
 
 extension Statement {
-  /// The version in the columns authorId, timestamp, text, json, blobMimeType and blob, which begin at a
-  /// column of the row; the first value that is there is the value.
-  ///
-  /// - Throws: ``DatabaseError`` with `corrupt` where the author or the time cannot be read.
+  /// The version in the columns authorId, timestamp, text, json, blobMimeType and blob from a column on; the
+  /// first value that is not null counts. Throws ``DatabaseError`` with `corrupt`.
   func version(from column: Int32, of key: @autoclosure () -> ScopedKey) throws -> Version {
     guard let timestamp = date(column + 1) else {
       throw DatabaseError(.corrupt, "the time of a version of \(key()) cannot be read")
@@ -24,7 +22,7 @@ extension Statement {
       blob: data(column + 3))
   }
 
-  /// A date in any form that the format has had; nil where there is none.
+  /// A date in any form that the format has had.
   func date(_ column: Int32) -> Date? {
     switch kind(column) {
     case .text: Timestamp.date(utf8(column))
@@ -39,6 +37,5 @@ extension Statement {
 }
 
 extension Value {
-  /// The media type of bytes of which nothing is known.
   static let defaultMimeType = "application/octet-stream"
 }

@@ -8,12 +8,10 @@ struct EntryWriter {
   private let usn: Int64
   private let timestamp: String
 
-  /// Gives the author the next number, and notes it in the list of authors.
+  /// Gives the author the next number.
   ///
-  /// The number is greater than that of the author's last write, which the caller remembers: the list may
-  /// have been replaced since, and no number is ever used twice.
-  ///
-  /// - Throws: ``DatabaseError``, with `mismatch` for a time that the format cannot have.
+  /// The list of authors may have been replaced, so the caller remembers the last write: no number is used
+  /// twice. Throws ``DatabaseError`` with `mismatch` for a time that the format cannot have.
   init(
     _ connection: Connection, author: UUID, name: String, openedAt: Date, lastWrite: Int64,
     timestamp: Date
@@ -37,10 +35,8 @@ struct EntryWriter {
     ).bind(1, author).bind(2, name).bind(3, usn).bind(4, opening).run()
   }
 
-  /// The author's number for what is written.
   var number: Int64 { usn }
 
-  /// Writes a value in place of all versions of a key that there are.
   func write(_ value: Value, to key: ScopedKey) throws {
     try connection.operation {
       try removeOthers(key)
@@ -64,14 +60,14 @@ struct EntryWriter {
         statement.bind(9, mimeType)
         blob.withUnsafeBytes { _ = statement.bind(10, $0) }
       }
-      // The value may be large: the statement does not keep it.
+      // The value may be large.
       defer { statement.reset() }
       try statement.run()
     }
     connection.note(key)
   }
 
-  /// Removes the versions of other authors, and notes that this write has done so.
+  /// Removes the versions of other authors with a note of each.
   private func removeOthers(_ key: ScopedKey) throws {
     let sqlite = connection.sqlite
     let others = try sqlite.prepared(

@@ -1,48 +1,35 @@
 internal import Foundation
 internal import SQLite
 
-/// The join of two databases: the versions that a merge takes and removes, and no more.
+/// The join of two databases: the versions that a merge adds and removes.
 ///
-/// A version stays, or comes, if both have it, or if one has it and the other's vector does not cover its
-/// dot. That is the merge of an observed-remove set by vectors (Bieniusa et al., "An optimized conflict-free
-/// replicated set", 2012). It needs no notes about removed versions: so it also removes the versions that
-/// come back where the original merges over a third copy, which has forgotten the notes.
-///
-/// Both tables are walked once in the order of their primary keys, side by side.
+/// A version is in the join if both have it, or if one has it and the other's vector does not cover its dot
+/// (Bieniusa et al., "An optimized conflict-free replicated set", 2012). It needs no notes about removed
+/// versions, so it also removes those that the original's merges over a third copy bring back.
 ///
 /// - Complexity: O(*n* + *m*) time in the entries; memory in the changes alone.
 struct Join {
-  /// A version of the source that comes.
-  struct Arrival {
-    var row: Int64
+  /// A version of the source that comes, or one of the receiver that goes.
+  struct Row {
+    var number: Int64
     var key: ScopedKey
     var dot: Dot
   }
 
-  /// A version of the receiver that goes.
-  struct Removal {
-    var row: Int64
-    var key: ScopedKey
-    var dot: Dot
-  }
-
-  private(set) var arrivals: [Arrival] = []
-  private(set) var removals: [Removal] = []
+  private(set) var arrivals: [Row] = []
+  private(set) var removals: [Row] = []
 
   var isEmpty: Bool { arrivals.isEmpty && removals.isEmpty }
 
-  /// The keys whose versions change.
   var keys: Set<ScopedKey> {
     Set(arrivals.map(\.key)).union(removals.map(\.key))
   }
 
-  /// A join that changes nothing.
   init() {}
 
-  /// Compares two databases.
+  /// Walks both tables once in the order of their primary keys.
   ///
-  /// - Throws: ``KeyValueCRDTError/authorTableInconsistency`` where an entry of either is not covered by
-  ///   its own vector: the join would not know what the other knows.
+  /// - Throws: ``KeyValueCRDTError/authorTableInconsistency`` if an entry's own vector does not cover it.
   init(
     of receiver: Connection, _ receiverVector: VersionVector,
     with source: Connection, _ sourceVector: VersionVector
@@ -60,20 +47,20 @@ struct Join {
       }
       if order <= 0 {
         if sourceVector.covers(mine.dot) {
-          removals.append(Removal(row: mine.row, key: mine.key, dot: mine.dot))
+          removals.append(mine.row)
         }
         try mine.advance()
       }
       if order >= 0 {
         if !receiverVector.covers(theirs.dot) {
-          arrivals.append(Arrival(row: theirs.row, key: theirs.key, dot: theirs.dot))
+          arrivals.append(theirs.row)
         }
         try theirs.advance()
       }
     }
   }
 
-  /// Which of the two is at the lesser primary key: less than 0 for the first.
+  /// Less than 0 if the first is at the lesser primary key.
   private static func order(_ mine: Walk, _ theirs: Walk) -> Int {
     guard mine.isAtRow else { return 1 }
     guard theirs.isAtRow else { return -1 }
@@ -95,13 +82,12 @@ struct Join {
     return left.count - right.count
   }
 
-  /// The entries of a database in the order of their primary key.
   private struct Walk {
     private let statement: Statement
     private let vector: VersionVector
-    /// True if the file's texts are UTF-8, so that they need not be converted or copied.
+    /// True if the file's texts are UTF-8, which need no conversion.
     private let isPlain: Bool
-    /// The author of the last row, and the number of the last write of this author's that is known.
+    /// The author of the last row, and the author's last known number.
     private var known = Dot(author: AuthorID(UUID()), usn: 0)
     private(set) var isAtRow = false
     private(set) var dot = Dot(author: AuthorID(UUID()), usn: 0)
@@ -110,7 +96,7 @@ struct Join {
       self.vector = vector
       isPlain =
         try connection.sqlite.integer("SELECT encoding = 'UTF-8' FROM pragma_encoding") == 1
-      // Not a kept statement: a database may be merged into itself, or within a block that reads.
+      // Not kept: a database may be merged into itself, or within a block that reads.
       statement = try connection.sqlite.statement(
         "SELECT scope, key, authorId, usn, rowid FROM entry ORDER BY scope, key, authorId")
       try advance()
@@ -130,7 +116,6 @@ struct Join {
     }
 
     func end() { statement.close() }
-
     var scopeBytes: UnsafeBufferPointer<UInt8> { bytes(0) }
     var keyBytes: UnsafeBufferPointer<UInt8> { bytes(1) }
 
@@ -139,7 +124,8 @@ struct Join {
       isPlain ? statement.blob(column).assumingMemoryBound(to: UInt8.self) : statement.utf8(column)
     }
 
-    var key: ScopedKey { statement.scopedKey(0, 1) }
-    var row: Int64 { statement.integer(4) }
+    var row: Row {
+      Row(number: statement.integer(4), key: statement.scopedKey(0, 1), dot: dot)
+    }
   }
 }

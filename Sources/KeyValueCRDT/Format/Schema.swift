@@ -1,24 +1,19 @@
 internal import Foundation
 package import SQLite
 
-/// The tables of a database file, and the steps by which older files come to have them.
+/// The tables of a database file, and the steps that upgrade older files.
 ///
-/// The format is that of KeyValueCRDT 1.3.1, word for word, so that it reads our files and we read its: the
-/// text of every statement below is what `sqlite_master` shows of a file of the original. GRDB, which it is
-/// built on, notes each step that a file has made in `grdb_migrations`.
+/// The format is that of KeyValueCRDT 1.3.1: each statement below is the text of `sqlite_master`, and GRDB's
+/// table `grdb_migrations` has the steps that a file has made.
 ///
 /// INVARIANT K1: a file that has made every step is opened and read without a change to it.
-/// INVARIANT K2: opening an older file and reading it changes no byte; the first write makes its steps, in
-/// the same transaction.
+/// INVARIANT K2: reading an older file changes no byte; the transaction of the first write makes its steps.
 enum Schema {
   case current
   /// Some steps are missing; the columns that they add must not be asked for.
   case older(hasTimestamps: Bool, hasApplication: Bool)
 
-  var isOlder: Bool {
-    if case .older = self { return true }
-    return false
-  }
+  var isOlder: Bool { if case .older = self { true } else { false } }
 
   private static let initial = "initialSchema"
   private static let tombstones = "noTombstonePrimarykey"
@@ -26,9 +21,7 @@ enum Schema {
   private static let application = "applicationIdentifier"
   private static let steps = [initial, tombstones, timestamps, application]
 
-  /// Reads which steps a file has made, and makes all tables where it has made none.
-  ///
-  /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew`` if it has made steps that are not known here.
+  /// Reads the steps that a file has made, and makes all tables if it has made none.
   static func prepare(_ connection: Connection) throws -> Schema {
     let sqlite = connection.sqlite
     var made = try connection.read { try stepsMade(sqlite) }
@@ -59,7 +52,6 @@ enum Schema {
     return made
   }
 
-  /// Makes the steps that a file has not made, within a transaction.
   static func migrate(_ sqlite: SQLite.Database) throws {
     let made = try stepsMade(sqlite)
     if !made.contains(tombstones) {
@@ -96,8 +88,6 @@ enum Schema {
     for step in steps { try note(step, sqlite) }
   }
 
-  // MARK: The statements
-
   private static let entryTable =
     #"CREATE TABLE "entry" ("scope" TEXT NOT NULL, "key" TEXT NOT NULL, "authorId" TEXT NOT NULL "#
     + #"REFERENCES "author"("id") ON DELETE RESTRICT, "usn" INTEGER NOT NULL, "#
@@ -108,7 +98,6 @@ enum Schema {
     #"CREATE VIRTUAL TABLE "entryFullText" USING "#
     + #"fts5(text, tokenize='''porter'' ''unicode61''', content='entry')"#
 
-  /// The names of the triggers that keep the text index.
   static let triggers = [
     "__entryFullText_ad", "__entryFullText_ai", "__entryFullText_au",
   ]
@@ -156,19 +145,16 @@ enum Schema {
     + #""minorVersion" INTEGER NOT NULL, "applicationDescription" TEXT)"#
 }
 
-/// The format of documents, for other modules that read and write the files themselves.
+/// The format for modules that read and write documents themselves.
 package enum DocumentFormat {
-  /// The names of the tables and indexes that a file may have next to those of SQLite's own.
   package static let tables: Set<String> = [
     "author", "entry", "tombstone", "applicationIdentifier", "grdb_migrations", "entryFullText",
     "entryFullText_data", "entryFullText_idx", "entryFullText_docsize", "entryFullText_config",
     "tombstone_deletingAuthor",
   ]
 
-  /// The texts of the triggers that a file has, and those alone.
   package static var triggers: [String: String] { Schema.triggerTexts }
 
-  /// The columns of the tables whose rows are read, in their order.
   package static let columns: [String: [String]] = [
     "author": ["id", "name", "usn", "timestamp"],
     "entry": [
@@ -180,8 +166,6 @@ package enum DocumentFormat {
   ]
 
   /// Makes the tables that a file lacks, within a transaction.
-  ///
-  /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew`` if a newer program made the file.
   package static func complete(_ database: SQLite.Database) throws {
     if try database.integer("SELECT 1 FROM sqlite_master WHERE name = 'grdb_migrations'") == nil {
       try Schema.create(database)
@@ -200,12 +184,16 @@ package enum DocumentFormat {
     }
   }
 
-  /// Returns the milliseconds since 1970 of a time as files have it; nil for what is none.
+  package static func indexing(
+    _ count: Int, on database: SQLite.Database, _ body: () throws -> Void
+  ) throws {
+    try TextIndex.writing(count, on: database, body)
+  }
+
   package static func milliseconds(_ statement: Statement, _ column: Int32) -> Int64? {
     statement.date(column).map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
   }
 
-  /// Returns the text of a time as files have it; nil outside of the years 0 to 9999.
   package static func text(milliseconds: Int64) -> String? {
     Timestamp.text(Date(timeIntervalSince1970: Double(milliseconds) / 1000))
   }

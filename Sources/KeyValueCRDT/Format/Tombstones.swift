@@ -1,11 +1,10 @@
 internal import Foundation
 internal import SQLite
 
-/// The notes about removed versions that a merge leaves, for programs that use the original library.
+/// The notes about removed versions, which the original library reads.
 ///
-/// Nothing here reads them. The original removes a version when it meets a note of a write that it does not
-/// know yet, so the notes are passed on, also those about versions that were never seen here; at most one
-/// for each author of a key, the one with the greatest number.
+/// It removes a version when it finds a note of a write that it does not know yet. So notes are passed on,
+/// also those about versions that were never here: of each author of a key the one with the greatest number.
 struct Tombstones {
   private struct Subject: Hashable {
     var key: ScopedKey
@@ -17,16 +16,12 @@ struct Tombstones {
     var deleting: Dot
   }
 
-  /// Notes that may be added.
   private var notes: [Subject: Note] = [:]
-  /// The numbers of the versions that arrive: notes about older ones say nothing more.
+  /// The numbers of arriving versions, which make notes about older ones needless.
   private var arriving: [Subject: Int64] = [:]
 
-  /// Gathers the notes of a source that a receiver cannot have, those of versions that it removes, and
-  /// makes those that nobody has any more. The merge is not applied yet, and the vector is the receiver's
-  /// from before it.
-  ///
-  /// - Throws: ``DatabaseError``.
+  /// Gathers the source's notes that the receiver lacks and those of versions that it removes, and makes
+  /// those that are missing. The vector is the receiver's from before the merge.
   init(_ join: Join, _ vector: VersionVector, from source: Connection) throws {
     var removed: [Subject: Int64] = [:]
     for removal in join.removals {
@@ -50,7 +45,7 @@ struct Tombstones {
     try addMissing(removed, from: source)
   }
 
-  /// A version that the source has removed without a note was removed by a write of the same key.
+  /// A write of the same key removed a version that has no note.
   private mutating func addMissing(_ removed: [Subject: Int64], from source: Connection) throws {
     for (subject, usn) in removed where (notes[subject]?.usn ?? 0) < usn {
       let statement = try source.sqlite.prepared(
@@ -73,7 +68,7 @@ struct Tombstones {
     notes[subject] = note
   }
 
-  /// Brings the receiver's notes up to date, after the entries.
+  /// Updates the receiver's notes after its entries.
   func apply(to receiver: Connection) throws {
     guard !notes.isEmpty || !arriving.isEmpty else { return }
     var notes = notes

@@ -27,7 +27,6 @@ public final class AnyCancellable: Hashable, Sendable {
 
   /// True if both are the same object.
   public static func == (left: AnyCancellable, right: AnyCancellable) -> Bool { left === right }
-
   /// Hashes the object's identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

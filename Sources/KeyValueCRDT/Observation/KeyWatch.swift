@@ -2,35 +2,30 @@ internal import Foundation
 internal import SQLite
 internal import Synchronization
 
-/// Finds the keys whose versions changed in a commit of which that is not known.
+/// Finds the keys whose versions a commit of unknown content changed.
 final class KeyWatch: Sendable {
-  private struct State: Sendable {
-    /// A number for the versions of each key.
-    var versions: [ScopedKey: Int] = [:]
-  }
+  /// A number for the versions of each key.
+  private let known: Mutex<[ScopedKey: Int]>
 
-  private let state: Mutex<State>
-
-  /// Notes which versions each key has; the connection's gate is held.
+  /// The connection's gate must be held.
   init(_ connection: Connection) throws {
-    state = Mutex(State(versions: try Self.versions(connection)))
+    known = Mutex(try Self.versions(connection))
   }
 
-  /// The keys that a commit has changed.
   func changed(_ change: Change, _ connection: Connection) throws -> Set<ScopedKey> {
     guard change.isUnknown else {
       let now = try change.keys.map { ($0, try Self.versions(of: $0, connection)) }
-      state.withLock { state in
-        for (key, number) in now { state.versions[key] = number }
+      known.withLock { known in
+        for (key, number) in now { known[key] = number }
       }
       return change.keys
     }
     let now = try Self.versions(connection)
-    return state.withLock { state in
+    return known.withLock { known in
       var changed = change.keys
-      for (key, number) in now where state.versions[key] != number { changed.insert(key) }
-      for key in state.versions.keys where now[key] == nil { changed.insert(key) }
-      state.versions = now
+      for (key, number) in now where known[key] != number { changed.insert(key) }
+      for key in known.keys where now[key] == nil { changed.insert(key) }
+      known = now
       return changed
     }
   }
@@ -56,7 +51,7 @@ final class KeyWatch: Sendable {
     return found
   }
 
-  /// The order of a key's versions makes no difference to the sum of their numbers.
+  /// Independent of the order of a key's versions.
   private static func number(_ statement: Statement, _ column: Int32) -> Int {
     var hasher = Hasher()
     hasher.combine(bytes: statement.blob(column))

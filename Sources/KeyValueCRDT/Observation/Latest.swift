@@ -2,7 +2,7 @@ internal import Dispatch
 internal import SQLite
 internal import Synchronization
 
-/// Delivers the last state of something, as fast as it is taken.
+/// Delivers the last state as fast as it is taken.
 final class Latest<Output: Sendable>: Sendable {
   private let writer: DatabaseWriter
   private let fetch: @Sendable (Connection) throws -> Output
@@ -20,9 +20,8 @@ final class Latest<Output: Sendable>: Sendable {
     self.receive = receive
   }
 
-  /// Has the state read soon, on a queue of its own.
   func schedule() {
-    // If a reading is due already, it will see this change too.
+    // A reading that is due will see this change too.
     guard !isDue.exchange(true, ordering: .sequentiallyConsistent) else { return }
     queue.async { [self] in deliver() }
   }
@@ -38,6 +37,5 @@ final class Latest<Output: Sendable>: Sendable {
     }
   }
 
-  /// Has nothing read any more.
   func end() { isEnded.store(true, ordering: .sequentiallyConsistent) }
 }

@@ -2,10 +2,9 @@ internal import Dispatch
 internal import SQLite
 internal import Synchronization
 
-/// Tells observers of a writer what was committed, by this program or by others.
+/// Notifies a writer's observers of commits by this and other processes.
 ///
-/// Observers are told after the commit, on the thread that has committed, with the writer's gate held: what
-/// they do there is little, or a matter of their own queue.
+/// Observers run on the committing thread with the writer's gate held, so they must do little.
 final class ObserverHub: Sendable {
   typealias Observer = @Sendable (Change, Connection) -> Void
 
@@ -17,19 +16,17 @@ final class ObserverHub: Sendable {
     var dataVersion: Int64?
   }
 
-  // Taken within the writer's gate, and never the other way round.
+  // Acquired after the writer's gate.
   private let state = Mutex(State())
-
-  /// The longest time that a change by another process goes unnoticed.
+  /// The longest time until a change by another process is noticed.
   private static let interval = DispatchTimeInterval.milliseconds(400)
 
-  /// Calls the observers.
   func committed(_ change: Change, on connection: Connection) {
     let observers = state.withLock { Array($0.observers.values) }
     for observer in observers { observer(change, connection) }
   }
 
-  /// Adds an observer until the result is cancelled; other processes' changes are looked for in the meantime.
+  /// Adds an observer until the result is cancelled, and watches for changes by other processes.
   func add(_ writer: DatabaseWriter, _ observer: @escaping Observer) -> AnyCancellable {
     let id = state.withLock { state in
       state.next += 1
@@ -51,7 +48,7 @@ final class ObserverHub: Sendable {
       return (observer, state.timer)
     }
     timer?.cancel()
-    // It goes here, outside of the lock, with all that it holds.
+    // The observer's objects are freed here, outside of the lock.
     _ = observer
   }
 
@@ -66,7 +63,6 @@ final class ObserverHub: Sendable {
     return timer
   }
 
-  /// Checks whether another connection has changed the file.
   private func look(_ writer: DatabaseWriter) {
     writer.writing.gate.locked {
       // A file that cannot be read now is looked at again soon.
@@ -84,7 +80,6 @@ final class ObserverHub: Sendable {
 }
 
 extension Change {
-  /// Anything may have changed.
   static let unknown = {
     var change = Change()
     change.isUnknown = true

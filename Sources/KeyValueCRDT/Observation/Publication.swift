@@ -3,18 +3,15 @@ internal import Synchronization
 
 /// Values that a database publishes when it changes, for `sink` or for `for await`.
 ///
-/// Each `sink` and each iteration is a subscription of its own, which ends when its ``AnyCancellable`` is
-/// cancelled or goes, or when the iteration ends. A failed publication ends after its error.
+/// Each `sink` and each iteration is a subscription, which ends with its ``AnyCancellable`` or iteration.
 public struct Publication<Output: Sendable, Failure: Error>: Sendable {
   /// The end of a publication.
   public enum Completion: Sendable {
-    /// Nothing more comes.
     case finished
-    /// It has failed.
     case failure(Failure)
   }
 
-  /// Takes what a subscription delivers; called on any thread, one call after the other.
+  /// Called on any thread, one call after the other.
   typealias Receiver = @Sendable (Result<Output, Failure>) -> Void
 
   private let subscribe: @Sendable (@escaping Receiver) -> AnyCancellable
@@ -23,12 +20,9 @@ public struct Publication<Output: Sendable, Failure: Error>: Sendable {
     self.subscribe = subscribe
   }
 
-  /// Calls a function with each value, on a queue of the subscription's own, one after the other.
+  /// Calls a function with each value, one after the other, on a queue of the subscription.
   ///
-  /// - Parameters:
-  ///   - receiveCompletion: called once after the last value, if the publication ends by itself.
-  ///   - receiveValue: called with each value.
-  /// - Returns: what ends the subscription; keep it as long as values are wanted.
+  /// The completion is called once if the publication ends by itself. The result ends the subscription.
   @preconcurrency
   public func sink(
     receiveCompletion: @escaping @Sendable (Completion) -> Void,
@@ -56,9 +50,7 @@ public struct Publication<Output: Sendable, Failure: Error>: Sendable {
 }
 
 extension Publication where Failure == Never {
-  /// Calls a function with each value, on a queue of the subscription's own, one after the other.
-  ///
-  /// - Returns: what ends the subscription; keep it as long as values are wanted.
+  /// Calls a function with each value, as the other form does.
   @preconcurrency
   public func sink(receiveValue: @escaping @Sendable (Output) -> Void) -> AnyCancellable {
     sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
@@ -80,7 +72,7 @@ extension Publication: AsyncSequence {
         continuation.yield(result)
         if result.isFailure { continuation.finish() }
       }
-      // When the iterator goes, or the task is cancelled that waits for a value.
+      // Called when the iterator is freed or its task is cancelled.
       continuation.onTermination = { _ in subscription.cancel() }
     }
 
@@ -104,13 +96,9 @@ extension Publication: AsyncSequence {
 }
 
 extension Result {
-  fileprivate var isFailure: Bool {
-    if case .failure = self { return true }
-    return false
-  }
+  fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }
 
-/// True if a sink still wants what comes.
 private final class SinkState: Sendable {
   private let isOpen = Atomic<Bool>(true)
 

@@ -27,9 +27,7 @@ public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
 
   /// The relation of a file's data to the data that a program expects.
   public enum ComparisonResult: Hashable, Sendable {
-    /// The program reads the data as they are.
     case compatible
-    /// The data belong to another application.
     case incompatible
     /// The data are older and must be upgraded first, or the file has none yet.
     case requiresUpgrade
@@ -49,13 +47,9 @@ public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
 
 /// Upgrades an application's data when a database is opened.
 public protocol ApplicationDataUpgrader {
-  /// The data that the program reads and writes.
   var expectedApplicationIdentifier: ApplicationIdentifier { get }
-
-  /// Brings the data of a database to the expected version.
+  /// Called when the database has older data or none of an application; it then gets the expected identifier.
   ///
-  /// It is called when the database has older data, or says nothing of an application yet. Afterwards the
-  /// database has the expected identifier. All of its writes are one transaction: if it throws, none of
-  /// them was made. It must write on the thread that it is called on.
+  /// All writes are one transaction. They must be made on the calling thread.
   func upgradeApplicationData(in database: KeyValueDatabase) throws
 }

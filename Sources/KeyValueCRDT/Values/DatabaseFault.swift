@@ -2,16 +2,14 @@ public import Foundation
 
 /// Something wrong in a database that ``KeyValueDatabase/verify()`` found.
 public enum DatabaseFault: Hashable, Sendable, CustomStringConvertible {
-  /// SQLite finds the file damaged; its words.
+  /// SQLite's words about a damaged file.
   case damaged(String)
-  /// The text index does not fit the texts, so searches miss keys or fail; SQLite's words.
+  /// SQLite's words about a text index that does not fit the texts.
   case textIndex(String)
   /// An entry is of an author that is not listed, or newer than the list says.
   case unlistedWrite(ScopedKey, author: UUID)
-  /// A version is there that another write has removed, as the file itself notes. The original library
-  /// leaves such versions when it merges over a third copy; merging a copy that is right removes them.
+  /// A removed version, as the original leaves it when it merges over a third copy; merging mends it.
   case removedVersion(ScopedKey, author: UUID)
-  /// An entry holds something that it must not; what it is.
   case badEntry(ScopedKey, String)
 
   /// The fault, in one sentence.

@@ -1,17 +1,14 @@
-/// The grammar of JSON texts (RFC 8259), and nothing else: no comments, no NaN, no byte order mark.
+/// The grammar of JSON texts (RFC 8259), without comments, NaN and byte order mark.
 ///
-/// The check is our own, so that a text that was valid once always is: SQLite's `json_valid` came to take
-/// JSON5 in one version and not in the next.
+/// SQLite's `json_valid` takes JSON5 in some versions, so the check is our own.
 package enum JSONText {
-  /// True if the text is one JSON value with blanks around it.
-  ///
   /// - Complexity: O(*n*); nesting takes a bit a level, not a call.
   static func isValid(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { isValid($0) }
   }
 
-  /// True if bytes, which are valid UTF-8, are one JSON value with blanks around it.
+  /// True if valid UTF-8 is one JSON value with blanks around it.
   package static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var reader = Reader(bytes: bytes)
     return reader.readText()
@@ -24,7 +21,6 @@ package enum JSONText {
     var open: [Bool] = []
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
-
     var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 
     mutating func take(_ byte: UInt8) -> Bool {
@@ -116,23 +112,14 @@ package enum JSONText {
     mutating func readEscape() -> Bool {
       guard let byte = next else { return false }
       at += 1
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
-        UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-        return true
-      case UInt8(ascii: "u"):
-        for _ in 0..<4 {
-          guard let digit = next else { return false }
-          switch digit {
-          case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            at += 1
-          default: return false
-          }
+      guard byte == UInt8(ascii: "u") else { return "\"\\/bfnrt".utf8.contains(byte) }
+      for _ in 0..<4 {
+        guard let digit = next, Unicode.Scalar(digit).properties.isASCIIHexDigit else {
+          return false
         }
-        return true
-      default: return false
+        at += 1
       }
+      return true
     }
 
     mutating func readNumber() -> Bool {

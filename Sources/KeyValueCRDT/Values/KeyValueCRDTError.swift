@@ -1,20 +1,12 @@
 /// Why a database refuses what it is asked for. What SQLite itself refuses is a ``DatabaseError``.
 public enum KeyValueCRDTError: Error, Hashable, Sendable {
-  /// The file was written by a later version of the format, which this version cannot read.
   case databaseSchemaTooNew
-  /// The application's data is of a later major version than the program expects.
   case applicationDataTooNew
-  /// The data belongs to another application.
   case incompatibleApplications
-  /// There are several versions where one is needed.
   case versionConflict
-  /// The text is no JSON text (RFC 8259).
   case invalidJSON
-  /// An entry is of an author that the file does not list, or is newer than the list says.
   case authorTableInconsistency
-  /// The source of a merge has application data of a later major version than this database.
   case mergeSourceIncompatible
-  /// The source of a merge has application data of an earlier version than this database.
   case mergeSourceRequiresUpgrade
 }
 

@@ -1,13 +1,9 @@
-/// Picks one value out of several versions of a key.
-///
-/// A resolver only says what to show. Writing the value is what ends the conflict.
+/// Picks one of several versions to show; only writing the value ends the conflict.
 public protocol Resolver {
-  /// Returns the value to use; nil where there is none.
   func resolveVersions(_ versions: [Version]) -> Value?
 }
 
-/// Picks the version with the latest time; of several with that time, the one with the greatest author id,
-/// so that every copy of a database picks the same.
+/// Picks the latest version, of several at one time the one with the greatest author id.
 public struct LastWriterWinsResolver: Resolver, Sendable {
   /// Creates the resolver.
   public init() {}

@@ -1,7 +1,4 @@
-/// A key and the scope that it is in.
-///
-/// Both are any text. They are compared by their bytes in UTF-8, as SQLite compares them: two spellings of
-/// "é" are two keys.
+/// A key in a scope, both compared by their UTF-8 bytes as SQLite compares them.
 public struct ScopedKey: Sendable {
   /// The scope; the empty string is a scope like any other.
   public let scope: String
@@ -48,11 +45,8 @@ extension ScopedKey: CustomStringConvertible {
   public var description: String { scope.isEmpty ? key : "\(scope)/\(key)" }
 }
 
-/// Comparison of strings by their bytes in UTF-8, where `String` compares what they look like.
 enum Bytes {
   static func areEqual(_ left: String, _ right: String) -> Bool {
-    // Strings that differ in nothing but spelling are equal to `String`; those that differ to it have
-    // different bytes.
     left == right && left.utf8.elementsEqual(right.utf8)
   }
 

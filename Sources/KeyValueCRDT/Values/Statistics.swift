@@ -6,10 +6,9 @@ public struct Statistics: Equatable, Sendable {
   public let authorCount: Int
   /// The number of notes about removed versions.
   public let tombstoneCount: Int
-  /// True if each entry is of an author in the list, and none is newer than the list says.
+  /// True if each entry is of a listed author, and none is newer than the list says.
   ///
-  /// If not, ``KeyValueDatabase/merge(source:dryRun:)`` refuses the database, and
-  /// ``KeyValueDatabase/eraseVersionHistory(keepingKnowledge:)`` makes it sound again.
+  /// ``KeyValueDatabase/eraseVersionHistory(keepingKnowledge:)`` mends a database that merges refuse.
   public let authorTableIsConsistent: Bool
 
   /// Creates statistics, to compare others with.

@@ -1,19 +1,16 @@
 import Foundation
 
-/// Dates as the file has them: text in UTC, `YYYY-MM-DD HH:MM:SS.mmm`.
+/// Dates as the file has them: UTC, `YYYY-MM-DD HH:MM:SS.mmm`.
 ///
-/// The format and the other forms that are read are GRDB's, which the original stores its dates with:
-/// `YYYY-MM-DD`, with ` ` or `T` and `HH:MM`, `HH:MM:SS` or `HH:MM:SS.fraction` behind it, with `Z` or
-/// `±HH:MM` behind that, and seconds since 1970 as a number. Days before 15 October 1582 are those of the
-/// Julian calendar, as Foundation's formatters have it.
+/// GRDB's other forms are read: without time, with `T`, without seconds or with any fraction, with `Z` or
+/// `±HH:MM`. Days before 15 October 1582 are those of the Julian calendar, as in Foundation.
 enum Timestamp {
   /// The days from 1970-01-01 to 1582-10-15.
   private static let firstGregorianDay = -141_427
 
-  /// The text of a date, rounded down to milliseconds; nil outside of the years 0 to 9999.
+  /// Rounded down to milliseconds; nil outside of the years 0 to 9999.
   static func text(_ date: Date) -> String? {
-    // A date is a binary fraction of a second: without the hundredth, a millisecond that was read would be
-    // written as the one before.
+    // Without the hundredth, the binary fraction of a millisecond would become the one before.
     let exact = date.timeIntervalSince1970 * 1000 + 0.01
     guard exact > -1e15, exact < 1e15 else { return nil }
     let milliseconds = Int64(exact.rounded(.down))
@@ -45,7 +42,6 @@ enum Timestamp {
     }
   }
 
-  /// The date of a text; nil if it has none of the forms.
   static func date(_ text: UnsafeBufferPointer<UInt8>) -> Date? {
     var reader = Reader(bytes: text)
     guard let year = reader.number(4), reader.take("-"), let month = reader.number(2),
@@ -85,7 +81,6 @@ enum Timestamp {
     var at = 0
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
-
     var isAtEnd: Bool { at == bytes.count }
 
     mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -113,7 +108,7 @@ enum Timestamp {
       return value
     }
 
-    /// A fraction of a second to nanoseconds; further digits are passed over.
+    /// Nanoseconds; further digits are ignored.
     mutating func fraction() -> Double? {
       var value = 0
       var scale = 1
@@ -127,15 +122,12 @@ enum Timestamp {
     }
   }
 
-  // MARK: Calendars
-
   private static func divided(_ value: Int64, by divisor: Int64) -> (quotient: Int64, rest: Int64) {
     let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
     return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
   }
 
-  /// Days from 1970-01-01. The year begins in March, so that the leap day is its last: see Fliegel and
-  /// van Flandern, "A machine algorithm for processing calendar dates", 1968.
+  /// The year begins in March (Fliegel and van Flandern, "A machine algorithm for processing calendar dates").
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let isGregorian = (year, month, day) >= (1582, 10, 15)
     let year = month > 2 ? year : year - 1

@@ -1,35 +1,21 @@
 public import Foundation
 
-/// A value of a key.
-///
-/// A value is read as the type it was written with, and never converted.
+/// A value of a key, which is never converted to another type.
 public enum Value: Hashable, Sendable {
-  /// No value: the key was deleted.
   case null
-  /// Text, which ``KeyValueDatabase/searchText(for:)`` finds.
   case text(String)
   /// A JSON text (RFC 8259), kept byte for byte.
   case json(String)
-  /// Bytes and their media type.
   case blob(mimeType: String, blob: Data)
 
   /// The text of a text, nil for other types.
-  public var text: String? {
-    guard case .text(let text) = self else { return nil }
-    return text
-  }
+  public var text: String? { if case .text(let text) = self { text } else { nil } }
 
   /// The text of a JSON value, nil for other types.
-  public var json: String? {
-    guard case .json(let json) = self else { return nil }
-    return json
-  }
+  public var json: String? { if case .json(let json) = self { json } else { nil } }
 
   /// The bytes of a blob, nil for other types.
-  public var blob: Data? {
-    guard case .blob(_, let blob) = self else { return nil }
-    return blob
-  }
+  public var blob: Data? { if case .blob(_, let blob) = self { blob } else { nil } }
 
   /// True if both are of one type and have the same bytes.
   public static func == (left: Value, right: Value) -> Bool {
@@ -55,7 +41,6 @@ public enum Value: Hashable, Sendable {
     }
   }
 
-  /// The number that the column `type` has for it.
   enum Kind: Int64 { case null, text, json, blob }
 
   var kind: Kind {

@@ -15,7 +15,7 @@ public struct Version: Equatable, Sendable {
     self.value = value
   }
 
-  /// The order in which versions are read: oldest first, and at one time by author.
+  /// Oldest first, and at one time by author.
   static func precedes(_ left: Version, _ right: Version) -> Bool {
     guard left.timestamp == right.timestamp else { return left.timestamp < right.timestamp }
     return left.authorID.bytes.lexicographicallyPrecedes(right.authorID.bytes)
@@ -23,30 +23,22 @@ public struct Version: Equatable, Sendable {
 }
 
 extension [Version] {
-  /// The text of the only version; nil if there is none, or if it is of another type.
-  ///
-  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several.
+  /// The text of the only version; throws ``KeyValueCRDTError/versionConflict`` if there are several.
   public var text: String? {
     get throws { try only?.value.text }
   }
 
-  /// The JSON text of the only version; nil if there is none, or if it is of another type.
-  ///
-  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several.
+  /// The JSON text of the only version, as ``text``.
   public var json: String? {
     get throws { try only?.value.json }
   }
 
-  /// The bytes of the only version; nil if there is none, or if it is of another type.
-  ///
-  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several.
+  /// The bytes of the only version, as ``text``.
   public var blob: Data? {
     get throws { try only?.value.blob }
   }
 
-  /// True if the key was deleted; false if it was never written.
-  ///
-  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several versions.
+  /// True if the only version is a deletion; throws as ``text``.
   public var isDeleted: Bool {
     get throws { try only?.value == .null }
   }
@@ -60,10 +52,8 @@ extension [Version] {
 }
 
 extension UUID {
-  /// The 16 bytes, first to last.
   var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 
-  /// Creates an id of 16 bytes; nil if there are more or fewer.
   init?(bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 16 else { return nil }
     self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))
