@@ -225,6 +225,7 @@ extension ControlService {
       (transfer) throws(ControlError) in
       var opening = PeerOpening(name: name, store: store, transfer: transfer)
       opening.isNew = PeerState(peer.state).countThere == 0
+      opening.documents = documentMemory
       return try opener.open(address, opening)
     }
     return try translating { () throws(StoreError) in try body(opened.layout, opened.control) }

@@ -35,7 +35,7 @@ extension ControlService {
       throw ControlError(error)
     }
     try cut()
-    var peer = DocumentPeer(address: address, authorName: "")
+    var peer = DocumentPeer(address: address, authorName: "", memory: documentMemory)
     peer.isUnrelatedAllowed = isUnrelated
     let control = ExchangeControl(isCancelled: context.isCancelled, progress: { _ in })
     let report = try translating { () throws(StoreError) in

@@ -20,6 +20,7 @@ package final class ControlService: Sendable {
   package let log: EventLog
   let opener: PeerOpener
   let displaced = DisplacedValues()
+  let documentMemory = DocumentMemory()
   /// The handle that keeps changes out of versions, if one does.
   package let holds = VersionHolds()
   /// Runs what the settings say is to be run when something happened.

@@ -3,7 +3,6 @@ import Grammar
 import LLVSCore
 import LLVSExchange
 import Platform
-import Synchronization
 
 /// A KeyValueCRDT document that is a peer: its values are the files of a directory.
 ///
@@ -11,8 +10,9 @@ import Synchronization
 /// into it (docs/documents.md, "What is read from a document" and "What is written to a document").
 struct DocumentPeer: RemoteLayout {
   let address: DocumentAddress
-  /// The name of authors that stand for writers of versions.
+  /// The name of authors that are writers of versions.
   let authorName: String
+  let memory: DocumentMemory
   /// True to take a document that has nothing in common with the directory.
   var isUnrelatedAllowed = false
 
@@ -30,7 +30,7 @@ struct DocumentPeer: RemoteLayout {
   ) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     guard try isOnItsLine(store, &report) else { return report }
-    report.isAsBefore = DocumentMemory.shared.isUntouched(address, store)
+    report.isAsBefore = memory.isUntouched(address, store)
     if report.isAsBefore { return report }
     let main = try retrieve(address.path, into: store, &report)
     if main == nil {
@@ -88,7 +88,7 @@ struct DocumentPeer: RemoteLayout {
           + "whenever it merges; they were written anew \(Self.rewritesADay) times today and wait")
     }
     if let stamp, path == address.path, let comparison = taken.comparison {
-      DocumentMemory.shared.keep(comparison, of: address, stamp, store)
+      memory.keep(comparison, of: address, stamp)
     }
     for number in taken.versions { report.taken.append(try store.graph.node(number).id) }
     return taken.isNews
@@ -99,7 +99,7 @@ struct DocumentPeer: RemoteLayout {
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     guard try isOnItsLine(store, &report), let head = try store.state().head else { return report }
-    report.isAsBefore = DocumentMemory.shared.isUntouched(address, store)
+    report.isAsBefore = memory.isUntouched(address, store)
     if report.isAsBefore { return report }
     for _ in 0..<Self.attempts {
       if control.isCancelled() { throw .cancelled }
@@ -155,7 +155,7 @@ struct DocumentPeer: RemoteLayout {
       }
       if !export.isEmpty { report.sent = [try store.graph.node(head).id] }
       // The next reading finds the keys that have to be written again.
-      if !outgoing.isRewriteDue { DocumentMemory.shared.note(address, store) }
+      if !outgoing.isRewriteDue { memory.note(address, store) }
     }
     return outcome
   }
@@ -166,7 +166,7 @@ struct DocumentPeer: RemoteLayout {
   ) throws(StoreError) -> DocumentSync.Outgoing? {
     let sync = DocumentSync(store, address)
     guard let file else { return try sync.outgoing(to: .empty, at: head) }
-    if let known = DocumentMemory.shared.takeComparison(of: address, file.stamp, store) {
+    if let known = memory.takeComparison(of: address, file.stamp) {
       return try sync.outgoing(to: known, at: head, bytes: file.bytes(of:))
     }
     let document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
@@ -236,61 +236,5 @@ struct DocumentPeer: RemoteLayout {
     }
     guard let document else { throw .unreachable("\(address.path) is not there") }
     return document.entries.count { $0.type != .null }
-  }
-}
-
-/// The last known state of documents, as far as this process remembers it.
-final class DocumentMemory: Sendable {
-  static let shared = DocumentMemory()
-
-  private struct Place: Hashable {
-    var address: DocumentAddress
-    var store: String
-  }
-
-  private struct State {
-    /// The state of each document's file when its contents were those of a version.
-    var equal: [Place: (stamp: DocumentStamp, head: VersionNumber)] = [:]
-    /// The rows that were read last, until they are sent to: those of one document, as there may be many.
-    var comparison: (Place, DocumentStamp, DocumentComparison.Remembered)?
-  }
-
-  private let state = Mutex(State())
-
-  /// Returns true if a document says what the head says, and there is no copy next to it.
-  func isUntouched(_ address: DocumentAddress, _ store: Store) -> Bool {
-    guard let known = state.withLock({ $0.equal[Place(address: address, store: store.path)] }),
-      let head = try? store.state().head, head == known.head,
-      let stamp = try? DocumentStamp(path: address.path), stamp == known.stamp
-    else { return false }
-    return ConflictCopies.paths(of: address.path).isEmpty
-  }
-
-  /// Notes that a document says what the head says.
-  func note(_ address: DocumentAddress, _ store: Store) {
-    guard let head = try? store.state().head, let stamp = try? DocumentStamp(path: address.path)
-    else { return }
-    state.withLock { $0.equal[Place(address: address, store: store.path)] = (stamp, head) }
-  }
-
-  /// Keeps what reading a document came to until it is sent to, or another one is read.
-  func keep(
-    _ comparison: DocumentComparison.Remembered, of address: DocumentAddress,
-    _ stamp: DocumentStamp, _ store: Store
-  ) {
-    let place = Place(address: address, store: store.path)
-    state.withLock { $0.comparison = (place, stamp, comparison) }
-  }
-
-  /// Returns what was kept of a document that has not changed since, and forgets it.
-  func takeComparison(
-    of address: DocumentAddress, _ stamp: DocumentStamp, _ store: Store
-  ) -> DocumentComparison.Remembered? {
-    let place = Place(address: address, store: store.path)
-    return state.withLock { state in
-      guard let known = state.comparison, known.0 == place else { return nil }
-      state.comparison = nil
-      return known.1 == stamp ? known.2 : nil
-    }
   }
 }

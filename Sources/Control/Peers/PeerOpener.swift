@@ -16,8 +16,9 @@ package struct PeerOpening: Sendable {
 
   /// True for a peer that is not known to have anything: its folder on a server may have to be made.
   package var isNew = false
+  /// What is known of the store's documents.
+  package var documents = DocumentMemory()
 
-  /// Creates one.
   package init(name: String, store: Store, transfer: TransferControl) {
     self.name = name
     self.store = store
@@ -49,7 +50,8 @@ package struct PeerOpener: Sendable {
     case .document(let place):
       try refuseInsideStore(FileSystem.directory(of: place.path), opening.store)
       try refuseOverlap(place, opening.store)
-      return DocumentPeer(address: place, authorName: name(in: opening.store))
+      return DocumentPeer(
+        address: place, authorName: name(in: opening.store), memory: opening.documents)
     }
     if case .directory(let path, let isBundles) = remote {
       if let store = try storePeer(path, isBundles: isBundles, opening) { return store }

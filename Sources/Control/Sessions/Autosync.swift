@@ -95,7 +95,7 @@ package final class Autosync: Sendable {
   /// Syncs the documents that somebody else changed and that rest now.
   private func syncDocuments() {
     let names = documents.take(at: SystemClock.monotonic())
-      .filter { !DocumentMemory.shared.isUntouched($0.address, service.store) }.map(\.name)
+      .filter { !service.documentMemory.isUntouched($0.address, service.store) }.map(\.name)
     if !names.isEmpty { sync(names) }
   }
 

@@ -1,13 +1,11 @@
 internal import Platform
 
-/// Copies of a document that a synchronising service put next to it, because two devices changed it at once.
+/// Copies of a document that synchronising services put next to it when two devices changed it at once.
 ///
-/// The services name them so: Dropbox `NAME (HOST's conflicted copy DATE).EXT`, Nextcloud
-/// `NAME (conflicted copy DATE TIME).EXT`, Syncthing `NAME.sync-conflict-DATE-TIME-DEVICE.EXT`, others
-/// `NAME (1).EXT`.
+/// Dropbox: `NAME (HOST's conflicted copy DATE).EXT`. Nextcloud: `NAME (conflicted copy DATE TIME).EXT`.
+/// Syncthing: `NAME.sync-conflict-DATE-TIME-DEVICE.EXT`. Others: `NAME (1).EXT`.
 package enum ConflictCopies {
-  /// Returns the paths of the copies next to a document, in ascending order; none if the directory cannot be
-  /// read.
+  /// In ascending order; none if the directory cannot be read.
   package static func paths(of document: String) -> [String] {
     let directory = FileSystem.directory(of: document)
     let name = String(document.dropFirst(directory == "/" ? 1 : directory.count + 1))
@@ -17,7 +15,6 @@ package enum ConflictCopies {
     }
   }
 
-  /// Returns true if a name is that of a copy.
   package static func isCopy(_ name: String, of document: String) -> Bool {
     let dot = document.lastIndex(of: ".").flatMap { $0 == document.startIndex ? nil : $0 }
     let stem = dot.map { document[..<$0] } ?? Substring(document)

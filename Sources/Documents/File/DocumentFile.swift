@@ -3,40 +3,33 @@ package import LLVSCore
 internal import Platform
 internal import SQLite
 
+// KeyValueCRDT has types of the same names.
+typealias FileDatabase = SQLite.Database
+typealias FileDatabaseError = SQLite.DatabaseError
+
 /// A document's file, read by one transaction as long as this object lasts.
 ///
-/// Nothing in the file is trusted: its tables must be those of the format, without views and other triggers,
-/// and every row is checked before it is taken.
+/// The file is not trusted: its schema must be that of the format, and every row is checked.
 package final class DocumentFile {
-  /// Longer media types are refused.
   private static let maximumMedia = 65_536
-  /// The time that a call waits for a program that writes the file, in milliseconds.
+  /// Milliseconds that a call waits for a program that writes the file.
   static let patience: Int32 = 10_000
-
-  /// The path.
   package let path: String
-  /// The stamp of the file when it was opened.
   package let stamp: DocumentStamp
   /// Nil once it is closed.
   private var connection: FileDatabase?
   private let hasApplication: Bool
 
-  /// Opens a document.
-  ///
-  /// - Returns: nil for one that was never written: it is not there, or has no bytes.
-  /// - Throws: ``DocumentProblem``.
+  /// Opens a document; nil for one that was never written: it does not exist, or has no bytes.
   package static func open(_ path: String) throws(DocumentProblem) -> DocumentFile? {
-    let stamp = try system(path) { () throws(SystemError) in try DocumentStamp(path: path) }
-    guard let stamp else {
+    guard let stamp = try reporting(path, { try DocumentStamp(path: path) }) else {
       let directory = FileSystem.directory(of: path)
       guard (try? FileSystem.exists(directory)) == true else {
         throw .missing("\(directory) is not there")
       }
       return nil
     }
-    let isEmpty = try system(path) { () throws(SystemError) in
-      try FileSystem.status(path).size == 0
-    }
+    let isEmpty = try reporting(path) { try FileSystem.status(path).size == 0 }
     if isEmpty, (try? FileSystem.exists("\(path)-wal")) != true { return nil }
     return try DocumentFile(path, stamp)
   }
@@ -44,7 +37,7 @@ package final class DocumentFile {
   private init(_ path: String, _ stamp: DocumentStamp) throws(DocumentProblem) {
     self.path = path
     self.stamp = stamp
-    // A transaction that a killed program left behind is rolled back first; that needs to write.
+    // Rolling back what a killed program left needs to write.
     let isHot = (try? FileSystem.exists("\(path)-journal")) == true
     (connection, hasApplication) = try Self.reporting(path) {
       let database = try FileDatabase(
@@ -59,7 +52,7 @@ package final class DocumentFile {
     }
   }
 
-  /// Ends the transaction and closes the file: values cannot be read any more.
+  /// Values cannot be read afterwards.
   package func close() { connection = nil }
 
   private var database: FileDatabase {
@@ -69,30 +62,18 @@ package final class DocumentFile {
     }
   }
 
-  static func system<R>(
-    _ path: String, _ body: () throws(SystemError) -> R
-  ) throws(DocumentProblem) -> R {
-    do throws(SystemError) { return try body() } catch {
-      throw .system(error.errno, error.description)
-    }
-  }
-
-  /// Runs a body, whose errors become problems with a document.
   static func reporting<R>(_ path: String, _ body: () throws -> R) throws(DocumentProblem) -> R {
-    do { return try body() } catch let problem as DocumentProblem { throw problem } catch let error
-      as FileDatabaseError
-    {
-      throw DocumentProblem(error, path)
-    } catch let error as SystemError {
-      throw .system(error.errno, error.description)
-    } catch {
-      throw .unreadable("\(path): \(error)")
+    do { return try body() } catch {
+      switch error {
+      case let problem as DocumentProblem: throw problem
+      case let error as FileDatabaseError: throw DocumentProblem(error, path)
+      case let error as SystemError: throw .system(error.errno, error.description)
+      default: throw .unreadable("\(path): \(error)")
+      }
     }
   }
 
-  // MARK: The schema
-
-  /// Compares the file's tables with those of the format; returns whether it has that of the application.
+  /// Compares the file's schema with the format's; returns true if it has the application's table.
   private static func check(_ database: FileDatabase, _ path: String) throws -> Bool {
     func refuse(_ what: String) -> DocumentProblem {
       .unreadable("\(path) is not a KeyValueCRDT document: \(what)")
@@ -131,7 +112,7 @@ package final class DocumentFile {
     return tables.contains("applicationIdentifier")
   }
 
-  /// The text of a statement without blanks and quotes, in which versions of GRDB differ.
+  /// A statement without blanks and quotes, in which versions of GRDB differ.
   private static func bare(_ sql: String) -> String {
     String(
       decoding: sql.utf8.filter {
@@ -140,11 +121,7 @@ package final class DocumentFile {
     ).lowercased()
   }
 
-  // MARK: Rows
-
-  /// Reads all but the values, which the result reads from this file as long as it lasts.
-  ///
-  /// - Throws: ``DocumentProblem`` for rows that no file can hold.
+  /// Reads all but the values, which the result reads from this file.
   package func snapshot() throws(DocumentProblem) -> DocumentSnapshot {
     try Self.reporting(path) {
       DocumentSnapshot(
@@ -153,7 +130,7 @@ package final class DocumentFile {
     }
   }
 
-  /// Reads all but the values after SQLite has checked every page.
+  /// Reads a snapshot after SQLite has checked every page.
   package func checked() throws(DocumentProblem) -> DocumentSnapshot {
     let faults = try Self.reporting(path) { try database.integrityCheck() }
     if let fault = faults.first { throw damaged(fault) }
@@ -211,7 +188,7 @@ package final class DocumentFile {
       if let before = entries.last, entry.name < before.name { isAscending = false }
       entries.append(entry)
     }
-    // SQLite compares text in another order where the file has another encoding than UTF-8.
+    // SQLite compares text in another order if the file is not in UTF-8.
     if !isAscending { entries.sort { ($0.name, $0.dot) < ($1.name, $1.dot) } }
     return entries
   }
@@ -248,14 +225,8 @@ package final class DocumentFile {
     guard let time = DocumentFormat.milliseconds(rows, 4) else {
       throw damaged("the time of \(shown()) cannot be read")
     }
-    var type = DocumentType.null
-    if rows.integer(5) == 1 {
-      type = .text
-    } else if rows.integer(6) == 1 {
-      type = .json
-    } else if rows.integer(7) == 1 {
-      type = .blob
-    }
+    let types: [(column: Int32, type: DocumentType)] = [(5, .text), (6, .json), (7, .blob)]
+    let type = types.first { rows.integer($0.column) == 1 }?.type ?? .null
     var media: [UInt8]?
     if type == .blob, rows.kind(8) == .text { media = Array(rows.utf8(8)) }
     guard media?.count ?? 0 <= Self.maximumMedia else {
@@ -268,7 +239,6 @@ package final class DocumentFile {
 
   private var notText: DocumentProblem { damaged("the scope or the key of an entry is not UTF-8") }
 
-  /// Reads the bytes of a value.
   package func bytes(of entry: DocumentSnapshot.Entry) throws(StoreError) -> [UInt8] {
     do throws(FileDatabaseError) {
       let row =
@@ -287,7 +257,7 @@ package final class DocumentFile {
   }
 }
 
-/// A name from a document, as messages have it: control characters and what is no UTF-8 are escaped.
+/// A name in a message, with control characters and invalid UTF-8 escaped.
 enum PrintedName {
   static func text(_ bytes: [UInt8]) -> String {
     var text = ""

@@ -1,7 +1,7 @@
 internal import LLVSCore
 package import Platform
 
-/// The stamp of a document's file: while it is equal, nobody has written the file.
+/// While a file's stamp is equal, no program has written the file.
 package struct DocumentStamp: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
@@ -11,7 +11,6 @@ package struct DocumentStamp: Hashable, Sendable {
   /// SQLite's counter of changes, in bytes 24 to 27 of the file; nil in a shorter file.
   private let counter: UInt32?
 
-  /// Looks at an open file.
   package init(_ file: File) throws(SystemError) {
     let status = try file.status()
     device = status.device
@@ -23,7 +22,7 @@ package struct DocumentStamp: Hashable, Sendable {
     counter = bytes.count == 4 ? bytes.reduce(0) { $0 << 8 | UInt32($1) } : nil
   }
 
-  /// Looks at a file; nil where there is none.
+  /// Nil if there is no file.
   package init?(path: String) throws(SystemError) {
     guard try FileSystem.exists(path) else { return nil }
     self = try DocumentStamp(try File(path, .read))

@@ -5,18 +5,14 @@ internal import SQLite
 
 /// Writes what a version says into a document's file.
 ///
-/// INVARIANT D1: another program that reads the file, or a service that uploads it, finds the old rows or the
-///   new ones, never a part: a copy next to it is written and synced, and takes its name.
-/// INVARIANT D2: a file that another program has open, or that has a log of SQLite next to it, is written in
-///   place by one transaction: its open handles would go on with the old file otherwise.
-/// INVARIANT D3: nothing is written over a change that was not read: the file must look as it did when it was
-///   compared, else the caller begins again.
+/// INVARIANT D1: another program finds the old rows or the new ones: a copy is written, synced and renamed.
+/// INVARIANT D2: a file that is open elsewhere, or has a log of SQLite, is written in place by one
+///   transaction, because its open handles would go on with the old file.
+/// INVARIANT D3: no unread change is overwritten: a file with another stamp than expected is not written.
 package struct DocumentWriter {
-  /// The outcome of writing.
   package enum Outcome: Sendable {
-    /// Written, or nothing had to be.
     case done
-    /// Somebody has changed the file since it was read.
+    /// Another program has changed the file since it was read.
     case changed
   }
 
@@ -31,10 +27,9 @@ package struct DocumentWriter {
     self.authorName = authorName
   }
 
-  /// Writes the changes into the file, which looked so when they were found; nil for one that is to be
-  /// made.
+  /// Writes the changes if the file's stamp is as expected; nil for a file that is to be made.
   ///
-  /// - Throws: ``DocumentProblem``; the file is then as it was.
+  /// - Throws: ``DocumentProblem``; the file is then unchanged.
   package func write(
     _ export: DocumentExport, expecting stamp: DocumentStamp?
   ) throws(DocumentProblem) -> Outcome {
@@ -55,7 +50,7 @@ package struct DocumentWriter {
     let database = try FileDatabase(
       path: path, mode: .readWrite, options: .document(patience: DocumentFile.patience))
     try database.execute("BEGIN IMMEDIATE")
-    // With the lock nobody else writes.
+    // With the lock, no other program writes.
     guard try DocumentStamp(path: path) == stamp else {
       database.rollBack()
       return .changed
@@ -74,7 +69,7 @@ package struct DocumentWriter {
     try? FileSystem.unlink(copy)
     do {
       if stamp != nil {
-        // A name can be given to another file where the file itself must not be written.
+        // Another file may get the name if this one must not be written.
         try File(target, .readWrite).duplicate(to: copy)
         guard try DocumentStamp(path: path) == stamp else {
           try FileSystem.unlink(copy)
@@ -98,11 +93,11 @@ package struct DocumentWriter {
     return .done
   }
 
-  /// Writes the rows, and closes the copy, which then is one file.
+  /// Writes the rows and closes the copy, which is one file then.
   private func write(_ export: DocumentExport, toCopy copy: String) throws {
     let database = try FileDatabase(
       path: copy, mode: .create, options: .document(patience: DocumentFile.patience))
-    // Nobody looks at the copy before it is whole; then it is synced at once.
+    // Nobody reads the copy before it is synced.
     try database.execute("PRAGMA synchronous = OFF")
     try write(export, to: database)
   }
@@ -110,7 +105,7 @@ package struct DocumentWriter {
   private func keepAttributes(of source: String, on copy: String) throws {
     let (old, new) = (Array(source.utf8), Array(copy.utf8))
     let status = try FileSystem.status(source)
-    // Another owner's file can be replaced by nobody but root; whoever may not keeps what he can.
+    // Only root can keep another owner.
     try? FileSystem.setOwner(new, uid: status.uid, gid: status.gid)
     try FileSystem.setMode(new, status.mode)
     for name in try FileSystem.extendedNames(old) {
@@ -120,14 +115,8 @@ package struct DocumentWriter {
     }
   }
 
-  // MARK: Rows
-
-  /// More changed rows than this are indexed together at the end.
-  private static let indexedAlone = 200
-
   private func write(_ export: DocumentExport, to database: FileDatabase) throws {
-    // The triggers, which whoever read the file compared with those of the format, write the text index: a
-    // connection that distrusts the schema would not let them.
+    // A connection that distrusts the schema would not run the triggers that write the text index.
     if !database.isInTransaction {
       try database.execute("PRAGMA page_size = 4096")
       try database.execute("BEGIN IMMEDIATE")
@@ -135,17 +124,12 @@ package struct DocumentWriter {
     do {
       try DocumentFormat.complete(database)
       let changes = export.values.count + export.removals.count
-      let present = try database.integer("SELECT COUNT(*) FROM entry") ?? 0
-      let isIndexedAnew = changes > Self.indexedAlone && Int64(changes) * 4 >= present
-      if isIndexedAnew { try database.setTriggers(areRun: false) }
-      try writeAuthors(export, database)
-      try remove(export, database)
-      for value in export.values { try insert(value, database) }
-      try writeNotes(export, database)
-      if let application = export.application { try insert(application, database) }
-      if isIndexedAnew {
-        try database.execute("INSERT INTO entryFullText (entryFullText) VALUES ('rebuild')")
-        try database.setTriggers(areRun: true)
+      try DocumentFormat.indexing(changes, on: database) {
+        try writeAuthors(export, database)
+        try remove(export, database)
+        for value in export.values { try insert(value, database) }
+        try writeNotes(export, database)
+        if let application = export.application { try insert(application, database) }
       }
       try database.execute("COMMIT")
     } catch {
@@ -190,7 +174,7 @@ package struct DocumentWriter {
     ).bind(1, String(decoding: item.name.scope, as: UTF8.self))
       .bind(2, String(decoding: item.name.key, as: UTF8.self)).bind(3, item.value.dot.author.bytes)
       .bind(4, item.value.dot.usn).bind(5, time)
-    // The value may be large: the statement does not keep it.
+    // The value may be large.
     defer { statement.reset() }
     var type = DocumentType.null
     if let file = item.file {
@@ -220,8 +204,6 @@ package struct DocumentWriter {
       .bind(3, application.minor)
       .bind(4, application.description.map { String(decoding: $0, as: UTF8.self) }).run()
   }
-
-  // MARK: Notes
 
   private struct Subject: Hashable {
     var name: DocumentName

@@ -2,12 +2,8 @@ package import LLVSCore
 
 /// The place of a document and the directory whose files are its values, as `kvcrdt:/PATH#DIRECTORY`.
 package struct DocumentAddress: Hashable, Sendable {
-  /// The beginning of such addresses.
   package static let scheme = "kvcrdt:"
-
-  /// The document's path; absolute.
   package var path: String
-  /// The directory of its values.
   package var directory: DocumentDirectory
 
   package init(path: String, directory: DocumentDirectory) {
@@ -15,10 +11,7 @@ package struct DocumentAddress: Hashable, Sendable {
     self.directory = directory
   }
 
-  /// Reads an address: behind the last `#` is the directory, and without one it is the whole tree. A path
-  /// with a `#` in it ends in `#`.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` with a sentence that says what is wrong.
+  /// Reads an address: behind the last `#` is the directory, and without one it is the whole tree.
   package init(_ text: String) throws(StoreError) {
     guard text.hasPrefix(Self.scheme) else {
       throw .invalid("\"\(text)\" is not an address of a document: kvcrdt:/PATH#DIRECTORY")
@@ -33,9 +26,7 @@ package struct DocumentAddress: Hashable, Sendable {
     directory = try Self.directory(name)
   }
 
-  /// Reads the path of a directory of the tree; a slash at either end is passed over.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` if it is none.
+  /// Reads the path of a directory; slashes at its ends are ignored.
   package static func directory(_ name: String) throws(StoreError) -> DocumentDirectory {
     var path = Substring(name)
     while path.hasPrefix("/") { path.removeFirst() }
@@ -49,7 +40,7 @@ package struct DocumentAddress: Hashable, Sendable {
     return DocumentDirectory(path: Array(path.utf8))
   }
 
-  /// The document's name without its directory.
+  /// The last component of the path.
   package var name: String {
     path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
   }

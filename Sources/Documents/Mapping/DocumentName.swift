@@ -2,16 +2,11 @@ package import LLVSCore
 
 /// The name of a value in a document: a scope and a key, compared as bytes.
 package struct DocumentName: Hashable, Comparable, Sendable {
-  /// The scope; empty for none.
   package var scope: [UInt8]
-  /// The key within the scope.
   package var key: [UInt8]
+}
 
-  package init(scope: [UInt8], key: [UInt8]) {
-    self.scope = scope
-    self.key = key
-  }
-
+extension DocumentName {
   package static func < (a: DocumentName, b: DocumentName) -> Bool {
     a.scope == b.scope
       ? a.key.lexicographicallyPrecedes(b.key) : a.scope.lexicographicallyPrecedes(b.scope)
@@ -20,10 +15,7 @@ package struct DocumentName: Hashable, Comparable, Sendable {
   private static let prefix = Array("%kv%".utf8)
   private static let slash = UInt8(ascii: "/")
 
-  // MARK: Paths
-
-  /// The path of the value's file, relative to the directory of the documents (docs/documents.md,
-  /// "Names"): different names have different paths.
+  /// The path of the value's file below the directory, one for each name (docs/documents.md, "Names").
   package var path: [UInt8] {
     if isPlain { return scope.isEmpty ? key : scope + [Self.slash] + key }
     var path = Self.prefix
@@ -37,7 +29,7 @@ package struct DocumentName: Hashable, Comparable, Sendable {
     return path + [Self.slash] + key
   }
 
-  /// Reads the name that a path stands for; nil for a path that none has.
+  /// Nil for the path of no name.
   package init?(path: [UInt8]) {
     guard let slash = path.firstIndex(of: Self.slash) else {
       self.init(scope: [], key: path)
@@ -80,11 +72,9 @@ package struct DocumentName: Hashable, Comparable, Sendable {
 }
 
 extension DocumentDirectory {
-  /// Returns the key of the file that holds a value of the directory's documents.
   package func key(of name: DocumentName) -> Key { key(ofRelativePath: name.path) }
 
-  /// Returns the name of the value that a key's file holds; nil if documents cannot have it: its path is
-  /// not UTF-8, or that of no name.
+  /// The name of the value in a key's file; nil if the path is not UTF-8, or that of no name.
   package func name(of key: Key) -> DocumentName? {
     guard let path = relativePath(of: key), String(validating: path, as: UTF8.self) != nil else {
       return nil

@@ -9,7 +9,6 @@ package enum DocumentType: UInt8, Sendable {
   case json = 2
   case blob = 3
 
-  /// The word for it in attributes.
   package var word: String {
     switch self {
     case .null: "null"
@@ -19,18 +18,17 @@ package enum DocumentType: UInt8, Sendable {
     }
   }
 
-  /// The extended attribute with the word, where the bytes and the media type would tell another type.
+  /// The extended attribute with the word, if bytes and media type tell another type.
   package static let attribute = Array("user.kv.type".utf8)
   /// The extended attribute with the media type.
   package static let mediaAttribute = Array("user.mime_type".utf8)
-  /// The media type of bytes of which nothing is known.
+  /// The media type of unknown bytes.
   package static let defaultMedia = Array("application/octet-stream".utf8)
   static let jsonMedia = Array("application/json".utf8)
   /// Longer files without a media type are blobs.
   package static let maximumText = 8 << 20
 
-  /// Returns the type of the value of a file with these bytes and attributes (docs/documents.md,
-  /// "Values").
+  /// The type of a file's value (docs/documents.md, "Values").
   package static func type(of bytes: [UInt8], _ attributes: Attributes) -> DocumentType {
     let word = attributes.value(of: attribute).map { String(decoding: $0, as: UTF8.self) }
     let isText = String(validating: bytes, as: UTF8.self) != nil
@@ -54,8 +52,7 @@ package enum DocumentType: UInt8, Sendable {
     bytes.withUnsafeBufferPointer { JSONText.isValid($0) }
   }
 
-  /// Returns the attributes of the file of a value of this type: those that the file has already, with the
-  /// two that tell the type and the media type set.
+  /// A file's attributes, with those of the type and the media type set.
   package func attributes(
     on old: Attributes, media: [UInt8]?, bytes: [UInt8]
   ) -> Attributes {
@@ -72,7 +69,6 @@ package enum DocumentType: UInt8, Sendable {
 }
 
 extension Attributes {
-  /// Returns the value of an extended attribute; nil if there is none of that name.
   package func value(of name: [UInt8]) -> [UInt8]? {
     extended.first { $0.name == name }?.value
   }

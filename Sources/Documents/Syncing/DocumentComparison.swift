@@ -2,22 +2,14 @@ package import LLVSCore
 
 /// A document next to a version: what either knows and the other does not.
 package struct DocumentComparison {
-  /// The directory of the document's values.
   package let directory: DocumentDirectory
-  /// The values of the document.
   package let document: DocumentSnapshot
-  /// The writes that the document knows.
   package let vector: DocumentVector
-  /// The version as a document.
   package let state: DocumentState
   typealias Values = [(value: DocumentValue, entry: DocumentSnapshot.Entry)]
-  /// The values of a document and a version at a key.
   struct Difference {
-    /// The document's values; none where it does not have the key.
     var values: Values
-    /// The version's state; nil where it does not know the key.
     var known: DocumentKeyState?
-    /// The version's values.
     var live: [DocumentValue] { known?.live ?? [] }
   }
   /// The keys where the document and the version hold different writes.
@@ -27,8 +19,7 @@ package struct DocumentComparison {
 
   /// Compares a document with a version, or with a store that has none.
   ///
-  /// - Complexity: O(*n*) in the keys of the document, and the changes of versions whose states are not in
-  ///   memory.
+  /// - Complexity: O(*n*) in the keys of the document, and the changes of versions without a state in memory.
   package init(
     _ document: DocumentSnapshot, _ directory: DocumentDirectory, with head: VersionNumber?,
     in store: Store
@@ -45,9 +36,9 @@ package struct DocumentComparison {
     hasUncoveredEntry = pass.hasUncoveredEntry
   }
 
-  /// Compares the document of an earlier comparison, whose values `bytes` reads, with another version.
+  /// Compares an earlier comparison's document, whose values `bytes` reads, with another version.
   ///
-  /// - Complexity: O(*d* log *n*) in the keys at which the two versions differ, and the earlier differences.
+  /// - Complexity: O(*d* log *n*) in the keys at which the versions differ, and the earlier differences.
   package init(
     _ earlier: Remembered, with head: VersionNumber?, in store: Store,
     bytes: @escaping (DocumentSnapshot.Entry) throws(StoreError) -> [UInt8]
@@ -73,8 +64,6 @@ package struct DocumentComparison {
     self.differences = differences
   }
 
-  // MARK: Comparing again
-
   /// A comparison without the document's values, to compare the same rows with another version.
   package struct Remembered: Sendable {
     fileprivate let directory: DocumentDirectory
@@ -86,7 +75,6 @@ package struct DocumentComparison {
     fileprivate let hasUncoveredEntry: Bool
   }
 
-  /// The comparison without the document's values.
   package var remembered: Remembered {
     Remembered(
       directory: directory, authors: document.authors, entries: document.entries,
@@ -102,7 +90,6 @@ package struct DocumentComparison {
     return try store.documents.state(of: directory, at: head)
   }
 
-  /// The document's values of a key.
   func values(at key: Key) -> Values {
     differences[key]?.values ?? document.values(at: key, in: directory)
   }
@@ -115,7 +102,7 @@ package struct DocumentComparison {
       || dots.contains { dot in !live.contains { $0.dot == dot } }
   }
 
-  /// One walk through the rows of a document next to the state of a version.
+  /// One walk through the rows of a document and the state of a version.
   private struct Pass {
     let directory: DocumentDirectory
     let state: DocumentState
@@ -156,7 +143,7 @@ package struct DocumentComparison {
       if lastAuthor.map({ $0.usn < dot.usn }) ?? true { hasUncoveredEntry = true }
     }
 
-    /// Adds the keys that the version has and the document has not.
+    /// Adds the keys that only the version has.
     mutating func addMissing(in entries: [DocumentSnapshot.Entry]) {
       guard commonKeys < state.keys.count else { return }
       var there: Set<Key> = []
@@ -171,12 +158,9 @@ package struct DocumentComparison {
     }
   }
 
-  // MARK: What must not be taken
-
-  /// Returns why the document must be neither read nor written; nil if it may be. Data that has nothing
-  /// in common is refused unless `isUnrelatedAllowed`.
+  /// Returns why the document must be neither read nor written.
   ///
-  /// - Complexity: O(*n*) in the keys of both; where the document holds replaced values, also the versions
+  /// - Complexity: O(*n*) in the keys of both; if the document holds replaced values, also the versions
   ///   since they were written.
   package func problem(
     allowingUnrelated isUnrelatedAllowed: Bool = false
@@ -199,12 +183,7 @@ package struct DocumentComparison {
         "the document has no row for \(lost) \(lost == 1 ? "value" : "values") that it knows: "
           + "it was cut short, or another program removed the rows")
     }
-    if !isUnrelatedAllowed, isUnrelated {
-      return .unrelated(
-        "the document and the directory hold values and have no author in common: "
-          + "they are copies of different data")
-    }
-    return nil
+    return !isUnrelatedAllowed && isUnrelated ? .noCommonAuthor : nil
   }
 
   private var applicationProblem: DocumentProblem? {
@@ -218,7 +197,7 @@ package struct DocumentComparison {
       "the document belongs to \(name(theirs)), the directory to \(name(ours))")
   }
 
-  /// Values of which the document knows, with neither them nor what replaced them in it.
+  /// The number of values that the document knows, without a row for them or for what replaced them.
   private func lostCount(besides own: OwnWrites) -> Int {
     var count = 0
     for (key, difference) in differences where difference.values.isEmpty {
@@ -243,8 +222,6 @@ package struct DocumentComparison {
     return hasValues
   }
 
-  // MARK: What is new
-
   /// True if the document knows of something that the version does not.
   package var hasNews: Bool {
     if !state.vector.covers(vector) { return true }
@@ -257,11 +234,11 @@ package struct DocumentComparison {
     let joined = DocumentState.join(
       live, state.vector, difference.values.map(\.value), vector)
     guard live.map(\.dot) != joined.map(\.dot) else { return false }
-    // Which of several removals are kept makes no difference to anybody.
+    // It makes no difference which of several removals are kept.
     return (live + joined).contains { !$0.isRemoval }
   }
 
-  /// Returns what a join with the state of a version comes to at a key.
+  /// The values of a key in the join with the state of a version.
   func join(_ key: Key, with state: DocumentState) -> [DocumentValue] {
     DocumentState.join(
       state.keys[key]?.live ?? [], state.vector, values(at: key).map(\.value), vector)

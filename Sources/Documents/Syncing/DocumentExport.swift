@@ -1,50 +1,45 @@
 package import LLVSCore
 
-/// The changes of a document that make it hold what a version holds (docs/documents.md, "What is
-/// written to a document").
+/// The changes that make a document hold a version's values (docs/documents.md, "What is written to a
+/// document").
 package struct DocumentExport {
-  /// A row to be written.
   package struct Value {
     package var name: DocumentName
     package var value: DocumentValue
-    /// The file; nil for a removal.
     package var file: Entry?
   }
 
-  /// A row to be removed.
   package struct Removal: Hashable {
     package var name: DocumentName
     package var dot: DocumentDot
   }
 
-  /// A note for the original that a write of an author was replaced.
+  /// The original's note that a write of an author was replaced.
   package struct Note: Hashable {
     package var name: DocumentName
     package var dot: DocumentDot
     package var deleting: DocumentDot
   }
 
-  /// Authors of whom the document does not know enough.
+  /// Authors of whom the document knows too little.
   package private(set) var authors: [(id: DocumentAuthor, name: [UInt8]?, usn: Int64)] = []
   package private(set) var values: [Value] = []
   package private(set) var removals: [Removal] = []
   package private(set) var notes: [Note] = []
-  /// The application to be written into the document; nil if it is there already.
+  /// Nil if the document has it.
   package private(set) var application: DocumentApplication?
-  /// Files that no document can hold, of which the first is named.
+  /// The number of files that no document can hold, and the first path.
   package private(set) var skipped: (count: Int, first: [UInt8])?
-
-  /// The maps of versions that hold values.
   private var maps: [VersionNumber: ValueMap] = [:]
-  /// Authors of whom the document is not told.
+  /// Authors whom the document does not get.
   private var untold: Set<DocumentAuthor> = []
 
-  /// True if the document says already what the version says: not one byte has to be written.
+  /// True if not one byte has to be written.
   package var isEmpty: Bool {
     authors.isEmpty && values.isEmpty && removals.isEmpty && application == nil
   }
 
-  /// Compares a document with a version that knows all that the document says.
+  /// Compares a document with a version that knows all that the document holds.
   ///
   /// - Complexity: O(*d* log *d*) in the keys that differ.
   package init(

@@ -1,12 +1,10 @@
 package import LLVSCore
 
-/// The versions that hold what is new in a document, made on the newest version that the document knows, so
-/// that they merge as if they had been written there (docs/documents.md, "What is read from a document").
+/// Versions of what is new in a document, made on the newest version that the document knows, so that they
+/// merge as if written there (docs/documents.md, "What is read from a document").
 package struct DocumentImport {
-  /// One more version, with one more value of each key that has so many.
-  private struct Layer {
-    var values: [(key: Key, value: DocumentValue)] = []
-  }
+  /// The values of one version; the second and later ones hold further values of the same keys.
+  private typealias Layer = [(key: Key, value: DocumentValue)]
 
   private let comparison: DocumentComparison
   private let base: VersionNumber?
@@ -15,8 +13,6 @@ package struct DocumentImport {
   private let authors: [DocumentRecord.Author]
   private let application: DocumentApplication?
 
-  /// Plans the import of what a document says and a version does not know.
-  ///
   /// - Complexity: O(*d* log *d*) in the keys that differ, and the versions that the document does not know.
   package init(
     _ comparison: DocumentComparison, under head: VersionNumber?, in store: Store
@@ -41,19 +37,19 @@ package struct DocumentImport {
       let ordered = joined.sorted { DocumentValue.isBefore($1, $0) }
       items.append(DocumentRecord.Item(key: key, values: ordered))
       for (index, value) in ordered.enumerated() {
-        if index == layers.count { layers.append(Layer()) }
-        layers[index].values.append((key, value))
+        if index == layers.count { layers.append([]) }
+        layers[index].append((key, value))
       }
     }
     // Knowledge about authors is news, too.
-    self.layers = layers.isEmpty ? [Layer()] : layers
+    self.layers = layers.isEmpty ? [[]] : layers
     self.items = items
     authors = comparison.document.authors.filter { state.vector.usn(of: $0.id) < $0.usn }
       .map { DocumentRecord.Author(id: $0.id, usn: $0.usn, name: $0.name) }
     application = state.application == nil ? comparison.document.application : nil
   }
 
-  /// The newest version among a head and its ancestors that the document knows; the head if it knows none.
+  /// The newest version that the document knows, among a head and its ancestors; else the head.
   private static func base(
     of comparison: DocumentComparison, under head: VersionNumber, in store: Store
   ) throws(StoreError) -> VersionNumber {
@@ -74,26 +70,22 @@ package struct DocumentImport {
     return head
   }
 
-  // MARK: Versions
-
-  /// Adds the versions, on a line and with a message, and returns them: what is shown first.
+  /// Adds and returns the versions, the one to be shown first.
   package func add(
     to transaction: WriteTransaction, line: Branch?, message: String?
   ) throws(StoreError) -> [VersionNumber] {
     var base = self.base
     if base == nil {
-      // Versions made separately in empty stores merge only if they begin with a version that holds nothing.
+      // Versions of separate empty stores merge only if they begin with an empty version.
       let number = try transaction.reserveVersion()
       let empty = transaction.store.map(.empty)
       base = try transaction.add(
         AuthoredVersion(number: number, first: nil, base: empty, map: empty, line: line)
       ).number
     }
-    var made: [VersionNumber] = []
-    for (index, layer) in layers.enumerated() {
-      made.append(try add(layer, index, on: base, to: transaction, line, message))
+    return try layers.enumerated().map { index, layer throws(StoreError) in
+      try add(layer, index, on: base, to: transaction, line, message)
     }
-    return made
   }
 
   private func add(
@@ -104,9 +96,9 @@ package struct DocumentImport {
     let record = try base.flatMap { base throws(StoreError) in try transaction.version(base) }
     let before = transaction.store.map(record?.map ?? .empty)
     var edits: [MapEdit] = []
-    for (key, value) in layer.values {
+    for (key, value) in layer {
       let old = try before.entry(at: key)
-      // Anything but a regular file here is no value of the document.
+      // Only a regular file is a value of the document.
       if let old, old.kind != .regular { continue }
       if value.isRemoval {
         if old != nil { edits.append(.remove(key, directory: false)) }
@@ -158,7 +150,6 @@ package struct DocumentImport {
 }
 
 extension Attributes.Time {
-  /// A time that is a number of milliseconds since 1970.
   init(milliseconds: Int64) {
     let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
     self.init(

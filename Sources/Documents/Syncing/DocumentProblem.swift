@@ -1,22 +1,52 @@
-/// Why a document is not read or not written, with a sentence without its period for people.
+package import LLVSCore
+internal import Platform
+internal import SQLite
+
+/// Why a document is not read or not written, with a sentence for people without its period.
 package enum DocumentProblem: Error, Hashable, Sendable {
-  /// The directory is not there, or the document is gone.
+  /// The document or its directory does not exist.
   case missing(String)
-  /// It is no document, or a damaged one, or one that only a newer program understands.
+  /// The file is no document, damaged, or of a newer program.
   case unreadable(String)
-  /// Somebody else uses it.
   case busy(String)
-  /// It holds other data, or belongs to another program.
+  /// The document holds other data, or belongs to another program.
   case unrelated(String)
-  /// A system call failed: its error's number.
+  /// The document and the directory hold values and have no author in common.
+  case noCommonAuthor
+  /// The errno of a failed system call.
   case system(Int32, String)
 
-  /// The sentence.
   package var text: String {
     switch self {
     case .missing(let text), .unreadable(let text), .busy(let text), .unrelated(let text),
       .system(_, let text):
       text
+    case .noCommonAuthor:
+      "the document and the directory hold values and have no author in common: "
+        + "they are copies of different data"
+    }
+  }
+}
+
+extension DocumentProblem {
+  init(_ error: FileDatabaseError, _ path: String) {
+    switch error {
+    case .corrupt(let why): self = .unreadable("\(path) is damaged or no document (\(why))")
+    case .busy: self = .busy("\(path) is in use by another program")
+    case .readOnly: self = .system(Errno.readOnlyFileSystem, "\(path) cannot be written")
+    case .refused(_, let why): self = .unreadable("\(path) is not a document (\(why))")
+    case .system(let error): self = .system(error.errno, error.description)
+    }
+  }
+
+  package var asStoreError: StoreError {
+    switch self {
+    case .missing(let text): .unreachable(text)
+    case .unreadable(let text): .malformed(text)
+    case .busy(let text): .busy(text)
+    case .unrelated, .noCommonAuthor: .unrelated(text)
+    case .system(let code, let text):
+      .system(SystemError(errno: code, call: "document", subject: text))
     }
   }
 }

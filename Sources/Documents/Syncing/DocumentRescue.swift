@@ -1,14 +1,15 @@
 package import LLVSCore
 
-/// Values of a document that this store wrote under a former name, before it was set back, and that a join
-/// would take for replaced: versions write them again, next to what the store holds, so that they are conflicts
-/// (docs/documents.md, "Values written again").
+/// Values that this store wrote in a document under a former name, before the store was set back.
+///
+/// A join would take them for replaced, so versions write them again as conflicts (docs/documents.md,
+/// "Values written again").
 package struct DocumentRescue {
   private let directory: DocumentDirectory
   private let document: DocumentSnapshot
   private let keys: [(key: Key, ours: Entry?, lost: [DocumentSnapshot.Entry])]
 
-  /// Finds them; nil if there are none, or if the version holds them already.
+  /// Nil if there are none, or if the version holds them.
   ///
   /// - Complexity: O(*d*) in the keys that differ, and what ``OwnWrites`` takes.
   package init?(
@@ -62,7 +63,7 @@ package struct DocumentRescue {
     return try store.contents.bytes(file.stored) == document.bytes(entry)
   }
 
-  /// Adds the versions: one with what the store holds, and one for each further value of a key.
+  /// Adds a version with what the store holds, and one for each further value of a key.
   package func add(
     to transaction: WriteTransaction, on head: VersionNumber, line: Branch?
   ) throws(StoreError) -> [VersionNumber] {
@@ -75,8 +76,7 @@ package struct DocumentRescue {
     return try transaction.addValues(all, on: try marked(head, transaction, line), line: line)
   }
 
-  /// Returns a version on the head by which the directory is known to have documents, or the head if it is
-  /// already: several values of a key are conflicts in such directories alone.
+  /// A version with the record that the directory has documents: only such directories have conflicts.
   private func marked(
     _ head: VersionNumber, _ transaction: WriteTransaction, _ line: Branch?
   ) throws(StoreError) -> VersionNumber {

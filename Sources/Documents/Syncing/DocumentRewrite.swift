@@ -1,16 +1,17 @@
 package import LLVSCore
 
-/// The values that a version must write again though no program changed them (docs/documents.md, "Values written
-/// again"): values that a merge of the original brought back, equal values, and values that would give a new
-/// document too many authors.
+/// The values that a version must write again though no program changed them: values that a merge of the
+/// original brought back, equal values, and values of too many authors (docs/documents.md, "Values written
+/// again").
 package struct DocumentRewrite {
-  /// The keys, each with the values to write, what the version holds first.
+  /// Each key with the values to write, the version's own first.
   private let keys: [(key: Key, values: [Entry?])]
   /// True if the document would have too many authors otherwise.
   package let savesAuthors: Bool
 
-  /// Finds the keys that a version, which knows all that the document says, must write again; nil if there
-  /// are none. `mayRewrite` says whether a key may be written again because of what a merge brought back.
+  /// Finds the keys for a version that knows all that the document holds; nil if there are none.
+  ///
+  /// `mayRewrite` returns whether to write a key that a merge brought back.
   ///
   /// - Complexity: O(*d*) in the keys that differ, and those with several values.
   package init?(
@@ -63,8 +64,9 @@ package struct DocumentRewrite {
     self.keys = keys
   }
 
-  /// The keys whose values are new to the document and were written by versions without a writer, each of which
-  /// is an author, if those are too many: written again by one version they have one author.
+  /// The keys whose values are new to the document and come from versions without a writer, if too many.
+  ///
+  /// Each such version is an author; a version that writes all again has one.
   private static func ofManyAuthors(
     _ comparison: DocumentComparison, in store: Store
   ) throws(StoreError) -> Set<Key> {
@@ -89,7 +91,7 @@ package struct DocumentRewrite {
     return hasWriter.values.count { !$0 } > DocumentState.mostReplacedVersions ? keys : []
   }
 
-  /// Adds the versions: one for each of several values of a key, so that they stay several.
+  /// Adds a version for each of several values of a key, so that they stay several.
   package func add(
     to transaction: WriteTransaction, on head: VersionNumber, line: Branch?
   ) throws(StoreError) -> [VersionNumber] {
@@ -98,7 +100,6 @@ package struct DocumentRewrite {
 }
 
 extension Store {
-  /// The map of a version.
   func map(at number: VersionNumber) throws(StoreError) -> ValueMap {
     guard let record = try version(number) else {
       throw .corrupt("there is no version number \(number.rawValue)")

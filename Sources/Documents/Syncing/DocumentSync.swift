@@ -1,52 +1,41 @@
 package import LLVSCore
 
-/// The exchange of a version with a document, apart from how the document is kept and when heads are merged.
+/// The exchange of a version with a document.
 ///
-/// News of the document is taken first, and merged into the head by the caller; then the head's values are
-/// written to the document.
+/// The document's news is imported first, and merged by the caller; then the head's values are exported.
 package struct DocumentSync {
-  /// The versions that were made of what a document says.
+  /// The versions that were made of a document.
   package struct Taken: Sendable {
-    /// The versions, which are to be merged into the head.
+    /// The versions that are to be merged into the head.
     package var versions: [VersionNumber] = []
-    /// True if the document said something new; false if values were only written again for it.
+    /// False if values were only written again.
     package var isNews = false
-    /// The comparison that says so, with which ``DocumentSync/outgoing(to:at:bytes:)`` need not compare again.
+    /// Saves ``DocumentSync/outgoing(to:at:bytes:)`` the comparison.
     package var comparison: DocumentComparison.Remembered?
   }
 
-  /// The changes to be written to a document.
   package struct Outgoing {
-    /// The changes.
     package var export: DocumentExport
-    /// True if values should be written again for the document at the next exchange.
+    /// True if values should be written again at the next exchange.
     package var isRewriteDue: Bool
-    /// True if they should be written again before anything is written to the document, as it would have too
-    /// many authors otherwise.
+    /// True if values must be written again before the export, which would have too many authors.
     package var isRewriteFirst: Bool
   }
 
   private let store: Store
   private let address: DocumentAddress
 
-  /// Creates an exchange; the address's path is only in messages.
+  /// The address's path is only in messages.
   package init(_ store: Store, _ address: DocumentAddress) {
     self.store = store
     self.address = address
   }
 
-  /// Makes versions of what is new in a document, or else of values that have to be written again before the
-  /// document is written to.
+  /// Makes versions of a document's news, or else of values that have to be written again.
   ///
-  /// - Parameters:
-  ///   - document: what the document says.
-  ///   - head: the version that the live tree shows; nil in a store without versions.
-  ///   - line: the line of the versions.
-  ///   - message: what the history says of them.
-  ///   - isUnrelatedAllowed: true to take a document that has nothing in common with the directory.
-  ///   - mayRewrite: says whether a key may be written again because of what a merge brought back.
-  ///   - finish: called in the transaction that makes the versions.
-  /// - Returns: the versions; none if nothing has to be made.
+  /// Without a head the store has no versions. `isUnrelatedAllowed` allows data that have nothing in common with
+  /// the directory. `finish` runs in the transaction that makes the versions.
+  ///
   /// - Throws: ``DocumentProblem`` as an error of a store; nothing is made then.
   /// - Complexity: O(*n*) in the keys of the document.
   package func take(
@@ -97,8 +86,7 @@ package struct DocumentSync {
     }
   }
 
-  /// Returns what has to change in a document so that it says what a version says; nil while it holds what
-  /// that version does not know.
+  /// Returns the changes that make a document hold what a version holds; nil if the document has news.
   ///
   /// - Throws: ``DocumentProblem`` as an error of a store.
   /// - Complexity: O(*n*) in the keys of both.
@@ -109,8 +97,7 @@ package struct DocumentSync {
       try DocumentComparison(document, address.directory, with: head, in: store), at: head)
   }
 
-  /// Returns the same for a document that was compared with another version before, and whose values `bytes`
-  /// reads.
+  /// Returns the same for an earlier comparison, whose values `bytes` reads.
   ///
   /// - Complexity: O(*d* log *n*) in the keys at which the versions and the document differ.
   package func outgoing(
@@ -133,15 +120,13 @@ package struct DocumentSync {
       isRewriteFirst: rewrite?.savesAuthors ?? false)
   }
 
-  /// Throws a problem, with what somebody can do about it.
+  /// Throws a problem with advice.
   private func refuse(_ problem: DocumentProblem?) throws(StoreError) {
     guard let problem else { return }
-    guard case .unrelated(let text) = problem, text.contains("no author in common") else {
-      throw problem.asStoreError
-    }
+    guard problem == .noCommonAuthor else { throw problem.asStoreError }
     let directory = String(decoding: address.directory.path, as: UTF8.self)
     throw .unrelated(
-      text
+      problem.text
         + "; \"llvs import --unrelated '\(address.path)' --into '/\(directory)'\" takes it all the "
         + "same: equal values are one, others are conflicts")
   }

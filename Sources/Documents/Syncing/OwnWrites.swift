@@ -2,21 +2,17 @@ import LLVSCore
 
 /// The writes in a document that have a writer of this store and are in no version of it.
 ///
-/// A machine that is set back under a running mount goes on under the same name. What it then writes has
-/// greater numbers than what it wrote before and lost, so that a join would take the lost writes for
-/// replaced ones.
+/// A machine that is set back under a running mount keeps its name. A join would take the writes that it lost
+/// for replaced by its new ones, which have greater numbers.
 struct OwnWrites {
-  /// The writes that are in no version of this store.
   private(set) var lost: Set<DocumentDot> = []
-  /// True if some of them have the name that the store has now.
+  /// True if some of them have the present name of the store.
   private(set) var haveThisName = false
-  /// The authors of those that have a name which the store had before, each with the least number of them.
+  /// Authors of former names of the store, each with the least number of their writes.
   private(set) var formerAuthors: [DocumentAuthor: Int64] = [:]
 
-  /// Finds the writes in a document.
-  ///
-  /// - Complexity: O(*d*) in the keys that differ; where it holds what the version replaced or does not
-  ///   know, also O(the versions since the oldest such write).
+  /// - Complexity: O(*d*) in the keys that differ; if the document holds what the version replaced or does
+  ///   not know, also O(the versions since the oldest such write).
   init(_ comparison: DocumentComparison, in store: Store) throws(StoreError) {
     let doubtful = Self.doubtful(comparison)
     guard !doubtful.isEmpty else { return }
@@ -41,8 +37,7 @@ struct OwnWrites {
     }
   }
 
-  /// Returns true if a write of a version that is known here cannot be told from those that are not: the
-  /// document's vector covers it either way.
+  /// True if a write of a known version cannot be told from lost ones, because the vector covers both.
   func areMixed(with dot: DocumentDot) -> Bool {
     formerAuthors[dot.author].map { dot.usn >= $0 } ?? false
   }
@@ -63,7 +58,6 @@ struct OwnWrites {
     return dots.filter { $0.author.isOfWriter && state.vector.usn(of: $0.author) > 0 }
   }
 
-  /// Finds versions by the numbers of their writes.
   private static func versions(
     of usns: Set<Int64>, in store: Store
   ) throws(StoreError) -> [Int64: VersionNumber] {
@@ -80,7 +74,6 @@ struct OwnWrites {
     return found
   }
 
-  /// Returns the replica that made a version, if the write is that version's.
   private static func replica(
     of dot: DocumentDot, _ number: VersionNumber, _ directory: DocumentDirectory, _ store: Store
   ) throws(StoreError) -> String? {

@@ -1,5 +1,6 @@
-import Documents
 import LLVSCore
+
+@testable import Documents
 
 /// A document in memory, as a phone or a synchronised folder has it.
 final class PlayedDocument {

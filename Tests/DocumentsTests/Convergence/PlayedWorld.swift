@@ -1,5 +1,6 @@
-import Documents
 import LLVSCore
+
+@testable import Documents
 
 /// Everything that happened in a history that is played, apart from how stores and documents keep it: who wrote
 /// what, and what he had seen.

@@ -1,7 +1,8 @@
-import Documents
 import LLVSCore
 import TestSupport
 import Testing
+
+@testable import Documents
 
 @Suite("Names of values and paths of files", .timeLimit(.minutes(1)))
 struct DocumentNameTests {
