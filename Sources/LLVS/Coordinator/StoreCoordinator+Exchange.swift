@@ -1,41 +1,35 @@
 public import Foundation
 internal import Synchronization
 
-/// The exchanges of a coordinator run one after the other, in the order of the calls.
+/// Exchanges run one at a time, in the order of the calls.
 struct ExchangeQueue {
   /// The exchanges that run or wait.
   var count = 0
-  /// The exchange that was asked for last; the next one waits for it.
+  /// The next exchange waits for this one.
   var last: Task<Void, any Error>?
 }
 
 extension StoreCoordinator {
-  /// The exchange that versions are retrieved and sent by; nil for none.
-  ///
-  /// It gets the state that it had when it was used last.
+  /// The exchange that versions are retrieved and sent by; it gets the state of its last use.
   public var exchange: (any Exchange)? {
     get { settings.withLock { $0 }.exchange }
     set {
       if let kept = current.withLock({ $0.exchangeRestorationData }) {
         newValue?.restorationState = kept
       }
-      var box = Settings()
-      box.exchange = newValue
-      let new = box
+      let new = Settings(exchange: newValue)
       settings.withLock { $0.exchange = new.exchange }
     }
   }
 
   /// The state that lets the exchange go on in another run of the program.
   public var exchangeRestorationData: Data? { exchange?.restorationState }
-
   /// True while an exchange is under way or waits for one.
   public var isExchanging: Bool { exchanges.withLock { $0.count > 0 } }
 
   /// Retrieves, then sends; the current version and all branches stay, nothing is merged.
   ///
-  /// Does nothing if there is no ``exchange``. Cancelling the task stops the exchange; versions
-  /// that have arrived by then stay.
+  /// Does nothing without an ``exchange``. Versions that arrived before a failure stay.
   ///
   /// - Throws: the exchange's error; `CancellationError`.
   public func exchange(isolation: isolated (any Actor)? = #isolation) async throws {
@@ -47,9 +41,7 @@ extension StoreCoordinator {
     }
   }
 
-  /// Begins to retrieve and then to send, and returns at once.
-  ///
-  /// - Parameter completionHandler: called at the end, on any thread, with the error or nil.
+  /// Begins an exchange; the function gets the error or nil, on any thread.
   public func exchange(
     executingUponCompletion completionHandler: @escaping @Sendable ((any Error)?) -> Void
   ) {

@@ -2,18 +2,14 @@ internal import Foundation
 internal import LLVSExchange
 
 extension StoreCoordinator {
-  /// The bytes of a part of a snapshot.
   private static let chunkSize = 5_000_000
 
-  /// Begins with the snapshot at the other side of the ``exchange``, which is less to retrieve than
-  /// all versions one by one; the newest version becomes the current one.
+  /// Imports the snapshot at the other side of the ``exchange``; its newest version becomes the current one.
   ///
-  /// Does nothing if the store has versions besides the first, if there is no snapshot, or if the
-  /// exchange keeps none. All versions of a snapshot pass the checks of an exchange.
+  /// Does nothing if the store has versions besides the first, or if there is no snapshot.
   ///
   /// - Returns: true if the store has the versions of a snapshot now.
-  /// - Throws: ``Store/Error/corrupt(_:)`` for a snapshot that differs from its description; the
-  ///   error of the exchange. Nothing is stored then.
+  /// - Throws: ``Store/Error/corrupt(_:)``, the error of the exchange. Nothing is stored then.
   @discardableResult
   public func bootstrapFromSnapshot() async throws -> Bool {
     guard let exchange = exchange as? any SnapshotExchange,
@@ -51,7 +47,6 @@ extension StoreCoordinator {
     return true
   }
 
-  /// Writes a snapshot to the other side if the policy says that it is time.
   func sendSnapshotIfDue(by exchange: any SnapshotExchange) async throws {
     guard snapshotPolicy.enabled else { return }
     let count = store.queryHistory { $0.allVersionIdentifiers.count }
@@ -78,20 +73,15 @@ extension StoreCoordinator {
 }
 
 extension Store {
-  /// Adds the versions of another store that this one lacks, after the checks of an exchange.
+  /// Adds the versions that this store lacks, after the checks of an exchange.
   ///
   /// - Throws: ``Store/Error/corrupt(_:)`` if some break a rule; those before them are added then.
   public func addVersions(of other: Store) throws {
     let known = Set(queryHistory { $0.allVersionIdentifiers })
-    let missing = try other.backend.versionIDs(missingAmong: known).map { id in
-      (id: id, size: try other.backend.version(id)?.valueDataSize)
-    }
+    let missing = try other.backend.sizesToSend(missingAmong: known)
     defer { noteNewVersions() }
     for batch in VersionBatches(missing, size: \.size) {
-      let versions = try batch.compactMap { id, _ -> VersionChanges? in
-        guard let version = try other.backend.version(id) else { return nil }
-        return (version, try other.backend.changesToSend(of: id))
-      }
+      let versions = try batch.compactMap { try other.backend.versionToSend($0.id) }
       if let fault = try backend.add(versions).first {
         throw Error.corrupt("the version \(fault.key.rawValue) cannot be added: \(fault.value)")
       }
@@ -99,7 +89,7 @@ extension Store {
   }
 }
 
-/// A directory for files that are needed for a while; it goes with the last use of the object.
+/// A directory for temporary files that exists as long as the object.
 final class ScratchDirectory: Sendable {
   let url: URL
 
@@ -111,7 +101,7 @@ final class ScratchDirectory: Sendable {
   }
 
   deinit {
-    // A file that cannot be removed stays in the directory for temporary files, which the system clears.
+    // The system clears the directory for temporary files.
     try? FileManager.default.removeItem(at: url)
   }
 }

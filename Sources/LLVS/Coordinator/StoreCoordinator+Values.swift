@@ -1,4 +1,3 @@
-/// Reading values of the current version.
 extension StoreCoordinator {
   /// Returns a value at the current version; nil if it has none at that key.
   public func value(id: Value.ID) throws -> Value? {
@@ -10,8 +9,7 @@ extension StoreCoordinator {
     try value(id: Value.ID(idString))
   }
 
-  /// Returns a value at the newest head of a branch, or at the current version if the branch has no
-  /// head.
+  /// Returns a value at the newest head of a branch; without a head, at the current version.
   public func value(id: Value.ID, on branch: Branch?) throws -> Value? {
     try store.value(id: id, at: versionForBranchOrCurrentHead(for: branch))
   }

@@ -1,16 +1,13 @@
 public import Foundation
 internal import Synchronization
 
-/// A store together with a current version: saving makes a new current version, merging brings
-/// other heads into it.
+/// A store with a current version, which saving and merging move.
 ///
-/// The current version is kept in the file `Coordinator.json` of the cache directory, so the next
-/// coordinator with the same directories begins with it.
+/// The file `Coordinator.json` of the cache directory keeps it.
 ///
 /// - Concurrency: callable from any thread; saves happen one after the other.
 public final class StoreCoordinator: Sendable {
-  /// Unchecked: arbiters and exchanges need not be Sendable, as in the original; an arbiter is
-  /// called by one merge at a time, and an exchange by one exchange at a time.
+  /// Unchecked: arbiters and exchanges need not be Sendable; each is called by one thread at a time.
   struct Settings: @unchecked Sendable {
     var arbiter: any MergeArbiter = MostRecentChangeFavoringArbiter()
     var metadata: Version.Metadata = [:]
@@ -25,7 +22,6 @@ public final class StoreCoordinator: Sendable {
   public let cacheDirectoryURL: URL
   /// Decides when a snapshot is made after an exchange.
   public let snapshotPolicy: SnapshotPolicy
-
   // A leaf lock.
   let current: Mutex<CoordinatorState>
   // Held through a save or a merge, before the store's locks.
@@ -34,18 +30,13 @@ public final class StoreCoordinator: Sendable {
   let settings = Mutex(Settings())
   // A leaf lock.
   let exchanges = Mutex(ExchangeQueue())
-  /// The streams that get each new current version. A leaf lock.
-  private let followers = Mutex<[UUID: AsyncStream<Version.ID>.Continuation]>([:])
+  private let versions = Broadcast<Version.ID>()
 
   /// Opens the store in a directory, or makes one; an empty store gets an empty root version.
   ///
-  /// The directories are made if they are missing.
   ///
-  /// - Parameters:
-  ///   - storeURL: the store's directory, on a local file system.
-  ///   - coordinatorCacheURL: the directory for the current version; the store's unless given.
-  ///   - snapshotPolicy: decides when a snapshot is made after an exchange; never unless given, as
-  ///     a snapshot holds all versions in the original's format.
+  /// The cache directory is the store's unless given. A snapshot has all versions in the original's format.
+  ///
   /// - Throws: as ``Store/init(rootDirectoryURL:)``.
   public init(
     withStoreDirectoryAt storeURL: URL, cacheDirectoryAt coordinatorCacheURL: URL? = nil,
@@ -63,20 +54,14 @@ public final class StoreCoordinator: Sendable {
       current = Mutex(kept)
       return
     }
-    let start: Version.ID
-    if let head = store.mostRecentHead {
-      start = head.id
-    } else {
-      start = try store.makeVersion(basedOnPredecessor: nil, storing: []).id
-    }
-    let state = CoordinatorState(currentVersionIdentifier: start)
+    let start =
+      try store.mostRecentHead ?? store.makeVersion(basedOnPredecessor: nil, storing: [])
+    let state = CoordinatorState(currentVersionIdentifier: start.id)
     current = Mutex(state)
     try state.write(in: cacheDirectoryURL)
   }
 
   /// Opens the store `LLVS/DefaultStore` in the user's directory for application data.
-  ///
-  /// - Throws: as ``init(withStoreDirectoryAt:cacheDirectoryAt:snapshotPolicy:)``.
   public convenience init(snapshotPolicy: SnapshotPolicy = .disabled) throws {
     let support = try FileManager.default.url(
       for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
@@ -85,14 +70,11 @@ public final class StoreCoordinator: Sendable {
     try self.init(withStoreDirectoryAt: directory, snapshotPolicy: snapshotPolicy)
   }
 
-  /// Decides about conflicts in ``merge(metadata:headSelection:)``; by default the value that was
-  /// changed last wins.
+  /// Decides about conflicts; by default the value that was changed last wins.
   public var mergeArbiter: any MergeArbiter {
     get { settings.withLock { $0 }.arbiter }
     set {
-      var box = Settings()
-      box.arbiter = newValue
-      let new = box
+      let new = Settings(arbiter: newValue)
       settings.withLock { $0.arbiter = new.arbiter }
     }
   }
@@ -103,24 +85,12 @@ public final class StoreCoordinator: Sendable {
     set { settings.withLock { $0.metadata = newValue } }
   }
 
-  // MARK: The current version
-
   /// The version that values are read from and that the next save is based on.
   public var currentVersion: Version.ID { current.withLock { $0.currentVersionIdentifier } }
 
   /// The current version, then each new one; a slow reader misses some and gets the newest.
-  ///
-  /// Each call returns a stream of its own.
   public var currentVersionUpdates: AsyncStream<Version.ID> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: Version.ID.self, bufferingPolicy: .bufferingNewest(1))
-    let id = UUID()
-    continuation.onTermination = { [weak self] _ in
-      _ = self?.followers.withLock { $0.removeValue(forKey: id) }
-    }
-    followers.withLock { $0[id] = continuation }
-    continuation.yield(currentVersion)
-    return stream
+    versions.stream(beginningWith: currentVersion)
   }
 
   /// The same as ``currentVersionUpdates``; the original published values under this name.
@@ -132,7 +102,7 @@ public final class StoreCoordinator: Sendable {
       return state
     }
     keep(state)
-    for follower in followers.withLock({ Array($0.values) }) { follower.yield(id) }
+    versions.yield(id)
   }
 
   func keep(_ state: CoordinatorState) {
@@ -144,34 +114,20 @@ public final class StoreCoordinator: Sendable {
     }
   }
 
-  // MARK: Branches
-
   /// Returns the heads of a branch, newest first.
   public func heads(withBranch branch: Branch) -> [Version.ID] {
     store.heads(withBranch: branch)
   }
 
-  /// Returns the newest head of a branch; the current version without a branch, or if it has no
-  /// head.
+  /// Returns the newest head of a branch; the current version without one.
   public func versionForBranchOrCurrentHead(for branch: Branch? = nil) -> Version.ID {
     branch.flatMap { heads(withBranch: $0).first } ?? currentVersion
   }
 
-  // MARK: Saving
-
-  /// Makes a version of these changes and makes it the current one; makes none without changes and
-  /// metadata.
+  /// Makes a version of these changes, on the newest head of the branch, and makes it the current one.
   ///
-  /// With a branch, the version is based on the newest head of that branch, if there is one.
-  ///
-  /// - Parameters:
-  ///   - inserts: values that are new.
-  ///   - updates: values with new bytes.
-  ///   - removals: keys whose values are removed.
-  ///   - branch: the branch of the version.
-  ///   - metadata: the version's metadata; ``defaultMetadataForNewVersions`` unless given.
-  /// - Returns: the new version; the current one if there is nothing to save.
-  /// - Throws: the error of making a version.
+  /// The metadata is ``defaultMetadataForNewVersions`` unless given. Without changes and metadata the result
+  /// is the current version.
   @discardableResult
   public func save(
     inserting inserts: [Value] = [], updating updates: [Value] = [],
@@ -183,8 +139,7 @@ public final class StoreCoordinator: Sendable {
       in: branch, metadata: metadata)
   }
 
-  /// Makes a version of a list of changes and makes it the current one, as
-  /// ``save(inserting:updating:removing:in:metadata:)`` does.
+  /// Makes a version of a list of changes, as the other form does.
   @discardableResult
   public func save(
     _ changes: [Value.Change], in branch: Branch? = nil, metadata: Version.Metadata? = nil
@@ -206,19 +161,13 @@ public final class StoreCoordinator: Sendable {
     }
   }
 
-  // MARK: Merging
-
   /// Merges other heads into the current version; the result becomes the current version.
   ///
-  /// With the default arbiter, without metadata, with the default selection and a current version
-  /// on no branch, every store that merges the same heads makes the same versions. Otherwise one
-  /// head is merged after the other, oldest first, and two stores make two versions.
+  /// With the default arbiter, selection and metadata and no branch, every store makes the same versions.
+  /// Otherwise heads are merged one after the other, oldest first.
   ///
-  /// - Parameters:
-  ///   - metadata: the metadata of the merges; ``defaultMetadataForNewVersions`` unless given.
-  ///   - headSelection: the heads to merge; by default all but those of branches.
   /// - Returns: true if the current version changed.
-  /// - Throws: the arbiter's error, or one of reading or writing the store; earlier merges stay.
+  /// - Throws: the arbiter's error, or that of the store; earlier merges stay.
   @discardableResult
   public func merge(
     metadata: Version.Metadata? = nil,

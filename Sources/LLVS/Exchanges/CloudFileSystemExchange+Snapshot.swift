@@ -16,8 +16,6 @@ extension CloudFileSystemExchange: SnapshotExchange {
   }
 
   /// Returns a part of the snapshot.
-  ///
-  /// - Throws: ``CloudFileSystemExchange/Error/snapshotChunkMissing(_:)``.
   public func retrieveSnapshotChunk(index: Int) async throws -> Data {
     let name = SnapshotManifest.chunkName(index)
     do {
@@ -34,8 +32,6 @@ extension CloudFileSystemExchange: SnapshotExchange {
   }
 
   /// Writes a snapshot: its parts, then its description, and removes the one before.
-  ///
-  /// - Throws: ``CloudFileSystemExchange/Error/snapshotIdNotPathSafe(_:)``.
   public func sendSnapshot(
     manifest: SnapshotManifest, chunkProvider: @escaping @Sendable (Int) throws -> Data
   ) async throws {

@@ -1,17 +1,10 @@
-/// Exchanges a store's versions through a cloud file system, in the files that
-/// ``FileSystemExchange`` uses: `versions/ID` and `changes/ID` below a path.
-///
-/// The service has to be asked for new versions: it tells of none by itself.
+/// Exchanges a store's versions through a cloud file system, in the files of ``FileSystemExchange``.
 public final class CloudFileSystemExchange: Exchange, Sendable {
   /// A failure of the exchange.
   public enum Error: Swift.Error, Hashable, Sendable {
-    /// The file of a version holds something else.
     case versionFileInvalid
-    /// The file of a version's changes holds something else.
     case changesFileInvalid
-    /// A snapshot lacks a part.
     case snapshotChunkMissing(Int)
-    /// A snapshot has an id that cannot be part of a path.
     case snapshotIdNotPathSafe(String)
   }
 
@@ -22,12 +15,7 @@ public final class CloudFileSystemExchange: Exchange, Sendable {
   /// The path below which the files are; several stores have different ones.
   public let basePath: String
 
-  /// Creates an exchange.
-  ///
-  /// - Parameters:
-  ///   - cloudFileSystem: the service.
-  ///   - store: the store.
-  ///   - basePath: the path below which the files are.
+  /// Creates an exchange in the files below a path.
   public init(cloudFileSystem: any CloudFileSystem, store: Store, basePath: String = "") {
     self.cloudFileSystem = cloudFileSystem
     self.store = store

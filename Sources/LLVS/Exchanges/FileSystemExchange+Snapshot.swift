@@ -1,7 +1,6 @@
 public import Foundation
 
-/// A snapshot in a folder: `snapshots/manifest.json`, and the parts in `snapshots/ID`; older
-/// programs have the parts next to the description.
+/// A snapshot in a folder: `snapshots/manifest.json`, and parts in `snapshots/ID` or next to it.
 extension FileSystemExchange: SnapshotExchange {
   private var snapshots: URL {
     rootDirectoryURL.appendingPathComponent("snapshots", isDirectory: true)

@@ -3,10 +3,7 @@ internal import LLVSCore
 internal import LLVSExchange
 
 /// Exchanges a store's versions through a folder: `versions/ID` describes a version, `changes/ID`
-/// lists its changes.
-///
-/// The folder may be on a stick, on a share, or in a directory that another program synchronises.
-/// Nothing in it is trusted, and no file in it is written again.
+/// lists its changes. Nothing in it is trusted, and no file in it is written again.
 ///
 /// - Concurrency: callable from any thread.
 public final class FileSystemExchange: Exchange, Sendable {
@@ -15,14 +12,9 @@ public final class FileSystemExchange: Exchange, Sendable {
   /// The folder.
   public let rootDirectoryURL: URL
 
-  /// Creates an exchange through a folder, which is made if it is missing; if that fails, the first
-  /// exchange reports it.
+  /// Creates an exchange through a folder, which is made if it is missing; exchanges report errors.
   ///
-  /// - Parameters:
-  ///   - rootDirectoryURL: the folder; with a URL that is not a file URL every exchange throws
-  ///     ``Store/Error/invalid(_:)``.
-  ///   - store: the store.
-  ///   - usesFileCoordination: has no effect here; other systems ask before they read and write.
+  /// `usesFileCoordination` has no effect here.
   public init(rootDirectoryURL: URL, store: Store, usesFileCoordination: Bool = false) {
     self.rootDirectoryURL = rootDirectoryURL
     self.store = store
@@ -81,8 +73,7 @@ public final class FileSystemExchange: Exchange, Sendable {
 
   /// Writes the versions that the store has and the folder lacks.
   ///
-  /// - Throws: ``Store/Error/corrupt(_:)`` if some could not be written because something in the
-  ///   store is damaged; all others are written then.
+  /// - Throws: ``Store/Error/corrupt(_:)`` for versions that are damaged here; the others are written.
   public func send() async throws -> [Version.ID] {
     try check()
     guard let engine = store.backend as? EngineBackend else { return try await sendInBatches() }
@@ -117,7 +108,6 @@ public final class FileSystemExchange: Exchange, Sendable {
     return changes
   }
 
-  /// Returns nil for what breaks a rule of the format.
   private func sound<Result>(_ body: () throws -> Result?) throws -> Result? {
     do {
       return try translated(body)

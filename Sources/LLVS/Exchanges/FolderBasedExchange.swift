@@ -2,41 +2,22 @@ public import Foundation
 
 /// A failure of an exchange through two folders.
 public enum FolderBasedExchangeError: Error, Sendable {
-  /// The file of a version holds something else.
   case versionFileInvalid
-  /// There is no file of this version.
   case fileNotFound(String)
-  /// A folder is not known yet.
   case foldersNotInitialized
 }
 
-/// An exchange through a service that knows folders and files by ids of its own: one folder for the
-/// descriptions of versions and one for their changes, with a file for each version, named by its
-/// id.
-///
-/// A type that conforms says how a folder is listed and how a file is read and written.
+/// An exchange through a service that knows files by ids: a folder for descriptions of versions and one
+/// for their changes, each with a file for each version that has its id as its name.
 public protocol FolderBasedExchange: Exchange {
-  /// Identifies a file.
   associatedtype FileID
-  /// Identifies a folder.
   associatedtype FolderID
-
-  /// The folder of descriptions; nil before it is known.
   var versionsFolderID: FolderID? { get }
-
-  /// The folder of changes; nil before it is known.
   var changesFolderID: FolderID? { get }
-
   /// Called after versions were sent.
   func notifyNewVersionsAvailable()
-
-  /// Returns the files of a folder by their names.
   func listFiles(inFolder folder: FolderID) async throws -> [String: FileID]
-
-  /// Returns the bytes of a file.
   func downloadData(forFile fileID: FileID) async throws -> Data
-
-  /// Writes a file.
   func uploadData(_ data: Data, named name: String, toFolder folder: FolderID) async throws
 }
 
@@ -52,8 +33,6 @@ extension FolderBasedExchange {
   }
 
   /// Reads the descriptions of versions.
-  ///
-  /// - Throws: ``FolderBasedExchangeError/versionFileInvalid``.
   public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
     guard !versionIds.isEmpty, let folder = versionsFolderID else { return [] }
     let files = try await listFiles(inFolder: folder)
@@ -84,8 +63,6 @@ extension FolderBasedExchange {
   }
 
   /// Writes the two files of each version, the changes first.
-  ///
-  /// - Throws: ``FolderBasedExchangeError/foldersNotInitialized``.
   public func send(versionChanges: [VersionChanges]) async throws {
     guard !versionChanges.isEmpty else { return }
     guard let versionsFolder = versionsFolderID, let changesFolder = changesFolderID else {

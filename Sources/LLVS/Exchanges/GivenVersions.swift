@@ -2,8 +2,7 @@ internal import Foundation
 internal import LLVSCore
 internal import LLVSExchange
 
-/// Versions in memory as a place to retrieve from: they are written in the format of a folder and
-/// read again, so that they pass the same checks as versions from anywhere else.
+/// Versions in memory, written and read in the format of a folder so that all checks apply.
 final class GivenVersions: VersionSource, Sendable {
   private let order: [LLVSCore.Version.ID]
   private let versions: [LLVSCore.Version.ID: VersionChanges]
@@ -46,14 +45,11 @@ final class GivenVersions: VersionSource, Sendable {
   }
 
   func label(_ id: LLVSCore.Version.ID) -> String { "version \(id.rawValue)" }
-
   func changesLabel(_ id: LLVSCore.Version.ID) -> String { "changes of version \(id.rawValue)" }
-
   func isNamed(_ reason: String) -> Bool { reason.hasPrefix("changes of version ") }
 }
 
 extension WireOutput {
-  /// Writes the changes of a version, all of them.
   func write(
     _ changes: [Value.Change], of version: LLVSCore.Version.ID
   ) throws(StoreError) {
@@ -82,7 +78,6 @@ extension WireOutput {
 }
 
 extension [Value.Change] {
-  /// Reads the changes of a version.
   init(reading source: some ChangeSource, of version: Version.ID) throws(StoreError) {
     self = []
     try source.read(into: MemorySink(atMost: .max)) { (change) throws(StoreError) in
@@ -92,7 +87,6 @@ extension [Value.Change] {
 }
 
 extension Value.Change {
-  /// The change as other stores get it.
   fileprivate init(_ change: WireChange<[UInt8]>, of version: Version.ID) {
     func value(_ key: LLVSCore.Value.ID, _ bytes: [UInt8]) -> Value {
       Value(id: Value.ID(key), data: Data(bytes), storedVersionId: version)

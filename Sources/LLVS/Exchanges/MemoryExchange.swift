@@ -1,22 +1,17 @@
-internal import Foundation
 internal import Synchronization
 
-/// Keeps versions in memory: for tests, and for programs that carry them elsewhere themselves.
-///
-/// Two stores that are to exchange versions use one ``MemoryExchange/Place``.
+/// Exchanges through memory: stores that use one ``MemoryExchange/Place`` get each other's versions.
 public final class MemoryExchange: Exchange, Sendable {
   /// Versions in memory.
-  ///
-  /// - Concurrency: callable from any thread.
   public final class Place: Sendable {
     fileprivate struct Contents: Sendable {
       var versions: [Version.ID: Version] = [:]
       var changes: [Version.ID: [Value.Change]] = [:]
-      var followers: [UUID: AsyncStream<Void>.Continuation] = [:]
     }
 
     // A leaf lock.
     fileprivate let contents = Mutex(Contents())
+    fileprivate let changes = Broadcast<Void>()
 
     /// Creates an empty place.
     public init() {}
@@ -34,16 +29,7 @@ public final class MemoryExchange: Exchange, Sendable {
   }
 
   /// Yields when versions were sent to the place.
-  public var newVersionsAvailable: AsyncStream<Void> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let id = UUID()
-    continuation.onTermination = { [weak place] _ in
-      _ = place?.contents.withLock { $0.followers.removeValue(forKey: id) }
-    }
-    place.contents.withLock { $0.followers[id] = continuation }
-    return stream
-  }
+  public var newVersionsAvailable: AsyncStream<Void> { place.changes.stream() }
 
   /// Returns the ids of all versions in the place.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
@@ -65,13 +51,12 @@ public final class MemoryExchange: Exchange, Sendable {
 
   /// Puts versions into the place.
   public func send(versionChanges: [VersionChanges]) async throws {
-    let followers = place.contents.withLock { contents in
+    place.contents.withLock { contents in
       for (version, changes) in versionChanges {
         contents.versions[version.id] = version
         contents.changes[version.id] = changes
       }
-      return Array(contents.followers.values)
     }
-    for follower in followers { follower.yield() }
+    place.changes.yield(())
   }
 }

@@ -10,20 +10,16 @@ public protocol PeerTransport: AnyObject {
 
 /// Exchanges a store's versions with one peer, by messages over a channel of the program's own.
 ///
-/// Both peers have an exchange. The program hands each message that arrives from the peer to
-/// ``receiveData(_:)``; requests of the peer are answered from the store.
+/// The program hands each message of the peer to ``receiveData(_:)``.
 ///
 /// - Concurrency: callable from any thread.
 public final class MultipeerExchange: Exchange, Sendable {
   /// A failure of the exchange.
   public enum Error: Swift.Error, Hashable, Sendable {
-    /// The program's channel is gone.
     case transportUnavailable
     /// The peer did not answer within half a minute.
     case timeout
-    /// A request of the peer lacks something.
     case invalidMessage
-    /// The peer answered with this error.
     case requestFailed(String)
   }
 
@@ -31,7 +27,6 @@ public final class MultipeerExchange: Exchange, Sendable {
   private struct State: @unchecked Sendable {
     weak var transport: (any PeerTransport)?
     var pending: [String: CheckedContinuation<Data, any Swift.Error>] = [:]
-    var followers: [UUID: AsyncStream<Void>.Continuation] = [:]
   }
 
   /// The store.
@@ -42,23 +37,16 @@ public final class MultipeerExchange: Exchange, Sendable {
   private let state: Mutex<State>
   // Held while a message is handed to the transport.
   private let sending = Mutex(())
+  private let pushes = Broadcast<Void>()
   /// The messages that arrived and are not handled yet: pushes keep their order.
   private let incoming: AsyncStream<PeerMessage>.Continuation
-
   private static let patience = Duration.seconds(30)
 
-  /// Creates an exchange.
-  ///
-  /// - Parameters:
-  ///   - store: the store.
-  ///   - peerID: the peer, as the program names it.
-  ///   - transport: the channel; it is not kept alive.
+  /// Creates an exchange, which does not keep the channel alive.
   public init(store: Store, peerID: String, transport: (any PeerTransport)?) {
     self.store = store
     self.peerID = peerID
-    var first = State()
-    first.transport = transport
-    state = Mutex(first)
+    state = Mutex(State(transport: transport))
     let (stream, continuation) = AsyncStream.makeStream(of: PeerMessage.self)
     incoming = continuation
     Task { [weak self] in
@@ -70,28 +58,15 @@ public final class MultipeerExchange: Exchange, Sendable {
 
   /// The channel; nil once it is gone.
   public var transport: (any PeerTransport)? {
-    get {
-      struct Box: @unchecked Sendable { var transport: (any PeerTransport)? }
-      return state.withLock { Box(transport: $0.transport) }.transport
-    }
+    get { state.withLock { $0 }.transport }
     set {
-      struct Box: @unchecked Sendable { var transport: (any PeerTransport)? }
-      let box = Box(transport: newValue)
-      state.withLock { $0.transport = box.transport }
+      let new = State(transport: newValue)
+      state.withLock { $0.transport = new.transport }
     }
   }
 
   /// Yields when the peer has sent versions.
-  public var newVersionsAvailable: AsyncStream<Void> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let id = UUID()
-    continuation.onTermination = { [weak self] _ in
-      _ = self?.state.withLock { $0.followers.removeValue(forKey: id) }
-    }
-    state.withLock { $0.followers[id] = continuation }
-    return stream
-  }
+  public var newVersionsAvailable: AsyncStream<Void> { pushes.stream() }
 
   /// Takes a message that arrived from the peer; messages that cannot be read are ignored.
   public func receiveData(_ data: Data) {
@@ -107,8 +82,6 @@ public final class MultipeerExchange: Exchange, Sendable {
       incoming.yield(message)
     }
   }
-
-  // MARK: Asking the peer
 
   /// Asks the peer for the ids of all its versions.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
@@ -162,7 +135,6 @@ public final class MultipeerExchange: Exchange, Sendable {
     return try JSONDecoder().decode(Answer.self, from: data)
   }
 
-  /// Returns the request that waits for an answer; nil if it has got one already.
   private func waiting(for id: String) -> CheckedContinuation<Data, any Swift.Error>? {
     state.withLock { $0.pending.removeValue(forKey: id) }
   }
@@ -183,8 +155,6 @@ public final class MultipeerExchange: Exchange, Sendable {
     try sending.withLock { _ in try transport.send(data, toPeer: peerID) }
   }
 
-  // MARK: Answering the peer
-
   private func handle(_ message: PeerMessage) async {
     let store = store
     do {
@@ -193,7 +163,7 @@ public final class MultipeerExchange: Exchange, Sendable {
         try post(answer)
       } else {
         store.noteNewVersions()
-        for follower in state.withLock({ Array($0.followers.values) }) { follower.yield() }
+        pushes.yield(())
       }
     } catch {
       log.error("A message of \(peerID) cannot be handled: \(error)")

@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// A message between two exchanges: a JSON object `{"id", "type", "requestId"?, "payload"?}`, the
-/// payload in base64.
+/// A message: a JSON object `{"id", "type", "requestId"?, "payload"?}`, the payload in base64.
 struct PeerMessage: Codable, Sendable {
   enum Kind: String, Codable, Sendable {
     /// No payload; answered by `responseVersionIds` with a list of ids.
@@ -21,7 +20,6 @@ struct PeerMessage: Codable, Sendable {
 
   var id = UUID().uuidString
   var type: Kind
-  /// The id of the request that this is the answer to.
   var requestId: String?
   var payload: Data?
 
@@ -61,7 +59,6 @@ struct PeerMessage: Codable, Sendable {
   }
 }
 
-/// A version as it is pushed to a peer.
 struct PushedVersion: Codable {
   var version: Version
   var valueChanges: [Value.Change]

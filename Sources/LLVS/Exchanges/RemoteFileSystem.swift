@@ -3,10 +3,7 @@ internal import LLVSExchange
 internal import ObjectStores
 internal import Synchronization
 
-/// A remote as a cloud file system: a directory, a bucket of S3, a folder of a WebDAV server, or a
-/// remote of rclone, which knows Google Drive, OneDrive, Box, pCloud and others.
-///
-/// Addresses and credentials are those of a mounted store's peers.
+/// A peer's remote as a cloud file system: a directory, S3, WebDAV, or a remote of rclone.
 public final class RemoteFileSystem: CloudFileSystem {
   /// The address, in the form in which it is printed.
   public let address: String
@@ -14,17 +11,12 @@ public final class RemoteFileSystem: CloudFileSystem {
   private let credentials: CredentialSources
   // Held while a folder is made. A leaf lock otherwise.
   private let prepared = Mutex<Set<String>>([])
-
-  /// The longest file that is read, in bytes.
   private static let longest = 1 << 31
 
   /// Prepares to use a remote; nothing is asked yet.
   ///
-  /// - Parameters:
-  ///   - address: for example `/path`, `s3://BUCKET/PREFIX`, `https+webdav://HOST/PATH` or
-  ///     `rclone:REMOTE:PATH`.
-  ///   - name: the name by which credentials are looked for.
-  /// - Throws: ``Store/Error/invalid(_:)`` for a text that is no address.
+  /// Addresses are `/path`, `s3://BUCKET/PREFIX`, `https+webdav://HOST/PATH` and `rclone:REMOTE:PATH`.
+  /// Credentials are looked for by the name.
   public init(address: String, credentialsNamed name: String = "llvs") throws {
     do throws(RemoteError) {
       place = try RemoteAddress(address)
@@ -35,8 +27,7 @@ public final class RemoteFileSystem: CloudFileSystem {
     credentials = CredentialSources(peer: name, secrets: nil)
   }
 
-  /// Calls the body with the open remote, on a thread that may wait. A place that is not there yet
-  /// has no files, unless one is going to be written.
+  /// Calls the body with the open remote; a place that does not exist has no files to read.
   private func run<Result: Sendable>(
     isWriting: Bool = false,
     _ body: @escaping @Sendable (any ObjectStore) throws(RemoteError) -> Result
@@ -81,7 +72,6 @@ public final class RemoteFileSystem: CloudFileSystem {
     return name
   }
 
-  /// Returns the objects of a folder; those of folders below it are not among them.
   private static func list(
     _ folder: String, in store: any ObjectStore
   ) throws(RemoteError) -> [ListedObject] {

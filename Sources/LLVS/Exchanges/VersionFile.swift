@@ -1,13 +1,11 @@
 internal import Foundation
 
-/// The two files of a version in a folder that stores exchange: `{"version": {...}}` and a list of
-/// changes.
+/// The two files of a version in a folder: `{"version": {...}}` and a list of changes.
 enum VersionFile {
   private struct Description: Codable {
     var version: Version
   }
 
-  /// Returns the version that a description holds; nil if it is another one or none.
   static func version(in data: Data, _ id: Version.ID) -> Version? {
     let read = try? JSONDecoder().decode(Description.self, from: data).version
     return read?.id == id ? read : nil

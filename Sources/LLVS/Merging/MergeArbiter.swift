@@ -1,12 +1,8 @@
 /// Decides what becomes of values that both sides of a merge changed.
 public protocol MergeArbiter {
-  /// Returns changes of the first version's values that settle at least every conflicting fork.
+  /// Returns a change of the first version for at least every conflicting fork.
   ///
-  /// - Parameters:
-  ///   - merge: the versions and the forks of their values.
-  ///   - store: the store that holds them.
-  /// - Returns: one change for each value that it decides; other values are merged by themselves.
-  /// - Throws: any error; it ends the merge, of which nothing is then stored.
+  /// - Throws: any error, which ends the merge; then nothing is stored.
   func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change]
 }
 

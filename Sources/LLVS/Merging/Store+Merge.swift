@@ -1,14 +1,10 @@
-/// Merging with an arbiter.
 extension Store {
   /// The heads that are merged into another version.
   public enum MergeHeadSelection: Hashable, Sendable {
-    /// Every head.
     case all
     /// Every head that has no branch's name.
     case allExceptBranches
-    /// Heads without a branch, and heads of these branches.
     case allUnbranchedAndSpecificBranches([Branch])
-    /// Heads of these branches.
     case specificBranchesOnly([Branch])
 
     fileprivate func contains(_ line: Branch?) -> Bool {
@@ -23,18 +19,11 @@ extension Store {
 
   /// Merges two versions: three-way over their common ancestor, two-way if there is none.
   ///
-  /// Makes no version if one is an ancestor of the other. Two stores that merge the same versions
-  /// in this way make two versions.
+  /// Makes no version if one is an ancestor of the other.
   ///
-  /// - Parameters:
-  ///   - firstVersionId: the version whose values the merge starts from.
-  ///   - secondVersionId: the other version.
-  ///   - arbiter: decides where both changed a value; called without locks held.
-  ///   - metadata: the merge's metadata.
-  /// - Returns: the version that holds both.
   /// - Throws: ``Store/Error/missingVersion``; ``Store/Error/unresolvedConflict(valueId:valueFork:)``
   ///   if the arbiter does not name a conflicting value; ``Store/Error/invalid(_:)`` for a version
-  ///   that other stores would refuse; the error of the arbiter.
+  ///   that other stores would refuse; the error of the arbiter, which is called without locks.
   @discardableResult
   public func merge(
     version firstVersionId: Version.ID, with secondVersionId: Version.ID,
@@ -45,8 +34,7 @@ extension Store {
 
   /// Merges two versions that have a common ancestor.
   ///
-  /// - Throws: ``Store/Error/noCommonAncestor(firstVersion:secondVersion:)`` if they have none;
-  ///   otherwise as ``merge(version:with:resolvingWith:metadata:)``.
+  /// - Throws: ``Store/Error/noCommonAncestor(firstVersion:secondVersion:)``.
   @discardableResult
   public func mergeRelated(
     version firstVersionId: Version.ID, with secondVersionId: Version.ID,
@@ -55,9 +43,7 @@ extension Store {
     try merge(firstVersionId, secondVersionId, arbiter, metadata, isUnrelatedAllowed: false)
   }
 
-  /// Merges two versions of histories that may have nothing in common: then over an empty ancestor.
-  ///
-  /// - Throws: as ``merge(version:with:resolvingWith:metadata:)``, which does the same.
+  /// Does the same as ``merge(version:with:resolvingWith:metadata:)``.
   @discardableResult
   public func mergeUnrelated(
     version firstVersionId: Version.ID, with secondVersionId: Version.ID,
@@ -87,8 +73,7 @@ extension Store {
     }
   }
 
-  /// Returns the heads that ``mergeHeads(into:resolvingWith:headSelection:metadata:)`` would merge,
-  /// oldest (timestamp, id) first.
+  /// The selected heads without the version itself, oldest first.
   public func headsToMerge(
     into versionId: Version.ID, headSelection: MergeHeadSelection = .allExceptBranches
   ) -> [Version.ID] {
@@ -98,11 +83,6 @@ extension Store {
 
   /// Merges heads into a version, one after the other, oldest first.
   ///
-  /// - Parameters:
-  ///   - versionId: the version that the first merge starts from.
-  ///   - arbiter: decides where both changed a value.
-  ///   - headSelection: the heads to merge.
-  ///   - metadata: the metadata of each merge.
   /// - Returns: the version that holds all; nil if there was nothing to merge.
   /// - Throws: as ``merge(version:with:resolvingWith:metadata:)``; earlier merges stay.
   @discardableResult

@@ -2,33 +2,22 @@ internal import Foundation
 internal import LLVSCore
 internal import Platform
 
-/// Reading and writing snapshots of stores in the original's formats.
+/// Snapshots of stores in the original's formats.
 ///
-/// Nothing in a snapshot is trusted: its size and its sum are checked first, and a file is written
-/// only below `values`, `maps` and `versions` of a new directory.
+/// A snapshot is not trusted: size and sum are checked, and files are written only below ``directories``.
 enum Snapshot {
-  /// The format that is written.
   static let format = "zip-v1"
-  /// The formats that the original writes: files one after the other, each with its path and its
-  /// length.
+  /// The formats that the original writes; see ``frames(of:)``.
   private static let framed: Set = ["fileStorage-v1", "sqliteStorage-v1"]
-  /// A larger archive is refused.
   private static let maximumSize: Int64 = 1 << 34
   private static let directories = ["values", "maps", "versions"]
 
-  /// A file of a store.
   struct Entry {
-    /// The path below the store's directory.
     var path: String
     var data: Data
   }
 
-  // MARK: Reading
-
-  /// Refuses a description before anything is retrieved on its word.
-  ///
-  /// - Throws: ``Store/Error/fromTheFuture(_:)`` for another format; ``Store/Error/corrupt(_:)`` for
-  ///   a size, or a number of parts or of versions, that no snapshot has.
+  /// Refuses another format, and sizes that no snapshot has, before anything is retrieved.
   static func check(_ manifest: SnapshotManifest) throws {
     guard manifest.format == format || framed.contains(manifest.format) else {
       throw Store.Error.fromTheFuture("a snapshot in the format \(manifest.format)")
@@ -39,9 +28,6 @@ enum Snapshot {
   }
 
   /// Makes the files of a store from the parts in a directory.
-  ///
-  /// - Throws: ``Store/Error/corrupt(_:)`` for an archive that differs from its description, or
-  ///   that would write elsewhere; ``Store/Error/fromTheFuture(_:)`` for another format.
   static func restore(
     _ manifest: SnapshotManifest, from directory: URL, to store: URL
   ) throws {
@@ -91,16 +77,14 @@ enum Snapshot {
       parts.removeFirst()
     }
     let name = parts[parts.count - 1]
-    // Stores have no other files. A journal next to an SQLite file is not taken: SQLite would act on
-    // the paths in it.
+    // A store has no other files. SQLite would act on the paths in a journal.
     guard parts.count > 1, directories.contains(parts[0]),
       name.hasSuffix(".json") || name == SQLiteZone.fileName
     else { return nil }
     return Entry(path: parts.joined(separator: "/"), data: entry.data)
   }
 
-  /// Reads files one after the other: length of the path, path, length, bytes; lengths are u32 in
-  /// little-endian order.
+  /// Reads files one after the other: u32 (little-endian) length, path, u32 length, bytes.
   private static func frames(of archive: Data) throws -> [Entry] {
     let bytes = [UInt8](archive)
     var offset = 0
@@ -130,11 +114,7 @@ enum Snapshot {
     return hasher.finish().hex
   }
 
-  // MARK: Writing
-
   /// Writes the parts of a store's snapshot into a directory.
-  ///
-  /// - Throws: ``Store/Error/invalid(_:)`` for a store without versions.
   static func write(
     _ store: URL, to directory: URL, maxChunkSize: Int
   ) throws -> SnapshotManifest {
@@ -144,7 +124,7 @@ enum Snapshot {
       throw Store.Error.invalid("a store without versions has no snapshot")
     }
     var archive = ZipArchive()
-    for name in directories { try add(name, of: store, to: &archive) }
+    try translated { for name in directories { try add(name, of: store, to: &archive) } }
     let bytes = archive.finished()
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     let size = max(1, maxChunkSize)
@@ -161,27 +141,14 @@ enum Snapshot {
 
   private static func add(_ path: String, of store: URL, to archive: inout ZipArchive) throws {
     let directory = store.appendingPathComponent(path).path
-    for name in try read({ () throws(SystemError) in try FileSystem.list(directory) }).sorted() {
+    for name in try FileSystem.list(directory).sorted() {
       let full = "\(directory)/\(name)"
-      let status = try read { () throws(SystemError) in
-        try FileSystem.status(full, following: false)
-      }
-      switch status.kind {
+      switch try FileSystem.status(full, following: false).kind {
       case .directory: try add("\(path)/\(name)", of: store, to: &archive)
       case .regular:
-        archive.add(
-          "\(path)/\(name)",
-          try read { () throws(SystemError) in try FileSystem.read(full, atMost: 1 << 31) })
+        archive.add("\(path)/\(name)", try FileSystem.read(full, atMost: 1 << 31))
       default: break
       }
-    }
-  }
-
-  private static func read<Result>(_ body: () throws(SystemError) -> Result) throws -> Result {
-    do throws(SystemError) {
-      return try body()
-    } catch {
-      throw Store.Error(.system(error))
     }
   }
 }

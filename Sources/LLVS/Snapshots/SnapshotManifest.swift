@@ -45,7 +45,6 @@ public struct SnapshotManifest: Hashable, Codable, Sendable {
       }
   }
 
-  /// The name of a part.
   static func chunkName(_ index: Int) -> String {
     let digits = "\(index)"
     return "chunk-" + String(repeating: "0", count: max(0, 3 - digits.utf8.count)) + digits
@@ -54,18 +53,11 @@ public struct SnapshotManifest: Hashable, Codable, Sendable {
 
 /// An exchange whose other side can keep a snapshot.
 public protocol SnapshotExchange {
-  /// Returns the description of the snapshot; nil if there is none.
   func retrieveSnapshotManifest() async throws -> SnapshotManifest?
-
   /// Returns a part of the snapshot that was described last.
   func retrieveSnapshotChunk(index: Int) async throws -> Data
 
-  /// Writes a snapshot in place of the one that is there.
-  ///
-  /// - Parameters:
-  ///   - manifest: the description.
-  ///   - chunkProvider: returns a part.
-  /// - Throws: the error of the other side, or of `chunkProvider`.
+  /// Replaces the snapshot; the provider returns the part with an index.
   func sendSnapshot(
     manifest: SnapshotManifest, chunkProvider: @escaping @Sendable (Int) throws -> Data
   ) async throws
@@ -73,23 +65,20 @@ public protocol SnapshotExchange {
 
 /// A storage whose stores can be written into a snapshot and made from one.
 public protocol SnapshotCapable {
-  /// The format of the snapshots that it writes.
   var snapshotFormat: String { get }
 
-  /// Writes the parts of a snapshot into a directory, as `chunk-000` and so on.
-  ///
-  /// - Returns: the description of the snapshot.
+  /// Writes the parts `chunk-000`, `chunk-001` ... into a directory.
   func writeSnapshotChunks(
     storeRootURL: URL, to directory: URL, maxChunkSize: Int
   ) throws -> SnapshotManifest
 
-  /// Makes the files of a store from the parts in a directory; those that are there stay.
+  /// Makes the files of a store; existing ones stay.
   func restoreFromSnapshotChunks(
     storeRootURL: URL, from directory: URL, manifest: SnapshotManifest
   ) throws
 }
 
-extension FileStorage: SnapshotCapable {
+extension SnapshotCapable {
   /// `zip-v1`.
   public var snapshotFormat: String { Snapshot.format }
 
@@ -108,21 +97,5 @@ extension FileStorage: SnapshotCapable {
   }
 }
 
-extension SQLiteStorage: SnapshotCapable {
-  /// `zip-v1`.
-  public var snapshotFormat: String { Snapshot.format }
-
-  /// Writes the parts of a snapshot.
-  public func writeSnapshotChunks(
-    storeRootURL: URL, to directory: URL, maxChunkSize: Int
-  ) throws -> SnapshotManifest {
-    try Snapshot.write(storeRootURL, to: directory, maxChunkSize: maxChunkSize)
-  }
-
-  /// Makes the files of a store.
-  public func restoreFromSnapshotChunks(
-    storeRootURL: URL, from directory: URL, manifest: SnapshotManifest
-  ) throws {
-    try Snapshot.restore(manifest, from: directory, to: storeRootURL)
-  }
-}
+extension FileStorage: SnapshotCapable {}
+extension SQLiteStorage: SnapshotCapable {}

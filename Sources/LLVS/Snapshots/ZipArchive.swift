@@ -1,8 +1,7 @@
 internal import CZlib
 internal import Foundation
 
-/// A zip archive in memory, as snapshots are: files that are stored or deflated, with the fields of
-/// Zip64 where they are needed (PKWARE, APPNOTE.TXT 6.3.10).
+/// A zip archive in memory: stored or deflated files, with Zip64 (PKWARE, APPNOTE.TXT 6.3.10).
 struct ZipArchive {
   private struct Directory {
     var name: [UInt8]
@@ -15,8 +14,6 @@ struct ZipArchive {
 
   private var bytes: [UInt8] = []
   private var files: [Directory] = []
-
-  // MARK: Writing
 
   /// Adds a file, deflated if that makes it shorter.
   mutating func add(_ path: String, _ data: [UInt8]) {
@@ -88,18 +85,13 @@ struct ZipArchive {
     }
   }
 
-  // MARK: Reading
-
-  /// Returns the files of an archive; directories are left out.
-  ///
-  /// - Throws: ``Store/Error/corrupt(_:)`` if the archive is damaged, or if a file has not its sum.
+  /// Returns the files of an archive without directories.
   static func entries(of archive: Data) throws -> [Snapshot.Entry] {
     let bytes = [UInt8](archive)
     var entries: [Snapshot.Entry] = []
     let (start, count) = try directory(of: bytes)
     var place = start
-    // The files together cannot be much longer than what they came in: an archive that says so is
-    // refused before there is memory for it.
+    // An archive that says it has more is refused before there is memory for it.
     var budget = UInt64(bytes.count) * 1100 + 65_536
     for _ in 0..<count {
       let file = try file(of: bytes, at: &place)
@@ -129,7 +121,6 @@ struct ZipArchive {
     return (0..<count).reduce(0) { $0 | T(truncatingIfNeeded: bytes[offset + $1]) << (8 * $1) }
   }
 
-  /// Returns where the directory begins, and the number of files in it.
   private static func directory(of bytes: [UInt8]) throws -> (start: Int, count: Int) {
     // A comment of up to 65,535 bytes may follow the end.
     let first = max(0, bytes.count - 22 - 65_535)
@@ -165,7 +156,7 @@ struct ZipArchive {
       packed: UInt64(try number(bytes, place + 20, as: UInt32.self)),
       length: UInt64(try number(bytes, place + 24, as: UInt32.self)),
       offset: UInt64(try number(bytes, place + 42, as: UInt32.self)))
-    // Fields that do not fit are in the extra field 1, in this order.
+    // Fields that do not fit are in the extra field 1.
     var extra = nameEnd
     while extra + 4 <= nameEnd + extraLength {
       let (kind, size) = (
@@ -209,8 +200,6 @@ struct ZipArchive {
     default: throw Store.Error.fromTheFuture("a zip archive with the method \(file.method)")
     }
   }
-
-  // MARK: Deflate without a header (RFC 1951)
 
   private static func deflated(_ data: [UInt8]) -> [UInt8]? {
     guard data.count > 64 else { return nil }

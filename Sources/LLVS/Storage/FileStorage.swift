@@ -40,12 +40,10 @@ public struct FileStorage: Storage, Sendable {
   }
 }
 
-/// Bytes in files: `KE/Y/V/ERSION.json`, the key and the version each divided after their first
-/// characters.
+/// Bytes in files: `KE/Y/V/ERSION.json`, the key and the version each divided after 2 and 1 characters.
 ///
-/// The original's names for keys are not unique: `a:b` and `aLLVSCOLONb` have the same, and so have
-/// the empty key and `.`. Two such keys in one version are refused, and so is a key that would
-/// leave the directory.
+/// Keys that have one file name (`a:b` and `aLLVSCOLONb`, the empty key and `.`) are refused in one version.
+/// So is a key that would leave the directory.
 final class FileZone: Zone {
   private let rootDirectory: URL
   private let fileExtension: String
@@ -74,7 +72,7 @@ final class FileZone: Zone {
     return try StoreFile.read(file)
   }
 
-  /// Returns the file of a reference; nil if its name would lead elsewhere.
+  /// Nil if the file would be elsewhere.
   private func url(of reference: ZoneReference) -> URL? {
     // "Characters" are grapheme clusters, as in the original.
     let names =
@@ -91,7 +89,6 @@ final class FileZone: Zone {
     key.replacing("/", with: "LLVSSLASH").replacing(":", with: "LLVSCOLON")
   }
 
-  /// Returns a name as a directory's and the rest; whole if it is not longer than the first.
   private static func divided(_ name: String, after count: Int) -> [String] {
     guard name.count > count else { return [name] }
     return [String(name.prefix(count)), String(name.dropFirst(count))]

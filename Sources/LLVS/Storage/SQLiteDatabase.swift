@@ -1,15 +1,11 @@
 public import Foundation
 internal import SQLite
 
-/// A connection to an SQLite file.
-///
-/// It waits up to 5 seconds for other connections. For one thread at a time.
+/// A connection to an SQLite file, for one thread at a time; it waits up to 5 s for other connections.
 public final class SQLiteDatabase {
   /// A failure of SQLite; the text says what and where.
   public enum Error: Swift.Error, Hashable, Sendable {
-    /// A statement failed.
     case failed(String)
-    /// A value of this type cannot be bound to a statement.
     case unsupportedType(String)
   }
 
@@ -54,8 +50,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Closes the file; whatever is called later throws. Without it the file is closed when the last
-  /// use of the object goes.
+  /// Closes the file; later calls throw.
   public func close() throws { connection = nil }
 
   private var database: Database {
@@ -67,9 +62,8 @@ public final class SQLiteDatabase {
 
   /// Executes a statement once for each list of values, or once without values.
   ///
-  /// - Parameters:
-  ///   - statement: the statement, with `?` for each value.
-  ///   - bindings: lists of `String`, `Int`, `Int64`, `Double`, `Bool`, `Data` or nil.
+  /// Values are `String`, `Int`, `Int64`, `Double`, `Bool`, `Data` or nil.
+  ///
   /// - Throws: ``SQLiteDatabase/Error``.
   public func execute(statement: String, withBindingsList bindings: [[Any?]] = [[]]) throws {
     for values in bindings { try run(statement, values) { _ in } }
@@ -85,9 +79,7 @@ public final class SQLiteDatabase {
     for row in rows { try block(row) }
   }
 
-  /// Executes a body in a transaction, which is undone if the body throws.
-  ///
-  /// Within another transaction it is a part of that one, which can be undone alone.
+  /// Executes a body in a transaction, or in a part of the open one; it is undone if the body throws.
   public func inTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     let isInner = try database.isInTransaction
     try execute(statement: isInner ? "SAVEPOINT llvs_part" : "BEGIN IMMEDIATE")

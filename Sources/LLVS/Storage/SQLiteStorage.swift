@@ -1,9 +1,6 @@
 internal import Foundation
 
-/// The original's format of SQLite files: one for values and one for the map, each with a table of
-/// keys, versions and bytes.
-///
-/// Versions are described by files, as in ``FileStorage``.
+/// The original's format with one SQLite file for values and one for the map; see ``SQLiteZone``.
 public struct SQLiteStorage: Storage, Sendable {
   /// Creates a storage.
   public init() {}
@@ -13,10 +10,7 @@ public struct SQLiteStorage: Storage, Sendable {
     try SQLiteZone(in: store.valuesDirectoryURL)
   }
 
-  /// Makes the zone in `maps/__llvs_values/zone.sqlite`, or in a directory with the label of the
-  /// map.
-  ///
-  /// - Throws: ``Store/Error/invalid(_:)`` for a label that cannot be the name of a directory.
+  /// Makes the zone in `maps/__llvs_values/zone.sqlite`, or in a directory with the map's label.
   public func makeMapZone(for type: MapType, in store: Store) throws -> any Zone {
     switch type {
     case .valuesByVersion: return try SQLiteZone(in: store.valuesMapDirectoryURL)

@@ -4,7 +4,6 @@ internal import Foundation
 final class SQLiteZone: Zone {
   /// The name of the file in the zone's directory.
   static let fileName = "zone.sqlite"
-
   private let database: SQLiteDatabase
 
   init(in directory: URL) throws {
@@ -21,9 +20,7 @@ final class SQLiteZone: Zone {
     try database.execute(statement: "CREATE INDEX IF NOT EXISTS index_version ON Zone(version)")
   }
 
-  /// Checks a file that somebody else sent: its pages, and that the zone is a plain table.
-  ///
-  /// - Throws: ``Store/Error/corrupt(_:)``.
+  /// Checks the pages of a file that another program made, and that its zone is a plain table.
   static func check(_ file: URL, named name: String) throws {
     do {
       let database = try SQLiteDatabase(fileURL: file, isTrusted: false)
@@ -40,8 +37,7 @@ final class SQLiteZone: Zone {
     }
   }
 
-  /// Refuses a zone that is computed when it is read, as a view, a virtual table or a generated
-  /// column is: reading one may never end.
+  /// Refuses a view, a virtual table and a generated column, because reading one may never end.
   private static func checkTable(of database: SQLiteDatabase, named name: String) throws {
     var isPlain = true
     for query in [
@@ -83,11 +79,7 @@ final class SQLiteZone: Zone {
     ) { row in
       found = row.value(inColumnAtIndex: 0) ?? Data()
     }
-    if let found, found.starts(with: Data("LLZFbvx".utf8)) {
-      throw Store.Error.fromTheFuture(
-        "the value of \(reference.key) is compressed with LZFSE, which cannot be read here; "
-          + "let the program that wrote the store send it through an exchange")
-    }
+    if let found { try StoreFile.refuseCompressed(found, in: "the value of \(reference.key)") }
     return found
   }
 }

@@ -18,16 +18,11 @@ public struct ZoneReference: Hashable, Codable, Sendable {
 ///
 /// A store calls a zone from one thread at a time. Bytes that were stored are never changed.
 public protocol Zone {
-  /// Keeps bytes; they are on the disk when this returns.
+  /// Stores bytes, which are on the disk when this returns.
   func store(_ data: Data, for reference: ZoneReference) throws
-
-  /// Keeps the bytes of several references, which are as many.
   func store(_ data: [Data], for references: [ZoneReference]) throws
-
   /// Returns the bytes of a reference; nil if there are none.
   func data(for reference: ZoneReference) throws -> Data?
-
-  /// Returns the bytes of several references, in their order.
   func data(for references: [ZoneReference]) throws -> [Data?]
 }
 
@@ -51,14 +46,8 @@ public enum MapType: Hashable, Sendable {
   case userDefined(label: String)
 }
 
-/// A format of a store's directory besides the engine's own: one of the original's, or one of the
-/// program's.
-///
-/// Versions are described by files in `versions/`; values and maps are in zones.
+/// A format of a store's directory: versions are files in `versions/`, values and maps are in zones.
 public protocol Storage {
-  /// Makes the zone of values.
   func makeValuesZone(in store: Store) throws -> any Zone
-
-  /// Makes the zone of a map.
   func makeMapZone(for type: MapType, in store: Store) throws -> any Zone
 }

@@ -4,26 +4,17 @@ internal import Platform
 
 /// Files of a store in the original's formats.
 enum StoreFile {
-  /// Files are read up to this many bytes.
   private static let bound = 1 << 31
 
-  /// Writes a file that appears whole and, unless said otherwise, durable; makes the directories
-  /// above it.
+  /// Writes a file as a whole, durably unless said otherwise, and makes the directories above it.
   static func write(_ data: Data, to file: URL, isDurable: Bool = true) throws {
     try FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     guard isDurable else { return try data.write(to: file) }
-    do throws(SystemError) {
-      try FileSystem.replace(file.path, with: [UInt8](data))
-    } catch {
-      throw Store.Error(.system(error))
-    }
+    try translated { try FileSystem.replace(file.path, with: [UInt8](data)) }
   }
 
   /// Returns the bytes of a file; nil if there is none.
-  ///
-  /// - Throws: ``Store/Error/fromTheFuture(_:)`` for bytes that are compressed with LZFSE, for
-  ///   which there is no library.
   static func read(_ file: URL) throws -> Data? {
     let bytes: [UInt8]
     do throws(SystemError) {
@@ -37,7 +28,7 @@ enum StoreFile {
   }
 
   /// Refuses bytes in the frame `LLZF` that newer originals compress with LZFSE.
-  static func refuseCompressed(_ bytes: [UInt8], in place: String) throws {
+  static func refuseCompressed(_ bytes: some Sequence<UInt8>, in place: String) throws {
     guard bytes.starts(with: Array("LLZFbvx".utf8)) else { return }
     throw Store.Error.fromTheFuture(
       "\(place) is compressed with LZFSE, which cannot be read here; "

@@ -2,8 +2,7 @@ internal import Foundation
 internal import LLVSCore
 internal import Platform
 
-/// The descriptions of versions in `versions/`, each a file `I/D.json` divided after two
-/// characters. A version is in the store once its file is.
+/// The descriptions of versions in `versions/`, each a file `I/D.json`: with it the version exists.
 struct VersionFiles {
   let directory: URL
   var isDurable = true
@@ -23,27 +22,18 @@ struct VersionFiles {
     try StoreFile.write(try encoder.encode(version), to: url(of: version.id), isDurable: isDurable)
   }
 
-  /// Reads the versions that are not known yet.
-  ///
-  /// - Throws: ``Store/Error/corrupt(_:)`` for a file that is no version.
   func read(knowing known: (Version.ID) -> Bool) throws -> [Version] {
-    var versions: [Version] = []
+    var files: [(path: URL, id: String)] = []
     for name in try names(in: directory) {
       let path = directory.appendingPathComponent(name)
       if name.hasSuffix(".json") {
-        if let version = try read(path, id: String(name.dropLast(5)), known) {
-          versions.append(version)
-        }
-        continue
-      }
-      for file in try names(in: path) where file.hasSuffix(".json") {
-        let id = name + file.dropLast(5)
-        if let version = try read(path.appendingPathComponent(file), id: id, known) {
-          versions.append(version)
-        }
+        files.append((path, String(name.dropLast(5))))
+      } else {
+        files += try names(in: path).filter { $0.hasSuffix(".json") }
+          .map { (path.appendingPathComponent($0), name + $0.dropLast(5)) }
       }
     }
-    return versions
+    return try files.compactMap { try read($0.path, id: $0.id, known) }
   }
 
   private func names(in directory: URL) throws -> [String] {

@@ -1,4 +1,3 @@
-/// All versions of a store in one of the original's formats, as a graph.
 struct VersionsInMemory {
   private(set) var all: [Version.ID: Version] = [:]
   private(set) var heads: Set<Version.ID> = []
@@ -17,8 +16,9 @@ struct VersionsInMemory {
     }
   }
 
-  /// Calls the body with each version, newest first, each after all its descendants.
-  func forEach(_ body: (Version) -> Void) {
+  /// Newest first, each after all its descendants.
+  var inOrder: [Version] {
+    var order: [Version] = []
     var waiting = all.mapValues(\.successors.ids.count)
     var ready = Array(heads.compactMap { all[$0] })
     while !ready.isEmpty {
@@ -27,18 +27,18 @@ struct VersionsInMemory {
         let next = ready.indices.max(by: {
           (ready[$0].timestamp, ready[$0].id) < (ready[$1].timestamp, ready[$1].id)
         })
-      else { return }
+      else { break }
       let version = ready.remove(at: next)
-      body(version)
+      order.append(version)
       for id in Set(version.predecessors?.ids ?? []) {
         let left = (waiting[id] ?? 1) - 1
         waiting[id] = left
         if left == 0, let predecessor = all[id] { ready.append(predecessor) }
       }
     }
+    return order
   }
 
-  /// Returns a version and all its ancestors.
   private func line(of id: Version.ID) -> Set<Version.ID> {
     var found: Set = [id]
     var open = [id]
@@ -51,7 +51,6 @@ struct VersionsInMemory {
     return found
   }
 
-  /// Returns the newest common ancestor that is no ancestor of another one.
   func commonAncestor(of first: Version.ID, and second: Version.ID) -> Version? {
     let common = line(of: first).intersection(line(of: second))
     return common.compactMap { all[$0] }

@@ -8,8 +8,7 @@ internal import Synchronization
 /// INVARIANT Z2: what is written has the version's id in its name, and no file is written twice, so
 ///   several processes can write at once.
 final class ZoneBackend: StoreBackend {
-  /// Unchecked: zones are a program's and need not be Sendable; one call at a time uses them, as
-  /// the lock sees to.
+  /// Unchecked: a program's zones need not be Sendable; the lock admits one call at a time.
   private struct State: @unchecked Sendable {
     var versions = VersionsInMemory()
     var values: (any Zone)?
@@ -24,7 +23,6 @@ final class ZoneBackend: StoreBackend {
     files = VersionFiles(directory: directory, isDurable: isDurable)
   }
 
-  /// Takes the zones, which are made from the store that this is a part of, and reads the versions.
   func attach(values: any Zone, map: any Zone) throws {
     let zones = State(values: values, map: ZoneMap(zone: map))
     state.withLock { state in
@@ -34,12 +32,11 @@ final class ZoneBackend: StoreBackend {
     try reload()
   }
 
-  /// Unchecked: the outcome of one call goes to its caller alone.
+  /// Unchecked: only the caller gets the outcome.
   private struct Outcome<Value>: @unchecked Sendable {
     let result: Swift.Result<Value, any Error>
   }
 
-  /// Calls the body with the versions and the zones, one call at a time.
   private func with<Result>(
     _ body: (inout VersionsInMemory, any Zone, ZoneMap) throws -> Result
   ) throws -> Result {
@@ -65,8 +62,6 @@ final class ZoneBackend: StoreBackend {
     }
   }
 
-  // MARK: History
-
   func heads() throws -> [HistoryHead] {
     try with { versions, _, _ in
       versions.heads.compactMap { versions.all[$0] }
@@ -81,7 +76,7 @@ final class ZoneBackend: StoreBackend {
   }
 
   func forEachVersionID(_ body: (Version.ID) -> Void) throws {
-    try with { versions, _, _ in versions.forEach { body($0.id) } }
+    try with { versions, _, _ in for version in versions.inOrder { body(version.id) } }
   }
 
   func version(_ id: Version.ID) throws -> Version? {
@@ -103,13 +98,9 @@ final class ZoneBackend: StoreBackend {
 
   func versionIDs(storing id: Value.ID) throws -> [Version.ID] {
     try with { versions, _, map in
-      var order: [Version.ID] = []
-      versions.forEach { order.append($0.id) }
-      return try order.filter { try map.reference(id, at: $0)?.storedVersionId == $0 }
+      try versions.inOrder.ids.filter { try map.reference(id, at: $0)?.storedVersionId == $0 }
     }
   }
-
-  // MARK: Writing
 
   func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
@@ -190,8 +181,6 @@ final class ZoneBackend: StoreBackend {
     }
   }
 
-  // MARK: Values
-
   func value(_ id: Value.ID, at version: Version.ID) throws -> Value? {
     try with { versions, values, map in
       guard versions.contains(version) else { throw Store.Error.missingVersion }
@@ -229,8 +218,6 @@ final class ZoneBackend: StoreBackend {
       return try map.references(at: version)
     }
   }
-
-  // MARK: Differences and merging
 
   func changes(madeIn version: Version.ID) throws -> [Value.Change] {
     try with { versions, values, map in
@@ -310,8 +297,7 @@ final class ZoneBackend: StoreBackend {
     }
   }
 
-  /// Returns how each value came apart, and the changes that bring what the second version alone
-  /// changed to the first one's values.
+  /// Returns the forks, and the changes that apply the second version's own changes to the first.
   private static func forks(
     _ base: Version.ID?, _ first: Version.ID, _ second: Version.ID, _ map: ZoneMap
   ) throws -> ([Value.ID: Value.Fork], [Value.Change]) {
@@ -340,11 +326,7 @@ final class ZoneBackend: StoreBackend {
   }
 
   func versionIDs(missingAmong known: Set<Version.ID>) throws -> [Version.ID] {
-    try with { versions, _, _ in
-      var order: [Version.ID] = []
-      versions.forEach { order.append($0.id) }
-      return order.reversed().filter { !known.contains($0) }
-    }
+    try with { versions, _, _ in versions.inOrder.ids.reversed().filter { !known.contains($0) } }
   }
 
   func mergeAutomatically(into version: Version.ID) -> AutomaticMerge { .unavailable }

@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// Which values each version has, in the original's format: a root for each version, and nodes for
-/// the first two characters of keys, which versions share.
+/// The map of each version's values in the original's format: see ``ZoneMapNode``.
 struct ZoneMap {
   /// The values of a leaf by key, or the leaves of a root by the beginnings of their keys.
   private enum Node {
@@ -13,7 +12,6 @@ struct ZoneMap {
   private let cache = Cache<Node>(numberOfGenerations: 2, regenerationLimit: 500)
 
   init(zone: any Zone) { self.zone = zone }
-
   private static func beginning(of id: Value.ID) -> String { String(id.rawValue.prefix(2)) }
 
   private func node(_ reference: ZoneReference) throws -> Node {
@@ -22,21 +20,25 @@ struct ZoneMap {
       throw Store.Error.corrupt(
         "the map of version \(reference.version.rawValue) lacks the node \(reference.key)")
     }
-    let read: ZoneMapNode
+    func damage(_ cause: String) -> Store.Error {
+      .corrupt(
+        "the node \(reference.key) of version \(reference.version.rawValue) cannot be read: \(cause)"
+      )
+    }
+    let children: ZoneMapNode.Children
     do {
-      read = try JSONDecoder().decode(ZoneMapNode.self, from: data)
+      children = try JSONDecoder().decode(ZoneMapNode.self, from: data).children
     } catch {
-      throw Store.Error.corrupt(
-        "the node \(reference.key) of version \(reference.version.rawValue) cannot be read: "
-          + "\(error)")
+      throw damage("\(error)")
     }
     let node: Node
-    switch read {
-    case .root(_, let nodes):
+    if let nodes = children.nodes {
       node = .root(Dictionary(nodes.map { ($0.key, $0) }) { _, last in last })
-    case .leaf(_, let values):
+    } else if let values = children.values {
       node = .leaf(
         Dictionary(values.map { ($0.valueReference.valueId, $0.valueReference) }) { $1 })
+    } else {
+      throw damage("it has no children")
     }
     cache.setValue(node, for: reference)
     return node
@@ -59,7 +61,6 @@ struct ZoneMap {
     return values
   }
 
-  /// Returns the reference of a value at a version; nil if it has none at that key.
   func reference(_ id: Value.ID, at version: Version.ID) throws -> Value.Reference? {
     let leaves = try leaves(of: version)
     return try values(of: leaves[Self.beginning(of: id)])[id]
@@ -72,8 +73,7 @@ struct ZoneMap {
     return all.sorted { $0.valueId < $1.valueId }
   }
 
-  /// Calls the body with the references that differ between two versions, in the order of keys; nil
-  /// for no version, which has no values.
+  /// Calls the body with the references that differ, in the order of keys; a version that is nil has none.
   func forEachDifference(
     from old: Version.ID?, to new: Version.ID?,
     _ body: (Value.ID, Value.Reference?, Value.Reference?) throws -> Void
@@ -96,13 +96,7 @@ struct ZoneMap {
     }
   }
 
-  /// Writes the map of a version.
-  ///
-  /// - Parameters:
-  ///   - version: the version.
-  ///   - base: the version whose map is changed; nil for an empty one.
-  ///   - changes: the new reference of each changed key; nil for a removed one.
-  /// - Throws: the error of the zone.
+  /// Writes the map of a version: another version's with changed references, nil for a removed one.
   func add(
     _ version: Version.ID, basedOn base: Version.ID?, changing changes: [Value.ID: Value.Reference?]
   ) throws {
@@ -118,13 +112,14 @@ struct ZoneMap {
       let pairs = values.sorted { $0.key < $1.key }.map { id, reference in
         ZoneMapNode.Pair(key: .init(keyString: id.rawValue), valueReference: reference)
       }
-      data.append(try encoder.encode(ZoneMapNode.leaf(reference: reference, values: pairs)))
+      data.append(
+        try encoder.encode(ZoneMapNode(reference: reference, children: .init(values: pairs))))
       references.append(reference)
     }
     try zone.store(data, for: references)
     let root = ZoneReference(key: ZoneMapNode.rootKey, version: version)
     let nodes = leaves.values.sorted { $0.key < $1.key }
     try zone.store(
-      try encoder.encode(ZoneMapNode.root(reference: root, nodes: nodes)), for: root)
+      try encoder.encode(ZoneMapNode(reference: root, children: .init(nodes: nodes))), for: root)
   }
 }

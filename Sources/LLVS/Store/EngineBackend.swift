@@ -7,34 +7,18 @@ final class EngineBackend: StoreBackend {
   private let shared: SharedStore
 
   init(path: String) throws {
-    do throws(StoreError) {
-      shared = try SharedStore.open(path: path, create: true)
-    } catch {
-      throw Store.Error(error)
-    }
+    shared = try translated { try SharedStore.open(path: path, create: true) }
   }
 
-  /// Calls the body with the engine's store, for reading.
   func read<Result>(_ body: (LLVSCore.Store) throws -> Result) throws -> Result {
-    do {
-      return try shared.read { store in Swift.Result { try body(store) } }.get()
-    } catch let error as StoreError {
-      throw Store.Error(error)
-    }
+    try translated { try shared.read { store in Swift.Result { try body(store) } }.get() }
   }
 
-  /// Calls the body with the engine's store when it is this process's turn to write.
   func write<Result>(_ body: (LLVSCore.Store) throws -> Result) throws -> Result {
-    do {
-      return try shared.write { store in Swift.Result { try body(store) } }.get()
-    } catch let error as StoreError {
-      throw Store.Error(error)
-    }
+    try translated { try shared.write { store in Swift.Result { try body(store) } }.get() }
   }
 
   func reload() {}
-
-  // MARK: History
 
   func heads() throws -> [HistoryHead] {
     try read { store in
@@ -79,8 +63,6 @@ final class EngineBackend: StoreBackend {
     try read { store in try store.versionIds(for: id.core).reversed().map { Version.ID($0) } }
   }
 
-  // MARK: Writing
-
   func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
     metadata: Version.Metadata
@@ -107,8 +89,6 @@ final class EngineBackend: StoreBackend {
     }
     return faults
   }
-
-  // MARK: Values
 
   func value(_ id: Value.ID, at version: Version.ID) throws -> Value? {
     try read { store in try store.value(id: id.core, at: version.core).map { Value($0) } }
@@ -144,8 +124,6 @@ final class EngineBackend: StoreBackend {
       try store.valueChanges(madeBetween: first.core, and: second.core).map { Value.Change($0) }
     }
   }
-
-  // MARK: Merging
 
   func planMerge(
     of first: Version.ID, with second: Version.ID, metadata: Version.Metadata,
@@ -187,8 +165,6 @@ final class EngineBackend: StoreBackend {
       return .merged(Version.ID(outcome))
     }
   }
-
-  // MARK: Exchanging
 
   func versionIDs(missingAmong known: Set<Version.ID>) throws -> [Version.ID] {
     let there = Set(known.map(\.core))

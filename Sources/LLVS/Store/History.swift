@@ -1,8 +1,6 @@
-/// The versions of a store and their order of descent; iterated newest first, each version after
-/// all its descendants.
+/// The versions of a store, newest first, each after all its descendants.
 ///
-/// Only the versions that are asked for are read. What cannot be read is left out, and
-/// ``Store/reloadHistory()`` reports it.
+/// Versions are read on demand. ``Store/reloadHistory()`` reports those that cannot be read.
 public struct History: Sequence {
   let store: Store
   let heads: [HistoryHead]
@@ -30,10 +28,8 @@ public struct History: Sequence {
     store.answer(or: nil) { try store.backend.version(versionId) }
   }
 
-  /// Returns the newest common ancestor that is not an ancestor of another one; nil if there is
-  /// none.
-  ///
-  /// - Throws: ``Store/Error/missingVersion`` if one of the versions is not in the store.
+  /// Returns the newest of the versions that both come from; nil if there is none.
+  /// - Throws: ``Store/Error/missingVersion``.
   public func greatestCommonAncestor(
     ofVersionsIdentifiedBy ids: (Version.ID, Version.ID)
   ) throws -> Version.ID? {

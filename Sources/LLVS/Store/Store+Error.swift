@@ -1,12 +1,10 @@
 public import Foundation
 internal import LLVSCore
+internal import Platform
 
 extension Store {
-  /// A failure of a store; one case for each kind that a program may handle differently.
-  ///
-  /// The first seven cases are those of the original.
+  /// A failure of a store; the first seven cases are those of the original.
   public enum Error: Swift.Error, Hashable, Sendable {
-    /// A version that was named is not in the store.
     case missingVersion
     /// A value was asked for that no version holds.
     case attemptToLocateUnversionedValue
@@ -16,11 +14,9 @@ extension Store {
     case noCommonAncestor(firstVersion: Version.ID, secondVersion: Version.ID)
     /// An arbiter left this conflict undecided.
     case unresolvedConflict(valueId: Value.ID, valueFork: Value.Fork)
-    /// The version is in the store already.
     case attemptToAddExistingVersion(Version.ID)
     /// A predecessor of the version is not in the store.
     case attemptToAddVersionWithNonexistingPredecessors(Version)
-
     /// Bytes in the store differ from those that were written; the text says what and where.
     case corrupt(String)
     /// The store was written by a newer program.
@@ -45,11 +41,8 @@ extension Store {
     case timedOut(String)
     /// The work was cancelled; it left no changes.
     case cancelled
-    /// The store cannot be written.
     case readOnly
-    /// The disk is full.
     case noSpace(String)
-    /// A system call failed.
     case system(String)
   }
 }
@@ -112,11 +105,13 @@ extension Store.Error: LocalizedError, CustomStringConvertible {
   }
 }
 
-/// Calls a body and turns errors of the engine into public ones.
+/// Turns errors of the engine and of the system into public ones.
 func translated<Result>(_ body: () throws -> Result) throws -> Result {
   do {
     return try body()
   } catch let error as StoreError {
     throw Store.Error(error)
+  } catch let error as SystemError {
+    throw Store.Error(.system(error))
   }
 }

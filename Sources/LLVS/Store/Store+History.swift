@@ -1,8 +1,5 @@
-/// Asking about versions.
 extension Store {
   /// Calls a body with the history of versions.
-  ///
-  /// - Throws: the error of the body.
   @discardableResult
   public func queryHistory<Result>(in body: (History) throws -> Result) rethrows -> Result {
     try body(History(store: self, heads: heads))
@@ -20,7 +17,6 @@ extension Store {
 
   /// The newest version without a successor, by timestamp; nil in an empty store.
   public var mostRecentHead: Version? { queryHistory { $0.mostRecentHead } }
-
   /// True if more than one version has no successor.
   public var hasMultipleHeads: Bool { heads.count > 1 }
 

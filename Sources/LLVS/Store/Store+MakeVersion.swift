@@ -1,16 +1,9 @@
-/// Making versions from changes.
 extension Store {
   /// Makes a version from a predecessor by inserting, updating and removing values.
   ///
-  /// - Parameters:
-  ///   - predecessor: the version that it is based on; nil makes a root.
-  ///   - insertedValues: values that are new; a value that is there is updated.
-  ///   - updatedValues: values with new bytes.
-  ///   - removedIds: keys whose values are removed.
-  ///   - metadata: the version's metadata.
-  /// - Returns: the version that was made.
-  /// - Throws: ``Store/Error/attemptToAddVersionWithNonexistingPredecessors(_:)`` if the predecessor
-  ///   is not in the store; ``Store/Error/busy(_:)`` if the store is mounted.
+  /// An inserted value that exists is updated.
+  ///
+  /// - Throws: ``Store/Error/attemptToAddVersionWithNonexistingPredecessors(_:)``, ``Store/Error/busy(_:)``.
   @discardableResult
   public func makeVersion(
     basedOnPredecessor predecessor: Version.ID?, inserting insertedValues: [Value] = [],
@@ -26,8 +19,7 @@ extension Store {
       basedOnPredecessor: predecessor, storing: changes, metadata: metadata)
   }
 
-  /// Makes a version from a predecessor by a list of changes; of several changes of one key the
-  /// last counts.
+  /// Makes a version from a predecessor; of several changes of one key the last counts.
   @discardableResult
   public func makeVersion(
     basedOnPredecessor predecessor: Version.ID?, storing changes: [Value.Change],
@@ -55,12 +47,8 @@ extension Store {
     return version
   }
 
-  /// Adds a version that another store made, after the same checks as a version that an exchange
-  /// brings.
+  /// Adds a version that another store made, after the checks of an exchange.
   ///
-  /// - Parameters:
-  ///   - version: the version with its id, its predecessors and its metadata.
-  ///   - changes: the changes of the first predecessor's values.
   /// - Throws: ``Store/Error/attemptToAddExistingVersion(_:)``,
   ///   ``Store/Error/attemptToAddVersionWithNonexistingPredecessors(_:)``, or
   ///   ``Store/Error/invalid(_:)`` for a version that breaks a rule.

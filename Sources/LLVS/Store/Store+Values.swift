@@ -1,8 +1,6 @@
-/// Reading values.
+/// Reading values. Functions that take a version throw ``Store/Error/missingVersion`` if the store lacks it.
 extension Store {
   /// Returns a value as it is at a version; nil if the version has none at that key.
-  ///
-  /// - Throws: ``Store/Error/missingVersion`` if the version is not in the store.
   public func value(id valueId: Value.ID, at versionId: Version.ID) throws -> Value? {
     try backend.value(valueId, at: versionId)
   }
@@ -14,8 +12,7 @@ extension Store {
     try value(id: Value.ID(valueIdString), at: versionId)
   }
 
-  /// Returns the value that a version stored; nil if it stored none at that key, or is not in the
-  /// store.
+  /// Returns the value that a version stored; nil if it stored none at that key, or does not exist.
   public func value(id valueId: Value.ID, storedAt versionId: Version.ID) throws -> Value? {
     try backend.value(valueId, storedAt: versionId)
   }
@@ -26,8 +23,6 @@ extension Store {
   }
 
   /// Returns the reference of a value at a version; nil if the version has none at that key.
-  ///
-  /// - Throws: ``Store/Error/missingVersion`` if the version is not in the store.
   public func valueReference(
     id valueId: Value.ID, at versionId: Version.ID
   ) throws -> Value.Reference? {
@@ -35,16 +30,11 @@ extension Store {
   }
 
   /// Returns the references of all values of a version.
-  ///
-  /// - Throws: ``Store/Error/missingVersion`` if the version is not in the store.
   public func valueReferences(at versionId: Version.ID) throws -> [Value.Reference] {
     try backend.references(at: versionId)
   }
 
   /// Calls the body with the reference of each value of a version.
-  ///
-  /// - Throws: ``Store/Error/missingVersion`` if the version is not in the store; the error of the
-  ///   body.
   public func enumerate(
     version versionId: Version.ID, executingForEach block: (Value.Reference) throws -> Void
   ) throws {
@@ -52,31 +42,23 @@ extension Store {
   }
 }
 
-/// Differences between versions.
+/// Differences between versions, which throw ``Store/Error/missingVersion`` too.
 extension Store {
   /// Returns the changes that a version makes to the values of its first predecessor.
-  ///
-  /// - Throws: ``Store/Error/missingVersion`` if the version is not in the store.
   public func valueChanges(
     madeInVersionIdentifiedBy versionId: Version.ID
   ) throws -> [Value.Change] {
     try backend.changes(madeIn: versionId)
   }
 
-  /// Returns the changes that turn the values of one version into those of another: inserts,
-  /// updates and removals.
-  ///
-  /// The versions need not descend from each other.
-  ///
-  /// - Throws: ``Store/Error/missingVersion`` if a version is not in the store.
+  /// Returns the inserts, updates and removals that turn the values of any version into another's.
   public func valueChanges(
     madeBetween firstId: Version.ID, and secondId: Version.ID
   ) throws -> [Value.Change] {
     try backend.changes(from: firstId, to: secondId)
   }
 
-  /// Returns the changes that bring what was made from one version to another, as
-  /// ``valueChanges(madeBetween:and:)`` does.
+  /// Returns the same as ``valueChanges(madeBetween:and:)``.
   public func valueChanges(
     updatingFrom firstId: Version.ID, to secondId: Version.ID
   ) throws -> [Value.Change] {

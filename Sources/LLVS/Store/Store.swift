@@ -4,9 +4,8 @@ internal import Synchronization
 
 /// A store of versions, each of which holds values under keys.
 ///
-/// Any number of stores can be opened at one directory, in one process and in several: they take
-/// turns to write. The history that an object answers from is the one that was there when it was
-/// opened, when it wrote last, or when ``reloadHistory()`` was called last.
+/// Any number of objects, in any number of processes, can open one directory; writers take turns.
+/// The history is that of the opening, the last write or the last ``reloadHistory()``.
 ///
 /// - Concurrency: callable from any thread.
 public final class Store: Sendable {
@@ -33,12 +32,10 @@ public final class Store: Sendable {
 
   /// Opens the store in a directory, or makes one if the directory is missing or empty.
   ///
-  /// Directories above it are made too. A store of the original is opened in place, as with
-  /// ``FileStorage`` or ``SQLiteStorage``; a new one has the engine's own format.
+  /// A store of the original is opened in place; a new one has the engine's own format.
   ///
   /// - Parameter rootDirectoryURL: a directory on a local file system.
-  /// - Throws: ``Store/Error/invalid(_:)`` if the URL is not a file URL, ``Store/Error/exists(_:)``
-  ///   if something else is in the directory, ``Store/Error/corrupt(_:)``.
+  /// - Throws: ``Store/Error/invalid(_:)``, ``Store/Error/exists(_:)``, ``Store/Error/corrupt(_:)``.
   public convenience init(rootDirectoryURL: URL) throws {
     let directory = try Store.madeDirectory(rootDirectoryURL)
     switch Store.kind(of: directory) {
@@ -50,14 +47,9 @@ public final class Store: Sendable {
     }
   }
 
-  /// Opens a store in one of the original's formats, or in one of the program's own; makes one if
-  /// the directory is missing or empty.
+  /// Opens or makes a store in one of the original's formats, or in one of the program's own.
   ///
-  /// - Parameters:
-  ///   - rootDirectoryURL: a directory on a local file system.
-  ///   - storage: the format.
-  /// - Throws: ``Store/Error/exists(_:)`` if a store in the engine's format is in the directory;
-  ///   ``Store/Error/corrupt(_:)`` for a file that cannot be read as a version; otherwise as
+  /// - Throws: ``Store/Error/exists(_:)`` if the directory has a store in the engine's format; as
   ///   ``init(rootDirectoryURL:)``.
   public convenience init(rootDirectoryURL: URL, storage: any Storage) throws {
     let directory = try Store.madeDirectory(rootDirectoryURL)
@@ -98,7 +90,6 @@ public final class Store: Sendable {
     return has("versions") && has("maps") ? .files : .none
   }
 
-  /// Returns the directory of a URL; those above it exist then.
   private static func madeDirectory(_ url: URL) throws -> URL {
     guard url.isFileURL else {
       throw Error.invalid("\(url.absoluteString) is not the URL of a file")
@@ -111,16 +102,12 @@ public final class Store: Sendable {
 
   /// The format of the store; nil for the engine's own.
   public var storage: (any Storage)? { format.storage }
-
   /// The directory of descriptions of versions, in the original's formats.
   public var versionsDirectoryURL: URL { below("versions") }
-
   /// The directory of values, in the original's formats.
   public var valuesDirectoryURL: URL { below("values") }
-
   /// The directory of maps, in the original's formats.
   public var mapsDirectoryURL: URL { below("maps") }
-
   /// The directory of the map that says which values each version has, in the original's formats.
   public var valuesMapDirectoryURL: URL { below("maps/__llvs_values") }
 
@@ -130,7 +117,7 @@ public final class Store: Sendable {
 
   /// Takes notice of the versions that other objects and other processes have stored since.
   ///
-  /// - Throws: what is damaged in the store, also what was found by functions that cannot throw.
+  /// - Throws: the damage in the store, also that met by functions that cannot throw.
   public func reloadHistory() throws {
     try backend.reload()
     let heads = try backend.heads()
@@ -155,10 +142,9 @@ public final class Store: Sendable {
     }
   }
 
-  /// Records that versions were added.
   func noteNewVersions() { loaded.withLock { $0.isStale = true } }
 
-  /// Returns what the body returns; if it fails, the fallback, and ``reloadHistory()`` reports it.
+  /// Returns the body's result, or the fallback if it fails; ``reloadHistory()`` reports the failure.
   func answer<Result>(or fallback: Result, _ body: () throws -> Result) -> Result {
     do {
       return try body()
@@ -171,7 +157,6 @@ public final class Store: Sendable {
 }
 
 extension Store {
-  /// Merges all heads without a branch in the way in which every store makes the same versions.
   func mergeAutomatically(into version: Version.ID) throws -> AutomaticMerge {
     defer { noteNewVersions() }
     return try backend.mergeAutomatically(into: version)

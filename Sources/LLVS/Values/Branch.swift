@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The name of a branch, compared as bytes: a version carries it in its metadata.
-public struct Branch: RawRepresentable, Codable, Sendable {
+public struct Branch: ByteComparedName {
   /// The name.
   public var rawValue: String
 

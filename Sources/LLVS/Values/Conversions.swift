@@ -5,13 +5,11 @@ internal import LLVSCore
 
 extension Value.ID {
   init(_ key: LLVSCore.Value.ID) { self.init(rawValue: key.rawValue) }
-
   var core: LLVSCore.Value.ID { LLVSCore.Value.ID(rawValue) }
 }
 
 extension Version.ID {
   init(_ id: LLVSCore.Version.ID) { self.init(rawValue: id.rawValue) }
-
   var core: LLVSCore.Version.ID { LLVSCore.Version.ID(rawValue) }
 }
 

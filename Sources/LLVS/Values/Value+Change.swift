@@ -1,14 +1,10 @@
 extension Value {
-  /// One change that a version makes.
-  ///
-  /// It is coded as an object with one key, the name of its case, as in the folders that stores
-  /// exchange.
+  /// One change that a version makes, coded as an object whose key is the name of its case.
   public enum Change: Hashable, Sendable {
     /// The value is new.
     case insert(Value)
     /// The value has new bytes.
     case update(Value)
-    /// The value is removed.
     case remove(ID)
     /// In a merge: this value is taken, for example that of the second predecessor.
     case preserve(Reference)
@@ -32,8 +28,6 @@ extension Value.Change: Codable {
   }
 
   /// Reads a change.
-  ///
-  /// - Throws: `DecodingError` for an object with none of the names of cases.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     if container.contains(.insert) {

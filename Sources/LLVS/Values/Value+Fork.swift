@@ -3,9 +3,7 @@ extension Value {
   public enum Fork: Hashable, Sendable {
     /// One of the two versions.
     public enum Branch: Hashable, Sendable {
-      /// The first version.
       case first
-      /// The second version.
       case second
 
       /// The other one.
@@ -14,15 +12,12 @@ extension Value {
 
     /// One version has it, the ancestor and the other do not.
     case inserted(Branch)
-    /// Both have it, the ancestor does not.
     case twiceInserted
     /// One removed it, the other left it as it was.
     case removed(Branch)
-    /// Both removed it.
     case twiceRemoved
     /// One updated it, the other left it as it was.
     case updated(Branch)
-    /// Both updated it.
     case twiceUpdated
     /// One removed it, the other updated it.
     case removedAndUpdated(removedOn: Branch)

@@ -2,9 +2,8 @@ public import Foundation
 
 /// A value: bytes under an id, as one version has them.
 public struct Value: Hashable, Identifiable, Codable, Sendable {
-  /// The key of a value, compared as UTF-8 bytes: composed and decomposed accents make different
-  /// keys.
-  public struct Identifier: RawRepresentable, Codable, Sendable, CustomStringConvertible {
+  /// The key of a value, compared as UTF-8 bytes.
+  public struct Identifier: ByteComparedName, CustomStringConvertible {
     /// The key's text.
     public var rawValue: String
 
@@ -47,10 +46,6 @@ public struct Value: Hashable, Identifiable, Codable, Sendable {
   public internal(set) var storedVersionId: Version.ID?
 
   /// Creates a value that is not stored yet.
-  ///
-  /// - Parameters:
-  ///   - id: the key; a unique one unless given.
-  ///   - data: the bytes.
   public init(id: ID = ID(), data: Data) {
     self.init(id: id, data: data, storedVersionId: nil)
   }

@@ -5,7 +5,7 @@ extension Version {
   public typealias Metadata = [MetadataKey: MetadataValue]
 
   /// The key of a piece of metadata, compared as bytes.
-  public struct MetadataKey: RawRepresentable, Codable, Sendable, ExpressibleByStringLiteral {
+  public struct MetadataKey: ByteComparedName, ExpressibleByStringLiteral {
     /// The key as spelled.
     public var rawValue: String
 
@@ -38,8 +38,7 @@ extension Version {
       self.data = data
     }
 
-    /// Creates a piece of metadata that is the JSON of a value; empty bytes if the value cannot be
-    /// encoded, such as a number that is not finite.
+    /// Creates the JSON of a value; empty bytes if it cannot be encoded.
     public init<T: Encodable>(_ value: T) {
       data = (try? JSONEncoder().encode(value)) ?? Data()
     }

@@ -3,7 +3,7 @@ public import Foundation
 /// A version: an immutable state of all values, with its predecessors, its time and its metadata.
 public struct Version: Hashable, Identifiable, Sendable {
   /// A version's id as spelled, compared as bytes: an upper-case UUID in every version made here.
-  public struct Identifier: RawRepresentable, Codable, Sendable, CustomStringConvertible {
+  public struct Identifier: ByteComparedName, CustomStringConvertible {
     /// The id as spelled.
     public var rawValue: String
 
@@ -65,14 +65,7 @@ public struct Version: Hashable, Identifiable, Sendable {
   /// The version's metadata.
   public var metadata: Metadata
 
-  /// Creates a version.
-  ///
-  /// - Parameters:
-  ///   - id: the id; a unique one unless given.
-  ///   - predecessors: the versions that it is made from; nil for a root.
-  ///   - timestamp: seconds since 2001-01-01 UTC; now unless given.
-  ///   - valueDataSize: bytes of the values that it stores.
-  ///   - metadata: the version's metadata.
+  /// Creates a version, made now unless a timestamp is given.
   public init(
     id: ID = ID(), predecessors: Predecessors? = nil,
     timestamp: TimeInterval = Date().timeIntervalSinceReferenceDate, valueDataSize: Int64? = nil,
@@ -89,7 +82,6 @@ public struct Version: Hashable, Identifiable, Sendable {
 extension Collection where Element == Version {
   /// The ids of the versions, in their order.
   public var ids: [Version.ID] { map(\.id) }
-
   /// The spellings of the versions' ids, in their order.
   public var idStrings: [String] { map(\.id.rawValue) }
 }

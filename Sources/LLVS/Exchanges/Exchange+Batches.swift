@@ -3,8 +3,7 @@ internal import LLVSExchange
 extension Exchange {
   /// Stores the versions that the other side has and the store lacks, in batches.
   ///
-  /// Versions whose changes or predecessors are not there yet are left for the next time. Versions
-  /// that arrived before a failure stay.
+  /// Versions whose changes or predecessors are missing are left for the next time.
   public func retrieve() async throws -> [Version.ID] { try await retrieveInBatches() }
 
   func retrieveInBatches() async throws -> [Version.ID] {
@@ -19,7 +18,6 @@ extension Exchange {
     let wanted = Set(unknown)
     let versions = try await retrieveVersions(identifiedBy: unknown)
       .filter { wanted.contains($0.id) }
-    // Versions with their descendants that cannot be added now.
     var left: Set<Version.ID> = []
     for batch in VersionBatches(versions.inOrderOfDescent(), size: \.valueDataSize) {
       try Task.checkCancellation()
@@ -42,6 +40,26 @@ extension Exchange {
     }
     return remote
   }
+
+  /// Writes the versions that the other side lacks, predecessors first, in batches.
+  public func send() async throws -> [Version.ID] { try await sendInBatches() }
+
+  func sendInBatches() async throws -> [Version.ID] {
+    try await prepareToSend()
+    let known = Set(try await retrieveAllVersionIdentifiers())
+    let store = store
+    let missing = try await Threads.run { _ in
+      try store.backend.sizesToSend(missingAmong: known)
+    }
+    for batch in VersionBatches(missing, size: \.size) {
+      try Task.checkCancellation()
+      let part = try await Threads.run { _ in
+        try batch.compactMap { try store.backend.versionToSend($0.id) }
+      }
+      try await send(versionChanges: part)
+    }
+    return missing.map(\.id)
+  }
 }
 
 extension Set<Version.ID> {
@@ -51,9 +69,7 @@ extension Set<Version.ID> {
 }
 
 extension [Version] {
-  /// Returns the versions with each after its predecessors; otherwise by timestamp and id.
-  ///
-  /// Versions that are their own ancestors are left out.
+  /// Returns the versions with each after its predecessors, without those that are their own ancestors.
   func inOrderOfDescent() -> [Version] {
     let known = Dictionary(map { ($0.id, $0) }) { first, _ in first }
     var waiting: [Version.ID: Int] = [:]
@@ -86,9 +102,7 @@ extension [Version] {
 
 /// Parts of a list of versions that fit into memory and into one message.
 struct VersionBatches<Element>: Sequence, IteratorProtocol {
-  /// The bytes of a batch; one version may have more.
   private static var limit: Int64 { 5_000_000 }
-  /// The bytes of a version that does not say how many it has.
   private static var usual: Int64 { 100_000 }
 
   private var rest: ArraySlice<Element>
