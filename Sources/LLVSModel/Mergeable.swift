@@ -1,22 +1,10 @@
-/// A type whose values are merged property by property.
-///
-/// ``merged(withSubordinate:commonAncestor:)`` is written with a call of ``mergeProperty(_:_:_:)``
-/// for each stored property; a ``MergeableArbiter`` calls it where both sides of a merge changed a
-/// value.
+/// A type whose values are merged property by property, by ``mergeProperty(_:_:_:)`` for each.
 public protocol Mergeable: Equatable {
-  /// Returns the merge of this value and another that were both made from a common ancestor: a
-  /// property that one of them changed is taken from that one, and a property that both changed is
-  /// taken from this one.
+  /// Returns the merge of two values of a common ancestor; where both changed a property, this one's counts.
   ///
-  /// - Parameters:
-  ///   - other: the other, subordinate value: where both changed a property, its change is dropped.
-  ///   - commonAncestor: the value that both were made from.
-  /// - Returns: the merged value.
-  /// - Throws: any error; it ends the merge that asked for this.
+  /// - Throws: any error, which ends the merge.
   func merged(withSubordinate other: Self, commonAncestor: Self) throws -> Self
-
-  /// Returns the merge of two values that have no common ancestor: this value, unless the type
-  /// implements it differently.
+  /// Returns the merge of two values without a common ancestor, by default this one.
   func salvaging(from other: Self) throws -> Self
 }
 
@@ -49,14 +37,11 @@ public func salvageProperty<T: Mergeable>(_ dominant: T, _ subordinate: T) throw
   try dominant.salvaging(from: subordinate)
 }
 
-/// An optional is merged as its value is; nil is a value like any other, and a change wins over a
-/// removal.
+/// A change wins over a removal.
 extension Optional: Mergeable where Wrapped: Mergeable {
-  /// Returns the merge of both values; nil where one side removed the value and the other did not
-  /// change it.
+  /// Returns the merge; nil if one side removed the value and the other did not change it.
   public func merged(withSubordinate other: Self, commonAncestor: Self) throws -> Self {
     guard let ancestor = commonAncestor else {
-      // Added by one side, or by both.
       return self == nil ? other : try salvaging(from: other)
     }
     switch (self, other) {

@@ -4,17 +4,15 @@ internal import Synchronization
 
 /// Merges values of registered Swift types property by property; another arbiter decides the rest.
 ///
-/// The first version of a merge is the dominant one. Values are read and written as JSON with
-/// sorted keys, so that equal merges give equal bytes. A value that cannot be read as its type goes
-/// to the fallback arbiter: a peer that writes such a value must not keep others from merging.
+/// The first version is dominant. A value that cannot be read as its type goes to the fallback arbiter, so that
+/// no peer can keep others from merging. Equal merges give equal bytes: JSON with sorted keys.
 ///
 /// - Concurrency: callable from any thread.
 public final class MergeableArbiter: MergeArbiter, Sendable {
-  /// Merges the bytes of the dominant value, the subordinate one and, where there is one, the
-  /// common ancestor; nil if one of them cannot be read.
+  /// Merges dominant, subordinate and ancestor; nil if one cannot be read.
   private typealias Merging = @Sendable (Data, Data, Data?) throws -> Data?
 
-  /// Unchecked: an arbiter need not be Sendable; it is called by one merge at a time.
+  /// Unchecked: one merge at a time calls an arbiter.
   private struct State: @unchecked Sendable {
     var mergings: [String: Merging] = [:]
     var fallback: any MergeArbiter
@@ -38,8 +36,7 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
     }
   }
 
-  /// Registers a type: values whose key names the type are merged by it, with the
-  /// type after the last `/` or, as older programs wrote it, before the first one.
+  /// Registers the type of all values whose keys name it, after the last `/` or before the first.
   public func register<T: StorableModel & Mergeable>(_ type: T.Type) {
     let merging: Merging = { dominant, subordinate, ancestor in
       guard let first = Self.read(type, dominant), let second = Self.read(type, subordinate) else {
@@ -63,9 +60,7 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
     try? JSONDecoder().decode(type, from: bytes)
   }
 
-  /// Returns a change for each conflicting fork: for a value of a registered type that both sides
-  /// updated, an update with the merged value; where one side removed it, the value of the side
-  /// that updated it.
+  /// Merges values that both sides updated; of a removal and an update the update counts.
   ///
   /// - Throws: the error of a type's merge, or of the fallback arbiter.
   public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {

@@ -1,10 +1,7 @@
 /// The way in which a property is kept in a column of SQLite.
 public enum ColumnStorage: Hashable, Sendable {
-  /// A text.
   case text
-  /// An integer.
   case integer
-  /// A floating-point number.
   case real
   /// Bytes; in JSON they are Base64.
   case blob
@@ -12,7 +9,6 @@ public enum ColumnStorage: Hashable, Sendable {
   case boolean
   /// Seconds since 1970, as SQLite counts; in JSON they are since 2001, as `Codable` has them.
   case date
-  /// The text of a UUID.
   case uuid
   /// A text of JSON, for a type that has no column of its own.
   case json
@@ -52,11 +48,9 @@ public struct ModelColumn: Hashable, Sendable {
 public struct ModelSchema: Hashable, Sendable {
   /// The columns, in the order of the properties.
   public let columns: [ModelColumn]
-  /// The properties without a column, since their types are not written down: `var count = 0`
-  /// instead of `var count: Int = 0`.
+  /// Properties without a written type, as in `var count = 0`.
   public let propertiesWithoutColumns: [String]
-  /// The properties that are kept as JSON, with their types as they are written. A type that is
-  /// another name of `String` is among them: a macro sees nothing but the text.
+  /// Properties that are kept as JSON, with their written types; so are other names of `String`.
   public let propertiesStoredAsJSON: [String: String]
 
   /// Describes a table.

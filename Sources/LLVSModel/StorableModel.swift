@@ -2,8 +2,7 @@ public import LLVS
 
 /// A type whose instances are stored as values of JSON under keys that name the type.
 public protocol StorableModel: Codable, SendableMetatype {
-  /// The text that ends the keys of all values of this type; the same in every release of a
-  /// program.
+  /// The text that ends the keys of this type's values; it never changes.
   static var modelTypeIdentifier: String { get }
 }
 
@@ -22,20 +21,17 @@ public func instanceIdentifier(from valueID: Value.ID) -> String? {
   ModelKey.beforeLastSlash(valueID)
 }
 
-/// The two orders in which a key names a type and an instance: `INSTANCE/TYPE`, which is written,
-/// and `TYPE/INSTANCE`, which older programs wrote.
+/// The orders of a key: `INSTANCE/TYPE`, and `TYPE/INSTANCE` of older programs.
 enum ModelKey {
-  /// The key that older programs gave an instance.
   static func old(typeIdentifier: String, instanceIdentifier: String) -> Value.ID {
     Value.ID("\(typeIdentifier)/\(instanceIdentifier)")
   }
 
-  /// Returns the types that a key may name, the one of today's order first.
+  /// The present order's type first.
   static func typeIdentifiers(in id: Value.ID) -> [String] {
     [afterLastSlash(id), beforeFirstSlash(id)].compactMap(\.self)
   }
 
-  /// Returns true if a key names an instance of a type, in either order.
   static func isKey(_ id: Value.ID, of type: String) -> Bool {
     typeIdentifiers(in: id).contains(type)
   }

@@ -1,15 +1,8 @@
 internal import Foundation
 public import LLVS
 
-/// Saving and fetching instances of model types.
 extension StoreCoordinator {
-  /// Saves an instance.
-  ///
-  /// - Parameters:
-  ///   - model: the instance.
-  ///   - instanceIdentifier: its name among the instances of its type.
-  ///   - branch: the branch of the version.
-  /// - Throws: the error of encoding the instance or of making a version.
+  /// Saves an instance on a branch.
   public func save<T: StorableModel>(
     _ model: T, instanceIdentifier: String, in branch: Branch? = nil
   ) throws {
@@ -24,9 +17,7 @@ extension StoreCoordinator {
     }
   }
 
-  /// Returns an instance; nil if there is none of that name.
-  ///
-  /// - Throws: `DecodingError` if the value is not of the type.
+  /// Returns an instance; throws `DecodingError` if the value is not of the type.
   public func fetchModel<T: StorableModel>(
     _ type: T.Type, instanceIdentifier: String, on branch: Branch? = nil
   ) throws -> T? {
@@ -35,10 +26,7 @@ extension StoreCoordinator {
     }
   }
 
-  /// Returns all instances of a type at a version, by default the current one, in the order of
-  /// their keys.
-  ///
-  /// - Throws: `DecodingError` if a value is not of the type.
+  /// Returns all instances at a version, by default the current one, in the order of their keys.
   public func fetchAllModels<T: StorableModel>(
     _ type: T.Type, at version: Version.ID? = nil
   ) throws -> [T] {
@@ -57,7 +45,7 @@ extension StoreCoordinator {
     try save(removing: [found.id], in: branch)
   }
 
-  /// Returns the value of an instance, under either order of its key.
+  /// The value under either order of the key.
   private func stored<T: StorableModel>(
     _ type: T.Type, _ instance: String, on branch: Branch?
   ) throws -> Value? {

@@ -2,10 +2,8 @@ internal import SwiftSyntax
 internal import SwiftSyntaxBuilder
 internal import SwiftSyntaxMacros
 
-/// Writes the extension that `@MergeableModel` stands for: the merge of each stored property, and
-/// the columns of a table for them.
+/// Writes the extension of `@MergeableModel`: the merge of each stored property, and the columns for them.
 struct MergeableModelMacro {
-  /// The error of an attribute at something that is no struct.
   struct NotAStruct: Error, CustomStringConvertible {
     let description =
       "@MergeableModel is for structs: the properties of others are not merged one by one"
@@ -13,7 +11,6 @@ struct MergeableModelMacro {
 }
 
 extension MergeableModelMacro: ExtensionMacro {
-  /// Returns the extension of a struct.
   static func expansion(
     of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],

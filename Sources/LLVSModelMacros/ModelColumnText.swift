@@ -10,7 +10,6 @@ enum ModelColumnText {
     "UInt32": "integer",
   ]
 
-  /// Returns the expression of a schema.
   static func schema(of properties: [StoredProperty]) -> String {
     var (columns, untyped, asJSON): ([String], [String], [String]) = ([], [], [])
     for property in properties {
@@ -36,8 +35,7 @@ enum ModelColumnText {
       """
   }
 
-  /// Returns the kind of a type's column, of an optional that of the type in it; nil for a type that
-  /// has none.
+  /// The kind of a type's column, of an optional the wrapped type's.
   private static func kind(of type: TypeSyntax) -> String? {
     if let optional = type.as(OptionalTypeSyntax.self) { return kind(of: optional.wrappedType) }
     if let forced = type.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
@@ -60,8 +58,7 @@ enum ModelColumnText {
     return kinds[name.name.text]
   }
 
-  /// Returns a name in lower case with underscores, `updatedAt` as `updated_at`, and with an
-  /// underscore behind it where SQLite has the word for itself.
+  /// `updatedAt` as `updated_at`, with an underscore behind a word of SQLite's.
   private static func columnName(_ name: String) -> String {
     let letters = Array(name.unicodeScalars)
     var column = ""

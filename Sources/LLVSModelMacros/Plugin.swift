@@ -1,8 +1,7 @@
 @_spi(PluginMessage) internal import SwiftCompilerPluginMessageHandling
 internal import SwiftSyntaxMacros
 
-/// The program that the compiler runs, and asks for the text of each `@MergeableModel`, on standard
-/// input and output.
+/// The program that the compiler asks for the text of each `@MergeableModel`.
 @main
 struct Plugin: PluginProvider {
   private struct UnknownMacro: Error, CustomStringConvertible {

@@ -1,15 +1,11 @@
 internal import SwiftSyntax
 
-/// A property of a struct that is stored and can be changed.
 struct StoredProperty {
-  /// The name, in backticks where it is written so.
   let name: String
   /// The type; nil where it is not written down, since a macro sees nothing but the text.
   let type: TypeSyntax?
 
-  /// Returns the stored variables of a struct: no constants, none of the type itself, none that are
-  /// computed. Those in the branches of `#if` are left out: which of them are compiled is not known
-  /// here.
+  /// Returns the stored variables; those in `#if` are left out, because the macro cannot decide it.
   static func all(of model: StructDeclSyntax) -> [StoredProperty] {
     model.memberBlock.members.flatMap { member -> [StoredProperty] in
       guard let declaration = member.decl.as(VariableDeclSyntax.self),

@@ -4,11 +4,8 @@ public import LLVS
 public struct ChangelogEntry: Hashable, Sendable {
   /// The kinds of changes.
   public enum Operation: String, Hashable, Sendable {
-    /// The row was inserted.
     case insert = "i"
-    /// A column was updated.
     case update = "u"
-    /// The row was deleted.
     case remove = "d"
   }
 

@@ -3,19 +3,13 @@ public import LLVS
 internal import LLVSModel
 
 extension OwnedTable {
-  /// Writes changes of values into the table, without noting them as changes of the program's.
+  /// Writes changes of values into the table, which are not noted as the program's, and returns the rows' number.
   ///
-  /// Values of other types are left out. A value that is no JSON object has no row.
+  /// Values of other types are ignored, and a value that is no JSON object has no row. The version is recorded
+  /// as that of the table, unless it is nil.
   ///
-  /// - Parameters:
-  ///   - changes: the changes, such as those of `Store.valueChanges(updatingFrom:to:)`.
-  ///   - database: the database.
-  ///   - version: the version that the table is at with these changes; nil leaves the one that is
-  ///     recorded.
-  /// - Returns: the number of rows that were written and removed.
-  /// - Throws: ``Store/Error/invalid(_:)`` if a row among them has changes that no version has yet,
-  ///   which would be lost: ``drain(in:store:)`` comes first; the error of SQLite. The table is as
-  ///   before then.
+  /// - Throws: ``Store/Error/invalid(_:)`` if a row has changes that ``drain(in:store:)`` has not made into a
+  ///   version; the error of SQLite. The table is then unchanged.
   @discardableResult
   public func apply(
     _ changes: [Value.Change], in database: SQLiteDatabase, atVersion version: Version.ID? = nil
@@ -41,10 +35,9 @@ extension OwnedTable {
     return count
   }
 
-  /// Returns true if a row was written or removed for the change.
   private func write(_ change: Value.Change, in database: SQLiteDatabase) throws -> Bool {
     guard let value = change.value, let object = Self.object(of: value.data) else {
-      // The row of an older value would be wrong where the new one cannot be read.
+      // A new value that cannot be read makes the row wrong.
       try database.execute(
         statement: "DELETE FROM \(tableName) WHERE llvs_id = ?",
         withBindingsList: [[change.valueId.rawValue]])
@@ -52,7 +45,7 @@ extension OwnedTable {
     }
     let places = Array(repeating: "?", count: schema.columns.count + 1).joined(separator: ", ")
     let row: [Any?] = schema.columns.map { Self.binding(of: object[$0.propertyName], $0.storage) }
-    // Columns that the program has added to the table keep what they have.
+    // Columns that the program has added stay.
     let updates = schema.columns.map { "\($0.columnName) = excluded.\($0.columnName)" }
     let conflict = updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates.joined(separator: ", "))"
     try database.execute(
@@ -66,7 +59,6 @@ extension OwnedTable {
 }
 
 extension Value.Change {
-  /// The value of an insertion or an update; nil otherwise.
   fileprivate var value: Value? {
     switch self {
     case .insert(let value), .update(let value): value

@@ -2,23 +2,18 @@ internal import Foundation
 internal import LLVS
 internal import LLVSModel
 
-/// Between the columns of a row and the JSON of its value.
 extension OwnedTable {
   typealias JSONObject = [String: Any]
 
-  /// The columns as a query lists them, `llvs_id` first.
   var columnList: String {
     (["llvs_id"] + schema.columns.map(\.columnName)).joined(separator: ", ")
   }
 
-  /// Returns the JSON object of a value; nil if its bytes are none.
   static func object(of data: Data) -> JSONObject? {
     (try? JSONSerialization.jsonObject(with: data)) as? JSONObject
   }
 
-  /// Returns an object with the properties of a row, and with the others that it had.
-  ///
-  /// - Throws: ``Store/Error/invalid(_:)`` for a column that is not what its kind says.
+  /// Returns an object with the properties of a row over those of another object.
   func object(of row: SQLiteDatabase.Row, over base: JSONObject) throws -> JSONObject {
     var object = base
     for (index, column) in schema.columns.enumerated() {
@@ -57,8 +52,7 @@ extension OwnedTable {
     }
   }
 
-  /// Returns what a property is in its column; nil, which is null, for one that is missing or of
-  /// another kind.
+  /// Nil, which is null, for a property that is missing or of another kind.
   static func binding(of property: Any?, _ storage: ColumnStorage) -> Any? {
     guard let property, !(property is NSNull) else { return nil }
     switch storage {
@@ -68,7 +62,7 @@ extension OwnedTable {
     case .boolean: return (property as? NSNumber).map { $0.boolValue ? Int64(1) : 0 }
     case .blob: return (property as? String).flatMap { Data(base64Encoded: $0) }
     case .date:
-      // A whole second is an integer; a fraction of one is not dropped.
+      // The fraction of a second is kept.
       return (property as? NSNumber).map { number -> Any in
         let seconds = number.doubleValue + Date.timeIntervalBetween1970AndReferenceDate
         return Int64(exactly: seconds) ?? seconds
@@ -82,7 +76,7 @@ extension OwnedTable {
     }
   }
 
-  /// Returns the bytes of an object; equal objects have equal bytes.
+  /// Equal objects have equal bytes.
   static func data(of object: JSONObject) throws -> Data {
     try JSONSerialization.data(
       withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])

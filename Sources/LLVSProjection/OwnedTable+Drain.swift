@@ -10,39 +10,32 @@ public struct DrainResult: Hashable, Sendable {
 }
 
 extension Version.MetadataKey {
-  /// Names the drain of a table that a version was made by.
   static let drain = Version.MetadataKey("llvs.drain")
 }
 
 extension OwnedTable {
-  /// Makes one version of all changes since the last drain, on the version that the table is at,
-  /// which then is the new one.
+  /// Makes one version of all changes since the last drain, on the table's version, which then is the new one.
   ///
-  /// A row that was changed several times is stored once, as it is now.
-  ///
-  /// - Throws: ``Store/Error/missingVersion`` if the store lacks the table's version,
-  ///   ``Store/Error/invalid(_:)`` for a column whose content its kind cannot have, or the error of
-  ///   SQLite or of the store; the changes stay in the changelog.
+  /// - Throws: ``Store/Error/missingVersion``; ``Store/Error/invalid(_:)`` for the content of a column; the error
+  ///   of SQLite or of the store. The changes stay in the changelog.
   @discardableResult
   public func drain(in database: SQLiteDatabase, store: Store) throws -> DrainResult {
     try drain(in: database, store: store, basedOn: try currentVersion(in: database))
   }
 
-  /// Makes one version of all changes since the last drain, on another version than the table's.
-  ///
-  /// - Throws: as ``drain(in:store:)``.
+  /// Makes one version of all changes on another version than the table's, as ``drain(in:store:)``.
   @discardableResult
   public func drain(
     in database: SQLiteDatabase, store: Store, basedOn predecessor: Version.ID?
   ) throws -> DrainResult {
     let recorded = try currentVersion(in: database)
     let made = try finishDrain(in: database, store: store)
-    // A caller that goes on from the table's version goes on from the one that was made on it.
+    // The version of a drain that was cut off is the table's.
     let predecessor = predecessor == recorded ? made ?? predecessor : predecessor
     guard let last = try changelogEntries(in: database).last else {
       return DrainResult(version: nil, changeCount: 0)
     }
-    // It is on the disk before the version is made, and goes when its changes are forgotten.
+    // Durable before the version is made, and deleted with the changelog.
     let token = UUID().uuidString
     try database.inTransaction {
       try database.execute(statement: "DELETE FROM \(drainName)")
@@ -50,7 +43,7 @@ extension OwnedTable {
         statement: "INSERT INTO \(drainName) VALUES (?, ?)",
         withBindingsList: [[token, last.sequence]])
     }
-    // Other connections cannot change rows until the changes are forgotten.
+    // Other connections cannot change rows in this transaction.
     return try database.inTransaction {
       let changes = try changes(through: last.sequence, in: database, store, since: predecessor)
       guard !changes.isEmpty else {
@@ -70,9 +63,8 @@ extension OwnedTable {
     try database.execute(statement: "DELETE FROM \(drainName)")
   }
 
-  /// Ends a drain that the end of a program cut off after its version was made.
+  /// Ends a drain that was cut off after its version was made, and returns the version.
   ///
-  /// - Returns: that version; nil if there is no such drain.
   /// - Complexity: O(*n*) over all versions after such an end, O(1) otherwise.
   private func finishDrain(in database: SQLiteDatabase, store: Store) throws -> Version.ID? {
     var found: (token: String, sequence: Int64)?
@@ -98,7 +90,6 @@ extension OwnedTable {
     return made
   }
 
-  /// Returns the changes of values that the changelog's rows amount to.
   private func changes(
     through sequence: Int64, in database: SQLiteDatabase, _ store: Store,
     since predecessor: Version.ID?
@@ -110,7 +101,7 @@ extension OwnedTable {
     return try ids.sorted().compactMap { id in
       let old = try predecessor.flatMap { try store.value(id: id, at: $0) }
       let base = old.flatMap { Self.object(of: $0.data) }
-      // The row as it is counts, and not the kind of the last change.
+      // The present row counts, not the kind of the last change.
       var new: Data?
       try database.forEach(
         matchingQuery: "SELECT \(columnList) FROM \(tableName) WHERE llvs_id = ?",

@@ -13,17 +13,10 @@ public struct ModelRow<Model: StorableModel & Sendable>: Sendable {
 }
 
 extension OwnedTable {
-  /// Returns rows as instances; those that cannot be read as the type are left out, as all are where
-  /// a property that must be there has no column.
+  /// Returns rows as instances, in the order of the query, without those that cannot be read as the type.
   ///
-  /// - Parameters:
-  ///   - type: the type.
-  ///   - database: the database.
-  ///   - clause: what follows `WHERE` in the query, in SQL, and may end with `ORDER BY`; nil for all
-  ///     rows.
-  ///   - bindings: the values of each `?` in the clause.
-  ///   - version: given back with each row.
-  /// - Returns: the rows, in the order of the query.
+  /// The clause is the SQL behind `WHERE`, and may end with `ORDER BY`. The version is given back with each row.
+  ///
   /// - Throws: ``SQLiteDatabase/Error``.
   public func fetch<Model: StorableModel & Sendable>(
     _ type: Model.Type, in database: SQLiteDatabase, where clause: String? = nil,

@@ -1,24 +1,19 @@
 public import LLVS
 public import LLVSModel
 
-/// A table of SQLite that a program writes with ordinary statements, and whose changes become
-/// versions.
+/// A table of SQLite that a program writes, and whose changes become versions.
 ///
-/// The table has a column `llvs_id` with the keys of values, and one for each column of the schema.
-/// Triggers note every change in a table of their own, `TABLE_changelog`;
-/// ``drain(in:store:)`` makes a version of them, and ``apply(_:in:atVersion:)`` writes what other
-/// versions have changed. Both are one transaction of SQLite:
+/// The column `llvs_id` has the keys of values. Triggers note every change in the table `TABLE_changelog`, from
+/// which ``drain(in:store:)`` makes a version; ``apply(_:in:atVersion:)`` writes what other versions changed.
+/// Both are one transaction of SQLite:
 ///
 /// INVARIANT P1: a change of a row is in the changelog until a version has it.
 /// INVARIANT P2: a changelog is made into one version, also if the program ends between the store's
-///   version and the end of the transaction: the version says which drain made it.
-/// INVARIANT P3: what is applied is not in the changelog, and the table is at the version that it
-///   records, apart from the changes in the changelog.
+///   version and the end of the transaction: the version names the drain that made it.
+/// INVARIANT P3: an applied change is not in the changelog, and the table is at the recorded version,
+///   apart from the changes in the changelog.
 ///
-/// A property that the schema has no column for, and one that a newer program has added, stays as it
-/// is in the value.
-///
-/// For one thread at a time, as the database is.
+/// Properties without a column stay in the value. For one thread at a time.
 public struct OwnedTable: Sendable {
   /// The text after the last `/` in the keys of the table's values.
   public let typeIdentifier: String
@@ -29,8 +24,7 @@ public struct OwnedTable: Sendable {
 
   /// Describes a table.
   ///
-  /// - Precondition: names consist of ASCII letters, digits and underscores, and do not begin with
-  ///   a digit: SQLite has no parameters for names.
+  /// - Precondition: names are ASCII letters, digits and underscores, without a digit at the beginning.
   public init(typeIdentifier: String, tableName: String, schema: ModelSchema) {
     for name in [tableName] + schema.columns.map(\.columnName) {
       precondition(
@@ -46,10 +40,8 @@ public struct OwnedTable: Sendable {
   private var applyingName: String { "\(tableName)_applying" }
   var drainName: String { "\(tableName)_drain" }
 
-  /// Returns the statements that make the table, its triggers and the tables next to it, where they
-  /// are missing.
+  /// Returns the statements that make the missing ones of the table, its triggers and its other tables.
   public func createStatements() -> [String] {
-    // The text of the type in single quotes, as SQL has it.
     let quoted = typeIdentifier.split(separator: "'", omittingEmptySubsequences: false)
       .joined(separator: "''")
     let key =
@@ -95,7 +87,7 @@ public struct OwnedTable: Sendable {
       END
       """
     }
-    // A row that gets another key is one that goes and one that comes.
+    // A row that gets another key is removed and inserted.
     let isMoved = "OLD.llvs_id IS NOT NEW.llvs_id"
     let updates = schema.columns.map { column in
       note(
@@ -112,20 +104,13 @@ public struct OwnedTable: Sendable {
     ]
   }
 
-  /// Returns true for the key of a value that belongs in the table.
   func owns(_ id: Value.ID) -> Bool {
     LLVSModel.modelTypeIdentifier(from: id) == typeIdentifier
   }
 
-  // MARK: State
-
   /// Returns the version that the table is at; nil before the first one.
   public func currentVersion(in database: SQLiteDatabase) throws -> Version.ID? {
-    var id: String?
-    try database.forEach(matchingQuery: "SELECT version_id FROM \(stateName)") { row in
-      id = row.value(inColumnAtIndex: 0)
-    }
-    return id.map { Version.ID($0) }
+    try database.value("SELECT version_id FROM \(stateName)").map { Version.ID($0) }
   }
 
   func record(_ version: Version.ID, in database: SQLiteDatabase) throws {
@@ -166,8 +151,7 @@ public struct OwnedTable: Sendable {
       statement: "DELETE FROM \(changelogName) WHERE seq <= ?", withBindingsList: [[sequence]])
   }
 
-  /// Executes a body whose changes of the table are not noted, in one transaction, which is undone
-  /// if the body throws.
+  /// Executes a body in one transaction that notes no changes; an error undoes it.
   public func whileApplyingRemoteChanges(
     in database: SQLiteDatabase, _ body: () throws -> Void
   ) throws {

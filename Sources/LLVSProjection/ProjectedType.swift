@@ -2,13 +2,9 @@ public import LLVS
 
 /// A value of a column.
 public enum SQLiteValue: Hashable, Sendable {
-  /// A text.
   case text(String)
-  /// An integer.
   case integer(Int64)
-  /// A number.
   case real(Double)
-  /// Nothing.
   case null
 }
 
@@ -26,9 +22,7 @@ public struct ProjectedColumn: Hashable, Sendable {
   }
 }
 
-/// The way in which values of one type become rows of a table.
-///
-/// A table holds what is searched and sorted by; the values themselves stay in the store.
+/// The rows of a table for searching and sorting values of one type.
 public struct ProjectedType: Sendable {
   /// The text after the last `/` in the keys of the type's values.
   public let typeIdentifier: String
@@ -36,14 +30,12 @@ public struct ProjectedType: Sendable {
   public let tableName: String
   /// The columns besides `llvs_id`, which holds the key.
   public let columns: [ProjectedColumn]
-  /// Returns the columns of a value by name; one that is missing is null. An error means that the
-  /// value cannot be read; it then has no row.
+  /// Returns the columns of a value by name; a value for which it throws has no row.
   public let extract: @Sendable (Value) throws -> [String: SQLiteValue]
 
   /// Describes a type.
   ///
-  /// - Precondition: names consist of ASCII letters, digits and underscores, and do not begin with
-  ///   a digit: SQLite has no parameters for names.
+  /// - Precondition: names are ASCII letters, digits and underscores, without a digit at the beginning.
   public init(
     typeIdentifier: String, tableName: String, columns: [ProjectedColumn],
     extract: @escaping @Sendable (Value) throws -> [String: SQLiteValue]
@@ -72,7 +64,6 @@ public struct ProjectedType: Sendable {
     return "CREATE TABLE IF NOT EXISTS \(tableName) (\(all.joined(separator: ", ")))"
   }
 
-  /// The statement that writes a row in place of one with the same key.
   var replaceStatement: String {
     let names = ["llvs_id"] + columns.map(\.name)
     let places = Array(repeating: "?", count: names.count).joined(separator: ", ")

@@ -1,14 +1,9 @@
 public import LLVS
 
 extension Projector {
-  /// Keeps the tables at the current version of a coordinator, until the task is cancelled.
+  /// Keeps the tables at a coordinator's current version until the task is cancelled.
   ///
-  /// A version whose update fails is tried again with the next one.
-  ///
-  /// - Parameters:
-  ///   - coordinator: the coordinator of the store.
-  ///   - isolation: the actor that the projector is used on.
-  ///   - onResult: called after each update.
+  /// A failed update is tried again with the next version.
   public func follow(
     _ coordinator: StoreCoordinator, isolation: isolated (any Actor)? = #isolation,
     onResult: @escaping @Sendable (ProjectionResult) -> Void

@@ -1,19 +1,13 @@
 public import LLVS
 
 extension Projector {
-  /// Adds a table that the program writes, whose changes ``drainOwnedTables(store:basedOn:)`` makes
-  /// into versions.
+  /// Adds a table for ``drainOwnedTables(store:basedOn:)``.
   public func registerOwnedTable(_ table: OwnedTable) { ownedTables.append(table) }
 
-  /// Makes versions of the changes in all tables that were registered, each on the one before.
+  /// Drains all registered tables, each onto the version of the one before, and returns the last version.
   ///
-  /// It comes before the tables are made again, as for other columns: changes that are in no version
-  /// would be lost.
+  /// Tables must be drained before they are made again, which loses changes that are in no version.
   ///
-  /// - Parameters:
-  ///   - store: the store.
-  ///   - predecessor: the version that the first one is made on.
-  /// - Returns: the last version; `predecessor` if there was nothing to store.
   /// - Throws: as ``OwnedTable/drain(in:store:)``; the tables before that one have been drained then.
   @discardableResult
   public func drainOwnedTables(

@@ -4,24 +4,18 @@ public import LLVS
 public struct ProjectionResult: Hashable, Sendable {
   /// The number of rows that were written or removed.
   public let appliedCount: Int
-  /// The keys of values that could not be read and have no row; at most
-  /// ``maximumReportedUnreadableIds``.
+  /// The keys of values without a row, up to ``maximumReportedUnreadableIds``.
   public let unreadableIds: [Value.ID]
   /// The number of all values that could not be read.
   public let unreadableCount: Int
-
   /// The most keys that a result lists.
   public static let maximumReportedUnreadableIds = 100
 }
 
 /// Keeps tables of an SQLite file at a version of a store, so that a program can search by columns.
 ///
-/// Each update writes what differs between the version of the tables and the new one, together with
-/// the new version's id, in one transaction: after a failure the tables are at the old version, and
-/// the next update begins there. The tables can be deleted at any time; they are made from the store
-/// again.
-///
-/// For one thread at a time.
+/// An update is one transaction: after a failure the tables are at the old version. They can be deleted at
+/// any time, because they are made from the store. For one thread at a time.
 public final class Projector {
   let database: SQLiteDatabase
   var ownedTables: [OwnedTable] = []
@@ -29,14 +23,10 @@ public final class Projector {
   private let types: [String: ProjectedType]
   private let schemaVersion: Int
 
-  /// Makes the tables that are missing.
+  /// Makes the tables that are missing; of two types with one identifier the first counts.
   ///
-  /// - Parameters:
-  ///   - database: the SQLite file.
-  ///   - store: the store.
-  ///   - types: the types with a table; of two with one identifier the first counts.
-  ///   - schemaVersion: the program's number for the columns of its tables; with another one than
-  ///     the last the tables are made again.
+  /// The schema version is the program's number for its columns: with another one the tables are made again.
+  ///
   /// - Throws: ``SQLiteDatabase/Error``.
   public init(
     database: SQLiteDatabase, store: Store, types: [ProjectedType], schemaVersion: Int
@@ -55,27 +45,17 @@ public final class Projector {
 
   /// Returns the version that the tables are at; nil before the first update.
   public func projectedVersion() throws -> Version.ID? {
-    var id: String?
-    try database.forEach(matchingQuery: "SELECT version_id FROM projection_state") { row in
-      id = row.value(inColumnAtIndex: 0)
-    }
-    return id.map { Version.ID($0) }
+    try database.value("SELECT version_id FROM projection_state").map { Version.ID($0) }
   }
 
   /// Returns the schema version that the tables were written with; nil before the first update.
   public func storedSchemaVersion() throws -> Int? {
-    var version: Int?
-    try database.forEach(matchingQuery: "SELECT schema_version FROM projection_state") { row in
-      version = row.value(inColumnAtIndex: 0)
-    }
-    return version
+    try database.value("SELECT schema_version FROM projection_state")
   }
 
-  /// Brings the tables to a version by the differences; makes them again if there is no version to
-  /// begin at.
+  /// Brings the tables to a version by the differences, or makes them again if there is no earlier version.
   ///
-  /// - Throws: ``Store/Error/missingVersion`` if the store lacks the version, or the error of
-  ///   SQLite; the tables are then as before.
+  /// - Throws: ``Store/Error/missingVersion``, or the error of SQLite; the tables are then unchanged.
   @discardableResult
   public func update(to version: Version.ID) throws -> ProjectionResult {
     guard let projected = try projectedVersion(), try storedSchemaVersion() == schemaVersion,
@@ -100,11 +80,7 @@ public final class Projector {
     }
   }
 
-  /// Makes the tables again from all values of a version.
-  ///
-  /// With another ``storedSchemaVersion()`` the tables themselves are made again too.
-  ///
-  /// - Throws: as ``update(to:)``.
+  /// Makes the tables again from all values of a version, as ``update(to:)``; with another schema themselves too.
   @discardableResult
   public func rebuild(at version: Version.ID) throws -> ProjectionResult {
     let isSameSchema = try storedSchemaVersion() == schemaVersion
@@ -134,7 +110,6 @@ public final class Projector {
   }
 }
 
-/// The rows of one update.
 private struct Pass {
   let database: SQLiteDatabase
   let types: [String: ProjectedType]
@@ -168,7 +143,7 @@ private struct Pass {
       if unreadable.count < ProjectionResult.maximumReportedUnreadableIds {
         unreadable.append(value.id)
       }
-      // The row of an older value would be wrong.
+      // An older value's row would be wrong.
       try delete(value.id, from: type)
       return
     }
@@ -189,6 +164,15 @@ private struct Pass {
     try database.execute(
       statement: "DELETE FROM \(type.tableName) WHERE llvs_id = ?",
       withBindingsList: [[id.rawValue]])
+  }
+}
+
+extension SQLiteDatabase {
+  /// Returns the first column of a query's row; nil without a row.
+  func value<T>(_ query: String) throws -> T? {
+    var found: T?
+    try forEach(matchingQuery: query) { found = $0.value(inColumnAtIndex: 0) }
+    return found
   }
 }
 

@@ -1,21 +1,12 @@
-/// The difference between two arrays, as deletions and insertions.
-///
-/// The differences that two people made to one array can be merged and applied to it.
+/// The difference between two arrays, as deletions and insertions; two can be merged.
 public struct ArrayDiff<T: Equatable>: Equatable {
   /// One change.
   public enum IncrementalChange: Equatable {
-    /// An element is added, at its index in the final array.
     case insert(finalIndex: Int, value: T)
-    /// An element is removed, by its index in the original array.
     case delete(originalIndex: Int, value: T)
 
     /// True for a deletion.
-    public var isDeletion: Bool {
-      switch self {
-      case .delete: true
-      case .insert: false
-      }
-    }
+    public var isDeletion: Bool { if case .delete = self { true } else { false } }
 
     /// True for an insertion.
     public var isInsertion: Bool { !isDeletion }
@@ -28,8 +19,8 @@ public struct ArrayDiff<T: Equatable>: Equatable {
     }
   }
 
-  /// The deletions, from the end of the array to its beginning, and then the insertions, from the
-  /// beginning to the end: applied in this order they turn the original array into the final one.
+  /// Deletions from the end to the beginning, then insertions from the beginning to the end: in this order
+  /// they turn the original array into the final one.
   public private(set) var incrementalChanges: [IncrementalChange]
 
   /// Computes the difference of two arrays by their longest common subsequence.
@@ -52,8 +43,7 @@ public struct ArrayDiff<T: Equatable>: Equatable {
     incrementalChanges = deletions + insertions
   }
 
-  /// Merges two differences from one original array: what either deletes is deleted, and what both
-  /// insert at one place is there one after the other, the first one's before.
+  /// Merges two differences from one array; what both insert at one place is in their order.
   public init(merging first: ArrayDiff, with second: ArrayDiff) {
     var deleted: [Int: T] = [:]
     var inserted: [Int: [T]] = [:]
@@ -77,8 +67,7 @@ public struct ArrayDiff<T: Equatable>: Equatable {
     }
   }
 
-  /// The inserted elements by the index of the original element that they follow; -1 at the
-  /// beginning.
+  /// Insertions by the index of the original element before them; -1 at the beginning.
   private var insertionsByAnchor: [Int: [T]] {
     let deleted = Set(incrementalChanges.filter(\.isDeletion).map(\.index))
     var result: [Int: [T]] = [:]
@@ -116,8 +105,7 @@ extension Array where Element: Equatable {
     for change in arrayDiff.incrementalChanges { apply(change) }
   }
 
-  /// Applies a change; a deletion of an element that is not there does nothing, and an insertion
-  /// behind the end appends.
+  /// Applies a change; an index outside deletes nothing or appends.
   public mutating func apply(_ change: ArrayDiff<Element>.IncrementalChange) {
     switch change {
     case .delete(let index, _):

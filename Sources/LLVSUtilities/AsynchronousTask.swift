@@ -1,11 +1,8 @@
 internal import Synchronization
 
-/// A piece of work that ends by calling a function, and that may be followed by others.
+/// Work that ends by calling a function, and may be followed by other work; new programs write `async`.
 ///
-/// New programs write `async` functions; this is for those that were written with callbacks.
-///
-/// Unchecked: programs set the properties before they call ``execute()``; the result alone changes
-/// later, under a lock.
+/// Unchecked: only the result changes after ``execute()``, under a lock.
 public final class AsynchronousTask: @unchecked Sendable {
   /// A function that is called with the outcome.
   public typealias Callback = (Result<Void, any Error>) -> Void
@@ -54,9 +51,7 @@ extension Array where Element == AsynchronousTask {
     for (task, next) in zip(self, dropFirst()) { task.next = next }
   }
 
-  /// Executes the tasks one after the other, up to the first failure.
-  ///
-  /// - Parameter completionHandler: called once at the end.
+  /// Executes the tasks one after the other, up to the first failure; the handler is called once.
   public func executeInOrder(
     completingWith completionHandler: @escaping AsynchronousTask.Callback
   ) {

@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// A cache of the values that were used last, in generations: a value that is used moves to the
-/// newest one, and when that is full the oldest is dropped.
+/// A cache in generations: a value that is used moves to the newest, and the oldest is dropped.
 ///
 /// - Concurrency: callable from any thread.
 public final class Cache<ValueType> {

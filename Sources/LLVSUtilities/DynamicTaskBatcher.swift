@@ -4,13 +4,11 @@
 public final class DynamicTaskBatcher: @unchecked Sendable {
   /// A failure of the division itself.
   public enum Error: Swift.Error {
-    /// A batch asked to grow, and there are no further tasks.
     case couldNotFurtherGrowFailingBatch
   }
 
   /// The outcome of a batch.
   public enum BatchCompletionOutcome {
-    /// The batch ended; a failure ends everything.
     case definitive(Result<Void, any Swift.Error>)
     /// The batch is to be executed again with one more task.
     case growBatchAndReexecute
@@ -44,9 +42,7 @@ public final class DynamicTaskBatcher: @unchecked Sendable {
     self.batchExecuter = batchExecuter
   }
 
-  /// Executes all tasks.
-  ///
-  /// - Parameter completion: called once at the end, on the thread of the last batch.
+  /// Executes all tasks; the completion is called once, on the thread of the last batch.
   public func start(executingUponCompletion completion: @escaping Completion) {
     let last = Box(value: completion)
     Task { last.value(await outcome()) }
@@ -80,8 +76,7 @@ public final class DynamicTaskBatcher: @unchecked Sendable {
     return outcome.value
   }
 
-  /// Returns the end of the batch that begins with a task: before the one that would make the costs
-  /// reach 1, but after the first.
+  /// Before the task that would make the costs reach 1, but after the first.
   private func nextEnd(after start: Int) -> Int {
     var cost: Float = 0
     var end = start

@@ -4,21 +4,14 @@ internal import Synchronization
 /// The log of this process: silent until a program raises its ``Log/level``.
 public let log = Log()
 
-/// Writes messages for people to the standard error.
-///
-/// - Concurrency: callable from any thread.
+/// Writes messages to the standard error, from any thread.
 public final class Log: Sendable {
   /// The importance of a message; each level contains the levels before it.
   public enum Level: Int, Comparable, Sendable {
-    /// Nothing is written.
     case none
-    /// Work failed.
     case error
-    /// Something is not as it should be.
     case warning
-    /// The steps of a program.
     case trace
-    /// Everything.
     case verbose
 
     /// One letter for each level.

@@ -6,20 +6,10 @@ extension Result {
   public var value: Success? { try? get() }
 
   /// The same outcome without the value.
-  public var voidResult: Result<Void, any Error> {
-    switch self {
-    case .success: .success(())
-    case .failure(let error): .failure(error)
-    }
-  }
+  public var voidResult: Result<Void, any Error> { map { _ in }.mapError { $0 } }
 
   /// True for a success.
-  public var isSuccess: Bool {
-    switch self {
-    case .success: true
-    case .failure: false
-    }
-  }
+  public var isSuccess: Bool { if case .success = self { true } else { false } }
 }
 
 extension ClosedRange where Bound == Int {

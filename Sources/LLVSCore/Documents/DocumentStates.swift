@@ -18,7 +18,6 @@ package final class DocumentStateCache: Sendable {
 
   /// So many states are kept of each directory; they share what is equal.
   private static let limit = 16_384
-
   private let state = Mutex(State())
 
   package init() {}

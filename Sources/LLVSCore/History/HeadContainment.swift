@@ -21,7 +21,6 @@ struct HeadContainment {
   }
 
   private static let shared: Int32 = -1
-
   private let heads: [HistoryNode]
   private var steps: [Step] = []
   private var places: [VersionNumber: Int32] = [:]

@@ -13,7 +13,6 @@ package struct HistoryWalk {
 
   /// Returns the predecessors of a version that the walk continues with.
   package typealias Ways = (HistoryNode) throws(StoreError) -> [VersionNumber]
-
   private let graph: VersionGraph
   private let order: Order
   private let waysOn: Ways

@@ -32,7 +32,6 @@ package final class VersionGraph: Sendable {
   private static let answers = 64
   /// Marks of more versions than this are not kept.
   private static let mostMarks = 1 << 18
-
   private let source: any HistorySource
   private let limit: Int
   private let cache = Mutex(Cache())

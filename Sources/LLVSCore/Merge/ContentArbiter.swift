@@ -16,7 +16,6 @@ package struct ContentArbiter: ClashArbiter {
 
   /// Longer values are not read.
   private static let maximumLength = UInt64(TextMerge.maximumLength)
-
   private let method: Method
   private let graph: VersionGraph
   private let contents: ContentStore

@@ -29,7 +29,6 @@ struct MapMerge {
 
   /// True if ``rule`` is a record, which also decides where one side only changed.
   private let followsRecord: Bool
-
   var edits: [MapEdit] = []
   var changes: [MergeChange] = []
   var dropped: [MergeDrop] = []

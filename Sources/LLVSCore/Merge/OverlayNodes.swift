@@ -9,7 +9,6 @@ package final class OverlayNodes: NodeStorage {
   private static let segment = UInt32.max
   /// Places are never taken twice in a process, so that node caches need not know of overlays.
   private static let nextPlace = Atomic<UInt64>(0)
-
   private let below: any NodeStorage
   private struct State {
     var nodes: [UInt64: [UInt8]] = [:]

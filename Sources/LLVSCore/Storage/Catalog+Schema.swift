@@ -2,7 +2,6 @@
 extension Catalog {
   /// The format of a store. Another one is refused.
   static let formatVersion: Int64 = 3
-
   static let schema = """
     CREATE TABLE properties(
       name BLOB PRIMARY KEY, value BLOB NOT NULL, sum INTEGER) WITHOUT ROWID;

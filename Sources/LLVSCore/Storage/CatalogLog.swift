@@ -43,7 +43,6 @@ struct CatalogLog {
 
   static let headerSize = 32
   static let frameHeaderSize = 24
-
   let path: String
   let file: File
   let isBigEndian: Bool

@@ -7,7 +7,6 @@ internal import Synchronization
 package final class ContentStore: Sendable {
   /// Shorter values are not looked up among the chunks: finding one costs more than it saves.
   static let sharedFrom = 1024
-
   let records: RecordStore
   let index: Index
   private let nodes = GenerationCache<Location, ValueNode>(budget: 16 << 20)

@@ -12,7 +12,6 @@ struct DeltaFrame {
   private static let longest = 65_536
   /// A shorter match takes as many bytes as it saves.
   private static let shortestMatch = 6
-
   private let base: UnsafeRawBufferPointer
   private let bytes: UnsafeRawBufferPointer
   private var sequences: [ZSTD_Sequence] = []

@@ -24,7 +24,6 @@ final class IndexReaders: Sendable {
 
   /// Connections that are kept; others are closed after use.
   private static let kept = 4
-
   private let path: String
   private let state = Mutex(State())
   private let writes = Atomic<UInt64>(0)

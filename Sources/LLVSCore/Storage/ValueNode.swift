@@ -35,10 +35,8 @@ final class ValueNode: Sendable {
 
   /// The tag of a node with a known number of zeros.
   private static let nodeWithZeros: UInt8 = 3
-
   static let shortest = 16
   static let longest = 256
-
   let level: UInt8
   let items: [Item]
   /// The offset of each item in the node, and at last the node's length.

@@ -1,7 +1,6 @@
 /// Builds the tree of a long value from its items, bottom up; each node is written when it ends.
 struct ValueTreeBuilder {
   typealias Item = ValueNode.Item
-
   private let records: RecordStore
   /// The items of the open node at each level.
   private var open: [[Item]] = [[]]

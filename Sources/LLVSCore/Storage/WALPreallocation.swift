@@ -13,7 +13,6 @@ internal import Platform
 struct WALPreallocation {
   /// The number of frames after which a checkpoint is made and the log begins again.
   static let checkpoint = 1000
-
   private static let header: UInt64 = 32
   private static let frameHeader: UInt64 = 24
   /// A commit with more frames is not small; the last commit before a checkpoint may have this
@@ -22,7 +21,6 @@ struct WALPreallocation {
   /// After this many small commits more of them are expected.
   private static let commitsBeforeStart = 4
   private static let step: UInt64 = 256 << 10
-
   private let path: String
   private let frame: UInt64
   private var file: File?

@@ -9,7 +9,6 @@ package struct LastWriterStatus: Hashable, Sendable {
   package var damaged: String?
   /// Names that were not saved and wait for the next mount; nil for none.
   package var unsaved: String?
-
   private static let mark = "end"
   private static let fullMark = "full"
   /// The greatest length of each text, in bytes.

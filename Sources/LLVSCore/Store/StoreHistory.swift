@@ -44,7 +44,6 @@ final class StoreHistory: HistorySource, VersionMaps, DocumentVersions {
   }
 
   func knownBases(over storage: any NodeStorage) -> KnownBases { KnownBases(bases.current()) }
-
   var documents: DocumentStates? { DocumentStates(source: self, cache: documentStates) }
 
   func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata {

@@ -15,7 +15,6 @@ final class MapNode: Sendable {
   private static let mostReplaced = 32
   /// The length of 256 entries with long keys, without long attributes.
   private static let longLength = 1 << 17
-
   let bytes: [UInt8]
   /// The offset of each item, and at last the length of the node.
   let starts: [UInt32]

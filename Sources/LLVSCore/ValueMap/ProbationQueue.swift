@@ -20,7 +20,6 @@ struct ProbationQueue {
   /// Hashes of the locations that were dropped last, each at the index that its hash gives; the
   /// lowest two bits count how often it was dropped.
   private var dropped: [UInt32] = []
-
   private static let droppedCount = 2048
 
   func node(at location: Location) -> MapNode? { nodes[location]?.node }

@@ -32,7 +32,6 @@ struct Contact: StorableModel, Mergeable {
   /// The names of the fields that a person can change.
   static let fields = ["name", "phone", "email", "street", "city"]
 
-  /// Returns the place of a field; nil if there is none of that name.
   static func field(_ name: String) -> WritableKeyPath<Contact, String>? {
     switch name {
     case "name": \.name

@@ -2,7 +2,6 @@ import Foundation
 import LLVS
 import LLVSModel
 
-/// The contacts of a store.
 struct ContactBook {
   struct UnknownContact: Error, CustomStringConvertible {
     let id: String
@@ -46,11 +45,7 @@ struct ContactBook {
     try coordinator.removeModel(Contact.self, instanceIdentifier: id)
   }
 
-  /// Exchanges through a folder or a remote, and merges what came.
-  ///
-  /// - Parameter place: the path of a folder, or an address such as `s3://BUCKET/PREFIX` or
-  ///   `https+webdav://HOST/PATH`.
-  /// - Throws: the error of the exchange or of the merge.
+  /// Exchanges through a folder or a remote such as `s3://BUCKET/PREFIX`, and merges.
   func sync(through place: String) async throws {
     coordinator.exchange =
       if place.contains("://") || place.hasPrefix("rclone:") {

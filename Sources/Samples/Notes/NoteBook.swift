@@ -5,7 +5,6 @@ import KeyValueCRDT
 struct NoteBook {
   private let database: KeyValueDatabase
 
-  /// Opens a document, and makes it if it is not there.
   init(file: URL) throws {
     database = try KeyValueDatabase(
       fileURL: file, authorDescription: ProcessInfo.processInfo.hostName)
@@ -24,15 +23,11 @@ struct NoteBook {
   }
 
   /// Adds a line to a note, or begins one.
-  ///
-  /// - Throws: ``KeyValueCRDTError/versionConflict`` if the note has several versions.
   func add(_ line: String, to name: String) throws {
     try database.writeText((try database.read(key: name).text ?? "") + line + "\n", to: name)
   }
 
-  /// Replaces words of a note; returns false if they are not in it.
-  ///
-  /// - Throws: ``KeyValueCRDTError/versionConflict`` if the note has several versions.
+  /// Replaces words of a note; false if they are not in it.
   func replace(_ old: String, in name: String, by new: String) throws -> Bool {
     guard let text = try database.read(key: name).text, text.contains(old) else { return false }
     try database.writeText(text.replacing(old, with: new), to: name)

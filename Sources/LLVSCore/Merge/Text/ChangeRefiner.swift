@@ -12,7 +12,6 @@ struct ChangeRefiner {
   private static let maximumLength = 400
   /// In hundredths: items that are at least so much alike stand for each other.
   private static let threshold = 50
-
   private let old: (Int) -> ArraySlice<UInt8>
   private let new: (Int) -> ArraySlice<UInt8>
   /// Bytes that may still be compared.

@@ -6,7 +6,6 @@
 struct ChangeSlider {
   /// Places that are looked at; a run in a long row of equal lines has no better one anyway.
   private static let reach = 100
-
   let old: TextLines
   let new: TextLines
 
