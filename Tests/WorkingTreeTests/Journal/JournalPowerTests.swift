@@ -139,7 +139,7 @@ struct JournalPowerTests {
     let whole = try FileSystem.read(newest, atMost: 1 << 20)
     #expect(throws: StoreError.self) { try JournalKeeper(path, store: Array("other".utf8)) }
     var future = whole
-    for start in [0, 512] { future[start + 11] = 3 }
+    for start in [0, 512] { future[start + 11] = 4 }
     for bytes in [future] {
       try File(newest, [.readWrite, .truncate]).write(bytes, at: 0)
       #expect(throws: StoreError.self) { try JournalKeeper(path) }

@@ -76,7 +76,7 @@ struct FollowingScope {
     return false
   }
 
-  /// Adds what the cut had to look at, without what it put aside. A later change of that is listed elsewhere.
+  /// Adds what the cut had to look at, without what it left out. A later change of that is listed elsewhere.
   private mutating func insertListed(of overlay: Overlay, besides aside: Set<InodeName>) {
     // One name of a file may be ignored and another not.
     func isAside(_ number: InodeNumber) -> Bool {
