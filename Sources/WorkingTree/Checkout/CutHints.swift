@@ -20,7 +20,11 @@ struct CutHints {
   /// - Complexity: O(*k* log *n*) for *k* changes that the cut took.
   func found() throws(StoreError) -> NumberHints {
     var hints = NumberHints()
-    if record.isForeign { hints.own = try view(record.own ?? before) } else { hints.isOwn = true }
+    if record.isForeign {
+      (hints.own, hints.frozen) = (try view(record.own ?? before), frozen)
+    } else {
+      hints.isOwn = true
+    }
     // A cut takes thousands of files to few versions.
     var trees: [TakenCut.Destination: TreeView] = [:]
     var directories = FrozenPaths(frozen)

@@ -310,6 +310,17 @@ struct RecordedTreeTests {
       var hints = NumberHints()
       let number = try #require(try history.number(path("d/f")))
       hints.files = [file(number, "new", at: path("d/f"))]
+      var frozen = Overlay()
+      for (index, name) in ["d/g", "e/g", "g"].enumerated() {
+        let made = InodeNumber(1000 + UInt64(index))
+        let above = name.split(separator: "/").dropLast().joined()
+        hints.files.append(file(made, "mine", at: path(name)))
+        frozen.setChange(
+          NameChange(inode: made, stamp: .start, hidesRecorded: false),
+          at: InodeName(
+            directory: try #require(try history.number(path(above))), name: path(name).name))
+      }
+      hints.frozen = frozen
       for (index, name) in ["f", "d/f", "d", "e", "d/g", ""].enumerated() {
         hints.times[path(name)] = shown(Int64(index) + 10)
       }

@@ -97,8 +97,7 @@ extension Advance {
         try rows.replaceFile(
           old.inode, at: InodePlace(parent: parent, cookie: old.cookie), by: number, record,
           key: key)
-        changedDirectories.insert(parent)
-        return
+        return try noteChange(of: path.name, in: parent, from: old.inode.number)
       }
       return try replace(old, at: path, in: parent, by: number, record, key: key)
     }
@@ -108,8 +107,7 @@ extension Advance {
       let place = try rows.freePlace(
         for: path.name, in: parent, given: given(in: parent), choice)
       try rows.addFile(record, at: number, path.name, at: place, key: key)
-      noteAdded(number, isDirectory: false, in: parent)
-      return
+      return try noteAdded(number, path.name, isDirectory: false, in: parent)
     }
     try write(record, of: number)
     try add(number, path.name, in: parent, isDirectory: false, key: key)
@@ -132,7 +130,7 @@ extension Advance {
     if try rows.setEntry(at: place, from: old.inode.number, to: number, key: key) {
       nameless.insert(old.inode.number)
     }
-    changedDirectories.insert(parent)
+    try noteChange(of: path.name, in: parent, from: old.inode.number)
   }
 
   /// Sets what is recorded of an inode, or makes it.
@@ -161,12 +159,14 @@ extension Advance {
     let place = try rows.freePlace(for: name, in: parent, given: given(in: parent))
     try rows.addEntry(name, at: place, for: number, key: key)
     if isDirectory { try rows.addSubdirectories(1, to: parent) }
-    noteAdded(number, isDirectory: isDirectory, in: parent)
+    try noteAdded(number, name, isDirectory: isDirectory, in: parent)
   }
 
-  private func noteAdded(_ number: InodeNumber, isDirectory: Bool, in parent: InodeNumber) {
+  private func noteAdded(
+    _ number: InodeNumber, _ name: FileName, isDirectory: Bool, in parent: InodeNumber
+  ) throws {
     nameless.remove(number)
     count(1, isDirectory: isDirectory)
-    changedDirectories.insert(parent)
+    try noteChange(of: name, in: parent, from: nil)
   }
 }

@@ -33,10 +33,10 @@ extension Advance {
 
   /// Takes a name away.
   func take(_ number: InodeNumber, from place: InodePlace, isDirectory: Bool) throws {
+    try noteChange(of: rows.name(at: place), in: place.parent, from: number)
     if try rows.removeEntry(at: place, of: number) { nameless.insert(number) }
     count(-1, isDirectory: isDirectory)
     if isDirectory { try rows.addSubdirectories(-1, to: place.parent) }
-    changedDirectories.insert(place.parent)
   }
 
   func count(_ change: Int64, isDirectory: Bool) {

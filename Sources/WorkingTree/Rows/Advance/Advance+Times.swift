@@ -7,11 +7,16 @@ import TreeNames
 extension Advance {
   /// Lets what the cut took go on showing the times that it had: a version that is made of them changes nothing
   /// for programs.
-  func keepTimes(besides others: Set<TreePath>) throws {
+  ///
+  /// - Parameters:
+  ///   - others: the paths at which others changed something.
+  ///   - directories: the directories in which others changed names.
+  /// - Throws: ``BaseError`` if rows cannot be read or written.
+  func keepTimes(besides others: Set<TreePath>, _ directories: Set<InodeNumber>) throws {
     let left = hints.times.filter { !timed.contains($0.key) && !others.contains($0.key) }
     for (path, times) in left.sorted(by: { $0.key < $1.key }) {
       let inode = path.isRoot ? try rows.inode(.root)?.inode : try entry(at: path)?.inode
-      guard let inode else { continue }
+      guard let inode, !directories.contains(inode.number) else { continue }
       var record = inode.record
       record.show(times)
       if record != inode.record { try rows.update(record, of: inode.number, from: inode.record) }
@@ -26,54 +31,50 @@ extension Advance {
     timed.insert(path)
   }
 
-  /// Sets the clock's time on directories in which others made or removed names.
+  /// Sets the clock's time on directories in which names now have other numbers than programs saw there.
   ///
-  /// Programs see the time of a directory that they changed themselves already: the rows only follow, with its names
-  /// or with another number at one of them.
-  func setDirectoryTimes(_ others: Set<TreePath>?) throws {
-    for number in changedDirectories.sorted() {
-      guard let row = try rows.inode(number) else { continue }
-      if let others {
-        var path = TreePath.root
-        if let place = row.place { path = try self.path(of: place) }
-        guard others.contains(path) else { continue }
+  /// - Returns: the directories.
+  func setDirectoryTimes() throws -> Set<InodeNumber> {
+    var directories: Set<InodeNumber> = []
+    for (place, old) in changedNames where !directories.contains(place.directory) {
+      if hints.own != nil {
+        let number = try rows.child(of: place.directory, named: place.name)?.inode.number
+        switch hints.frozen?.shown(at: place) ?? .recorded {
+        case .recorded: if number == old { continue }
+        case .pending(let shown): if number == shown { continue }
+        }
       }
-      var record = row.inode.record
+      directories.insert(place.directory)
+    }
+    for number in directories.sorted() {
+      guard let old = try rows.inode(number)?.inode.record else { continue }
+      var record = old
       record.changed = now
       // One that the head records was set when the names were these.
       record.shownTime = record.attributes.mtime == nil ? now : nil
-      try rows.update(record, of: number, from: row.inode.record)
+      try rows.update(record, of: number, from: old)
     }
+    return directories
   }
 
-  /// The paths at which others changed something, and the directories in which they changed names; nil if nobody knows
-  /// what is of others.
-  func pathsOfOthers() throws -> Set<TreePath>? {
-    guard let own = hints.own else { return hints.isOwn ? [] : nil }
-    guard own.map.root != after.map.root else { return [] }
+  /// The paths at which others changed something, as far as versions tell.
+  func pathsOfOthers() throws -> Set<TreePath> {
+    guard let own = hints.own, own.map.root != after.map.root else { return [] }
     var paths: Set<TreePath> = []
     var diff = try PathDiff(from: own, to: after)
     while let step = try diff.next() {
       switch step {
       case .gone(let change), .come(let change), .changed(let change):
-        if try isOfCut(change.path) { continue }
-      }
-      switch step {
-      case .gone(let change), .come(let change):
-        paths.insert(change.path)
-        paths.insert(change.path.parent)
-      case .changed(let change):
-        paths.insert(change.path)
-        // Other bytes are another file, which the name leads to from now on.
-        if change.hasOtherFile { paths.insert(change.path.parent) }
+        if try !isOfCut(change.path) { paths.insert(change.path) }
       }
     }
     return paths
   }
 
-  /// True if the head has at a path what the cut took there, or above it, into a version next to the head. A directory
-  /// in which names were taken lost its recorded time by that.
+  /// True if the head has at a path what a version of the cut has there: that on the head before, or one next to the
+  /// head that took the path, or a path above it. A directory in which names were taken lost its recorded time by that.
   private func isOfCut(_ path: TreePath) throws -> Bool {
+    if let own = hints.own, try hasSame(own, at: path) { return true }
     guard !hints.beside.isEmpty else { return false }
     var tree = hints.above[path]
     var above = path
@@ -82,7 +83,11 @@ extension Advance {
       if above.isRoot { break }
       above = above.parent
     }
-    guard let tree else { return false }
+    return try tree.map { try hasSame($0, at: path) } ?? false
+  }
+
+  /// True if the head has the same content at a path as a tree; the versions that stored it may differ.
+  private func hasSame(_ tree: TreeView, at path: TreePath) throws -> Bool {
     switch (try tree.find(path: path.bytes), try after.find(path: path.bytes)) {
     case (nil, nil): return true
     case (.value(let own)?, .value(let entry)?):
@@ -98,13 +103,5 @@ extension InodeRecord {
   fileprivate mutating func show(_ times: NumberHints.Times) {
     changed = times.changed
     shownTime = times.modified == attributes.mtime ? nil : times.modified
-  }
-}
-
-extension PathChange {
-  /// True if the trees show values of other bytes.
-  fileprivate var hasOtherFile: Bool {
-    guard case .value(let old)? = before, case .value(let new)? = after else { return false }
-    return FileIdentity(old) != FileIdentity(new)
   }
 }

@@ -38,8 +38,8 @@ final class Advance {
   var numberByKey: [Key: InodeNumber] = [:]
   /// Hinted numbers that go on at a name where the map does not change.
   var usedNumbers: Set<InodeNumber> = []
-  /// Directories in which names came or went.
-  var changedDirectories: Set<InodeNumber> = []
+  /// The numbers that changed names had before; nil where nothing was.
+  private(set) var changedNames: [InodeName: InodeNumber?] = [:]
   /// The paths at which files show the times that the working tree has already.
   var timed: Set<TreePath> = []
   /// The cookies that the working tree gave to names, by the directory.
@@ -94,8 +94,8 @@ final class Advance {
     try placeHintedFiles()
     try removeNameless()
     let others = try pathsOfOthers()
-    try setDirectoryTimes(others)
-    try keepTimes(besides: others ?? [])
+    let directories = try setDirectoryTimes()
+    try keepTimes(besides: others, directories)
   }
 
   // MARK: - Paths
@@ -121,6 +121,16 @@ final class Advance {
     return try rows.child(of: parent, named: path.name)
   }
 
+  /// Notes that a name changes, with the number that it has.
+  func noteChange(
+    of name: @autoclosure () throws -> FileName, in directory: InodeNumber, from old: InodeNumber?
+  ) throws {
+    // Where programs see all of it already nobody asks.
+    if hints.isOwn { return }
+    let place = InodeName(directory: directory, name: try name())
+    if changedNames[place] == nil { changedNames[place] = .some(old) }
+  }
+
   func isNameless(_ number: InodeNumber) throws -> Bool {
     guard number != .root, let row = try rows.inode(number) else { return true }
     return row.place == nil
@@ -138,7 +148,6 @@ final class Advance {
         // Entries of the directory may have no name after this.
         if row.inode.record.isDirectory { try empty(number) }
         try rows.remove(number, row.inode.record)
-        changedDirectories.remove(number)
       }
     }
   }

@@ -59,6 +59,8 @@ package struct NumberHints: Sendable {
   package var beside: [TreePath: TreeView] = [:]
   /// The trees of versions next to the head, by the directories in which the cut took names into them.
   package var above: [TreePath: TreeView] = [:]
+  /// The changes that were pending at the cut's instant: what programs saw at each name.
+  package var frozen: Overlay?
   /// True if the head has what was taken and nothing of others: programs see all times already.
   package var isOwn = false
   /// Returns the cookies that the working tree gave to names of a directory which may have no row yet: a name keeps
