@@ -271,3 +271,15 @@ enum PrintedName {
     return text
   }
 }
+
+extension DocumentProblem {
+  init(_ error: FileDatabaseError, _ path: String) {
+    switch error {
+    case .corrupt(let why): self = .unreadable("\(path) is damaged or no document (\(why))")
+    case .busy: self = .busy("\(path) is in use by another program")
+    case .readOnly: self = .system(Errno.readOnlyFileSystem, "\(path) cannot be written")
+    case .refused(_, let why): self = .unreadable("\(path) is not a document (\(why))")
+    case .system(let error): self = .system(error.errno, error.description)
+    }
+  }
+}

@@ -1,6 +1,5 @@
 package import LLVSCore
 internal import Platform
-internal import SQLite
 
 /// Why a document is not read or not written, with a sentence for people without its period.
 package enum DocumentProblem: Error, Hashable, Sendable {
@@ -29,16 +28,6 @@ package enum DocumentProblem: Error, Hashable, Sendable {
 }
 
 extension DocumentProblem {
-  init(_ error: FileDatabaseError, _ path: String) {
-    switch error {
-    case .corrupt(let why): self = .unreadable("\(path) is damaged or no document (\(why))")
-    case .busy: self = .busy("\(path) is in use by another program")
-    case .readOnly: self = .system(Errno.readOnlyFileSystem, "\(path) cannot be written")
-    case .refused(_, let why): self = .unreadable("\(path) is not a document (\(why))")
-    case .system(let error): self = .system(error.errno, error.description)
-    }
-  }
-
   package var asStoreError: StoreError {
     switch self {
     case .missing(let text): .unreachable(text)
