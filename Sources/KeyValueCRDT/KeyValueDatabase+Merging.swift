@@ -66,22 +66,17 @@ extension KeyValueDatabase {
       try Self.application(writer, mine), try Self.application(source.writer, theirs))
     let (mineKnown, theirsKnown) = (try VersionVector(mine), try VersionVector(theirs))
     // Neither has anything for the other, unless a merge of the original has brought back what was removed.
-    if mineKnown == theirsKnown, try EntryCount(mine) == EntryCount(theirs) { return Join() }
+    if mineKnown == theirsKnown, try Self.entryCount(mine) == Self.entryCount(theirs) {
+      return Join()
+    }
     return try Join(of: mine, mineKnown, with: theirs, theirsKnown)
   }
 
   /// Equal for databases with the same entries, if they know the same writes.
-  private struct EntryCount: Equatable {
-    private let count: Int64
-    private let sum: Int64
-
-    init(_ connection: Connection) throws {
-      let row = try connection.sqlite.prepared(
-        "SELECT COUNT(*), ifnull(SUM(usn & 0xFFFFFFFF), 0) FROM entry")
-      defer { row.reset() }
-      _ = try row.step()
-      (count, sum) = (row.integer(0), row.integer(1))
-    }
+  private static func entryCount(_ connection: Connection) throws -> [[Int64]] {
+    try connection.sqlite.prepared(
+      "SELECT COUNT(*), ifnull(SUM(usn & 0xFFFFFFFF), 0) FROM entry"
+    ).all { [$0.integer(0), $0.integer(1)] }
   }
 
   private static func check(

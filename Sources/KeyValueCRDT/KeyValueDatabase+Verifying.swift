@@ -68,28 +68,27 @@ extension KeyValueDatabase {
   }
 
   private static func badAuthors(_ connection: Connection) throws -> [DatabaseFault] {
-    var faults: [DatabaseFault] = []
-    let unlisted = try connection.sqlite.statement(
+    func faults(
+      _ sql: String, _ fault: (ScopedKey, UUID) -> DatabaseFault
+    ) throws -> [DatabaseFault] {
+      let statement = try connection.sqlite.statement(sql)
+      defer { statement.close() }
+      return try statement.all { row in
+        UUID(bytes: row.blob(2)).map { fault(row.scopedKey(0, 1), $0) }
+      }.compactMap { $0 }
+    }
+    return try faults(
       """
       SELECT scope, key, authorId FROM entry LEFT JOIN author ON author.id = entry.authorId
       WHERE author.usn IS NULL OR entry.usn > author.usn
-      """)
-    defer { unlisted.close() }
-    while try unlisted.step() {
-      guard let author = UUID(bytes: unlisted.blob(2)) else { continue }
-      faults.append(.unlistedWrite(unlisted.scopedKey(0, 1), author: author))
-    }
-    let removed = try connection.sqlite.statement(
       """
-      SELECT DISTINCT entry.scope, entry.key, entry.authorId FROM tombstone
-      JOIN entry USING (scope, key, authorId) WHERE entry.usn <= tombstone.usn
-      """)
-    defer { removed.close() }
-    while try removed.step() {
-      guard let author = UUID(bytes: removed.blob(2)) else { continue }
-      faults.append(.removedVersion(removed.scopedKey(0, 1), author: author))
-    }
-    return faults
+    ) { .unlistedWrite($0, author: $1) }
+      + faults(
+        """
+        SELECT DISTINCT entry.scope, entry.key, entry.authorId FROM tombstone
+        JOIN entry USING (scope, key, authorId) WHERE entry.usn <= tombstone.usn
+        """
+      ) { .removedVersion($0, author: $1) }
   }
 
   /// SQLite's check is a statement that writes, so a read-only file goes without it.

@@ -146,10 +146,8 @@ package struct DocumentComparison {
     /// Adds the keys that only the version has.
     mutating func addMissing(in entries: [DocumentSnapshot.Entry]) {
       guard commonKeys < state.keys.count else { return }
-      var there: Set<Key> = []
-      there.reserveCapacity(entries.count)
+      let there = Set(entries.map { directory.key(of: $0.name) })
       differences.reserveCapacity(differences.count + state.keys.count - commonKeys)
-      for entry in entries { there.insert(directory.key(of: entry.name)) }
       state.keys.forEach { key, known in
         if !known.live.isEmpty, !there.contains(key) {
           differences[key] = Difference(values: [], known: known)
@@ -210,8 +208,7 @@ package struct DocumentComparison {
   }
 
   private var isUnrelated: Bool {
-    var hasCommon = false
-    for author in document.authors where state.vector.usn(of: author.id) > 0 { hasCommon = true }
+    let hasCommon = document.authors.contains { state.vector.usn(of: $0.id) > 0 }
     guard !hasCommon, document.entries.contains(where: { $0.type != .null }) else { return false }
     var hasValues = false
     state.keys.forEach { key, known in

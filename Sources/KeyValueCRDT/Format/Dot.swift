@@ -46,11 +46,9 @@ struct VersionVector: Equatable {
   private(set) var writes: [AuthorID: Int64] = [:]
 
   init(_ connection: Connection) throws {
-    let statement = try connection.sqlite.prepared("SELECT id, usn FROM author")
-    defer { statement.reset() }
-    while try statement.step() {
-      writes[try AuthorID(statement, 0)] = statement.integer(1)
-    }
+    let rows = try connection.sqlite.prepared("SELECT id, usn FROM author")
+      .all { (try AuthorID($0, 0), $0.integer(1)) }
+    writes = Dictionary(rows) { $1 }
   }
 
   func covers(_ dot: Dot) -> Bool { (writes[dot.author] ?? 0) >= dot.usn }

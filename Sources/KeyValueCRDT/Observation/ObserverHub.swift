@@ -80,10 +80,5 @@ final class ObserverHub: Sendable {
 }
 
 extension Change {
-  static let unknown = {
-    var change = Change()
-    change.isUnknown = true
-    change.isAny = true
-    return change
-  }()
+  static let unknown = Change(isUnknown: true, isAny: true)
 }

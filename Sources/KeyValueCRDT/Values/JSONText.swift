@@ -20,7 +20,6 @@ package enum JSONText {
     /// The open arrays (false) and objects (true), outermost first.
     var open: [Bool] = []
 
-    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
     var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 
     mutating func take(_ byte: UInt8) -> Bool {

@@ -80,7 +80,6 @@ enum Timestamp {
     let bytes: UnsafeBufferPointer<UInt8>
     var at = 0
 
-    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
     var isAtEnd: Bool { at == bytes.count }
 
     mutating func take(_ character: Unicode.Scalar) -> Bool {

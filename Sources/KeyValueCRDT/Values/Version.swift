@@ -9,12 +9,6 @@ public struct Version: Equatable, Sendable {
   /// The value that was written.
   public let value: Value
 
-  init(authorID: UUID, timestamp: Date, value: Value) {
-    self.authorID = authorID
-    self.timestamp = timestamp
-    self.value = value
-  }
-
   /// Oldest first, and at one time by author.
   static func precedes(_ left: Version, _ right: Version) -> Bool {
     guard left.timestamp == right.timestamp else { return left.timestamp < right.timestamp }

@@ -4,11 +4,9 @@ internal import Foundation
 struct CoordinatorState: Codable, Sendable {
   var exchangeRestorationData: Data?
   var currentVersionIdentifier: Version.ID
+}
 
-  init(currentVersionIdentifier: Version.ID) {
-    self.currentVersionIdentifier = currentVersionIdentifier
-  }
-
+extension CoordinatorState {
   /// Reads the file of a directory; nil if there is none, or if it cannot be read.
   init?(in directory: URL) {
     guard let data = try? Data(contentsOf: CoordinatorState.file(in: directory)),

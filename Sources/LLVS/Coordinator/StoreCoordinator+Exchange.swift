@@ -3,7 +3,6 @@ internal import Synchronization
 
 /// Exchanges run one at a time, in the order of the calls.
 struct ExchangeQueue {
-  /// The exchanges that run or wait.
   var count = 0
   /// The next exchange waits for this one.
   var last: Task<Void, any Error>?

@@ -42,10 +42,8 @@ extension CloudFileSystemExchange: SnapshotExchange {
         data: try chunkProvider(index),
         to: path("\(manifest.snapshotId)/\(SnapshotManifest.chunkName(index))"))
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys]
     try await cloudFileSystem.upload(
-      data: try encoder.encode(manifest), to: path("manifest.json"))
+      data: try manifest.encoded(), to: path("manifest.json"))
     if let before, before.hasPathSafeId, before.snapshotId != manifest.snapshotId {
       try await cloudFileSystem.removeDirectory(at: path(before.snapshotId))
     }

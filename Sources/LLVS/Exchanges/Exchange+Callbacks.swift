@@ -1,5 +1,3 @@
-// The forms with callbacks, for programs that do not wait.
-
 extension Exchange where Self: Sendable {
   /// Retrieves, and calls a function at the end, on any thread.
   public func retrieve(

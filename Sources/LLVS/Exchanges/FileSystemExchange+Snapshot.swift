@@ -38,9 +38,7 @@ extension FileSystemExchange: SnapshotExchange {
         try chunkProvider(index),
         to: directory.appendingPathComponent(SnapshotManifest.chunkName(index)))
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys]
-    try StoreFile.write(try encoder.encode(manifest), to: manifestFile)
+    try StoreFile.write(try manifest.encoded(), to: manifestFile)
     for name in try FileManager.default.contentsOfDirectory(atPath: snapshots.path)
     where name != manifest.snapshotId && name != manifestFile.lastPathComponent {
       try FileManager.default.removeItem(at: snapshots.appendingPathComponent(name))

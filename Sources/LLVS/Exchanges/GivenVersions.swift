@@ -57,14 +57,12 @@ extension WireOutput {
     for change in changes {
       switch change {
       case .insert(let value):
-        let bytes = [UInt8](value.data)
         try writer.insert(value.id.core) { (take) throws(StoreError) in
-          try bytes.withPiece(take)
+          try [UInt8](value.data).withPiece(take)
         }
       case .update(let value):
-        let bytes = [UInt8](value.data)
         try writer.update(value.id.core) { (take) throws(StoreError) in
-          try bytes.withPiece(take)
+          try [UInt8](value.data).withPiece(take)
         }
       case .remove(let id): try writer.remove(id.core)
       case .preserve(let reference):

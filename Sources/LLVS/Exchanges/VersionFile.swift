@@ -21,7 +21,7 @@ enum VersionFile {
 
   static func data(of changes: [Value.Change]) throws -> Data { try encoder.encode(changes) }
 
-  private static var encoder: JSONEncoder {
+  static var encoder: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return encoder

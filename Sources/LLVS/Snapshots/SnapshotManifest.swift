@@ -45,6 +45,12 @@ public struct SnapshotManifest: Hashable, Codable, Sendable {
       }
   }
 
+  func encoded() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    return try encoder.encode(self)
+  }
+
   static func chunkName(_ index: Int) -> String {
     let digits = "\(index)"
     return "chunk-" + String(repeating: "0", count: max(0, 3 - digits.utf8.count)) + digits

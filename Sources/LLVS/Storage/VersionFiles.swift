@@ -17,9 +17,8 @@ struct VersionFiles {
   }
 
   func write(_ version: Version) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    try StoreFile.write(try encoder.encode(version), to: url(of: version.id), isDurable: isDurable)
+    try StoreFile.write(
+      try VersionFile.encoder.encode(version), to: url(of: version.id), isDurable: isDurable)
   }
 
   func read(knowing known: (Version.ID) -> Bool) throws -> [Version] {

@@ -201,11 +201,10 @@ final class EngineBackend: StoreBackend {
 
 extension Merge {
   init(_ merge: LLVSCore.Merge) {
-    var forks: [Value.ID: Value.Fork] = [:]
-    forks.reserveCapacity(merge.forksByValueIdentifier.count)
-    for (id, fork) in merge.forksByValueIdentifier { forks[Value.ID(id)] = Value.Fork(fork) }
     self.init(
       versions: (Version(merge.versions.first), Version(merge.versions.second)),
-      commonAncestor: merge.commonAncestor.map { Version($0) }, forksByValueIdentifier: forks)
+      commonAncestor: merge.commonAncestor.map { Version($0) },
+      forksByValueIdentifier: Dictionary(
+        uniqueKeysWithValues: merge.forksByValueIdentifier.map { (Value.ID($0), Value.Fork($1)) }))
   }
 }

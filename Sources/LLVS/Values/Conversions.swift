@@ -1,8 +1,6 @@
 internal import Foundation
 internal import LLVSCore
 
-// The types of the engine hold bytes as arrays; the public ones hold them as Foundation does.
-
 extension Value.ID {
   init(_ key: LLVSCore.Value.ID) { self.init(rawValue: key.rawValue) }
   var core: LLVSCore.Value.ID { LLVSCore.Value.ID(rawValue) }
@@ -79,16 +77,15 @@ extension Value.Fork.Branch {
 
 extension Version {
   init(_ version: LLVSCore.Version, successors: Set<ID> = []) {
-    var metadata: Metadata = [:]
-    metadata.reserveCapacity(version.metadata.count)
-    for (key, value) in version.metadata {
-      metadata[MetadataKey(rawValue: key.rawValue)] = MetadataValue(data: Data(value.data))
+    let metadata = version.metadata.map { key, value in
+      (MetadataKey(rawValue: key.rawValue), MetadataValue(data: Data(value.data)))
     }
     self.init(
       id: ID(version.id),
       predecessors: version.predecessors.map {
         Predecessors(idOfFirst: ID($0.idOfFirst), idOfSecond: $0.idOfSecond.map { ID($0) })
-      }, timestamp: version.timestamp, valueDataSize: version.valueDataSize, metadata: metadata)
+      }, timestamp: version.timestamp, valueDataSize: version.valueDataSize,
+      metadata: Dictionary(uniqueKeysWithValues: metadata))
     self.successors.ids = successors
   }
 
