@@ -25,15 +25,9 @@ package struct ConflictFinder: Sendable {
     }
   }
 
-  // MARK: Unsettled drops
-
-  /// The values that ancestors of a head dropped and that none of them settled.
+  /// Returns the values that ancestors of a head dropped and none of them settled, in ascending order of
+  /// (key, version). Drops known of an ancestor are used.
   ///
-  /// - Parameters:
-  ///   - head: the head.
-  ///   - known: the same of another head; used where that is an ancestor.
-  /// - Returns: the drops, in ascending order of (key, version).
-  /// - Throws: what reading the history throws.
   /// - Complexity: with a known ancestor O(versions since, what their merges differ in, and what is
   ///   open); without, the same over all of history.
   package func unsettledDrops(
@@ -201,8 +195,6 @@ package struct ConflictFinder: Sendable {
     }
   }
 
-  // MARK: Settling
-
   /// True if an authored ancestor of the head wrote, removed or settled the key and knew the revision.
   ///
   /// `new`: the only versions to be looked at; nil for all.
@@ -234,7 +226,6 @@ package struct ConflictFinder: Sendable {
     return false
   }
 
-  /// Tells whether a version opens a dropped revision again.
   private func opensAgain(
     _ number: VersionNumber, _ drop: UnsettledDrop
   ) throws(StoreError) -> Bool {
@@ -266,8 +257,6 @@ package struct ConflictFinder: Sendable {
     }
     return true
   }
-
-  // MARK: Conflicts
 
   /// The open conflicts among unsettled drops, in ascending order of keys: those that are wanted.
   package func conflicts(

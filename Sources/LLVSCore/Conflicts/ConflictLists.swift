@@ -10,11 +10,8 @@
 // first, and in the second, predecessor something was dropped when the merge made bytes of its own.
 
 extension Version.MetadataKey {
-  /// Carries the keys that the version settles.
   package static let settled = Version.MetadataKey("llvs.settled")
-  /// Carries what the version opens again that was settled.
   package static let reopened = Version.MetadataKey("llvs.reopened")
-  /// Carries the keys of which the merge dropped something without taking a side.
   package static let dropped = Version.MetadataKey("llvs.dropped")
 }
 
@@ -24,7 +21,6 @@ extension Version.MetadataValue {
     self.init(data: Self.list(Set(keys).sorted().map { Version.MetadataValue($0.rawValue).data }))
   }
 
-  /// Lists of keys, one for each predecessor of a merge.
   init(dropped: [MergeDrop]) {
     func keys(_ side: MergeSide) -> [UInt8] {
       Version.MetadataValue(keys: dropped.filter { $0.side == side }.map(\.key)).data
@@ -32,7 +28,6 @@ extension Version.MetadataValue {
     self.init(data: Self.list([keys(.first), keys(.second)]))
   }
 
-  /// A list of dropped revisions that are open again.
   package init(reopened: [ReopenedDrop]) {
     self.init(
       data: Self.list(

@@ -17,9 +17,7 @@ package struct ValueConflict: Hashable, Sendable {
   }
 
   package let key: Key
-  /// The entry in the common ancestor; nil if it had none.
   package let base: Entry?
-  /// The entry in the tree; nil for none.
   package let ours: Entry?
   /// The maker of what was kept: the version that stored it or removed it; for bytes that a merge made of both sides
   /// that of the newer one.
@@ -42,7 +40,6 @@ package struct ValueConflict: Hashable, Sendable {
 /// M12).
 package struct UnsettledDrop: Hashable, Sendable {
   package let key: Key
-  /// True if what was dropped is a removal.
   package let isRemoval: Bool
   /// The version that stored the bytes, or that removed the value.
   package let version: VersionNumber
@@ -56,7 +53,6 @@ package struct UnsettledDrop: Hashable, Sendable {
 package protocol ConflictSource: AnyObject, Sendable {
   func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata
 
-  /// The version of an id; nil where there is none.
   func number(ofVersion id: Version.ID) throws(StoreError) -> VersionNumber?
 
   /// Versions up to a number, those among them that wrote, removed, settled or opened a key again; ascending.

@@ -3,7 +3,6 @@ package struct DocumentDirectory: Hashable, Comparable, Sendable {
   /// The path from the top of the tree, without a slash at either end; empty for the whole tree.
   package let path: [UInt8]
 
-  /// Creates the directory with a path.
   package init(path: [UInt8]) {
     self.path = path
   }
@@ -24,7 +23,6 @@ package struct DocumentDirectory: Hashable, Comparable, Sendable {
     return Array(whole[(path.count + 1)...])
   }
 
-  /// Returns true if a key is below the directory.
   package func contains(_ key: Key) -> Bool { relativePath(of: key) != nil }
 
   /// Returns the key of a new file at a path relative to the directory.

@@ -38,7 +38,6 @@ package struct DocumentAuthor: Hashable, Comparable, Sendable, CustomStringConve
   /// True if it may stand for a writer of versions; ids that programs make at random are of another version.
   package var isOfWriter: Bool { high & 0xF000 == 0x8000 }
 
-  /// The 16 bytes.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: high)
@@ -63,7 +62,6 @@ package struct DocumentAuthor: Hashable, Comparable, Sendable, CustomStringConve
 
 /// The name of one write of one key: who wrote it, and the author's number for the write.
 package struct DocumentDot: Hashable, Comparable, Sendable {
-  /// The author.
   package var author: DocumentAuthor
   /// The number; the author's later writes have greater ones.
   package var usn: Int64

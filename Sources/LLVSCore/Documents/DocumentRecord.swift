@@ -8,7 +8,6 @@
 // value: u32 index of the author || i64 number || u8 type || i64 milliseconds since 1970
 
 extension Version.MetadataKey {
-  /// Carries what a document said of the values that the version holds.
   package static let document = Version.MetadataKey("llvs.document")
 }
 
@@ -39,15 +38,12 @@ package struct DocumentRecord: Hashable, Sendable {
     }
   }
 
-  /// The directory of the document's values.
   package var directory: DocumentDirectory
   /// Which of the values of each key the version holds, from 0; keys with fewer are as in its predecessor.
   package var layer: Int
-  /// The program that the document belongs to; nil for none.
   package var application: DocumentApplication?
   /// The authors that are new, or of which more is known.
   package var authors: [Author]
-  /// The changed keys.
   package var items: [Item]
 
   package init(
@@ -70,11 +66,6 @@ package struct DocumentRecord: Hashable, Sendable {
     index == 0 ? .document : Version.MetadataKey("llvs.document.\(index)")
   }
 
-  // MARK: Writing
-
-  /// Adds the record to a version's metadata.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` for one that no version can carry.
   package func add(to metadata: inout Version.Metadata) throws(StoreError) {
     var frames: [[UInt8]] = []
     var writer = try FrameWriter(self)
@@ -183,8 +174,6 @@ package struct DocumentRecord: Hashable, Sendable {
 
   /// Stands for the type of a value that a version wrote: its file tells it.
   fileprivate static let ownType: UInt8 = 255
-
-  // MARK: Reading
 
   /// Reads the record of a version; nil where it has none or one that cannot be read.
   package init?(_ metadata: Version.Metadata) {

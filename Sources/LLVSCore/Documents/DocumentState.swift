@@ -1,10 +1,8 @@
 /// One value, or one removal, that nobody who knew it has replaced.
 package struct DocumentValue: Hashable, Sendable {
-  /// The write.
   package var dot: DocumentDot
   /// The version whose map holds the value, or that removed it; nil while it is not known.
   package var holder: VersionNumber?
-  /// True for a removal.
   package var isRemoval: Bool
   /// The document's number for the type of value; nil for what a version wrote, whose file tells it.
   package var type: UInt8?
@@ -55,7 +53,6 @@ package struct DocumentKeyState: Hashable, Sendable {
 /// The number up to which each author's writes are known. A write that it covers and that is not
 /// there was replaced.
 package struct DocumentVector: Sendable {
-  /// The state of one author.
   package struct Knowledge: Hashable, Sendable {
     /// The number of the last write that is known.
     package var usn: Int64
@@ -71,13 +68,10 @@ package struct DocumentVector: Sendable {
     }
   }
 
-  /// The state of each author.
   package private(set) var authors = PersistentMap<DocumentAuthor, Knowledge>()
 
-  /// Creates the vector that knows nothing.
   package init() {}
 
-  /// Returns true if a write is known.
   package func covers(_ dot: DocumentDot) -> Bool { usn(of: dot.author) >= dot.usn }
 
   /// Returns the number of the last write of an author that is known; 0 for none.
@@ -133,13 +127,11 @@ package struct DocumentVector: Sendable {
 package struct DocumentKeys: Sendable {
   fileprivate var map = PersistentMap<Key, DocumentKeyState>()
 
-  /// The number of keys.
   package var count: Int { map.count }
 
   /// The state of a key; nil for one that was never written.
   package subscript(key: Key) -> DocumentKeyState? { map[key] }
 
-  /// Calls `body` with every key and its state, in no particular order.
   package func forEach(_ body: (Key, DocumentKeyState) -> Void) { map.forEach(body) }
 
   /// Calls `body` with the keys at which two versions may differ, and what both have there.
@@ -164,9 +156,7 @@ package struct DocumentKeys: Sendable {
 ///
 /// It is a function of the version and its ancestors, so that every store computes the same.
 package struct DocumentState: Sendable {
-  /// The writes that are known.
   package var vector = DocumentVector()
-  /// The keys that were ever written.
   package private(set) var keys = DocumentKeys()
   /// The keys with several values that nobody replaced.
   package private(set) var contested = PersistentMap<Key, Bool>()
@@ -175,10 +165,8 @@ package struct DocumentState: Sendable {
   /// True if a document of the directory was ever imported.
   package var isImported = false
 
-  /// Creates the state of a version without ancestors that holds nothing.
   package init() {}
 
-  /// Sets what is known of a key.
   package mutating func set(_ key: Key, _ state: DocumentKeyState) {
     keys.map[key] = state
     noteContested(key, state)
@@ -204,8 +192,6 @@ package struct DocumentState: Sendable {
 
   /// Returns the authors of whom a document, which knows so much, is not told: there are many, each is one
   /// version, and all that they wrote was replaced.
-  ///
-  /// - Complexity: O(1) where there are few such versions; else O(*n*) in the keys.
   package func untoldAuthors(to vector: DocumentVector) -> Set<DocumentAuthor> {
     var authors: Set<DocumentAuthor> = []
     PersistentMap.differences(vector.authors, self.vector.authors) { author, theirs, ours in

@@ -80,8 +80,6 @@ package struct DocumentStates: Sendable {
     number <= committed ? cache : own ?? cache
   }
 
-  // MARK: Directories
-
   /// Returns the directories of which a version, or one of its ancestors, holds what was imported.
   package func directories(
     at number: VersionNumber
@@ -131,11 +129,7 @@ package struct DocumentStates: Sendable {
     (made.filter { $0.key <= committed }, made.filter { $0.key > committed })
   }
 
-  // MARK: States
-
   /// Returns a version as a document of a directory.
-  ///
-  /// - Throws: what reading the history throws.
   package func state(
     of directory: DocumentDirectory, at number: VersionNumber
   ) throws(StoreError) -> DocumentState {

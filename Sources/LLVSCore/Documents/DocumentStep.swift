@@ -40,7 +40,6 @@ struct DocumentStep {
     return state
   }
 
-  /// The value that the version wrote.
   private func value(_ dot: DocumentDot, _ entry: Entry?) -> DocumentValue {
     var time = Int64(((node.timestamp + 978_307_200) * 1000).rounded(.down))
     if let mtime = entry?.attributes.mtime {
@@ -64,8 +63,6 @@ struct DocumentStep {
       }
     }
   }
-
-  // MARK: Imports
 
   private func imported(_ record: DocumentRecord, _ before: DocumentState) -> DocumentState {
     var state = before
@@ -97,8 +94,6 @@ struct DocumentStep {
     state.set(states.map { ($0.key, $0.value) })
     return state
   }
-
-  // MARK: Merges
 
   /// The state of a merge: the join of both, and what the merge wrote itself.
   func merged(_ first: DocumentState, _ second: DocumentState) throws(StoreError) -> DocumentState {

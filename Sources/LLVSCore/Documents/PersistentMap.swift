@@ -49,15 +49,11 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   private static var bits: UInt { 5 }
 
   private var root: Child?
-  /// The number of keys.
   package private(set) var count = 0
 
-  /// Creates the map without keys.
   package init() {}
 
   /// The value at a key; nil where there is none. Setting nil removes the key.
-  ///
-  /// - Complexity: O(log *n*).
   package subscript(key: Key) -> Value? {
     get {
       let hash = Self.hash(key)
@@ -91,8 +87,6 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   }
 
   /// Sets the values of many keys, each of which is named once.
-  ///
-  /// - Complexity: O(*n*) in their number; each node on the way to them is copied once.
   package mutating func merge(_ items: [(key: Key, value: Value)]) {
     guard !items.isEmpty else { return }
     root = Self.merged(root, items.map { (Self.hash($0.key), $0) }, 0, &count)
@@ -163,8 +157,6 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   ) throws(E) {
     try differences(a.root, b.root, body)
   }
-
-  // MARK: Parts
 
   private static func hash(_ key: Key) -> UInt { UInt(bitPattern: key.hashValue) }
 

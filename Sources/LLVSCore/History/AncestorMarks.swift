@@ -14,7 +14,6 @@ struct AncestorMarks: Sendable {
     edge.push(node)
   }
 
-  /// The number of marked versions.
   var count: Int { marked.count }
 
   /// Returns true if a version is the tip or was made directly from it.

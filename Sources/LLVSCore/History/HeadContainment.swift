@@ -86,8 +86,6 @@ struct HeadContainment {
     suspects = isSuspect.indices.filter { isSuspect[$0] }
   }
 
-  // MARK: Containers of the suspects
-
   /// Returns the suspects that give way to a head that contains them: to one of smaller id, or to
   /// one that they do not contain.
   ///

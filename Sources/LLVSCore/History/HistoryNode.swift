@@ -1,16 +1,10 @@
 /// The facts about a version that histories and merges need.
 package struct HistoryNode: Hashable, Sendable {
-  /// The version's number in this store.
   package var number: VersionNumber
-  /// The version's id.
   package var id: Version.ID
-  /// The first predecessor; nil for a root.
   package var first: VersionNumber?
-  /// The second predecessor; nil unless the version is a merge.
   package var second: VersionNumber?
-  /// 1 for a root, otherwise one more than the greatest generation of the predecessors.
   package var generation: UInt32
-  /// Seconds since 2001-01-01 UTC.
   package var timestamp: Double
   /// The version's own line; nil for the unnamed one.
   package var line: Branch?
@@ -55,7 +49,6 @@ package struct HistoryNode: Hashable, Sendable {
       hasEmptyRoots: predecessors.isEmpty ? mapIsEmpty : predecessors.allSatisfy(\.hasEmptyRoots))
   }
 
-  /// Calls `body` with each predecessor, beginning with the first.
   @inline(__always)
   package func forEachPredecessor(
     _ body: (VersionNumber) throws(StoreError) -> Void
@@ -81,9 +74,6 @@ package struct HistoryNode: Hashable, Sendable {
 
 /// The source of a history's nodes, as a rule the store's catalog.
 package protocol HistorySource: AnyObject, Sendable {
-  /// Returns the node of a version.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if there is no version of that number.
   func historyNode(_ number: VersionNumber) throws(StoreError) -> HistoryNode
 
   /// Returns the versions that are no version's predecessor.

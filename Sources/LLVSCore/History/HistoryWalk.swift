@@ -70,7 +70,6 @@ package struct HistoryWalk {
     }
   }
 
-  /// Returns the next version; nil at the end.
   package mutating func next() throws(StoreError) -> HistoryNode? {
     try nextStep()?.node
   }

@@ -9,7 +9,6 @@ package struct PriorityQueue<Element> {
 
   var greatest: Element? { heap.first }
 
-  /// Adds an element in O(log *n*).
   package mutating func push(_ element: Element) {
     heap.append(element)
     var child = heap.count - 1
@@ -21,7 +20,6 @@ package struct PriorityQueue<Element> {
     }
   }
 
-  /// Removes and returns the greatest element in O(log *n*); nil if the queue is empty.
   package mutating func pop() -> Element? {
     guard let top = heap.first, let last = heap.popLast() else { return nil }
     guard !heap.isEmpty else { return top }

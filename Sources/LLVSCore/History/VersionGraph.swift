@@ -28,7 +28,6 @@ package final class VersionGraph: Sendable {
     var second: VersionNumber
   }
 
-  /// The number of answers of either kind that are kept.
   private static let answers = 64
   /// Marks of more versions than this are not kept.
   private static let mostMarks = 1 << 18
@@ -42,10 +41,6 @@ package final class VersionGraph: Sendable {
     self.limit = max(limit / 2, 1)
   }
 
-  /// Returns the node of a version.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if there is no such version or a predecessor has no
-  ///   smaller number.
   package func node(_ number: VersionNumber) throws(StoreError) -> HistoryNode {
     let known = cache.withLock { $0.recent[number] ?? $0.old[number] }
     if let known { return known }
@@ -70,8 +65,6 @@ package final class VersionGraph: Sendable {
       cache.recent[node.number] = node
     }
   }
-
-  // MARK: Ancestors
 
   /// Returns true if the first version is the second or one of its ancestors.
   ///
@@ -228,14 +221,11 @@ package final class VersionGraph: Sendable {
     return found.sorted(by: HistoryNode.mergesBefore)
   }
 
-  // MARK: Heads
-
   /// Returns the versions that are no version's predecessor, newest first.
   package func heads() throws(StoreError) -> [HistoryNode] {
     try nodes(source.historyHeads()).sorted { HistoryNode.isOlder($1, $0) }
   }
 
-  /// Returns the newest of all heads.
   package func mostRecentHead() throws(StoreError) -> HistoryNode? { try heads().first }
 
   /// Returns the heads of a line (docs/merging.md, M6), contained ones too, oldest (timestamp, id)
@@ -245,8 +235,6 @@ package final class VersionGraph: Sendable {
   }
 
   /// Returns the heads of a line but those at which its name was removed (docs/merging.md, M6).
-  ///
-  /// - Complexity: O(heads), and a look-up of the versions that removed the name.
   package func openHeads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
     let heads = try heads(ofLine: line)
     guard let line, let end = line.end, !heads.isEmpty else { return heads }

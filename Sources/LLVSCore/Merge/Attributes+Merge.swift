@@ -4,13 +4,7 @@ extension Attributes {
   /// side.
   ///
   /// The device number is not merged here: it goes with the bytes.
-  ///
-  /// - Parameters:
-  ///   - base: what both started from; nil where the key has no base.
-  ///   - first: the first side's fields.
-  ///   - second: the second side's fields.
-  ///   - newer: the side of greater (timestamp, id); nil in a virtual base, where such a field is absent.
-  /// - Returns: the merged fields, without a device number.
+  /// `newer` is nil in a virtual base, where a field that both changed differently is absent.
   package static func merged(
     base: Attributes?, first: Attributes, second: Attributes, newer: MergeSide?
   ) -> Attributes {
@@ -66,6 +60,5 @@ extension Entry {
     Unit(kind: kind, length: stored.length, digest: stored.digest, device: attributes.device)
   }
 
-  /// True if bytes, kind and device number are the same.
   package func hasSameUnit(as other: Entry) -> Bool { unit == other.unit }
 }

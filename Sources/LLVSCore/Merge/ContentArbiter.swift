@@ -4,13 +4,10 @@
 /// stays listed as a conflict. If nothing can be merged, the value that was stored last is taken whole.
 package struct ContentArbiter: ClashArbiter {
   package enum Method: Hashable, Sendable {
-    /// Line by line.
     case text
-    /// Property by property.
     case json
     /// Line by line; where lines clash both stay, so that nothing is dropped.
     case union
-    /// By what the bytes are.
     case automatic
   }
 

@@ -7,7 +7,6 @@ struct DocumentMerge {
     let second: DocumentState
   }
 
-  /// The rule for a key.
   enum Rule {
     /// Nobody replaced this side's value, and somebody replaced the other's.
     case take(MergeSide)

@@ -14,7 +14,6 @@ struct PostponedClash {
   let unit: Rename.Unit
   /// The version that stored the bytes that both come from.
   let stored: VersionNumber
-  /// The entry of the other side.
   let edited: Entry
 
   /// Nil for everything else.

@@ -24,7 +24,6 @@ struct MapMerge {
   let documents: DocumentMerge?
   /// Numbers for revisions that neither side has.
   let allotRevision: () throws(StoreError) -> UInt64
-  /// Stores bytes that an arbiter makes.
   let write: ([UInt8]) throws(StoreError) -> StoredContent
 
   /// True if ``rule`` is a record, which also decides where one side only changed.
@@ -139,8 +138,6 @@ struct MapMerge {
     }
   }
 
-  // MARK: Values
-
   private func recordedKeys() -> [Key] {
     guard case .recorded(let changes) = rule else { return [] }
     return changes.keys.sorted()
@@ -248,8 +245,6 @@ struct MapMerge {
     }
   }
 
-  // MARK: Directories
-
   private mutating func mergeDirectory(_ triple: MergeTriple) throws(StoreError) {
     switch (triple.first, triple.second) {
     case (nil, nil): break
@@ -298,8 +293,6 @@ struct MapMerge {
   private func merging(_ a: [MapEdit], _ b: [MapEdit]) -> [MapEdit] {
     b.isEmpty ? a : (a + b).sorted(by: MapEdit.precedes)
   }
-
-  // MARK: Attributes and numbers
 
   /// The entry with its merged attributes and the numbers that this store gives it.
   private func completed(

@@ -21,14 +21,10 @@ package struct Merge: Sendable {
 extension Value {
   /// The way a value changed from a common ancestor to two versions.
   package enum Fork: Hashable, Sendable {
-    /// One of the two versions.
     package enum Branch: Hashable, Sendable {
-      /// The first version.
       case first
-      /// The second version.
       case second
 
-      /// The other one.
       package var opposite: Branch { self == .first ? .second : .first }
     }
 
@@ -38,11 +34,9 @@ extension Value {
     case twiceInserted
     /// One removed it, the other left it as it was.
     case removed(Branch)
-    /// Both removed it.
     case twiceRemoved
     /// One updated it, the other left it as it was.
     case updated(Branch)
-    /// Both updated it.
     case twiceUpdated
     /// One removed it, the other updated it.
     case removedAndUpdated(removedOn: Branch)

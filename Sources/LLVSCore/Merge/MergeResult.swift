@@ -35,7 +35,6 @@ package struct MergeDrop: Hashable, Sendable {
 package struct MergeResult: Sendable {
   package let first: HistoryNode
   package let second: HistoryNode
-  /// The merged map.
   package var map: ValueMap
   /// The edits that make the merged map from the first predecessor's.
   package var edits: [MapEdit]
@@ -49,10 +48,7 @@ package struct MergeResult: Sendable {
 extension Version {
   /// The version of an automatic merge (docs/merging.md, M3): every replica computes the same.
   ///
-  /// - Parameters:
-  ///   - result: the merge; its first predecessor has the smaller id.
-  ///   - branch: the metadata of the first predecessor for its line, byte for byte; nil if it has none.
-  ///   - extra: what an arbiter dropped of a value, where it has to be said.
+  /// `branch` is the first predecessor's metadata for its line, byte for byte.
   package init(automatic result: MergeResult, branch: MetadataValue?, extra: Metadata = [:]) {
     var metadata = extra
     metadata[.branch] = branch

@@ -5,8 +5,6 @@ extension Merger {
   ///
   /// Holds for merges made elsewhere too. What a merge dropped of values it made of both is in its
   /// metadata, not here.
-  ///
-  /// - Complexity: O(*k* log *n*) for *k* keys at which a predecessor differs from the base.
   package func drops(of merge: HistoryNode) throws(StoreError) -> [MergeDrop] {
     guard let firstNumber = merge.first, let secondNumber = merge.second else { return [] }
     let bases = try graph.commonAncestors(firstNumber, secondNumber)

@@ -57,13 +57,11 @@ package struct Merger: Sendable {
     return .merge(bases: common)
   }
 
-  /// The options of a merge.
   package struct Options {
     package var arbiter: any ClashArbiter
     /// The number that the merge will have: it stores what the arbiter makes.
     package var number: VersionNumber
     package var allotRevision: () throws(StoreError) -> UInt64
-    /// Stores bytes that an arbiter makes.
     package var write: ([UInt8]) throws(StoreError) -> StoredContent
 
     package init(
@@ -127,8 +125,6 @@ package struct Merger: Sendable {
     guard case .arbiter = rule else { return nil }
     return try maps.documents?.merge(of: first, second)
   }
-
-  // MARK: Bases
 
   /// The map to merge over: that of the one base, of several merged into a virtual one, or none's.
   package func baseMap(

@@ -20,7 +20,6 @@ package final class OverlayNodes: NodeStorage {
   /// The approximate size of a node next to its bytes.
   private static let overhead = 96
 
-  /// The approximate size of the nodes in memory.
   var byteCount: Int { state.withLock { $0.bytes } }
 
   package init(over below: any NodeStorage) {

@@ -22,14 +22,12 @@ package final class VirtualBases: Sendable {
   private let limit: Int
   private let batch: Mutex<Batch>
 
-  /// Keeps bases until their nodes take `limit` bytes.
   package init(over storage: any NodeStorage, limit: Int = 64 << 20) {
     self.storage = storage
     self.limit = limit
     batch = Mutex(Batch(over: storage))
   }
 
-  /// The bases that are kept now.
   package func current() -> Batch {
     batch.withLock { batch in
       if isFull(batch) { batch = Batch(over: storage) }
@@ -101,8 +99,6 @@ struct BaseMaker {
   }
 
   /// Merges versions in the order given, each over what it has in common with those before it.
-  ///
-  /// - Complexity: that of a merge for each base that was never made before.
   func map(of versions: [VersionNumber]) throws(StoreError) -> ValueMap {
     var open: [(versions: [VersionNumber], common: [VersionNumber]?)] = [(versions, nil)]
     while true {

@@ -23,7 +23,6 @@ extension Attributes {
     static let extended: UInt8 = 7
   }
 
-  /// Appends the fields.
   package func encode(into bytes: inout [UInt8]) {
     func header(_ tag: UInt8, _ length: Int, _ bytes: inout [UInt8]) {
       bytes.append(tag)
@@ -63,14 +62,12 @@ extension Attributes {
     }
   }
 
-  /// The fields as digest 1 encodes them.
   package var encoded: [UInt8] {
     var bytes: [UInt8] = []
     encode(into: &bytes)
     return bytes
   }
 
-  /// The length of ``encoded``.
   private var encodedLength: Int {
     var length = mode == nil ? 0 : 9
     if mtime != nil { length += 17 }

@@ -14,17 +14,13 @@ package struct Attributes: Hashable, Sendable {
       self.nanoseconds = nanoseconds
     }
 
-    /// Returns true if the first time is before the second.
     package static func < (a: Time, b: Time) -> Bool {
       (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
     }
   }
 
-  /// A device's number.
   package struct Device: Hashable, Sendable {
-    /// The major number.
     package var major: UInt32
-    /// The minor number.
     package var minor: UInt32
 
     package init(major: UInt32, minor: UInt32) {
@@ -62,7 +58,6 @@ package struct Attributes: Hashable, Sendable {
   /// Extended attributes in ascending order of name, each name once.
   package var extended: [Extended]
 
-  /// Creates attributes, by default with nothing recorded.
   package init(
     mode: UInt32? = nil, mtime: Time? = nil, uid: UInt32? = nil, gid: UInt32? = nil,
     device: Device? = nil, linkID: [UInt8]? = nil, extended: [Extended] = []

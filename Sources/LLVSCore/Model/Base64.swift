@@ -1,6 +1,5 @@
 /// Base64 of RFC 4648, padded, without line breaks, in pieces of any size.
 package enum Base64 {
-  /// Returns the text of bytes.
   package static func text(_ bytes: [UInt8]) -> String {
     var (encoder, out) = (Encoder(), [UInt8]())
     bytes.withUnsafeBytes { encoder.encode($0, into: &out) }
@@ -108,7 +107,6 @@ package enum Base64 {
     }
   }
 
-  /// Turns bytes into text.
   package struct Encoder {
     private var pending: [UInt8] = []
 

@@ -3,13 +3,11 @@
 // All of it can be inlined into other modules, which would otherwise call generic code for each integer.
 
 extension [UInt8] {
-  /// Appends an integer, most significant byte first.
   @inlinable @inline(__always)
   package mutating func append(bigEndian value: some FixedWidthInteger) {
     Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
   }
 
-  /// Appends the 32 bytes of a digest.
   package mutating func append(_ digest: Digest) {
     append(bigEndian: digest.words.0)
     append(bigEndian: digest.words.1)
@@ -91,7 +89,6 @@ extension UnsafeRawBufferPointer {
   /// The number of bytes that were not read yet.
   @inlinable package var remaining: Int { bytes.count - offset }
 
-  /// Reads an integer, most significant byte first.
   @inlinable @inline(__always)
   package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) -> T? {
     guard remaining >= MemoryLayout<T>.size else { return nil }
@@ -107,7 +104,6 @@ extension UnsafeRawBufferPointer {
     return bytes.part(offset, count)
   }
 
-  /// Reads the 32 bytes of a digest.
   package mutating func digest() -> Digest? {
     guard let digest = Digest(loading: bytes, at: offset) else { return nil }
     offset += 32

@@ -3,7 +3,6 @@ package struct Digest: Hashable, Comparable, Sendable {
   /// The bytes as four big-endian words, most significant first.
   package let words: (UInt64, UInt64, UInt64, UInt64)
 
-  /// Creates a digest from four big-endian words, most significant first.
   package init(words: (UInt64, UInt64, UInt64, UInt64)) {
     self.words = words
   }
@@ -21,7 +20,6 @@ package struct Digest: Hashable, Comparable, Sendable {
     words = (parts[0], parts[1], parts[2], parts[3])
   }
 
-  /// The 32 bytes.
   package var bytes: [UInt8] {
     [words.0, words.1, words.2, words.3].flatMap { word in
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
@@ -40,18 +38,15 @@ package struct Digest: Hashable, Comparable, Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns true if both are the same bytes.
   package static func == (a: Digest, b: Digest) -> Bool {
     a.words == b.words
   }
 
-  /// Feeds the hasher with a part of the digest.
   package func hash(into hasher: inout Hasher) {
     // The bytes of a digest are uniformly distributed: one word of them is enough.
     hasher.combine(words.0)
   }
 
-  /// Returns true if the first digest is before the second, byte by byte.
   package static func < (a: Digest, b: Digest) -> Bool {
     a.words < b.words
   }

@@ -5,7 +5,6 @@ extension Entry {
   /// The longest key that a store accepts, in bytes.
   package static let maximumKeyLength = 65_535
 
-  /// Appends the encoding that digest 1 is computed of.
   func encodeContent(into bytes: inout [UInt8]) {
     bytes.append(kind.rawValue)
     bytes.append(bigEndian: UInt32(key.bytes.count))
@@ -29,7 +28,6 @@ extension Entry {
       && stored.digest == other.stored.digest && attributes == other.attributes
   }
 
-  /// The reason why the entry cannot be stored; nil if it can.
   package var fault: String? {
     if key.bytes.count > Self.maximumKeyLength {
       let beginning = String(decoding: key.bytes.prefix(200), as: UTF8.self)

@@ -1,22 +1,17 @@
 /// The place of a value's bytes in this store.
 package enum Content: Hashable, Sendable {
-  /// No bytes.
   case none
   /// All bytes, inside the map itself; at most ``Entry/inlineLimit``.
   case inline([UInt8])
-  /// One chunk record that holds all bytes.
   case chunk(Location)
-  /// The root record of a tree of chunks.
   case tree(Location)
 }
 
 /// The bytes of a value that are in the store.
 package struct StoredContent: Hashable, Sendable {
-  /// The number of bytes.
   package var length: UInt64
   /// The value digest of digest 1.
   package var digest: Digest
-  /// The place of the bytes.
   package var content: Content
 
   package init(length: UInt64, digest: Digest, content: Content) {
@@ -34,17 +29,12 @@ package struct Entry: Hashable, Sendable {
   /// Values up to this many bytes are kept in the map itself.
   package static let inlineLimit = 128
 
-  /// The key.
   package var key: Key
-  /// The kind of file.
   package var kind: EntryKind
-  /// The recorded attributes.
   package var attributes: Attributes
-  /// The bytes of the value.
   package var stored: StoredContent
   /// The version that stored the bytes: the second half of the value's reference.
   package var storedVersion: VersionNumber
-  /// The inode number that earlier programs gave the name in the working tree; 0 since then. It decides nothing.
   package var inode: UInt64
   /// A number that changes with every change of the bytes or attributes: inode numbers in the
   /// history are made from it.
@@ -79,7 +69,6 @@ package struct Entry: Hashable, Sendable {
     return short
   }
 
-  /// The entry marked as one whose extended attributes were not read.
   var markedShortened: Entry {
     var short = self
     short.isShortened = true

@@ -1,10 +1,7 @@
-/// Bounds of versions and changes that every replica accepts from another.
+/// Bounds of versions and changes that every replica accepts from another; lengths are in bytes.
 package enum ExchangeLimits {
-  /// The greatest length of a key, in bytes.
   package static let keyLength = 65_535
-  /// The greatest length of a metadata key, in bytes.
   package static let metadataKeyLength = 4096
-  /// The greatest number of pieces of metadata of one version.
   package static let metadataCount = 4096
   /// The greatest length of all metadata of one version, in bytes; 16 MiB of attributes are
   /// compressed to about one.

@@ -6,20 +6,17 @@ internal import CCrypto
 package struct GitBlob {
   private var context = SHA_CTX()
 
-  /// Begins the id of so many bytes, with git's header.
   package init(length: UInt64) {
     SHA1_Init(&context)
     update(Array("blob \(length)\0".utf8))
   }
 
-  /// Adds bytes.
   package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { raw in
       if let start = raw.baseAddress, raw.count > 0 { _ = SHA1_Update(&context, start, raw.count) }
     }
   }
 
-  /// Returns the id in hexadecimal.
   package consuming func id() -> String {
     // SHA1_Final writes 20 bytes.
     var digest = [UInt8](repeating: 0, count: 20)
@@ -30,9 +27,6 @@ package struct GitBlob {
     }.joined()
   }
 
-  /// Returns the id of bytes, in hexadecimal.
-  ///
-  /// - Complexity: O(bytes).
   package static func id(of bytes: [UInt8]) -> String {
     var blob = GitBlob(length: UInt64(bytes.count))
     blob.update(bytes)

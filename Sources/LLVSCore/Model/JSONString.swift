@@ -1,4 +1,3 @@
-/// Writes strings of JSON.
 package enum JSONString {
   private static let digits = Array("0123456789abcdef".utf8)
 

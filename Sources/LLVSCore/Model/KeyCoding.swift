@@ -8,7 +8,6 @@ internal import Foundation
 package enum KeyCoding {
   private static let prefix = Array("%llvs%".utf8)
 
-  /// Returns the key of a new file at a path.
   package static func key(ofPath path: [UInt8]) -> Key {
     isPlain(path) ? Key(bytes: path) : Key(bytes: escape(path))
   }
@@ -51,8 +50,6 @@ package enum KeyCoding {
 
   private static let digits = Array("0123456789ABCDEF".utf8)
 
-  /// Returns the escaped form of a path or of the beginning of one, whether or not it needs
-  /// escapes.
   package static func escaped(_ path: [UInt8]) -> [UInt8] { escape(path) }
 
   private static func escape(_ path: [UInt8]) -> [UInt8] {

@@ -2,14 +2,12 @@
 ///
 /// Numbers are local, dense and never reused; a version's predecessors have smaller numbers.
 package struct VersionNumber: Hashable, Comparable, Sendable {
-  /// The number.
   package let rawValue: UInt32
 
   package init(_ rawValue: UInt32) {
     self.rawValue = rawValue
   }
 
-  /// Returns true if the first version was stored before the second.
   package static func < (a: VersionNumber, b: VersionNumber) -> Bool {
     a.rawValue < b.rawValue
   }
@@ -18,11 +16,8 @@ package struct VersionNumber: Hashable, Comparable, Sendable {
 /// The location of a record: its segment, its offset there, and its length in bytes, header
 /// included.
 package struct Location: Hashable, Sendable {
-  /// The number of the segment.
   package let segment: UInt32
-  /// The length of the record in bytes, header included.
   package let length: UInt32
-  /// The offset of the record in the segment, in bytes.
   package let offset: UInt64
 
   package init(segment: UInt32, offset: UInt64, length: UInt32) {

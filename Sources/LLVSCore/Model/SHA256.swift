@@ -11,18 +11,15 @@ package struct SHA256Hasher {
     SHA256_Init(&context)
   }
 
-  /// Adds bytes.
   package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return }
     SHA256_Update(&context, start, bytes.count)
   }
 
-  /// Adds bytes.
   package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { update($0) }
   }
 
-  /// Adds one byte.
   package mutating func update(_ byte: UInt8) {
     withUnsafeBytes(of: byte) { update($0) }
   }
@@ -32,7 +29,6 @@ package struct SHA256Hasher {
     withUnsafeBytes(of: value.bigEndian) { update($0) }
   }
 
-  /// Adds the 32 bytes of a digest.
   package mutating func update(_ digest: Digest) {
     let words = digest.words
     let bytes = (
@@ -58,10 +54,8 @@ package struct SHA256Hasher {
 }
 
 extension Digest {
-  /// The SHA-256 of no bytes.
   package static let ofNothing = SHA256Hasher().finish()
 
-  /// Returns the SHA-256 of bytes.
   package static func of(_ bytes: UnsafeRawBufferPointer) -> Digest {
     // The context is used in place: copying one that was just written waits until the stores are
     // done, which takes as long as hashing a short input.
@@ -83,7 +77,6 @@ extension Digest {
     }
   }
 
-  /// Returns the SHA-256 of bytes.
   package static func of(_ bytes: [UInt8]) -> Digest {
     bytes.withUnsafeBytes { of($0) }
   }

@@ -5,7 +5,6 @@ package import Platform
 /// The first seven cases are those of the original. The message of a case is a clause without a
 /// final period.
 package enum StoreError: Error, Sendable {
-  /// No version with this id is in the store.
   case missingVersion(Version.ID)
   /// A value was asked for that no version holds.
   case attemptToLocateUnversionedValue
@@ -15,9 +14,7 @@ package enum StoreError: Error, Sendable {
   case noCommonAncestor(Version.ID, Version.ID)
   /// An arbiter left this conflict undecided.
   case unresolvedConflict(Value.ID)
-  /// The version is in the store already.
   case attemptToAddExistingVersion(Version.ID)
-  /// A predecessor of the version is not in the store.
   case attemptToAddVersionWithNonexistingPredecessors(Version.ID)
 
   /// Bytes in the store differ from those that were written; the message says what is wrong and
@@ -34,7 +31,6 @@ package enum StoreError: Error, Sendable {
   case invalid(String)
   /// There is no version, peer, path or branch of that name.
   case notFound(String)
-  /// The name is in use already.
   case exists(String)
   /// The other store has no version in common with this one; the message names it.
   case unrelated(String)
@@ -42,17 +38,14 @@ package enum StoreError: Error, Sendable {
   case unreachable(String)
   /// A peer does not allow it: the credentials are missing, wrong, or do not go so far.
   case denied(String)
-  /// A peer did not answer in time.
   case timedOut(String)
   /// The work was cancelled; it left no changes.
   case cancelled
-  /// The store is open for reading only.
   case readOnly
   /// Free space is below the reserve.
   case noSpace(String)
   /// A file of another program, such as a document, is damaged or not what it should be.
   case malformed(String)
-  /// A system call failed.
   case system(SystemError)
 
   /// Runs calls of the system, and throws a failed one as ``system(_:)``.

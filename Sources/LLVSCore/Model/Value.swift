@@ -14,10 +14,8 @@ package struct Value: Hashable, Sendable {
       bytes = Array(text.utf8)
     }
 
-    /// The key's text.
     package var rawValue: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Returns true if the first key is before the second, byte by byte.
     package static func < (a: ID, b: ID) -> Bool {
       a.bytes.withUnsafeBytes { a in b.bytes.withUnsafeBytes { a.compare(to: $0) < 0 } }
     }
@@ -25,7 +23,6 @@ package struct Value: Hashable, Sendable {
 
   /// Names a value at the version that stored its bytes.
   package struct Reference: Hashable, Sendable {
-    /// The key.
     package var valueId: ID
     /// The version that stored the bytes.
     package var storedVersionId: Version.ID
@@ -38,11 +35,8 @@ package struct Value: Hashable, Sendable {
 
   /// One change that a version makes.
   package enum Change: Hashable, Sendable {
-    /// The value is new.
     case insert(Value)
-    /// The value has new bytes.
     case update(Value)
-    /// The value is removed.
     case remove(ID)
     /// In a merge: the value of the second predecessor is taken.
     case preserve(Reference)
@@ -50,9 +44,7 @@ package struct Value: Hashable, Sendable {
     case preserveRemoval(ID)
   }
 
-  /// The key.
   package var id: ID
-  /// The bytes.
   package var data: [UInt8]
   /// The version that stored the bytes; nil for a value not stored yet.
   package var storedVersionId: Version.ID?

@@ -10,7 +10,6 @@ extension [UInt8] {
     append(UInt8(rest))
   }
 
-  /// Appends the number of bytes as a varint, then the bytes.
   @inlinable
   package mutating func append(counted bytes: [UInt8]) {
     append(varint: UInt64(bytes.count))

@@ -2,12 +2,10 @@
 // version is computed, so that every replica gives it the same.
 
 extension Version.MetadataKey {
-  /// The key of the content digest of the version's map.
   package static let digest = Version.MetadataKey("llvs.digest")
 }
 
 extension Version.ID {
-  /// Returns a new random id: an upper-case UUID of version 4.
   package static func random() -> Version.ID {
     var generator = SystemRandomNumberGenerator()
     return uuid(generator.next(), generator.next(), version: 4)
@@ -78,8 +76,6 @@ extension Version {
     return hasher.finish()
   }
 
-  /// True if the id is the one that an automatic version with this content has
-  /// (docs/merging.md, M3).
   package func isAutomatic(contentDigest: Digest) -> Bool {
     guard let predecessors else { return false }
     return id

@@ -22,7 +22,6 @@ extension Version.MetadataValue {
 }
 
 extension Version {
-  /// The line that the version is on; nil for the unnamed one.
   package var line: Branch? { Self.line(metadata) }
 
   /// Returns the line that metadata names; nil for the unnamed one.

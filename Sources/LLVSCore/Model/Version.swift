@@ -2,24 +2,20 @@
 package struct Version: Hashable, Sendable {
   /// A version's id as spelled, compared as bytes: an upper-case UUID in every version made here.
   package struct ID: Hashable, Comparable, Sendable {
-    /// The id as spelled.
     package let rawValue: String
 
     package init(_ rawValue: String) {
       self.rawValue = rawValue
     }
 
-    /// Returns true if both are the same, byte for byte.
     package static func == (a: ID, b: ID) -> Bool {
       a.rawValue.hasSameBytes(as: b.rawValue)
     }
 
-    /// Feeds the hasher with the bytes that ``==`` compares.
     package func hash(into hasher: inout Hasher) {
       hasher.combine(utf8Of: rawValue)
     }
 
-    /// Returns true if the first id is before the second, byte by byte.
     package static func < (a: ID, b: ID) -> Bool {
       a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
     }
@@ -32,17 +28,14 @@ package struct Version: Hashable, Sendable {
     /// The other side of a merge.
     package var idOfSecond: ID?
 
-    /// Creates predecessors.
     package init(idOfFirst: ID, idOfSecond: ID? = nil) {
       self.idOfFirst = idOfFirst
       self.idOfSecond = idOfSecond
     }
 
-    /// The ids of the first and, if there is one, of the second.
     package var ids: [ID] { [idOfFirst] + (idOfSecond.map { [$0] } ?? []) }
   }
 
-  /// The id.
   package var id: ID
   /// The versions that it was made from; nil for a root.
   package var predecessors: Predecessors?
@@ -50,7 +43,6 @@ package struct Version: Hashable, Sendable {
   package var timestamp: Double
   /// Bytes of the values that it stored; nil if its maker did not record them.
   package var valueDataSize: Int64?
-  /// The version's metadata.
   package var metadata: Metadata
 
   package init(
@@ -64,12 +56,10 @@ package struct Version: Hashable, Sendable {
     self.metadata = metadata
   }
 
-  /// Metadata by key.
   package typealias Metadata = [MetadataKey: MetadataValue]
 
   /// The key of a piece of metadata, compared as bytes.
   package struct MetadataKey: Hashable, Comparable, Sendable {
-    /// The key as spelled.
     package let rawValue: String
 
     package init(_ rawValue: String) {
@@ -79,17 +69,14 @@ package struct Version: Hashable, Sendable {
     /// The key that carries the name of a version's line.
     package static let branch = MetadataKey("__llvs_branch")
 
-    /// Returns true if both are the same, byte for byte.
     package static func == (a: MetadataKey, b: MetadataKey) -> Bool {
       a.rawValue.hasSameBytes(as: b.rawValue)
     }
 
-    /// Feeds the hasher with the bytes that ``==`` compares.
     package func hash(into hasher: inout Hasher) {
       hasher.combine(utf8Of: rawValue)
     }
 
-    /// Returns true if the first key is before the second, byte by byte.
     package static func < (a: MetadataKey, b: MetadataKey) -> Bool {
       a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
     }
@@ -97,7 +84,6 @@ package struct Version: Hashable, Sendable {
 
   /// The bytes of a piece of metadata, as a rule the JSON of a value.
   package struct MetadataValue: Hashable, Sendable {
-    /// The bytes.
     package var data: [UInt8]
 
     package init(data: [UInt8]) {
@@ -115,7 +101,6 @@ extension Hasher {
 }
 
 extension String {
-  /// Returns true if both texts are the same, byte for byte.
   func hasSameBytes(as other: String) -> Bool {
     var (a, b) = (self, other)
     return a.withUTF8 { mine in

@@ -6,11 +6,9 @@
 
 /// The new attributes of one value or directory.
 package struct AttributeItem: Hashable, Sendable {
-  /// The key of the value or directory.
   package var key: Key
   /// The kind; nil for a directory that was removed.
   package var kind: EntryKind?
-  /// All attributes that it has now.
   package var attributes: Attributes
 
   package init(key: Key, kind: EntryKind?, attributes: Attributes) {
@@ -27,7 +25,6 @@ package enum AttributeList: String, Sendable {
 
   /// The greatest length of a frame, unpacked, in bytes.
   package static let frameLength = 16 << 20
-  /// The greatest number of frames of a list.
   package static let maximumFrames = 64
   /// The greatest length of all extended attributes of a version from a peer, names included, in
   /// bytes: a short metadata may unpack to long attributes, and the map holds them unpacked.
@@ -37,7 +34,6 @@ package enum AttributeList: String, Sendable {
   package static let ownExtended = 96 << 20
   fileprivate static let removed: UInt8 = 255
 
-  /// Returns the metadata key of a frame, numbered from 0.
   package func metadataKey(_ index: Int) -> Version.MetadataKey {
     Version.MetadataKey(index == 0 ? rawValue : "\(rawValue).\(index)")
   }
@@ -79,10 +75,7 @@ package struct AttributeWriter {
     self.frameLength = frameLength
   }
 
-  /// Appends an item.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` if it is out of order, does not belong into the list, or
-  ///   is too long.
+  /// Appends an item; throws ``StoreError/invalid(_:)`` if it is out of order, of the other list, or too long.
   package mutating func append(_ item: AttributeItem) throws(StoreError) {
     guard list.holds(item.kind), last.map({ $0 < item.key }) ?? true else {
       throw .invalid("attributes out of order")
@@ -138,8 +131,6 @@ package struct AttributeReader {
   }
 
   /// Returns the next item in ascending order of keys; nil at the end.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` if the list is not of a writer's form.
   package mutating func next() throws(StoreError) -> AttributeItem? {
     while offset == frame.count {
       let value = metadata[list.metadataKey(index)]

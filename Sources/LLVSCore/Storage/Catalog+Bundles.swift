@@ -19,9 +19,6 @@ extension Catalog {
   }
 
   /// Returns the runs of numbers of the versions in every bundle that was read, by its hash.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if a row cannot be read.
-  /// - Complexity: O(bundles), in one statement.
   package func versionsOfBundles(
     in database: StoreDatabase
   ) throws(StoreError) -> [Digest: [ClosedRange<UInt32>]] {
@@ -43,7 +40,6 @@ extension Catalog {
       .bind(1, hash.bytes).bind(2, NumberSet.encode(versions)).run()
   }
 
-  /// Returns the number of a version; nil if it is not in the catalog.
   package func number(of id: Version.ID, in database: StoreDatabase) throws(StoreError)
     -> VersionNumber?
   {
@@ -60,15 +56,12 @@ package struct NumberSet {
 
   package init() {}
 
-  /// Returns true if a number is in the set.
   package func contains(_ number: VersionNumber) -> Bool {
     let index = Int(number.rawValue / 64)
     return index < words.count && words[index] & 1 << UInt64(number.rawValue % 64) != 0
   }
 
   /// The greatest number up to which all from 1 on are in the set; 0 if 1 is not.
-  ///
-  /// - Complexity: O(that number / 64).
   package var beginning: UInt32 {
     for (index, word) in words.enumerated() {
       // There is no version 0.
@@ -78,7 +71,6 @@ package struct NumberSet {
     return words.isEmpty ? 0 : UInt32(words.count * 64 - 1)
   }
 
-  /// Adds all numbers of a range.
   package mutating func insert(_ run: ClosedRange<UInt32>) {
     let count = Int(run.upperBound / 64) + 1
     if words.count < count {

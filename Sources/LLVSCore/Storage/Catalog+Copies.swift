@@ -23,8 +23,6 @@ extension Catalog {
   static func isOwn(setting name: String) -> Bool { name.hasPrefix("live.") }
 
   /// Returns the value of a row, or that of its copy if the row is damaged or gone.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if both are damaged.
   func essential<Value>(
     _ name: String, of what: String, _ find: (String) throws(StoreError) -> Found<Value>
   ) throws(StoreError) -> (value: Value?, isMended: Bool) {
@@ -37,13 +35,10 @@ extension Catalog {
     return (nil, false)
   }
 
-  /// The state of a row of properties or counters.
   enum Found<Value> {
     case absent, damaged
     case sound(Value)
   }
-
-  // MARK: The copy that the live tree depends on
 
   /// Writes the copy of the newest entry of the log of heads and of the live tree's settings.
   func keepEssentials(in database: StoreDatabase) throws(StoreError) {
@@ -109,8 +104,7 @@ extension Catalog {
     }
   }
 
-  /// Returns an entry of the log of heads, or its copy; nil if it is damaged and has no copy, which
-  /// `report` is told.
+  /// Returns an entry of the log of heads, or its copy; nil, with a report, if it is damaged and has none.
   private func sound(
     _ sequence: Int64, _ entry: Result<HeadLogEntry, StoreError>, in database: StoreDatabase,
     _ report: (String) -> Void
@@ -142,7 +136,6 @@ extension Catalog {
     return entries
   }
 
-  /// Returns the newest undamaged entry at or before a time.
   func head(
     at time: Int64, in database: StoreDatabase, passingOver report: (String) -> Void
   ) throws(StoreError) -> HeadLogEntry? {
@@ -154,18 +147,13 @@ extension Catalog {
     return found
   }
 
-  /// Returns the live tree's settings that the table has lost, from the copy.
   func lostSettings(
     besides sound: [String: [UInt8]], in database: StoreDatabase
   ) throws(StoreError) -> [(name: String, value: [UInt8])] {
     try keptEssentials(in: database)?.settings.filter { sound[$0.name] == nil } ?? []
   }
 
-  // MARK: Repairing rows
-
   /// Repairs rows from their copies and writes missing copies, in a writer's transaction.
-  ///
-  /// - Returns: a sentence without its period for each row that was damaged.
   func mend(in database: StoreDatabase) throws(StoreError) -> [String] {
     var mended: [String] = []
     for name in Catalog.properties {
@@ -243,8 +231,6 @@ extension Catalog {
     guard !stored.damaged.isEmpty else { return false }
     return try !lostSettings(besides: stored.sound, in: database).isEmpty
   }
-
-  // MARK: Counters
 
   /// Returns a counter's value; 0 if it never counted.
   ///

@@ -5,7 +5,6 @@
 
 /// A bundle at remotes, as the catalog notes it.
 package struct RemoteBundleNote: Hashable, Sendable {
-  /// The bundle's name.
   package var name: String
   /// A number whose bits the exchange gives a meaning.
   package var state: Int64
@@ -27,12 +26,10 @@ package struct RemoteBundleNote: Hashable, Sendable {
   }
 }
 
-/// A change of the notes about bundles at remotes.
 package enum RemoteBundleChange: Sendable {
   /// Writes a note; with items, also which items are in the bundle, by their keys of at most 64
   /// bytes in the order of their places.
   case set(RemoteBundleNote, items: [[UInt8]]?)
-  /// Removes the note of a bundle, and of its items.
   case remove(String)
 }
 
@@ -58,8 +55,6 @@ extension Catalog {
   }
 
   /// Returns the numbers of the bundles that an item is in, and its place in each.
-  ///
-  /// - Complexity: O(log items + bundles that it is in).
   package func bundles(
     holding item: [UInt8], in database: StoreDatabase
   ) throws(StoreError) -> [(number: Int64, place: Int)] {
@@ -75,7 +70,6 @@ extension Catalog {
     return found
   }
 
-  /// Returns the items that are in a bundle, with their places, from a place on.
   package func items(
     inRemoteBundle number: Int64, in database: StoreDatabase
   ) throws(StoreError) -> [(item: [UInt8], place: Int)] {
@@ -124,7 +118,6 @@ extension Catalog {
     }
   }
 
-  /// Returns the number of the note about a bundle; nil if there is none.
   package func remoteNumber(
     _ name: String, in database: StoreDatabase
   ) throws(StoreError) -> Int64? {

@@ -1,12 +1,9 @@
-/// Properties, counters, settings, peers and the log of heads.
 extension Catalog {
   private func damaged(_ what: String) -> StoreError {
     .corrupt("\(path): \(what) is not what was written")
   }
 
   /// Returns a property, or its copy if its row is damaged.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if both are damaged.
   func property(_ name: String, in database: StoreDatabase) throws(StoreError) -> [UInt8]? {
     try essential(name, of: "property") { (name) throws(StoreError) in
       try found(property: name, in: database)
@@ -113,8 +110,6 @@ extension Catalog {
     try database.prepared("DELETE FROM peers WHERE name = ?").bind(1, Array(name.utf8)).run()
   }
 
-  // MARK: The log of heads
-
   private func logged(_ row: StoreStatement) throws(StoreError) -> HeadLogEntry {
     guard row.integer(5) == row.integer(6) else {
       throw damaged("entry \(row.integer(0)) of the log of heads")
@@ -139,7 +134,6 @@ extension Catalog {
     ).run()
   }
 
-  /// Overwrites an entry that is in the log.
   func set(_ entry: HeadLogEntry, in database: StoreDatabase) throws(StoreError) {
     try insert(
       entry,
@@ -166,8 +160,6 @@ extension Catalog {
   }
 
   /// Returns the newest entries with a smaller sequence number, newest first.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if one of them is damaged.
   func headLog(
     before sequence: Int64, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [HeadLogEntry] {
@@ -205,7 +197,6 @@ extension Catalog {
     }
   }
 
-  /// Calls `body` with the entries at or before a time, newest first, until it returns false.
   func forEachHead(
     notAfter time: Int64, in database: StoreDatabase,
     _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
@@ -223,7 +214,6 @@ extension Catalog {
 
 /// A peer: its name, its address, and the state that exchanges keep about it.
 package struct Peer: Hashable, Sendable {
-  /// The name; unique in a store.
   package var name: String
   /// The address; empty if its row is damaged.
   package var address: [UInt8]
@@ -239,7 +229,6 @@ package struct Peer: Hashable, Sendable {
 
 /// One change of the live tree's head.
 package struct HeadLogEntry: Hashable, Sendable {
-  /// The position in the log; later entries have greater numbers.
   package var sequence: Int64
   /// The time of the change, in nanoseconds since 1970.
   package var time: Int64
@@ -247,6 +236,5 @@ package struct HeadLogEntry: Hashable, Sendable {
   package var version: VersionNumber?
   /// The head's map with the inode numbers that the live tree shows.
   package var map: MapRoot?
-  /// The reason for the change.
   package var reason: HeadReason
 }

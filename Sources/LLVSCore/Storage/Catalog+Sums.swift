@@ -48,7 +48,6 @@ extension Catalog {
   private static let lineHeads =
     "SELECT v.line AS l, v.number AS n FROM versions v WHERE NOT EXISTS (SELECT 1 FROM successors s "
     + "JOIN versions w ON w.number = s.number WHERE s.predecessor = v.number AND w.line = v.line)"
-  /// Queries for rows that are there and should not be, or that are missing.
   private static let followed: [(String, String)] = [
     (
       "successors:",

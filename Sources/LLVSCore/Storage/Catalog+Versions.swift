@@ -1,6 +1,5 @@
 internal import Platform
 
-/// Adding and reading versions.
 extension Catalog {
   private func record(_ row: StoreStatement) throws(StoreError) -> VersionRecord {
     let number = row.number(0)
@@ -36,9 +35,6 @@ extension Catalog {
     return records
   }
 
-  // MARK: Look-ups
-
-  /// Returns a version; nil if there is none of that number.
   package func version(_ number: VersionNumber, in database: StoreDatabase) throws(StoreError)
     -> VersionRecord?
   {
@@ -61,7 +57,6 @@ extension Catalog {
       ).bind(1, Array(id.rawValue.utf8)))
   }
 
-  /// Returns true if there is a version with this id.
   package func contains(_ id: Version.ID, in database: StoreDatabase) throws(StoreError) -> Bool {
     let statement = try database.prepared("SELECT 1 FROM versions WHERE id = ?")
       .bind(1, Array(id.rawValue.utf8))
@@ -80,8 +75,7 @@ extension Catalog {
       ).bind(1, Array(name.utf8)))
   }
 
-  /// Returns the versions whose id has a prefix, at most `limit`; two of them show that it is
-  /// ambiguous.
+  /// Returns at most `limit` versions whose id has a prefix; two of them show that it is ambiguous.
   func versions(
     idPrefix: [UInt8], limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionRecord] {
@@ -96,7 +90,6 @@ extension Catalog {
     return try all(statement)
   }
 
-  /// Returns the next versions in the order of names.
   func versions(
     afterName name: String?, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionRecord] {
@@ -155,12 +148,10 @@ extension Catalog {
       Int64(number.rawValue), in: database)
   }
 
-  /// Returns the versions without any successor.
   func heads(in database: StoreDatabase) throws(StoreError) -> [VersionNumber] {
     try numbers("SELECT number FROM heads ORDER BY number", nil, in: database)
   }
 
-  /// Returns the versions without a successor on their own line.
   func heads(ofLine line: String, in database: StoreDatabase) throws(StoreError) -> [VersionNumber]
   {
     let statement = try database.prepared(
@@ -172,7 +163,6 @@ extension Catalog {
     return numbers
   }
 
-  /// Returns the next names of lines, in the order of their bytes.
   func lines(after line: String?, limit: Int, in database: StoreDatabase) throws(StoreError)
     -> [String]
   {
@@ -188,8 +178,6 @@ extension Catalog {
   func lastNumber(in database: StoreDatabase) throws(StoreError) -> UInt32 {
     UInt32(truncatingIfNeeded: try database.integer("SELECT max(number) FROM versions") ?? 0)
   }
-
-  // MARK: Adding
 
   /// Adds a version whose predecessors are in the catalog.
   func add(_ record: VersionRecord, in database: StoreDatabase) throws(StoreError) {
@@ -224,7 +212,6 @@ extension Catalog {
     try replaceHeads(by: record, in: database)
   }
 
-  /// Makes a version a head, and a head of its line, in place of its predecessors.
   private func replaceHeads(by record: VersionRecord, in database: StoreDatabase) throws(StoreError)
   {
     let line = Array(record.line.utf8)

@@ -8,8 +8,7 @@ internal import Synchronization
 /// Reading a file never needs it. One connection writes, under the store's write lock; each reader
 /// uses one of a few other connections, so readers do not wait for the writer (WAL mode).
 package final class Catalog: Sendable {
-  /// A connection on its way between the pool and the thread that uses it; one thread has it at a
-  /// time.
+  /// A connection on loan from the pool; one thread has it at a time.
   private struct Loan: @unchecked Sendable {
     let database: StoreDatabase
     /// For the writer's connection: true while a transaction that only reads is open on it.
@@ -20,9 +19,7 @@ package final class Catalog: Sendable {
 
   let path: String
   let mode: AccessMode
-  /// True if this object created the database.
   let isNew: Bool
-  /// The changes of what is noted of bundles, by this process.
   package let remoteLedger = RemoteLedger()
   // Leaf locks. The pool's is held to push and pop only. The writer's is held during a transaction:
   // its holder waits for the disk, and only other writers wait for the lock.
@@ -97,7 +94,6 @@ package final class Catalog: Sendable {
         + "which belongs to it, is gone or damaged")
   }
 
-  /// Refuses a catalog of another format.
   private static func check(_ database: StoreDatabase) throws(StoreError) {
     let found = try database.integer("PRAGMA user_version") ?? 0
     guard found <= formatVersion else {
@@ -182,7 +178,6 @@ package final class Catalog: Sendable {
     return try outcome.get().value
   }
 
-  /// Ends the transaction that look-ups began.
   func endView() { writer.withLock { loan in Catalog.endView(&loan) } }
 
   private static func endView(_ loan: inout Loan?) {
@@ -221,7 +216,6 @@ package final class Catalog: Sendable {
     }
   }
 
-  /// Copies the catalog in its committed state.
   func backup(to target: String) throws(StoreError) {
     try read { (database) throws(StoreError) in try database.copy(to: target) }
   }

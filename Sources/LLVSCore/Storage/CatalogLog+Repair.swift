@@ -90,7 +90,6 @@ extension CatalogLog {
     return chosen
   }
 
-  /// Returns the number of bytes in which a frame's page equals another page.
   private static func likeness(_ frame: [UInt8], _ page: [UInt8]) -> Int {
     guard page.count == frame.count - frameHeaderSize else { return 0 }
     var count = 0

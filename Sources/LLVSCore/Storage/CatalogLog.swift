@@ -25,15 +25,12 @@ internal import Platform
 /// A log that was cut short shows none of this. Other files then tell how far the catalog went:
 /// index.sqlite (``Store/lostVersions(_:_:)``) and the journal of pending changes.
 struct CatalogLog {
-  /// A byte to write at an offset of the log.
   struct Repair: Equatable {
     var offset: UInt64
     var byte: UInt8
   }
 
-  /// The damage of a log.
   struct Finding {
-    /// The repairs that are possible.
     var repairs: [Repair] = []
     /// Sentences without their periods, one for each fault.
     var words: [String] = []
@@ -50,9 +47,6 @@ struct CatalogLog {
   let frameSize: Int
   private var finding = Finding()
 
-  /// Examines the log of the catalog in a directory.
-  ///
-  /// - Complexity: O(size of the log); a clean end leaves it empty.
   static func examine(_ directory: String) throws(SystemError) -> Finding {
     let path = "\(directory)/store.sqlite-wal"
     guard try FileSystem.exists(path),
@@ -64,7 +58,6 @@ struct CatalogLog {
     return log.finding
   }
 
-  /// Writes the repairs into the log of the catalog in a directory.
   static func mend(_ finding: Finding, in directory: String) throws(SystemError) {
     guard !finding.repairs.isEmpty else { return }
     let file = try File.regular("\(directory)/store.sqlite-wal", .readWrite)

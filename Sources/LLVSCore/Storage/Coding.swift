@@ -1,4 +1,3 @@
-/// The encodings of the catalog and of the nodes of long values, beyond plain integers.
 extension ByteReader {
   var isAtEnd: Bool { remaining == 0 }
 

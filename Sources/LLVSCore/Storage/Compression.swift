@@ -10,7 +10,6 @@ package final class Compression: Sendable {
   /// `ZSTD_c_literalCompressionMode`.
   private static let literalMode = ZSTD_c_experimentalParam5
 
-  /// Creates a compression without contexts; they are made when they are needed.
   package init() {}
 
   /// Returns the compressed bytes; nil if they do not save an eighth.

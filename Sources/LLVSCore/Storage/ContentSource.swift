@@ -1,6 +1,5 @@
 /// The source of a value's bytes that are about to be stored.
 package protocol ContentSource {
-  /// The number of bytes.
   var length: UInt64 { get }
 
   /// An earlier state of the bytes that is in the store, for ``ContentExtent/unchanged(end:)``.
@@ -14,16 +13,12 @@ package protocol ContentSource {
   func extent(at offset: UInt64) throws(StoreError) -> ContentExtent
 }
 
-/// A run of bytes, and what is known about it without reading.
 package enum ContentExtent: Hashable, Sendable {
-  /// Nothing is known.
   case data(end: UInt64)
-  /// Zeros.
   case hole(end: UInt64)
   /// The same bytes as those of the source's base at the same offsets.
   case unchanged(end: UInt64)
 
-  /// The first offset behind the run.
   package var end: UInt64 {
     switch self {
     case .data(let end), .hole(let end), .unchanged(let end): end
@@ -32,29 +27,21 @@ package enum ContentExtent: Hashable, Sendable {
 }
 
 extension ContentSource {
-  /// None, so that no extent may be ``ContentExtent/unchanged(end:)``.
   package var base: StoredContent? { nil }
 
-  /// Nothing is known, up to the end.
   package func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
     .data(end: length)
   }
 }
 
-/// A value in memory.
 package struct BytesSource: ContentSource {
-  /// The bytes.
   package let bytes: [UInt8]
-  /// The number of bytes.
   package var length: UInt64 { UInt64(bytes.count) }
 
   package init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// Fills the buffer from an offset.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` for a range beyond the end.
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {

@@ -1,8 +1,6 @@
 /// A run of a value's bytes: stored bytes, or zeros that take no space.
 package struct ContentRun: Hashable, Sendable {
-  /// True for zeros that take no space.
   package var isHole: Bool
-  /// The first offset behind the run.
   package var end: UInt64
 
   package init(isHole: Bool, end: UInt64) {
@@ -15,8 +13,6 @@ extension ContentStore {
   /// Returns the run at an offset of a value; the offset must be inside it.
   ///
   /// Neighbouring runs may be of the same kind: a run ends where a chunk ends.
-  ///
-  /// - Complexity: O(log *n*) for *n* chunks.
   package func run(_ stored: StoredContent, at offset: UInt64) throws(StoreError) -> ContentRun {
     guard case .tree(let location) = stored.content else {
       return ContentRun(isHole: false, end: stored.length)
@@ -36,9 +32,6 @@ extension ContentStore {
 
   /// Returns how many bytes of a value are zeros that take no space; for a very large value that
   /// was stored before nodes recorded this, only those below its first nodes.
-  ///
-  /// - Complexity: one node; without the recorded number, O(*n* / 74) for *n* chunks, at most 64
-  ///   nodes.
   package func zeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
     guard case .tree(let location) = stored.content else { return 0 }
     var rest = [try node(location)]

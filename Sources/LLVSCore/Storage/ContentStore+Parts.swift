@@ -1,6 +1,5 @@
 /// A piece of a value, as stores give it to each other: a chunk, or a node that holds others together.
 package struct ValuePart {
-  /// The kinds of pieces.
   package enum Kind: Hashable, Sendable {
     /// Bytes of the value, under their SHA-256.
     case chunk
@@ -12,7 +11,6 @@ package struct ValuePart {
 
   /// The kind, which belongs to the name: digests of two kinds may be equal.
   package let kind: Kind
-  /// The digest that the piece is known by.
   package let digest: Digest
   private let read: () throws(StoreError) -> [UInt8]
 
@@ -25,18 +23,12 @@ package struct ValuePart {
   }
 
   /// Reads the bytes: those of the chunk, or level and items of the node as they are hashed.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if they are damaged. Whether they have the digest is left
-  ///   to whoever gives them away.
   package func bytes() throws(StoreError) -> [UInt8] { try read() }
 }
 
 extension ContentStore {
   /// Calls the body with every piece of a value, the top first; none for a value that maps hold
   /// inline. A piece that the value has twice comes twice.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if a node cannot be read, or an error of the body.
-  /// - Complexity: O(pieces); the bytes of chunks are read only where the body asks for them.
   package func forEachPart(
     of stored: StoredContent, _ body: (ValuePart) throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -3,10 +3,8 @@ internal import Synchronization
 /// Repairs damaged bytes when the same bytes are found elsewhere or are stored again, by a program
 /// or from a peer.
 extension ContentStore {
-  /// The number of damaged records that are remembered.
   private static let mostUnreadable = 4096
 
-  /// Remembers that the bytes with a digest cannot be read at a location.
   func remember(unreadable digest: Digest, at location: Location) {
     unreadable.withLock { unreadable in
       guard unreadable.count < ContentStore.mostUnreadable else { return }
@@ -62,8 +60,6 @@ extension ContentStore {
 
   /// Returns true if a value can be read at its old location, if need be after a repair with the
   /// bytes that were stored just now.
-  ///
-  /// - Complexity: reads the value at both locations.
   package func isSound(
     _ before: StoredContent, besides now: StoredContent
   ) throws(StoreError) -> Bool {

@@ -22,8 +22,6 @@ package final class ContentStore: Sendable {
     self.repairs = repairs
   }
 
-  // MARK: Reading
-
   /// Reads bytes of a value and returns how many; fewer than asked for only at its end.
   package func read(
     _ stored: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
@@ -42,9 +40,6 @@ package final class ContentStore: Sendable {
   }
 
   /// Returns all bytes of a value that is no longer than a bound.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` if it is longer; ``StoreError/corrupt(_:)`` if it is
-  ///   damaged.
   package func bytes(_ stored: StoredContent, atMost bound: UInt64 = 1 << 30) throws(StoreError)
     -> [UInt8]
   {
@@ -69,8 +64,6 @@ package final class ContentStore: Sendable {
   }
 
   /// Returns the target of a symbolic link, at most 4,095 bytes, the greatest length (symlink(2)).
-  ///
-  /// - Throws: as reading does.
   package func linkTarget(_ stored: StoredContent) throws(StoreError) -> [UInt8] {
     var target = [UInt8](repeating: 0, count: Int(min(stored.length, 4095)))
     var result: Result<Int, StoreError> = .success(0)
@@ -145,7 +138,6 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// Returns a node of a value's tree if it is in memory.
   func remembered(_ location: Location) -> ValueNode? { nodes.value(location) }
 
   private func known(_ location: Location) throws(StoreError) -> ValueNode {
@@ -178,8 +170,6 @@ package final class ContentStore: Sendable {
 
   /// Reads into memory the values that a caller is about to read, if they are short and near each
   /// other.
-  ///
-  /// Errors are not reported here: the later read of the value reports them.
   func readAhead(_ values: some Sequence<StoredContent>) {
     let places = values.compactMap { stored -> Location? in
       guard case .chunk(let location) = stored.content, chunks.value(location) == nil else {
@@ -192,9 +182,6 @@ package final class ContentStore: Sendable {
     }
   }
 
-  // MARK: Writing
-
-  /// Stores a value's bytes, in bounded memory for any length.
   package func write(
     _ source: some ContentSource, in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
@@ -207,7 +194,6 @@ package final class ContentStore: Sendable {
     return try write(try bytes(of: source), in: transaction)
   }
 
-  /// Reads all bytes of a short value.
   private func bytes(of source: some ContentSource) throws(StoreError) -> [UInt8] {
     let length = Int(source.length)
     guard length > 0 else { return [] }
@@ -221,7 +207,6 @@ package final class ContentStore: Sendable {
     return bytes
   }
 
-  /// Stores a value in memory.
   package func write(
     _ bytes: [UInt8], in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
@@ -249,9 +234,6 @@ package final class ContentStore: Sendable {
 
   /// Reads, hashes and compresses a value of at most 65,536 bytes, and looks for the same bytes in
   /// the store; nil for a longer value, which is cut and stored piece by piece.
-  ///
-  /// - Throws: the error of the source.
-  /// - Concurrency: any thread.
   package func prepare(_ source: some ContentSource) throws(StoreError) -> ReadyValue? {
     guard source.length <= UInt64(ValueChunking.singleChunk) else { return nil }
     let bytes = try bytes(of: source)
@@ -265,7 +247,6 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// Stores a value that is hashed and perhaps compressed.
   package func write(
     _ value: ReadyValue, in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
@@ -312,7 +293,6 @@ package final class ContentStore: Sendable {
     return location
   }
 
-  /// Returns the location of a chunk that this transaction stored.
   private func newChunk(
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: any ChunkTransaction
   ) -> Location? {
@@ -320,7 +300,6 @@ package final class ContentStore: Sendable {
     return transaction.newChunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
   }
 
-  /// Returns the location of a chunk that an earlier transaction stored.
   private func storedChunk(_ bytes: UnsafeRawBufferPointer, _ digest: Digest) -> Location? {
     guard bytes.count >= ContentStore.sharedFrom else { return nil }
     return index.chunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
@@ -337,8 +316,6 @@ package final class ContentStore: Sendable {
       return false
     }
   }
-
-  // MARK: Metadata
 
   /// Packs metadata: up to 4,096 bytes into the version's row, more is stored as a value.
   func pack(
@@ -369,10 +346,8 @@ package final class ContentStore: Sendable {
 
 /// A value of at most one chunk that is about to be stored.
 package struct ReadyValue: Sendable {
-  /// The bytes.
   package let bytes: [UInt8]
   let digest: Digest
-  /// The compressed record of its chunk, if that was made.
   let chunk: PackedRecord?
   /// The location of the same bytes in the store, if they were looked for and found.
   var known: Location?

@@ -61,8 +61,6 @@ struct ContentWriter<Source: ContentSource> {
     return stored
   }
 
-  // MARK: The base
-
   /// Adds the largest part of the base that begins here and certainly ends at the same place.
   private mutating func takeOver(at position: UInt64) throws(StoreError) -> UInt64? {
     guard let base, position < base.stored.length,
@@ -101,7 +99,6 @@ struct ContentWriter<Source: ContentSource> {
     }
   }
 
-  /// Follows extents while they are unchanged.
   private func unchangedEnd(from position: UInt64, _ given: UInt64) throws(StoreError) -> UInt64 {
     var end = min(given, length)
     while end < length, case .unchanged(let next) = try source.extent(at: end), next > end {
@@ -115,9 +112,6 @@ struct ContentWriter<Source: ContentSource> {
     return unchanged >= baseLength && length == baseLength
   }
 
-  // MARK: Cutting
-
-  /// Adds one chunk or one run of zeros and returns its length.
   private mutating func cutOne(at position: UInt64) throws(StoreError) -> UInt64 {
     let end = try dataEnd(from: position)
     if end == position {
@@ -233,8 +227,6 @@ struct ContentWriter<Source: ContentSource> {
       }
     }
   }
-
-  // MARK: The window
 
   /// Fills the window with the bytes that a cut at this position depends on.
   private mutating func fill(from position: UInt64) throws(StoreError) {

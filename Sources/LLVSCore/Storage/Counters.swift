@@ -39,7 +39,6 @@ final class Counters: Sendable {
     ranges = Mutex(starts)
   }
 
-  /// Returns the first of `count` consecutive numbers.
   func allot(_ kind: Kind, _ count: UInt64) throws(StoreError) -> UInt64 {
     let outcome = ranges.withLock { ranges in
       Result<UInt64, StoreError> { () throws(StoreError) in

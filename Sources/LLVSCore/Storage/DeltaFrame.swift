@@ -38,7 +38,6 @@ struct DeltaFrame {
     case unknown
   }
 
-  /// Makes a frame of at most `capacity` bytes.
   static func make(
     _ bytes: UnsafeRawBufferPointer, from base: UnsafeRawBufferPointer, capacity: Int,
     after head: [UInt8], _ compression: Compression
@@ -60,8 +59,6 @@ struct DeltaFrame {
       bytes, sequences: frame.sequences, capacity: capacity, after: head, isPlain: areDigests)
     return encoded.map { .frame($0) } ?? (areDigests ? .tooLong : .unknown)
   }
-
-  // MARK: Comparing
 
   /// Walks through the items of both nodes in the order of keys; false if either is not a node.
   private mutating func compareItems(level: Int) -> Bool {
@@ -185,7 +182,6 @@ struct DeltaFrame {
     match(tail, offset: base.count + start + length - shift - other - otherLength)
   }
 
-  /// Returns the number of equal bytes from two positions on.
   @inline(__always)
   private static func equal(
     _ a: UnsafeRawBufferPointer, from start: Int, and b: UnsafeRawBufferPointer, from other: Int,
@@ -238,7 +234,6 @@ struct DeltaFrame {
     return different
   }
 
-  /// Returns true if a match at an offset continues the match before it.
   private func continues(_ offset: Int) -> Bool {
     run == 0 && sequences.last?.offset == UInt32(offset)
   }

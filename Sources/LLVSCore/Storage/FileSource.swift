@@ -2,20 +2,15 @@ package import Platform
 
 /// A value in a file; holes are known without reading.
 package struct FileSource: ContentSource {
-  /// The file.
   package let file: File
-  /// The number of bytes.
   package let length: UInt64
 
-  /// Creates a source of the first `length` bytes of a file.
   package init(_ file: File, length: UInt64) {
     self.file = file
     self.length = length
   }
 
-  /// Fills the buffer from an offset.
-  ///
-  /// - Throws: ``StoreError/system(_:)``, with EIO if the file ends before.
+  /// Fills the buffer; a file that ends before is EIO.
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {

@@ -3,11 +3,8 @@
 /// The catalog keeps ``text``. A text that none of the cases writes is ``other(_:)``, so every
 /// text of another program is kept as it is.
 package enum HeadReason: Hashable, Sendable {
-  /// A version of saved changes was made.
   case cut
-  /// Heads were merged.
   case merge
-  /// Files were imported.
   case imported
   /// The conflict at this path was settled.
   case settled(String)
@@ -15,9 +12,7 @@ package enum HeadReason: Hashable, Sendable {
   case untracked(String)
   /// Paths, or all of them, were restored as the version of this name has them.
   case restore(version: String)
-  /// A branch of this name was begun.
   case branch(String)
-  /// The tree was switched to this branch or version.
   case switched(to: String)
   /// Undo returned to the entry of this sequence number.
   case undo(to: Int64)
@@ -26,7 +21,6 @@ package enum HeadReason: Hashable, Sendable {
   /// A reason that this program does not write.
   case other(String)
 
-  /// Reads the text of an entry.
   package init(text: String) {
     let known = Self.parsed(text)
     // A text such as "undo 007" must stay as it is.
@@ -56,7 +50,6 @@ package enum HeadReason: Hashable, Sendable {
     }
   }
 
-  /// The reason as the catalog keeps it.
   package var text: String {
     switch self {
     case .cut: "cut"

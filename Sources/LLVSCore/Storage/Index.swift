@@ -17,7 +17,6 @@ final class Index: Sendable {
     var changes: [(key: Int64, version: UInt32)] = []
     var lastVersion: UInt32 = 0
     var conflicts: (drops: [UInt8], head: Version.ID)?
-    /// Small pieces of data, by name.
     var notes: [String: [UInt8]] = [:]
     var isScheduled = false
   }
@@ -90,8 +89,6 @@ final class Index: Sendable {
     database.takeSharedMemory(version: formatVersion)
     return database
   }
-
-  // MARK: Looking up
 
   /// Returns where a chunk may be; the caller compares the bytes.
   func chunk(_ digest: Digest) -> Location? {
@@ -177,17 +174,14 @@ final class Index: Sendable {
     }
   }
 
-  /// Keeps the unsettled drops of a head, encoded; they are written later.
   func keep(conflicts drops: [UInt8], of head: Version.ID) {
     keep { $0.conflicts = (drops, head) }
   }
 
-  /// Keeps bytes under a name, in place of older ones; they are written later.
   func keep(_ name: String, _ bytes: [UInt8]) {
     keep { $0.notes[name] = bytes }
   }
 
-  /// Returns the bytes kept under a name, if they can be read.
   func kept(_ name: String) -> [UInt8]? {
     if let waiting = pending.withLock({ $0.notes[name] }) { return waiting }
     return try? read { (database) throws(StoreError) -> [UInt8]? in
@@ -230,8 +224,6 @@ final class Index: Sendable {
     try readers.keepingTransactions(body)
   }
 
-  // MARK: Filling
-
   /// Keeps the additions of a commit; they are written later.
   func add(chunks: [Digest: Location], changes: [(VersionNumber, [Key])]) {
     guard isWritable, !chunks.isEmpty || !changes.isEmpty else { return }
@@ -251,7 +243,6 @@ final class Index: Sendable {
     if isDue { flushSoon() }
   }
 
-  /// Writes everything that is pending.
   func flush() {
     // One thread at a time: each removes from the front what it wrote.
     writer.withLock { loan in

@@ -53,9 +53,6 @@ final class IndexReaders: Sendable {
     return try body()
   }
 
-  /// Reads from the index.
-  ///
-  /// - Returns: the result of `body`.
   func read<Result>(
     _ body: (StoreDatabase) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

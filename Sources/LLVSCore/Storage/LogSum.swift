@@ -5,7 +5,6 @@ struct LogSum: Equatable {
 
   init() {}
 
-  /// Reads a checksum from a header.
   init(_ bytes: [UInt8], at place: Int) {
     first = bytes.word(place, isBigEndian: true)
     second = bytes.word(place + 4, isBigEndian: true)
@@ -72,7 +71,6 @@ struct LogSum: Equatable {
 }
 
 extension [UInt8] {
-  /// Returns the 32-bit word at an offset.
   func word(_ place: Int, isBigEndian: Bool) -> UInt32 {
     let value = withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: UInt32.self) }
     return isBigEndian ? UInt32(bigEndian: value) : UInt32(littleEndian: value)

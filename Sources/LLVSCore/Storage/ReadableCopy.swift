@@ -7,17 +7,14 @@ internal import Platform
 /// The copies are in a directory of their own that only its owner can read, and go with this
 /// object. Segments are read in the store.
 package final class ReadableCopy: Sendable {
-  /// The directory of the copies, which have the same names as in the store.
   package let path: String
 
-  /// The store's catalog and index.
   static let databases = ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
 
   /// Copies those of some files in a store's directory that are there.
   ///
   /// - Throws: ``StoreError/busy(_:)`` if they keep changing, because another machine writes to the
   ///   disk.
-  /// - Complexity: O(size of the databases).
   package init(of store: String, _ names: [String]) throws(StoreError) {
     path = "\(SystemProcess.temporaryDirectory)/llvs-copy-\(SystemRandom.hex(8))"
     try StoreError.wrapping { () throws(SystemError) in

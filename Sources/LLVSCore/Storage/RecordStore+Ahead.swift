@@ -15,9 +15,6 @@ extension RecordStore {
   /// Calls the body with the raw bytes of those records of a kind that are near each other.
   ///
   /// Other records are left out, as are those that cannot be read or are damaged: ``read(_:at:)``
-  /// reports that.
-  ///
-  /// - Complexity: O(*n* log *n*) for *n* places.
   func readAhead(
     _ kind: RecordKind, at places: [Location], _ body: (Location, [UInt8]) -> Void
   ) {

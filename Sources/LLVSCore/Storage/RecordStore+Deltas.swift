@@ -65,7 +65,6 @@ extension RecordStore {
     return (place, try bytes(ofBase: place))
   }
 
-  /// Returns the location of a record's base.
   private func baseLocation(
     _ payload: [UInt8], of location: Location
   ) throws(StoreError) -> Location {
@@ -75,7 +74,6 @@ extension RecordStore {
     return base
   }
 
-  /// Returns the raw bytes of a record that is a difference.
   func readDelta(
     _ header: RecordHeader, _ payload: [UInt8], at location: Location
   ) throws(StoreError) -> [UInt8] {
@@ -123,8 +121,6 @@ extension RecordStore {
 }
 
 /// The bases of nodes that were written or read lately.
-///
-/// - Concurrency: any thread.
 final class DeltaBases: Sendable {
   /// For each node the location of its base; its own if it is a base.
   private let places = GenerationCache<Location, Location>(budget: 32_768, shards: 1)

@@ -11,8 +11,6 @@ extension RecordStore {
   ///
   /// - Returns: true if the record can be read now, durably; false also if nothing proves that it
   ///   held these bytes.
-  /// - Concurrency: any thread of the process that writes; several threads would write the same
-  ///   bytes.
   func repair(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location
   ) -> Bool {

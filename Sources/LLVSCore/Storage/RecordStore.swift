@@ -48,21 +48,18 @@ final class RecordStore: NodeStorage, Sendable {
     /// True if the directory was not synced since the file was created.
     var isNew = false
     var next: UInt32 = 0
-    /// The length at which a new segment is begun.
     var limit = RecordStore.rollover
     /// Segments that were filled since the last sync.
     var filled: [File] = []
     var isWritable = false
     /// The end of the file; it holds zeros from `flushed` on.
     var end: UInt64 = 0
-    /// The number of small commits in the open segment.
     var smallCommits = 0
   }
 
   let files: SegmentFiles
   let compression = Compression()
   let bases = DeltaBases()
-  /// The nodes of maps in memory, by their locations.
   let mapNodes = NodeCache(budget: 64 << 20)
   // Acquired by the writing thread, and by readers of records that are still in its buffer; held
   // while the buffer is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
@@ -76,8 +73,6 @@ final class RecordStore: NodeStorage, Sendable {
     self.files = files
     writer.withLock { $0.next = next }
   }
-
-  // MARK: Writing
 
   /// Allows appending; outside of transactions it is forbidden.
   func beginWriting() {
@@ -102,8 +97,6 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   /// Returns a record's fields and payload, ready to be appended.
-  ///
-  /// - Concurrency: any thread.
   func packed(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer) -> PackedRecord {
     guard let packed = compression.compressed(bytes, level: kind.compressionLevel) else {
       return PackedRecord(
@@ -153,7 +146,6 @@ final class RecordStore: NodeStorage, Sendable {
     return try outcome.get()
   }
 
-  /// Changes the length at which a new segment is begun, in bytes.
   func limitSegments(to bytes: UInt64) { writer.withLock { $0.limit = bytes } }
 
   /// Writes the appended records to the file and has the disk begin to write them, so that
@@ -200,7 +192,6 @@ final class RecordStore: NodeStorage, Sendable {
     }
   }
 
-  /// Flushes the last records of a commit.
   private func flushCommit(_ writer: inout Writer) throws(StoreError) {
     let isSmall = !writer.buffer.isEmpty && writer.buffer.count < RecordStore.smallCommit
     try flush(&writer)
@@ -308,13 +299,10 @@ final class RecordStore: NodeStorage, Sendable {
     frontier.store(UInt64(writer.segment) << 40 | writer.flushed, ordering: .releasing)
   }
 
-  // MARK: Reading
-
   func readNode(at location: Location) throws(StoreError) -> [UInt8] {
     try read(.mapNode, at: location)
   }
 
-  /// Returns the raw bytes of a record of one kind.
   func read(_ kind: RecordKind, at location: Location) throws(StoreError) -> [UInt8] {
     let (header, payload) = try readPacked(at: location)
     guard header.kind == kind else {

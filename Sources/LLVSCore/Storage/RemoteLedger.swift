@@ -18,7 +18,6 @@ package final class RemoteLedger: Sendable {
   /// The number of transactions of this process that changed what is noted of bundles.
   package var changes: UInt64 { state.withLock { $0.changes } }
 
-  /// Counts a transaction that changed what is noted of bundles.
   func noteChange() {
     state.withLock { state in
       state.changes += 1

@@ -68,7 +68,6 @@ final class SegmentFiles: Sendable {
     _ = dropped
   }
 
-  /// Returns the numbers of all segments in ascending order.
   func numbers() throws(StoreError) -> [UInt32] {
     try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.list(directory).compactMap { SegmentFormat.number(of: $0) }.sorted()

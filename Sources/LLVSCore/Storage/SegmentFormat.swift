@@ -6,7 +6,6 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
   case chunk = 1
   /// A node of the tree of chunks of a long value.
   case valueNode = 2
-  /// A node of a version's map.
   case mapNode = 3
 
   /// The greatest length of an unpacked record of the kind, in bytes.
@@ -57,7 +56,6 @@ enum SegmentFormat {
     return String(repeating: "0", count: max(0, 8 - digits.utf8.count)) + digits + ".seg"
   }
 
-  /// Returns the number in a segment's file name; nil for any other name.
   static func number(of name: String) -> UInt32? {
     guard name.hasSuffix(".seg"), let number = UInt32(name.dropLast(4)), number > 0,
       name == SegmentFormat.name(of: number)
@@ -76,7 +74,6 @@ enum SegmentFormat {
     return bytes
   }
 
-  /// Checks a segment's first bytes.
   static func check(
     header bytes: [UInt8], number: UInt32, store: [UInt8], path: String
   ) throws(StoreError) {

@@ -9,12 +9,10 @@ internal import SQLite
 package final class StoreDatabase {
   private let database: Database
 
-  /// The path of the file.
   var path: String { database.path }
   /// The number of frames in the write-ahead log after the last commit on this connection; see
   /// ``watchLog()``.
   var logFrames: Int { database.logFrames }
-  /// The number of rows that the last statement changed.
   var changes: Int { database.changes }
 
   /// Opens a file, or creates one, with the SQL functions for checksums of rows.
@@ -80,7 +78,6 @@ package final class StoreDatabase {
     return result
   }
 
-  /// Ends the open transaction, if there is one; what it wrote is gone.
   func rollBack() { database.rollBack() }
 
   /// Counts the frames of the log from now on; the caller then has to call ``checkpoint()``.
@@ -104,7 +101,6 @@ struct StoreStatement {
 
   init(_ statement: Statement) { self.statement = statement }
 
-  /// Prepares the statement for another run, with nothing bound.
   func reset() { statement.reset() }
 
   // MARK: Binding, from 1
@@ -149,14 +145,10 @@ struct StoreStatement {
     return self
   }
 
-  // MARK: Stepping
-
-  /// Goes to the next row; false if there is none.
   func step() throws(StoreError) -> Bool {
     do throws(DatabaseError) { return try statement.step() } catch { throw StoreError(error) }
   }
 
-  /// Runs a statement that returns no rows.
   func run() throws(StoreError) {
     do throws(DatabaseError) { try statement.run() } catch { throw StoreError(error) }
   }
@@ -194,7 +186,6 @@ struct StoreStatement {
 }
 
 extension StoreError {
-  /// Creates the store's error for a failure of one of its databases.
   init(_ error: DatabaseError) {
     self =
       switch error {

@@ -38,7 +38,6 @@ package enum ValueChunking {
     }
   }
 
-  /// Returns how many zero bytes the buffer begins with.
   package static func leadingZeros(_ bytes: UnsafeRawBufferPointer) -> Int {
     var index = 0
     while index + 8 <= bytes.count,
@@ -50,7 +49,6 @@ package enum ValueChunking {
     return index
   }
 
-  /// Returns how many zero bytes the buffer ends with.
   static func trailingZeros(_ bytes: UnsafeRawBufferPointer) -> Int {
     var index = bytes.count
     while index >= 8,

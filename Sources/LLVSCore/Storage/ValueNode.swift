@@ -22,8 +22,7 @@ final class ValueNode: Sendable {
     /// as in segments before format 3. The digest does not cover it.
     var zerosBelow: UInt64?
 
-    /// The number of the item's bytes that are zeros and take no space, if it is known without
-    /// reading the node below.
+    /// The zero bytes that take no space, if they are known without reading the node below.
     var zeros: UInt64? {
       switch kind {
       case .chunk: 0
@@ -33,7 +32,6 @@ final class ValueNode: Sendable {
     }
   }
 
-  /// The tag of a node with a known number of zeros.
   private static let nodeWithZeros: UInt8 = 3
   static let shortest = 16
   static let longest = 256
@@ -124,13 +122,11 @@ final class ValueNode: Sendable {
   /// The node's digest: SHA-256("llvs value node 1" || level || items).
   var digest: Digest { Digest.of(Array("llvs value node 1".utf8) + form) }
 
-  /// Returns the index of the item at an offset of the node.
   func index(of offset: UInt64) -> Int {
     max(1, starts[..<items.count].partitioningIndex { $0 > offset }) - 1
   }
 
-  /// The number of the node's bytes that are zeros and take no space; nil if an item does not know
-  /// it.
+  /// The zero bytes that take no space; nil if an item does not know them.
   var zeros: UInt64? {
     var sum: UInt64 = 0
     for item in items {

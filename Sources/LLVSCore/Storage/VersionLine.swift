@@ -1,19 +1,13 @@
 /// The part of a version's record that listings need.
 package struct VersionLine: Hashable, Sendable {
-  /// The version's number.
   package var number: VersionNumber
-  /// The name in `.llvs/versions`.
   package var name: String
-  /// The first predecessor; nil for a root.
   package var first: VersionNumber?
-  /// The second predecessor; nil unless it is a merge.
   package var second: VersionNumber?
-  /// The root of its map.
   package var map: MapRoot
 }
 
 extension Catalog {
-  /// Returns the next versions in ascending order of numbers.
   func versionLines(
     after number: UInt32, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionLine] {
@@ -26,7 +20,6 @@ extension Catalog {
       ).bind(1, Int64(number)).bind(2, Int64(limit)))
   }
 
-  /// Returns the next versions in descending order of numbers.
   func versionLines(
     before number: UInt32, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionLine] {

@@ -19,7 +19,6 @@ package enum VersionName {
     return (microseconds - (rest < 0 ? rest + 1000 : rest)) / 1000 + referenceEpoch * 1000
   }
 
-  /// The time part of a name.
   package static func text(_ milliseconds: Int64) -> String {
     let part = milliseconds % 1000
     let rest = part < 0 ? part + 1000 : part
@@ -84,13 +83,6 @@ package enum VersionName {
   }
 
   /// The names to try, shortest first; the last is told apart by the version's number.
-  ///
-  /// - Parameters:
-  ///   - timestamp: the version's own.
-  ///   - predecessors: the names of its predecessors.
-  ///   - id: its id.
-  ///   - number: its number.
-  /// - Returns: the names, as they are asked for.
   static func candidates(
     timestamp: Double, after predecessors: [String], id: Version.ID, number: VersionNumber
   ) -> some Sequence<String> {

@@ -2,9 +2,7 @@
 package struct VersionRecord: Hashable, Sendable {
   /// Facts about a version, a bit each.
   package struct Flags: OptionSet, Hashable, Sendable {
-    /// The bits, as they are in the catalog.
     package let rawValue: Int64
-    /// Creates flags from their bits.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// Made by a rule: its id can be computed again from its content.
@@ -27,9 +25,7 @@ package struct VersionRecord: Hashable, Sendable {
   /// The name of the line of versions that name none.
   package static let unnamedLine = "-"
 
-  /// The version's number.
   package var number: VersionNumber
-  /// The version's id.
   package var id: Version.ID
   /// The name in `.llvs/versions`; never changes.
   package var name: String
@@ -43,9 +39,7 @@ package struct VersionRecord: Hashable, Sendable {
   package var generation: UInt32
   /// The name of its line; ``unnamedLine`` if it names none.
   package var line: String
-  /// Facts about the version.
   package var flags: Flags
-  /// The root of its map.
   package var map: MapRoot
   /// Bytes of the values that it stored; nil if its maker did not record them.
   package var valueDataSize: Int64?
@@ -56,7 +50,6 @@ package struct VersionRecord: Hashable, Sendable {
   /// The recorded change list; nil if none was recorded.
   package var changes: StoredContent?
 
-  /// Its predecessors, the first one first.
   package var predecessors: [VersionNumber] {
     [first, second].compactMap { $0 }
   }
@@ -64,27 +57,16 @@ package struct VersionRecord: Hashable, Sendable {
 
 /// A version to be added: the fields that the caller decides; the others are computed.
 package struct NewVersion: Sendable {
-  /// Its number.
   package var number: VersionNumber
-  /// Its id.
   package var id: Version.ID
-  /// The first predecessor; nil for a root.
   package var first: VersionNumber?
-  /// The second predecessor; nil unless it is a merge.
   package var second: VersionNumber?
-  /// Seconds since 2001-01-01 UTC.
   package var timestamp: Double
-  /// The name of its line.
   package var line: String
-  /// Facts about it.
   package var flags: VersionRecord.Flags
-  /// Its metadata.
   package var metadata: Version.Metadata
-  /// The root of its map.
   package var map: MapRoot
-  /// The change list to record; nil for none.
   package var changes: StoredContent?
-  /// Bytes of the values that it stored; nil if that is unknown.
   package var valueDataSize: Int64?
   /// The keys whose bytes or attributes it changed, for the index of changes.
   package var changedKeys: [Key]

@@ -26,10 +26,8 @@ struct WALPreallocation {
   private var file: File?
   private var frames = 0
   private var commits = 0
-  /// The end of the file, as far as it is known.
   private var end: UInt64 = 0
 
-  /// Creates the preallocation for the log of a database with pages of this size.
   init(database path: String, pageSize: Int) {
     self.path = path + "-wal"
     frame = WALPreallocation.frameHeader + UInt64(pageSize)
@@ -51,7 +49,6 @@ struct WALPreallocation {
     }
   }
 
-  /// Resets the counts after the log was emptied.
   mutating func emptied() {
     (frames, commits, end) = (0, 0, 0)
   }

@@ -9,7 +9,6 @@ package enum Zstd {
   private static let short = 65_536
   private static let contexts = Compression()
 
-  /// Packs bytes into one frame.
   package static func pack(_ bytes: [UInt8]) throws(StoreError) -> [UInt8] {
     let frame = bytes.withUnsafeBytes { raw in
       (raw.count <= short ? contexts : Compression()).frame(

@@ -6,7 +6,6 @@ package enum RecordedChange: Hashable, Sendable {
   case preserve(Key, storedVersion: Version.ID)
   case preserveRemoval(Key)
 
-  /// The key that the change is about.
   package var key: Key {
     switch self {
     case .insert(let key), .update(let key), .remove(let key), .preserve(let key, _),
@@ -19,7 +18,6 @@ package enum RecordedChange: Hashable, Sendable {
 /// The stored form of a version's change list: tag(u8), key length(u32), key, and for `preserve`
 /// the length and spelling of the version's id.
 package enum ChangeList {
-  /// Encodes a change list.
   package static func encode(_ changes: [RecordedChange]) -> [UInt8] {
     var bytes: [UInt8] = []
     for change in changes {

@@ -60,13 +60,9 @@ package final class SharedStore: Sendable {
     weak var store: SharedStore?
   }
 
-  /// Opens a store; two that are opened at one directory of one process are the same object.
+  /// Opens a store for reading; two that are opened at one directory of one process are the same object.
   ///
-  /// - Parameters:
-  ///   - path: the directory.
-  ///   - create: true to make a store where there is none; directories above it are not made.
-  /// - Returns: the store, open for reading.
-  /// - Throws: as ``Store/open(path:mode:create:isForced:makeRoom:)``.
+  /// With `create`, makes a store where there is none; directories above it are not made.
   package static func open(
     path: String, create: Bool = false
   ) throws(StoreError) -> SharedStore {
@@ -134,9 +130,6 @@ package final class SharedStore: Sendable {
     if isWriter { try? startWatching(0) }
   }
 
-  // MARK: Reading
-
-  /// Calls the body with a store to read from.
   package func read<Result>(
     _ body: (Store) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -161,8 +154,6 @@ package final class SharedStore: Sendable {
       return (opened, false)
     }
   }
-
-  // MARK: Writing
 
   /// Calls the body with a store to write to, when it is this process's turn.
   ///
@@ -210,7 +201,6 @@ package final class SharedStore: Sendable {
     }
   }
 
-  /// Opens the store for writing when its lock is free.
   private func opened() throws(StoreError) -> Store {
     let end = SystemClock.monotonic() + Self.patience
     try refuseMounted()
@@ -232,8 +222,6 @@ package final class SharedStore: Sendable {
       "\(path) is mounted by process \(holder), which alone writes to it; "
         + "save through its files, or unmount it")
   }
-
-  // MARK: Giving up the turn
 
   private func endUse() {
     let now = SystemClock.monotonic()
@@ -278,7 +266,6 @@ package final class SharedStore: Sendable {
     return false
   }
 
-  /// Starts the thread that gives up a turn when it is time.
   private func startWatching(_ turn: Int) throws(StoreError) {
     do throws(SystemError) {
       try SystemThread.detach(name: "llvs-turn") { [weak self] in

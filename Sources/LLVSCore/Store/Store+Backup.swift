@@ -2,15 +2,11 @@ internal import Platform
 
 /// Sizes of a store.
 package struct StoreStatistics: Hashable, Sendable {
-  /// Versions in the store.
   package var versions: Int
-  /// Segment files.
   package var segments: Int
-  /// The bytes of all segment files.
   package var segmentBytes: UInt64
   /// Bytes of the catalog and the index.
   package var databaseBytes: UInt64
-  /// The bytes that are still available on the file system.
   package var availableBytes: UInt64
 }
 
@@ -24,9 +20,6 @@ extension Store {
   /// copies the catalog; it may call that again if the files have changed in the meantime. `progress` is
   /// called with the bytes of segments that are copied and the bytes of all; if it returns false
   /// the copy is cancelled.
-  ///
-  /// - Throws: ``StoreError/exists(_:)`` if the directory is not empty, ``StoreError/cancelled``,
-  ///   ``StoreError/system(_:)``.
   package func backup(
     to target: String,
     besides: (_ copyCatalog: () throws(StoreError) -> Void) throws(StoreError) -> Void = {
@@ -91,9 +84,6 @@ extension Store {
     if isCancelled { throw .cancelled }
   }
 
-  /// Returns the sizes of the store.
-  ///
-  /// - Throws: ``StoreError/system(_:)`` if its files cannot be examined.
   package func statistics() throws(StoreError) -> StoreStatistics {
     let versions = Int(try state().lastNumber)
     return try StoreError.wrapping { () throws(SystemError) in

@@ -4,8 +4,6 @@ extension Store {
   /// keys, with the bytes that it stored.
   ///
   /// For a merge they are the changes that were recorded when it was made.
-  ///
-  /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
   package func valueChanges(
     madeInVersionIdentifiedBy id: Version.ID
   ) throws(StoreError) -> [Value.Change] {
@@ -20,8 +18,6 @@ extension Store {
   /// Returns the changes that turn the values of one version into those of another.
   ///
   /// Neither needs to be an ancestor of the other.
-  ///
-  /// - Throws: ``StoreError/missingVersion(_:)`` if one of them is not in the store.
   package func valueChanges(
     madeBetween first: Version.ID, and second: Version.ID
   ) throws(StoreError) -> [Value.Change] {

@@ -1,10 +1,7 @@
 internal import Synchronization
 
-/// The versions that changed a key, and completing the index.
 extension Store {
   /// Returns the versions that stored the value's bytes or changed its attributes, oldest first.
-  ///
-  /// - Complexity: O(log *n*) for each.
   package func versions(changing key: Key) throws(StoreError) -> [VersionRecord] {
     var records: [VersionRecord] = []
     for number in try numbers(changing: key, upTo: state().lastNumber) {
@@ -29,8 +26,7 @@ extension Store {
     return numbers.filter { $0.rawValue <= known } + ((known + 1)...last).map { VersionNumber($0) }
   }
 
-  /// Returns true if a version's map has another content at a key than that of its first
-  /// predecessor.
+  /// Returns true if a version's entry at a key is another than its first predecessor's.
   private func changes(_ record: VersionRecord, _ key: Key) throws(StoreError) -> Bool {
     let new = try map(of: record).entry(at: key)
     guard let first = record.first, let before = try version(first) else { return new != nil }
@@ -43,7 +39,6 @@ extension Store {
   /// again.
   package func note(_ name: String, _ bytes: [UInt8]) { index.keep(name, bytes) }
 
-  /// Returns the bytes kept under a name in the index; nil if they are gone.
   package func noted(_ name: String) -> [UInt8]? { index.kept(name) }
 
   /// Adds to the index what a crash kept out of it.

@@ -6,8 +6,6 @@
 /// as a separate file.
 extension Store {
   /// Returns the keys that have or had a link id in the live tree's map, in order.
-  ///
-  /// - Complexity: O(log *n* + *k*) for *k* keys.
   package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
     try catalog.read { (database) throws(StoreError) in
       let statement = try database.prepared("SELECT key FROM links WHERE link = ? ORDER BY key")
@@ -20,7 +18,6 @@ extension Store {
   }
 }
 
-/// A key and the link id that it has.
 struct LinkedKey: Hashable {
   var id: [UInt8]
   var key: Key

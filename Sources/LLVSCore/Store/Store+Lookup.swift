@@ -1,18 +1,14 @@
-/// Look-ups of versions and of other rows of the catalog.
 extension Store {
-  /// Returns a version by its number; nil if there is none.
   package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in
       try catalog.version(number, in: database)
     }
   }
 
-  /// Returns a version by its id; nil if there is none.
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in try catalog.version(id, in: database) }
   }
 
-  /// Returns a version by its name in `.llvs/versions`; nil if there is none.
   package func version(named name: String) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in
       try catalog.version(named: name, in: database)
@@ -64,7 +60,6 @@ extension Store {
     }
   }
 
-  /// Returns the numbers of a version's successors, in ascending order.
   package func successors(of number: VersionNumber) throws(StoreError) -> [VersionNumber] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.successors(of: number, in: database)
@@ -72,14 +67,11 @@ extension Store {
   }
 
   /// Calls the body with each version, newest first, each after all its descendants.
-  ///
-  /// - Complexity: O(*n* log *n*) in versions.
   package func forEachVersion(_ body: (HistoryNode) -> Void) throws(StoreError) {
     var walk = try HistoryWalk(graph, from: headNumbers())
     while let node = try walk.next() { body(node) }
   }
 
-  /// Returns the versions without any successor.
   package func headNumbers() throws(StoreError) -> [VersionNumber] {
     try catalog.read { (database) throws(StoreError) in try catalog.heads(in: database) }
   }
@@ -91,7 +83,6 @@ extension Store {
     }
   }
 
-  /// Returns the next names of lines, in the order of their bytes, at most `limit`.
   package func lines(after line: String?, limit: Int) throws(StoreError) -> [String] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.lines(after: line, limit: limit, in: database)
@@ -121,12 +112,10 @@ extension Store {
     }
   }
 
-  /// Returns the peers in the order of their names.
   package func peers() throws(StoreError) -> [Peer] {
     try catalog.read { (database) throws(StoreError) in try catalog.peers(in: database) }
   }
 
-  /// Returns a version's metadata.
   package func metadata(of version: VersionRecord) throws(StoreError) -> Version.Metadata {
     try contents.unpack(version.packedMetadata)
   }
@@ -137,7 +126,6 @@ extension Store {
   /// The first inode number that no store gives out: history has the numbers from here on.
   package static var inodeLimit: UInt64 { 1 << 40 }
 
-  /// The inode number that is given out next.
   package var nextInode: UInt64 { counters.next(.inode) }
 
   /// Lets the inode numbers from `next` on be given out. The caller knows that no inode has them.
@@ -145,10 +133,7 @@ extension Store {
     try counters.restart(.inode, at: next)
   }
 
-  /// Returns the first of `count` consecutive inode numbers; may be called outside of a
-  /// transaction.
-  ///
-  /// - Throws: ``StoreError/noSpace(_:)`` if they would reach ``inodeLimit``.
+  /// Returns the first of `count` consecutive inode numbers, in or outside of a transaction.
   package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try counters.allot(.inode, count)
   }

@@ -1,16 +1,6 @@
 /// Making versions from changes; the declarations have the names of the original.
 extension Store {
   /// Makes a version from a predecessor by inserting, updating and removing values.
-  ///
-  /// - Parameters:
-  ///   - version: the version that it is based on; nil makes a root.
-  ///   - insertedValues: values that are new; a value that is there is updated.
-  ///   - updatedValues: values with new bytes.
-  ///   - removedIds: keys whose values are removed.
-  ///   - metadata: the version's metadata.
-  /// - Returns: the version that was made.
-  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` if the predecessor
-  ///   is not in the store.
   @discardableResult
   package func makeVersion(
     basedOnPredecessor version: Version.ID?, inserting insertedValues: [Value] = [],
@@ -57,8 +47,6 @@ extension Store {
 
 extension WriteTransaction {
   /// Adds an authored version from changes of values.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` for a version that peers would refuse.
   package func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
     metadata: Version.Metadata = [:]
@@ -142,7 +130,6 @@ extension WriteTransaction {
       storedVersion: number, inode: 0, revision: try allotRevisions())
   }
 
-  /// Returns the entry with that reference: the second predecessor's or the first one's.
   private func preserved(
     _ reference: Value.Reference, _ old: Entry?, _ other: Entry?
   ) throws(StoreError) -> Entry {
@@ -157,7 +144,6 @@ extension WriteTransaction {
 }
 
 extension Value.Change {
-  /// The key that the change is about.
   package var key: Value.ID {
     switch self {
     case .insert(let value), .update(let value): value.id

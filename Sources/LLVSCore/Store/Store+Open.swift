@@ -141,9 +141,7 @@ extension Store {
     try StoreError.wrapping { () throws(SystemError) in try FileSystem.exists(path) }
   }
 
-  /// Makes a store's directory if there is nothing at the path.
-  ///
-  /// - Returns: true if it was made.
+  /// Makes a store's directory if there is nothing at the path; returns true if it did.
   private static func makeDirectory(_ path: String) throws(StoreError) -> Bool {
     try StoreError.wrapping { () throws(SystemError) in
       if try FileSystem.exists(path) { return false }
@@ -166,7 +164,6 @@ extension Store {
         + "--force, or mount with -o force, takes it all the same")
   }
 
-  /// Refuses a directory with files that do not belong to a store.
   private static func refuseForeign(_ path: String) throws(StoreError) {
     let own: Set = [
       "lock", "readers", "turn", "segments", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
@@ -178,14 +175,12 @@ extension Store {
     if let foreign { throw .exists("\(path) is neither a store nor empty: it holds \(foreign)") }
   }
 
-  /// The outcome of an attempt to take a store's lock for writing.
   private enum WriterLock {
     case taken(File)
     /// Another process has it; `process` is nil if the file does not say which.
     case held(process: UInt32?, isFinishing: Bool)
   }
 
-  /// Takes a store's lock for writing; waits for a holder that is finishing.
   private static func writerLock(_ path: String, patience: UInt64) throws(StoreError) -> File {
     let start = SystemClock.monotonic()
     while true {
@@ -235,7 +230,6 @@ extension Store {
     return .taken(file)
   }
 
-  /// Returns the store's directory, locked.
   private static func lockedDirectory(_ path: String) throws(StoreError) -> File {
     let locked = try StoreError.wrapping { () throws(SystemError) -> File? in
       let directory = try File(path, [.read, .directory])
@@ -255,8 +249,6 @@ extension Store {
 
   /// Writes into the lock file that the holder is about to release it, so that waiting processes
   /// wait on.
-  ///
-  /// The text is a hint for people and waiting processes; only the lock itself counts.
   package func announceFinishing() {
     writeHolder(" \(Self.finishingMark)\n")
   }
@@ -344,7 +336,6 @@ extension Store {
     }
   }
 
-  /// Makes the directory of segments if it is missing.
   private static func makeSegments(
     _ path: String, isMissingAllowed: Bool
   ) throws(StoreError) {

@@ -3,8 +3,6 @@ internal import Platform
 extension Store {
   /// Returns the owners of the store other than root and this process's user: they decide what it
   /// holds.
-  ///
-  /// - Throws: ``StoreError/system(_:)``.
   package func strangers() throws(StoreError) -> [UInt32] {
     try StoreError.wrapping { () throws(SystemError) in
       // The directory that was opened is examined, even if another one has its path now.

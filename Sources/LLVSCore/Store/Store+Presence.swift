@@ -14,9 +14,6 @@ struct OpenedFiles: Sendable {
   private let directory: String
   private let places: [Place]
 
-  /// Records the files of an open store.
-  ///
-  /// - Throws: ``StoreError/system(_:)`` if one cannot be examined.
   init(of directory: String) throws(StoreError) {
     self.directory = directory
     places = try StoreError.wrapping { () throws(SystemError) in
@@ -28,9 +25,6 @@ struct OpenedFiles: Sendable {
   }
 
   /// Checks that all files are at their paths.
-  ///
-  /// - Throws: ``StoreError/notFound(_:)`` if one is not, ``StoreError/system(_:)`` if that cannot
-  ///   be found out.
   func check() throws(StoreError) {
     for place in places {
       do throws(SystemError) {
@@ -52,8 +46,5 @@ extension Store {
   /// Checks that the files of this store are at the paths where they were opened.
   ///
   /// Does nothing for a reader, which keeps nothing that could be lost.
-  ///
-  /// - Throws: ``StoreError/notFound(_:)`` if one is not, ``StoreError/system(_:)`` if that cannot
-  ///   be found out.
   package func checkPresence() throws(StoreError) { try openedFiles?.check() }
 }

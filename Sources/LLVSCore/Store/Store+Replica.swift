@@ -1,7 +1,6 @@
 internal import Synchronization
 
 extension Store {
-  /// The setting with the ids that the store had before.
   private static let formerSetting = "replica.former"
 
   /// The ids that the store had before ``renewReplica()``.
@@ -15,9 +14,6 @@ extension Store {
   /// A store that is copied or restored gets one by itself when it is opened. This is for a machine that was
   /// set back while the store was open: the store cannot see that, and what it wrote in the time that is gone
   /// may be elsewhere under the same writer.
-  ///
-  /// - Returns: the new id.
-  /// - Throws: ``StoreError/readOnly`` for a reader; the errors of a write otherwise, with the id as it was.
   package func renewReplica() throws(StoreError) -> String {
     guard mode == .writer else { throw .readOnly }
     let former = try formerReplicaIDs() + [replicaID]

@@ -9,13 +9,8 @@ extension Store {
   /// The initial shared memory of two logs, 32 KiB each, and their first frames.
   private static let neededSize: UInt64 = 96 << 10
 
-  /// Checks that the disk has the space that opening a store's databases allocates.
-  ///
-  /// - Parameters:
-  ///   - path: the store, whose lock the caller holds.
-  ///   - makeRoom: called once if there is no space.
-  /// - Throws: ``StoreError/system(_:)`` if there is still no space and the process might die of
-  ///   that.
+  /// Checks that the disk has the space that opening a store's databases allocates, the store's lock held;
+  /// calls `makeRoom` once if it has not.
   static func ensureRoom(
     _ path: String, makeRoom: ((String) -> Void)?
   ) throws(StoreError) {

@@ -5,7 +5,6 @@ extension Branch {
   /// The prefix of the lines of tags; they are never merged, listed or counted as heads.
   private static let tagPrefix = "llvs.tag/"
 
-  /// Returns the line of a tag.
   package static func tag(_ name: String) -> Branch { Branch(rawValue: tagPrefix + name) }
 
   /// The line of the versions that remove this line's name; nil for a line of a rule's own.
@@ -16,8 +15,6 @@ extension Branch {
 
 extension Store {
   /// Returns the version that a tag names; nil if there is no such tag.
-  ///
-  /// - Complexity: O(log *n*) for each version that carries the tag.
   package func version(tagged name: String) throws(StoreError) -> VersionRecord? {
     guard let tag = try tagNode(name) else { return nil }
     guard let first = tag.first else { return try version(tag.number) }
@@ -25,10 +22,8 @@ extension Store {
     return try graph.node(first).line == tag.line ? nil : version(first)
   }
 
-  /// Returns the names of tags, in the order of their bytes, after a name that need not be one of
-  /// them.
-  ///
-  /// - Returns: about `limit` names, at least one unless it is the end.
+  /// Returns about `limit` names of tags after a name, in the order of bytes; at least one unless it is
+  /// the end.
   package func tags(after name: String?, limit: Int) throws(StoreError) -> [String] {
     let prefix = Branch.tag("").rawValue
     var found: [String] = []
@@ -46,20 +41,15 @@ extension Store {
     return found
   }
 
-  /// Returns the version that carries a tag now.
   private func tagNode(_ name: String) throws(StoreError) -> HistoryNode? {
     try graph.heads(ofLine: .tag(name)).last
   }
 
-  /// Returns the number of the version that carries a tag now.
   func tagNumber(_ name: String) throws(StoreError) -> VersionNumber? { try tagNode(name)?.number }
 }
 
 extension WriteTransaction {
   /// Tags a committed version; moves the tag if another version has it.
-  ///
-  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` or what writing
-  ///   throws.
   package func tag(
     _ version: VersionRecord, as name: String, author: Author?
   ) throws(StoreError) -> VersionRecord {
@@ -70,8 +60,6 @@ extension WriteTransaction {
   }
 
   /// Removes a tag; true if there was one.
-  ///
-  /// - Throws: what writing throws.
   package func removeTag(_ name: String, author: Author?) throws(StoreError) -> Bool {
     guard try store.version(tagged: name) != nil, let number = try store.tagNumber(name),
       let carrier = try version(number)
@@ -81,8 +69,6 @@ extension WriteTransaction {
   }
 
   /// Removes the name of a line at some of its heads; the versions stay.
-  ///
-  /// - Throws: what writing throws.
   package func end(
     _ line: Branch, at heads: [VersionRecord], author: Author?
   ) throws(StoreError) {

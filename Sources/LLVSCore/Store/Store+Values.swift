@@ -2,15 +2,12 @@ internal import Synchronization
 
 /// Reading values and versions; the declarations have the names of the original.
 extension Store {
-  /// Returns the version with an id; nil if it is not in the store.
   package func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
     guard let record = try version(id) else { return nil }
     return try version(from: record)
   }
 
   /// Returns a value as it is at a version; nil if the version has none at that key.
-  ///
-  /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
   package func value(id: Value.ID, at version: Version.ID) throws(StoreError) -> Value? {
     guard let entry = try entry(id, at: version) else { return nil }
     return try value(entry)
@@ -113,9 +110,6 @@ extension Store {
     try body(History(store: self))
   }
 
-  // MARK: Records and entries
-
-  /// Returns the version of a row of the catalog.
   package func version(from record: VersionRecord) throws(StoreError) -> Version {
     var predecessors: Version.Predecessors?
     if let first = record.first {
@@ -128,7 +122,6 @@ extension Store {
       valueDataSize: record.valueDataSize, metadata: try metadata(of: record))
   }
 
-  /// Returns the id of a version.
   package func id(of number: VersionNumber) throws(StoreError) -> Version.ID {
     try graph.node(number).id
   }

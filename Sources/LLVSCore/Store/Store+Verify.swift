@@ -1,17 +1,13 @@
 internal import Platform
 
-/// The result of ``Store/verify(progress:)``.
 package struct VerifyReport: Sendable {
   /// One sentence without its period for each fault.
   package internal(set) var damage: [String] = []
-  /// The number of versions that were checked.
   package internal(set) var versions = 0
   /// The number of entries of maps that were checked; an entry that versions share counts once.
   package internal(set) var entries = 0
-  /// The bytes of values that were read and hashed.
   package internal(set) var bytes: UInt64 = 0
 
-  /// True if nothing is damaged.
   package var isSound: Bool { damage.isEmpty }
 }
 
@@ -24,9 +20,6 @@ extension Store {
   ///
   /// - Parameter progress: called with the number of versions that are checked and of all; false
   ///   cancels.
-  /// - Returns: the damage, and how much was checked.
-  /// - Throws: ``StoreError/cancelled``, or an error of reading the catalog.
-  /// - Complexity: O(bytes stored); memory for the location of each record.
   package func verify(
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> VerifyReport {

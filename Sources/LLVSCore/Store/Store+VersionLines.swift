@@ -1,12 +1,10 @@
 extension Store {
-  /// Returns the next versions in the order in which they were stored.
   package func versionLines(after number: UInt32, limit: Int) throws(StoreError) -> [VersionLine] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.versionLines(after: number, limit: limit, in: database)
     }
   }
 
-  /// Returns the next versions in the opposite of the order in which they were stored.
   package func versionLines(before number: UInt32, limit: Int) throws(StoreError) -> [VersionLine] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.versionLines(before: number, limit: limit, in: database)

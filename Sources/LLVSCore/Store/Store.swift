@@ -18,9 +18,7 @@ package final class Store: Sendable {
     package var head: VersionNumber?
     /// The live tree's map: the head's entries with the local inode numbers of the live tree.
     package var headMap: MapRoot?
-    /// The number of the newest version.
     package var lastNumber: UInt32
-    /// The settings by name.
     package var settings: [String: [UInt8]]
     /// The names of settings that are left out because their rows are damaged.
     package var damagedSettings: [String] = []
@@ -30,25 +28,19 @@ package final class Store: Sendable {
 
   /// The store's directory, with symbolic links resolved.
   package let path: String
-  /// The kind of access.
   package let mode: AccessMode
   /// 16 bytes that name the store; copies share them.
   package let storeID: [UInt8]
   /// The id of this copy of the store: `cp -a` makes a copy with another, ``renewReplica()`` too.
   package var replicaID: String { replica.withLock { $0 } }
 
-  /// The versions, heads, settings and peers.
   package let catalog: Catalog
   let records: RecordStore
-  /// The bytes of values.
   package let contents: ContentStore
   let index: Index
-  /// The graph of the committed versions.
   package let graph: VersionGraph
-  /// Map nodes in memory, for all maps of the store.
   package let nodeCache: NodeCache
   let history: StoreHistory
-  /// The conflicts of the heads that were asked about last.
   let conflictCache = ConflictCache()
   let counters: Counters
   let lockFile: File
@@ -149,8 +141,6 @@ package final class Store: Sendable {
 
   /// Adds a listener for new versions. It is called after a commit, on the committing thread and
   /// without a lock, before ``write(_:)`` returns.
-  ///
-  /// - Returns: what ``stopListening(_:)`` takes.
   package func listenForVersions(_ listener: @escaping @Sendable () -> Void) -> ListenerID {
     versionListeners.withLock { listeners in
       let id = ListenerID(number: (listeners.keys.map(\.number).max() ?? 0) + 1)

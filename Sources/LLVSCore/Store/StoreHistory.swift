@@ -56,7 +56,6 @@ final class StoreHistory: HistorySource, VersionMaps, DocumentVersions {
 }
 
 extension HistoryNode {
-  /// Creates the node of a version in the catalog.
   package init(_ record: VersionRecord) {
     self.init(
       number: record.number, id: record.id, first: record.first, second: record.second,
@@ -69,9 +68,7 @@ extension HistoryNode {
 }
 
 extension Store {
-  /// Returns the map with a root; it reads nothing yet.
   package func map(_ root: MapRoot) -> ValueMap { history.map(root) }
 
-  /// Returns the map of a version.
   package func map(of record: VersionRecord) -> ValueMap { history.map(record.map) }
 }

@@ -8,9 +8,6 @@ internal import Platform
 struct TurnQueue: Sendable {
   private let file: File
 
-  /// Opens the queue of a store.
-  ///
-  /// - Throws: ``StoreError/system(_:)`` if the file cannot be made, for example on a full disk.
   init(of store: String) throws(StoreError) {
     do throws(SystemError) {
       file = try File.kept("\(store)/turn", [.readWrite, .create, .noFollow])
@@ -30,7 +27,6 @@ struct TurnQueue: Sendable {
     }
   }
 
-  /// Waits until this is the next one.
   func enter() throws(StoreError) {
     do throws(SystemError) {
       _ = try file.lock(.exclusive, waiting: true)
@@ -39,10 +35,8 @@ struct TurnQueue: Sendable {
     }
   }
 
-  /// Lets the following one be next.
   func leave() { file.unlock() }
 
-  /// True if somebody waits.
   var isWaitedFor: Bool {
     guard let isEntered = try? file.lock(.exclusive) else { return false }
     if isEntered { file.unlock() }

@@ -1,5 +1,3 @@
-// The metadata that a program may give a version: metadata that every peer accepts.
-
 extension Version {
   /// Returns the reason why a program cannot give a version this metadata; nil if it can.
   ///

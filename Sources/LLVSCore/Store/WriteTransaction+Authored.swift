@@ -6,17 +6,12 @@ package struct AuthoredVersion {
   package var first: VersionNumber?
   /// The other predecessor of a merge that was asked for; nil otherwise.
   package var second: VersionNumber?
-  /// The first predecessor's map.
   package var base: ValueMap
-  /// The map of the new version.
   package var map: ValueMap
   /// The name of its line; nil for the unnamed one.
   package var line: Branch?
-  /// Its author; nil for none.
   package var author: Author?
-  /// The author's message; nil for none.
   package var message: String?
-  /// The other metadata.
   package var metadata: Version.Metadata
   /// The change list to record for a merge; nil if it follows from the maps.
   package var changes: StoredContent?
@@ -45,7 +40,6 @@ package struct AuthoredVersion {
 }
 
 extension Version.MetadataKey {
-  /// The author's message: a JSON string.
   package static let message = Version.MetadataKey("llvs.message")
 }
 
@@ -60,10 +54,6 @@ extension WriteTransaction {
   ///
   /// With `isBounded`, metadata of a size that no peer accepts is refused. Cuts of the live tree
   /// are not bounded: they could never be made otherwise.
-  ///
-  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)``, or an error of
-  ///   reading the maps or writing the metadata.
-  /// - Complexity: O(*k* log *n*) for *k* changed entries.
   package func add(
     _ draft: AuthoredVersion, isBounded: Bool = false
   ) throws(StoreError) -> VersionRecord {

@@ -2,13 +2,6 @@ extension WriteTransaction {
   /// Adds versions that each write a value at keys of documents, so that values of one key stay
   /// several: the first version has the first value of each key, and so on. A value is written even
   /// if the version before holds it already; nil is a removal.
-  ///
-  /// - Parameters:
-  ///   - keys: the keys, each with its values.
-  ///   - head: the version that all of them are made on.
-  ///   - line: their line.
-  /// - Returns: the versions.
-  /// - Throws: ``StoreError``.
   package func addValues(
     _ keys: [(key: Key, values: [Entry?])], on head: VersionNumber, line: Branch?
   ) throws(StoreError) -> [VersionNumber] {

@@ -8,8 +8,6 @@
 extension WriteTransaction {
   /// Returns drafts, each based on the one before; the last has the map of a draft that is too long
   /// for one version.
-  ///
-  /// - Complexity: that of adding the draft, for each part.
   func parts(of draft: AuthoredVersion) throws(StoreError) -> [AuthoredVersion] {
     var postponed: [Postponed] = []
     var ends: [Int] = []
@@ -81,7 +79,6 @@ extension Attributes {
 }
 
 extension MapChange {
-  /// True if both entries have the same content and the same storing version.
   var isNone: Bool {
     guard let old, let new else { return false }
     return old.hasSameContent(as: new) && old.storedVersion == new.storedVersion

@@ -7,7 +7,6 @@ package final class WriteTransaction: ChunkTransaction {
     case remove(String)
   }
 
-  /// The store that it writes to.
   package let store: Store
   /// The number that the next reserved version gets.
   private var nextNumber: UInt32
@@ -41,7 +40,6 @@ package final class WriteTransaction: ChunkTransaction {
     nextNumber = lastNumber + 1
   }
 
-  /// Returns the virtual bases of merges for this transaction.
   func knownBases() -> KnownBases {
     let all = store.history.bases
     if let bases, !all.isFull(bases.batch) { return bases }
@@ -56,10 +54,8 @@ package final class WriteTransaction: ChunkTransaction {
   /// Keeps the virtual bases of versions that are committed now.
   func confirmBases() { bases?.confirm() }
 
-  /// The place where map nodes are written.
   package var nodes: any NodeStorage { store.records }
 
-  /// The number that the next reserved version will get.
   package var nextVersion: VersionNumber { VersionNumber(nextNumber) }
 
   /// Returns the number of a version that this transaction will add; versions are added in this
@@ -96,7 +92,6 @@ package final class WriteTransaction: ChunkTransaction {
     return record
   }
 
-  /// Returns a version that is committed or was added by this transaction; nil if there is none.
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
     if let index = addedByID[id] { return added[index] }
     if let latest, latest.id == id { return latest }
@@ -109,10 +104,6 @@ package final class WriteTransaction: ChunkTransaction {
   /// Adds a version; it becomes visible when the transaction commits.
   ///
   /// Its generation and name are computed here.
-  ///
-  /// - Throws: ``StoreError/attemptToAddExistingVersion(_:)``,
-  ///   ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)``,
-  ///   ``StoreError/invalid(_:)`` for a number out of order or a timestamp out of range.
   @discardableResult
   package func add(_ version: NewVersion) throws(StoreError) -> VersionRecord {
     let expected = base + UInt32(added.count) + 1
@@ -192,7 +183,6 @@ package final class WriteTransaction: ChunkTransaction {
   /// Adds a peer, or replaces the one with its name.
   package func setPeer(_ peer: Peer) { peerChanges.append(.set(peer)) }
 
-  /// Removes a peer.
   package func removePeer(_ name: String) { peerChanges.append(.remove(name)) }
 
   /// Records the versions in a bundle, so that it is not read again.
@@ -200,7 +190,6 @@ package final class WriteTransaction: ChunkTransaction {
     bundles.append((hash, versions))
   }
 
-  /// Changes what is noted about a bundle at remotes.
   package func note(_ change: RemoteBundleChange) { remoteBundles.append(change) }
 
   var namesNothing: Bool {
@@ -208,9 +197,6 @@ package final class WriteTransaction: ChunkTransaction {
       && bundles.isEmpty && linkedKeys.isEmpty && remoteBundles.isEmpty
   }
 
-  // MARK: Content
-
-  /// Stores a value that was hashed and compressed before.
   package func write(_ value: ReadyValue) throws(StoreError) -> StoredContent {
     try store.contents.write(value, in: self)
   }
@@ -220,12 +206,10 @@ package final class WriteTransaction: ChunkTransaction {
     try store.contents.write(source, in: self)
   }
 
-  /// Stores a value's bytes.
   package func write(_ bytes: [UInt8]) throws(StoreError) -> StoredContent {
     try store.contents.write(bytes, in: self)
   }
 
-  /// Returns the location of a chunk that this transaction stored; nil if it did not.
   package func newChunk(_ digest: Digest) -> Location? { newChunks[digest] }
 
   package func remember(chunk digest: Digest, at location: Location) {

@@ -9,9 +9,7 @@
 /// The number is that of the line's first version in this store: it never was used before, and nothing has
 /// to be counted.
 struct WriterLine: Hashable {
-  /// The number in the name.
   var number: UInt32
-  /// The line's last version.
   var last: VersionNumber
 
   /// The setting that carries the line from one run to the next.
@@ -36,7 +34,6 @@ struct WriterLine: Hashable {
 }
 
 extension Version.MetadataKey {
-  /// The writer of the version: see ``WriterLine``.
   package static let writer = Version.MetadataKey("llvs.writer")
 }
 

@@ -32,7 +32,6 @@ struct LevelOutput {
         location: location))
   }
 
-  /// Marks the node that was consumed last as changed.
   mutating func markChanged() {
     guard !consumed.isEmpty else { return }
     consumed[consumed.count - 1].node = nil
@@ -45,7 +44,6 @@ struct LevelOutput {
     run.reset()
   }
 
-  /// Replaces one item of a node by another with the same key.
   mutating func replace(
     _ index: Int, by item: [UInt8], of node: MapNode, at location: Location
   ) throws(StoreError) {

@@ -28,7 +28,6 @@ struct LevelWalk {
     }
   }
 
-  /// True if this is the level's last node.
   var isLast: Bool { frames.allSatisfy { $0.index + 1 == $0.node.count } }
 
   /// True if a run starts with this node: it is the first, or the node before ends a run.

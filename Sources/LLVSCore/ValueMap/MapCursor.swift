@@ -17,8 +17,6 @@ package struct MapCursor {
   }
 
   /// Moves to the first entry that is not before a key, forward or back.
-  ///
-  /// - Complexity: O(log *n*), less for entries that are a little ahead.
   package mutating func seek(to key: [UInt8], directory: Bool = false) throws(StoreError) {
     if !walk.isAtEnd, walk.level == 0, walk.node.compare(walk.index, to: key, directory) <= 0 {
       try walk.seekForward(to: key, directory)
@@ -29,7 +27,6 @@ package struct MapCursor {
     (walk, isMoved) = (fresh, true)
   }
 
-  /// Moves to the first entry.
   package mutating func seekToStart() throws(StoreError) {
     var fresh = try MapWalk(walk.map)
     while !fresh.isAtEnd, fresh.level > 0 { try fresh.descend() }
@@ -46,16 +43,13 @@ package struct MapCursor {
     return walk.node.withKey(walk.index, body)
   }
 
-  /// The key here; nil at the end.
   package var key: Key? { withKey { Key(bytes: Array($0)) } }
 
-  /// The kind of the entry here; nil at the end.
   package var kind: EntryKind? {
     guard !walk.isAtEnd else { return nil }
     return walk.node.kind(walk.index)
   }
 
-  /// The entry here; nil at the end.
   package func entry() throws(StoreError) -> Entry? {
     guard !walk.isAtEnd else { return nil }
     return try walk.map.entry(walk.index, of: walk.node)
@@ -68,7 +62,6 @@ package struct MapCursor {
     return try walk.map.entry(walk.index, of: walk.node)
   }
 
-  /// Moves to the next entry.
   package mutating func advance() throws(StoreError) {
     guard isMoved else { return try seekToStart() }
     guard !walk.isAtEnd else { return }

@@ -1,8 +1,6 @@
 /// One key at which two maps differ.
 package struct MapChange: Hashable, Sendable {
-  /// The first map's entry at the key; nil if it has none.
   package var old: Entry?
-  /// The second map's entry at the key; nil if it has none.
   package var new: Entry?
 
   package init(old: Entry?, new: Entry?) {
@@ -10,9 +8,7 @@ package struct MapChange: Hashable, Sendable {
     self.new = new
   }
 
-  /// The key.
   package var key: Key { (new ?? old)?.key ?? Key(bytes: []) }
-  /// True if the entries are of a directory.
   package var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
 }
 
@@ -25,7 +21,6 @@ struct MapPosition {
 
     func entry() throws(StoreError) -> Entry { try ValueMap.entry(index, of: node) }
 
-    /// Returns true if both values have the same bytes and were stored by the same version.
     func hasSameBytes(as other: Item) -> Bool {
       node.hasSameBytes(index, as: other.node, other.index)
     }
@@ -102,13 +97,11 @@ package struct MapDiff {
     return nil
   }
 
-  /// Returns the next change; nil at the end.
   package mutating func next() throws(StoreError) -> MapChange? {
     guard let place = try nextPlace() else { return nil }
     return MapChange(old: try place.old?.entry(), new: try place.new?.entry())
   }
 
-  /// Returns the items of the next change; nil at the end.
   mutating func nextPlace() throws(StoreError) -> MapPosition? {
     while true {
       switch (isDone(old), isDone(new)) {
@@ -189,12 +182,10 @@ package struct MapDiff {
 }
 
 extension MapWalk {
-  /// The item of the walk, which is at a leaf.
   fileprivate var item: MapPosition.Item { MapPosition.Item(node: node, index: index) }
 }
 
 extension ValueMap {
-  /// Calls `visit` with every change from `old` to `new`, in ascending order.
   package static func diff(
     from old: ValueMap, to new: ValueMap, prefix: [UInt8] = [],
     comparing comparison: MapDiff.Comparison = .everything,

@@ -1,11 +1,8 @@
 /// A change of one entry of a map.
 package enum MapEdit: Hashable, Sendable {
-  /// Puts an entry at its key, in place of another if there is one.
   case put(Entry)
-  /// Removes the entry at a key, if there is one.
   case remove(Key, directory: Bool)
 
-  /// The key.
   package var key: Key {
     switch self {
     case .put(let entry): entry.key
@@ -13,7 +10,6 @@ package enum MapEdit: Hashable, Sendable {
     }
   }
 
-  /// True if the entry is a directory's.
   package var isDirectory: Bool {
     switch self {
     case .put(let entry): entry.isDirectory

@@ -15,8 +15,6 @@ enum MapItem {
   static let maximumLevel = 41
   static let maximumCount = 256
 
-  // MARK: Reading
-
   @inline(__always)
   static func key(
     _ bytes: UnsafeRawBufferPointer, _ level: Int, at start: Int
@@ -50,7 +48,6 @@ enum MapItem {
     bytes.part(start + 8, Int(bytes.bigEndian(UInt32.self, at: start + 4)))
   }
 
-  /// Returns the digest of a leaf's value.
   @inline(__always)
   static func valueDigest(
     _ bytes: UnsafeRawBufferPointer, at start: Int
@@ -66,7 +63,6 @@ enum MapItem {
     bytes.bigEndian(UInt32.self, at: end - 20)
   }
 
-  /// Returns the bytes of a child's digest.
   @inline(__always)
   static func childDigest(
     _ bytes: UnsafeRawBufferPointer, at start: Int
@@ -125,8 +121,6 @@ enum MapItem {
       storedVersion: VersionNumber(version), inode: inode, revision: revision)
   }
 
-  // MARK: Checking
-
   /// Checks one item of a node and returns the offset of the next one; nil if it is damaged.
   static func validate(
     _ bytes: UnsafeRawBufferPointer, level: Int, at start: Int
@@ -180,8 +174,6 @@ enum MapItem {
     return local.remaining == 20
   }
 
-  // MARK: Leaving out
-
   /// Appends a leaf's item without its extended attributes if they are long; returns false if they
   /// are not and the item was appended unchanged.
   static func append(
@@ -205,8 +197,6 @@ enum MapItem {
     short.append(contentsOf: bytes.part(local, end - local))
     return true
   }
-
-  // MARK: Writing
 
   static func encode(_ entry: Entry) -> [UInt8] {
     var bytes: [UInt8] = []

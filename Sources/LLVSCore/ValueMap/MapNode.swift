@@ -111,8 +111,7 @@ final class MapNode: Sendable {
     replaced = []
   }
 
-  /// A long leaf without the long extended attributes of its entries; nil if it is not long or has
-  /// none.
+  /// The leaf without its long extended attributes; nil if it is not long or has none.
   var shortened: MapNode? {
     guard level == 0, bytes.count >= Self.longLength else { return nil }
     var short: [UInt8] = []
@@ -156,8 +155,6 @@ final class MapNode: Sendable {
     return MapNode(node, starts: offsets, of: self, at: index, entryDigests: digests)
   }
 
-  // MARK: Items
-
   /// Returns the first item that is not before a key; ``count`` if there is none.
   func search(_ key: UnsafeRawBufferPointer, _ directory: Bool) -> Int {
     find(key, directory).index
@@ -194,7 +191,6 @@ final class MapNode: Sendable {
     key.withUnsafeBytes { compare(index, to: $0, directory) }
   }
 
-  /// Compares the keys of two items of two nodes.
   func compare(_ index: Int, to other: MapNode, _ otherIndex: Int) -> Int {
     other.bytes.withUnsafeBytes { raw in
       let start = Int(other.starts[otherIndex])
@@ -296,8 +292,7 @@ final class MapNode: Sendable {
     }
   }
 
-  /// Returns true if items of two leaves have the same bytes of a value, stored by the same
-  /// version.
+  /// Returns true if two items have the same bytes of a value, stored by the same version.
   func hasSameBytes(_ index: Int, as other: MapNode, _ otherIndex: Int) -> Bool {
     bytes.withUnsafeBytes { a in
       other.bytes.withUnsafeBytes { b in
@@ -308,8 +303,6 @@ final class MapNode: Sendable {
       }
     }
   }
-
-  // MARK: The whole node
 
   /// True if a run ends with this node, by the hash of its last key.
   var endsRun: Bool { withKey(count - 1) { KeyHash($0).endsRun(atLevel: level) } }
@@ -328,8 +321,7 @@ final class MapNode: Sendable {
   /// The node's digest by digest 1, computed from the bytes.
   var digest: Digest { digest(entries: []) }
 
-  /// The node's digest by digest 1, for a node that was built here, from the known digests of its
-  /// entries.
+  /// The node's digest by digest 1, from the known digests of its entries.
   var builtDigest: Digest { digest(entries: entryDigests) }
 
   private func digest(entries: [Digest]) -> Digest {
@@ -355,7 +347,6 @@ final class MapNode: Sendable {
     }
   }
 
-  /// Returns the digest of one entry of a leaf.
   func entryDigest(_ index: Int) -> Digest {
     if index < entryDigests.count { return entryDigests[index] }
     return bytes.withUnsafeBytes { Digest.of(MapItem.content($0, at: Int(starts[index]))) }
@@ -369,6 +360,5 @@ final class MapNode: Sendable {
     return hasher
   }
 
-  /// The digest of the map without entries.
   static let emptyDigest = hasher(level: 0, count: 0).finish()
 }

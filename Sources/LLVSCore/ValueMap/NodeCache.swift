@@ -44,7 +44,6 @@ package final class NodeCache: Sendable {
   /// The part of the bytes for leaves that walks read, as a divisor.
   private static let passingShare = 16
 
-  /// Creates a cache of about `budget` bytes.
   package init(budget: Int) {
     shards = (0..<16).map { _ in Shard() }
     self.budget = max(budget / 16, 1)
@@ -135,7 +134,6 @@ package final class NodeCache: Sendable {
     }
   }
 
-  /// The bytes that are kept, approximately.
   package var byteCount: Int {
     (shards + [large, short]).reduce(0) {
       $0 + $1.state.withLock { $0.bytes } + $1.passing.withLock { $0.bytes }

@@ -1,20 +1,12 @@
 /// The place where map nodes are written and read: append-only, checked at every read.
 package protocol NodeStorage: AnyObject, Sendable {
-  /// Appends a node; it is durable only when the transaction around it commits.
-  ///
-  /// - Parameters:
-  ///   - bytes: the node.
-  ///   - prior: a node that has most of its bytes in common with it, if there is one.
-  /// - Returns: its location.
-  /// - Throws: ``StoreError/system(_:)`` if it cannot be written.
+  /// Appends a node, which has most of its bytes in common with `prior`; it is durable only when the
+  /// transaction around it commits.
   func writeNode(
     _ bytes: UnsafeRawBufferPointer, after prior: Location?
   ) throws(StoreError) -> Location
 
   /// Returns the bytes of a node, checked against their checksum.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if the record is damaged, ``StoreError/system(_:)`` if it
-  ///   cannot be read.
   func readNode(at location: Location) throws(StoreError) -> [UInt8]
 }
 

@@ -62,7 +62,6 @@ struct ProbationQueue {
     dropped[index] = mark | (kept.drops + 1)
   }
 
-  /// Removes a node and returns it; nil if it is not there.
   mutating func remove(at location: Location) -> MapNode? {
     guard let node = nodes.removeValue(forKey: location)?.node else { return nil }
     bytes -= NodeCache.cost(node)

@@ -3,7 +3,6 @@
 /// A rename is certain, not guessed: exactly one key lost these bytes, of the same kind, and
 /// exactly one key got them. Empty values are never considered, since all of them are equal.
 package struct Rename: Hashable, Sendable {
-  /// The first map's entry at the old key.
   package var old: Entry
   /// The second map's entry at the new key; its attributes may differ.
   package var new: Entry
@@ -39,8 +38,6 @@ package struct Rename: Hashable, Sendable {
   ///
   /// - Parameter changes: all changes from one map to another, in any order. If some are missing, a
   ///   second candidate may be overlooked.
-  /// - Returns: the renames; each key is in at most one.
-  /// - Complexity: O(*k* log *k*) for *k* changes; memory for those that insert or remove.
   package static func all(in changes: some Sequence<MapChange>) -> [Rename] {
     var ends: [Unit: Ends] = [:]
     for change in changes { add(change, in: &ends, among: nil) }
@@ -48,8 +45,6 @@ package struct Rename: Hashable, Sendable {
   }
 
   /// Finds the renames of certain units from one map to another.
-  ///
-  /// - Complexity: O(*k* log *n*) for *k* changes; memory for the wanted units only.
   static func find(
     _ wanted: Set<Unit>, from old: ValueMap, to new: ValueMap
   ) throws(StoreError) -> [Key: Rename] {
@@ -88,8 +83,6 @@ package struct Rename: Hashable, Sendable {
 
 extension ValueMap {
   /// Finds the renames from one map to another, in ascending order of the old key.
-  ///
-  /// - Complexity: O(*k* log *n*) for *k* changes; memory for those that insert or remove.
   package static func renames(
     from old: ValueMap, to new: ValueMap, prefix: [UInt8] = []
   ) throws(StoreError) -> [Rename] {

@@ -79,7 +79,6 @@ struct RunBuffer {
     return pieces
   }
 
-  /// Returns the node of a range of items.
   func node(_ range: Range<Int>) -> MapNode {
     let start = starts[range.lowerBound]
     let end = range.upperBound == count ? bytes.count : starts[range.upperBound]

@@ -6,7 +6,6 @@ extension ValueMap {
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if the edits do not ascend strictly by (key, directory)
   ///   or an entry cannot be stored.
-  /// - Complexity: O(*k* log *n*) for *k* edits.
   package func applying(edits: [MapEdit]) throws(StoreError) -> ValueMap {
     var rest = edits.makeIterator()
     return try applying { rest.next() }
@@ -14,8 +13,6 @@ extension ValueMap {
 
   /// Returns the map with edits applied that are pulled in ascending order, in bounded memory: it
   /// holds nodes of one level, never all entries.
-  ///
-  /// - Throws: as ``applying(edits:)``, and the errors of `next`.
   package func applying(
     _ next: @escaping () throws(StoreError) -> MapEdit?
   ) throws(StoreError) -> ValueMap {

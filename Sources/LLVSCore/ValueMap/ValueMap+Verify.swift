@@ -4,9 +4,6 @@ extension ValueMap {
   /// Nodes in `seen` were checked in another map and are skipped; those checked here are added. The
   /// content digest determines the shape too: if it is right, all entries are in the nodes where
   /// they belong.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` with the first fault.
-  /// - Complexity: O(*n*) in nodes that are not in `seen`; memory for their locations.
   package func verify(
     seen: inout Set<Location>, visit: (Entry) throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -6,22 +6,17 @@
 ///
 /// - Concurrency: immutable; any thread.
 package struct ValueMap: Sendable {
-  /// The root.
   package let root: MapRoot
-  /// The place where the nodes are read and written.
   package let storage: any NodeStorage
-  /// The nodes in memory.
   package let cache: NodeCache
   private var isShort = false
 
-  /// Creates the map with a root; it reads nothing.
   package init(root: MapRoot, storage: any NodeStorage, cache: NodeCache) {
     self.root = root
     self.storage = storage
     self.cache = cache
   }
 
-  /// Creates the map without entries.
   package init(emptyIn storage: any NodeStorage, cache: NodeCache) {
     self.init(root: .empty, storage: storage, cache: cache)
   }
@@ -38,13 +33,8 @@ package struct ValueMap: Sendable {
   package var count: UInt64 { root.count }
   /// True if the map has no entries.
   package var isEmpty: Bool { root.location == nil }
-  /// The content digest, by digest 1.
   package var contentDigest: Digest { root.digest }
 
-  /// Returns the entry at a key, of a value or of a directory.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if a node on the way is damaged.
-  /// - Complexity: O(log *n*).
   package func entry(at key: Key, directory: Bool = false) throws(StoreError) -> Entry? {
     guard var node = try rootNode() else { return nil }
     while true {
@@ -55,16 +45,11 @@ package struct ValueMap: Sendable {
     }
   }
 
-  /// Returns true if any key begins with these bytes.
-  ///
-  /// - Complexity: O(log *n*).
   package func contains(prefix: [UInt8]) throws(StoreError) -> Bool {
     var cursor = MapCursor(self)
     try cursor.seek(to: prefix)
     return cursor.withKey { $0.starts(with: prefix) } ?? false
   }
-
-  // MARK: Nodes
 
   func rootNode() throws(StoreError) -> MapNode? {
     guard let location = root.location else { return nil }
@@ -110,6 +95,5 @@ package struct ValueMap: Sendable {
 }
 
 extension MapRoot {
-  /// The root of the map without entries.
   package static let empty = MapRoot(location: nil, digest: MapNode.emptyDigest, count: 0)
 }

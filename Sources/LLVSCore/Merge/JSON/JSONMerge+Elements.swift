@@ -1,7 +1,6 @@
 // Arrays of anything: elements are told apart by their places, as lines of a text are.
 
 extension JSONMerge {
-  /// Merges the elements of arrays.
   mutating func elements(
     _ x: [Item], _ y: [Item], _ z: [Item], _ a: JSONText
   ) -> ArraySlice<UInt8> {

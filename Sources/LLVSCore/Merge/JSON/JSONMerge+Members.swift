@@ -8,7 +8,6 @@ extension JSONMerge {
     ArraySlice($0.utf8)
   }
 
-  /// Merges the members of objects.
   mutating func members(
     _ x: [Item], _ y: [Item], _ z: [Item], _ a: JSONText
   ) -> ArraySlice<UInt8> {

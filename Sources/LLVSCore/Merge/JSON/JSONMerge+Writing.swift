@@ -26,7 +26,6 @@ extension JSONMerge {
     return merge.framed(value)
   }
 
-  /// The container with its items.
   func written(
     _ output: [Output], _ y: [Item], _ z: [Item], _ a: JSONText
   ) -> ArraySlice<UInt8> {
@@ -59,7 +58,6 @@ extension JSONMerge {
 }
 
 extension JSONMerge.Choice {
-  /// True if one side has nothing.
   var isRemoval: Bool { older.isEmpty || newer.isEmpty }
 }
 

@@ -25,7 +25,6 @@ package struct JSONMerge {
 
   typealias Item = JSONText.Item
 
-  /// The result for two values.
   enum Outcome {
     case value(ArraySlice<UInt8>)
     /// Both changed it differently.
@@ -59,13 +58,7 @@ package struct JSONMerge {
   /// True if bytes are a JSON object or array of a kind that can be merged.
   package static func isJSON(_ bytes: [UInt8]) -> Bool { JSONText.parse(bytes) != nil }
 
-  /// Merges two texts.
-  ///
-  /// - Parameters:
-  ///   - base: what both came from.
-  ///   - older: the side that is stored longer.
-  ///   - newer: the other side.
-  /// - Returns: the merged text; nil where one of the texts is no JSON object or array.
+  /// Merges two texts over what both came from; nil where one of them is no JSON object or array.
   package static func merged(base: [UInt8], older: [UInt8], newer: [UInt8]) -> MergedContent? {
     guard var merge = JSONMerge(base, older, newer, markers: nil) else { return nil }
     let bytes: [UInt8]
@@ -141,13 +134,11 @@ package struct JSONMerge {
     }
   }
 
-  /// The older side's item as it is there.
   func own(_ item: Item, place: Int) -> Output {
     Output(
       bytes: older.text[item.name] + older.text[item.value.range], place: place, source: item)
   }
 
-  /// The newer side's item as it is there.
   func other(_ item: Item) -> Output {
     Output(bytes: newer.text[item.name] + newer.text[item.value.range], place: nil, source: item)
   }

@@ -17,11 +17,7 @@ struct ChangeRefiner {
   /// Bytes that may still be compared.
   private var budget = 40_000_000
 
-  /// Creates a refiner of changes between two sequences.
-  ///
-  /// - Parameters:
-  ///   - old: gives the bytes of an item of the base.
-  ///   - new: gives the bytes of an item of the side.
+  /// `old` and `new` return the bytes of an item of the base and of the side.
   init(old: @escaping (Int) -> ArraySlice<UInt8>, new: @escaping (Int) -> ArraySlice<UInt8>) {
     self.old = old
     self.new = new

@@ -15,8 +15,6 @@ struct ChangeSlider {
   }
 
   /// The same changes, in better places.
-  ///
-  /// - Complexity: O(changes), with a factor for how far each can move.
   mutating func slide(_ changes: [SequenceChange]) -> [SequenceChange] {
     var changes = changes
     for index in changes.indices {

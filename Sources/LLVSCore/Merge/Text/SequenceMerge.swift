@@ -88,17 +88,10 @@ enum SequenceMerge {
     var additions: [Range<Int>] = []
   }
 
-  /// Finds the places of the merge.
+  /// Finds the places of the merge, in order.
   ///
-  /// If one side replaced a run as a whole, elements that the other added within it are behind it.
-  ///
-  /// - Parameters:
-  ///   - count: how many items the base has.
-  ///   - toOlder: the changes that lead from the base to the older side, ascending; they may touch.
-  ///   - toNewer: the same for the newer side.
-  ///   - isSame: whether a range of the older side holds the same as one of the newer.
-  /// - Returns: the places, in order.
-  /// - Complexity: O(changes), and what is compared.
+  /// If one side replaced a run as a whole, elements that the other added within it are behind it. Changes
+  /// ascend and may touch; `isSame` compares a range of the older side with one of the newer.
   static func parts(
     ofBase count: Int, _ toOlder: [SequenceChange], _ toNewer: [SequenceChange],
     isSame: (Range<Int>, Range<Int>) -> Bool

@@ -69,8 +69,6 @@ package enum TextDiff {
     return joined
   }
 
-  // MARK: - Anchors
-
   /// The runs between lines that both texts hold exactly once and in the same order; empty if there are
   /// no such lines.
   private static func split(

@@ -5,8 +5,6 @@ package struct LineTable {
   package init() {}
 
   /// The lines of a text; each is its bytes with its end.
-  ///
-  /// - Complexity: O(bytes).
   package mutating func lines(_ text: [UInt8]) -> TextLines {
     var ids: [Int32] = []
     var starts = [0]
@@ -24,7 +22,6 @@ package struct LineTable {
   }
 }
 
-/// A text as lines.
 package struct TextLines: Sendable {
   package let text: [UInt8]
   /// A number for each line, equal for equal lines of texts that went through one ``LineTable``.
@@ -45,7 +42,6 @@ package struct TextLines: Sendable {
     text[starts[lines.lowerBound]..<starts[lines.upperBound]]
   }
 
-  /// The bytes of a line, its end included.
   package subscript(line: Int) -> ArraySlice<UInt8> { bytes(line..<(line + 1)) }
 
   /// A text of some of the lines, in order.

@@ -61,8 +61,6 @@ extension TextMerge {
   }
 
   /// True if a text has lines of markers that none of the texts it was merged from has.
-  ///
-  /// - Complexity: O(lines).
   package static func holdsMarkers(_ text: [UInt8], besides others: [[UInt8]]) -> Bool {
     var rest = markers(in: text)
     guard !rest.isEmpty else { return false }

@@ -16,7 +16,6 @@ package enum TextMerge {
 
   /// The treatment of lines that both changed differently.
   package enum Clashes: Hashable, Sendable {
-    /// The newer side's are taken.
     case takeNewer
     /// Both stay, the older side's first, and nothing is dropped.
     case keepBoth
@@ -30,17 +29,10 @@ package enum TextMerge {
     case clash(base: [UInt8], older: [UInt8], newer: [UInt8])
   }
 
-  /// Merges two texts.
+  /// Merges two texts; nil where one of them is no text. Without a base, it is what both have in common.
   ///
   /// Work and memory are bounded by steps, never by time, so that every replica comes to the same: what
   /// differs in more counts as replaced as a whole.
-  ///
-  /// - Parameters:
-  ///   - base: what both came from; nil where that is not known: then it is what both have in common.
-  ///   - older: the side that is stored longer.
-  ///   - newer: the other side.
-  ///   - clashes: what becomes of lines that both changed differently.
-  /// - Returns: the merged text; nil where one of them is no text.
   package static func merged(
     base: [UInt8]?, older: [UInt8], newer: [UInt8], clashes: Clashes = .takeNewer
   ) -> MergedContent? {

@@ -21,16 +21,10 @@ extension Store: ConflictSource {
 }
 
 extension Store {
-  /// The conflicts that are open at a head (docs/merging.md, M12), in ascending order of keys: the
-  /// same on every replica that has the head.
+  /// Returns the conflicts that are open at a head (docs/merging.md, M12), in ascending order of keys: the
+  /// same on every replica that has the head. Contents are read of the wanted keys alone.
   ///
-  /// - Parameters:
-  ///   - head: a version that is committed.
-  ///   - isWanted: which keys to look at; what a conflict's sides hold is read of these alone.
-  /// - Returns: the conflicts, each with at least one dropped revision.
-  /// - Throws: what reading the store throws.
   /// - Complexity: O(versions since the head last asked about, and what is open).
-  /// - Concurrency: any thread.
   package func openConflicts(
     at head: VersionNumber, where isWanted: (Key) -> Bool = { _ in true }
   ) throws(StoreError) -> [ValueConflict] {

@@ -1,7 +1,6 @@
 /// Conflicts at the keys of documents (docs/merging.md, M12): all values that nobody replaced, but what the
 /// tree holds.
 extension Store {
-  /// The states of versions as documents.
   package var documents: DocumentStates {
     DocumentStates(source: history, cache: history.documentStates)
   }
@@ -15,8 +14,6 @@ extension Store {
   }
 
   /// The open conflicts at keys of documents, in ascending order of keys.
-  ///
-  /// - Complexity: O(the versions since one whose state is known, and what is open).
   func documentConflicts(
     at head: VersionNumber, in directories: [DocumentDirectory],
     where isWanted: (Key) -> Bool = { _ in true }

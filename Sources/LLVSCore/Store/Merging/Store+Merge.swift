@@ -1,10 +1,6 @@
 /// Merging with an arbiter of the program's own.
 extension Store {
   /// Returns the merge of two versions as an arbiter gets it, or the version that needs none.
-  ///
-  /// - Throws: ``StoreError/missingVersion(_:)``; ``StoreError/noCommonAncestor(_:_:)`` unless
-  ///   unrelated histories are allowed; ``StoreError/invalid(_:)`` for metadata that no other store
-  ///   accepts.
   package func planMerge(
     of firstId: Version.ID, with secondId: Version.ID, metadata: Version.Metadata,
     isUnrelatedAllowed: Bool
@@ -74,7 +70,6 @@ extension Store {
 
 /// The merge of two versions before an arbiter has decided; nothing of it refers to an open file.
 package struct PlannedMerge: Sendable {
-  /// The merge as an arbiter gets it.
   package let merge: Merge
   fileprivate let first: HistoryNode
   fileprivate let second: HistoryNode

@@ -84,8 +84,6 @@ extension WriteTransaction {
 
   /// Merges versions of this store into one as an automatic merge would, what the live tree goes on from and
   /// then the oldest first: the sides of a cut, whose writers had last seen different versions.
-  ///
-  /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func mergeSides(
     _ sides: [VersionNumber], live: VersionNumber?, allowingUnrelated: Bool = false,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
@@ -177,8 +175,6 @@ extension WriteTransaction {
   ///
   /// A caller that merges several gives the same `merger` each time, which remembers the history that it
   /// read.
-  ///
-  /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func merge(
     _ other: VersionNumber, into live: VersionNumber, allowingUnrelated: Bool = false,
     line: Branch?, keepingLine: Bool = false, settling: Bool = false, author: Author? = nil,
