@@ -16,14 +16,12 @@ extension Store {
   }
 
   /// Returns the ids of versions that the store lacks, in the order given.
-  func unknown(
-    _ ids: [Version.ID], _ control: ExchangeControl
-  ) throws(StoreError) -> [Version.ID] {
+  func unknown(_ ids: [Version.ID], _ control: ExchangeControl) throws(StoreError) -> [Version.ID] {
     try catalog.readView { (view) throws(StoreError) in
       var unknown: [Version.ID] = []
       for id in ids {
         try control.check()
-        if try !catalog.contains(id, in: view) { unknown.append(id) }
+        if try view.number(of: id) == nil { unknown.append(id) }
       }
       return unknown
     }

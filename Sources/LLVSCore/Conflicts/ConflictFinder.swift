@@ -49,8 +49,7 @@ package struct ConflictFinder: Sendable {
         table[DropID(drop)] = drop
       }
     }
-    // In the order of history: what a row of merges has in common with their other sides is found going on
-    // from the one before.
+    // In the order of history: what merges in a row have in common is found from the one before.
     for merge in new.values.sorted(by: { $0.number < $1.number }) where merge.second != nil {
       for drop in try drops(of: merge) {
         let id = DropID(drop)
@@ -177,11 +176,8 @@ package struct ConflictFinder: Sendable {
     return try merger.maps.valueMap(ofVersion: number)
   }
 
-  /// The version that removed what this one has not: back along predecessors that lack it, the first
-  /// where both do.
-  func versionRemoving(
-    _ key: Key, of number: VersionNumber
-  ) throws(StoreError) -> VersionNumber {
+  /// The version that removed what this one lacks: the first of those before it that lack it too.
+  func versionRemoving(_ key: Key, of number: VersionNumber) throws(StoreError) -> VersionNumber {
     var current = number
     while true {
       let node = try graph.node(current)

@@ -67,7 +67,6 @@ extension Version {
     settledKeys(metadata) + reopenedDrops(metadata).map(\.key)
   }
 
-  /// The keys of which a merge's metadata says that it dropped something, by predecessor.
   static func droppedKeys(_ metadata: Metadata) -> [(MergeSide, Key)] {
     guard let value = metadata[.dropped] else { return [] }
     let lists: [[String]] = value.value() ?? []
@@ -81,14 +80,7 @@ package struct ReopenedDrop: Hashable, Comparable, Sendable {
   package let key: Key
   /// The version that stored what was dropped, or removed it.
   package let version: Version.ID
-  /// The merge that dropped it.
   package let merge: Version.ID
-
-  package init(key: Key, version: Version.ID, merge: Version.ID) {
-    self.key = key
-    self.version = version
-    self.merge = merge
-  }
 
   package static func < (a: ReopenedDrop, b: ReopenedDrop) -> Bool {
     (a.key, a.version, a.merge) < (b.key, b.version, b.merge)

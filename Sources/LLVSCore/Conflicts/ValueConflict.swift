@@ -19,15 +19,12 @@ package struct ValueConflict: Hashable, Sendable {
   package let key: Key
   package let base: Entry?
   package let ours: Entry?
-  /// The maker of what was kept: the version that stored it or removed it; for bytes that a merge made of both sides
-  /// that of the newer one.
+  /// The version that stored or removed what was kept; for bytes made of both sides, the newer.
   package let kept: HistoryNode?
   /// The dropped revisions, newest first; empty for a value that lost only its name.
   package let theirs: [Revision]
 
-  package init(
-    key: Key, base: Entry?, ours: Entry?, kept: HistoryNode? = nil, theirs: [Revision]
-  ) {
+  package init(key: Key, base: Entry?, ours: Entry?, kept: HistoryNode? = nil, theirs: [Revision]) {
     self.key = key
     self.base = base
     self.ours = ours
@@ -36,8 +33,7 @@ package struct ValueConflict: Hashable, Sendable {
   }
 }
 
-/// A revision that a merge dropped, as long as no version settled it (docs/merging.md, M11 and
-/// M12).
+/// A revision that a merge dropped and no version settled yet (docs/merging.md, M11, M12).
 package struct UnsettledDrop: Hashable, Sendable {
   package let key: Key
   package let isRemoval: Bool
@@ -52,7 +48,6 @@ package struct UnsettledDrop: Hashable, Sendable {
 /// The reader of contents that conflicts are computed with, next to the history and the maps.
 package protocol ConflictSource: AnyObject, Sendable {
   func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata
-
   func number(ofVersion id: Version.ID) throws(StoreError) -> VersionNumber?
 
   /// Versions up to a number, those among them that wrote, removed, settled or opened a key again; ascending.

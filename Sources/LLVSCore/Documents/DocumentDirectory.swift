@@ -3,11 +3,8 @@ package struct DocumentDirectory: Hashable, Comparable, Sendable {
   /// The path from the top of the tree, without a slash at either end; empty for the whole tree.
   package let path: [UInt8]
 
-  package init(path: [UInt8]) {
-    self.path = path
-  }
+  package init(path: [UInt8]) { self.path = path }
 
-  /// Returns the path of a key below the directory, relative to it; nil for any other key.
   package func relativePath(of key: Key) -> [UInt8]? {
     // The key of most paths is the path.
     let whole: [UInt8]
@@ -25,7 +22,6 @@ package struct DocumentDirectory: Hashable, Comparable, Sendable {
 
   package func contains(_ key: Key) -> Bool { relativePath(of: key) != nil }
 
-  /// Returns the key of a new file at a path relative to the directory.
   package func key(ofRelativePath relative: [UInt8]) -> Key {
     KeyCoding.key(ofPath: path.isEmpty ? relative : path + [UInt8(ascii: "/")] + relative)
   }

@@ -11,8 +11,7 @@ extension Version.MetadataKey {
   package static let document = Version.MetadataKey("llvs.document")
 }
 
-/// The metadata of a version about the document that its values come from: the joined values of each key
-/// that the document changed.
+/// A version's metadata about the document of its values: the joined values of its changed keys.
 package struct DocumentRecord: Hashable, Sendable {
   /// A key with all its values, what is shown first.
   package struct Item: Hashable, Sendable {
@@ -69,20 +68,15 @@ package struct DocumentRecord: Hashable, Sendable {
   package func add(to metadata: inout Version.Metadata) throws(StoreError) {
     var frames: [[UInt8]] = []
     var writer = try FrameWriter(self)
-    for author in authors {
+    func append(_ write: (inout FrameWriter) throws(StoreError) -> Void) throws(StoreError) {
       if writer.length > Self.frameLength / 2 {
         frames.append(try Zstd.pack(try writer.bytes()))
         writer = try FrameWriter(self)
       }
-      try writer.append(author)
+      try write(&writer)
     }
-    for item in items {
-      if writer.length > Self.frameLength / 2 {
-        frames.append(try Zstd.pack(try writer.bytes()))
-        writer = try FrameWriter(self)
-      }
-      try writer.append(item)
-    }
+    for author in authors { try append { (frame) throws(StoreError) in try frame.append(author) } }
+    for item in items { try append { (frame) throws(StoreError) in try frame.append(item) } }
     frames.append(try Zstd.pack(try writer.bytes()))
     guard frames.count <= Self.maximumFrames else {
       throw .invalid("a document that changed in more places than a version can carry")

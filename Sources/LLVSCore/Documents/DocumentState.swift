@@ -19,15 +19,13 @@ package struct DocumentValue: Hashable, Sendable {
     self.time = time
   }
 
-  /// The order in which one of several values is shown: a value before a removal, then the newest, then the
-  /// greatest author.
+  /// Which of several values is shown: a value before a removal, then the newest, then the author.
   package static func isBefore(_ a: DocumentValue, _ b: DocumentValue) -> Bool {
     if a.isRemoval != b.isRemoval { return a.isRemoval }
     return a.time != b.time ? a.time < b.time : a.dot < b.dot
   }
 }
 
-/// The state of one key in a version.
 package struct DocumentKeyState: Hashable, Sendable {
   /// The values that nobody replaced, in ascending order of dots.
   package var live: [DocumentValue]
@@ -35,12 +33,6 @@ package struct DocumentKeyState: Hashable, Sendable {
   package var held: DocumentDot?
   /// Whoever wrote the key, ever, in ascending order.
   package var authors: [DocumentAuthor]
-
-  /// Returns true if a write is among what nobody replaced.
-  package func isLive(_ dot: DocumentDot?) -> Bool {
-    guard let dot else { return false }
-    return live.contains { $0.dot == dot }
-  }
 
   mutating func note(_ more: some Sequence<DocumentAuthor>) {
     for author in more {
@@ -50,8 +42,7 @@ package struct DocumentKeyState: Hashable, Sendable {
   }
 }
 
-/// The number up to which each author's writes are known. A write that it covers and that is not
-/// there was replaced.
+/// The number up to which each author's writes are known; a covered write not there was replaced.
 package struct DocumentVector: Sendable {
   package struct Knowledge: Hashable, Sendable {
     /// The number of the last write that is known.
@@ -71,20 +62,10 @@ package struct DocumentVector: Sendable {
   package private(set) var authors = PersistentMap<DocumentAuthor, Knowledge>()
 
   package init() {}
-
   package func covers(_ dot: DocumentDot) -> Bool { usn(of: dot.author) >= dot.usn }
 
   /// Returns the number of the last write of an author that is known; 0 for none.
   package func usn(of author: DocumentAuthor) -> Int64 { authors[author]?.usn ?? 0 }
-
-  /// Returns true if it knows all that another one does.
-  package func covers(_ other: DocumentVector) -> Bool {
-    var covers = true
-    PersistentMap.differences(authors, other.authors) { _, mine, theirs in
-      if (theirs?.usn ?? 0) > (mine?.usn ?? 0) { covers = false }
-    }
-    return covers
-  }
 
   package mutating func add(_ author: DocumentAuthor, _ knowledge: Knowledge) {
     var known = authors[author] ?? Knowledge(usn: 0)
@@ -104,7 +85,7 @@ package struct DocumentVector: Sendable {
   }
 
   /// Returns true if it knows all that another one does, but for some authors.
-  package func covers(_ other: DocumentVector, besides: Set<DocumentAuthor>) -> Bool {
+  package func covers(_ other: DocumentVector, besides: Set<DocumentAuthor> = []) -> Bool {
     var covers = true
     PersistentMap.differences(authors, other.authors) { author, mine, theirs in
       if (theirs?.usn ?? 0) > (mine?.usn ?? 0), !besides.contains(author) { covers = false }
@@ -128,10 +109,7 @@ package struct DocumentKeys: Sendable {
   fileprivate var map = PersistentMap<Key, DocumentKeyState>()
 
   package var count: Int { map.count }
-
-  /// The state of a key; nil for one that was never written.
   package subscript(key: Key) -> DocumentKeyState? { map[key] }
-
   package func forEach(_ body: (Key, DocumentKeyState) -> Void) { map.forEach(body) }
 
   /// Calls `body` with the keys at which two versions may differ, and what both have there.
@@ -139,16 +117,12 @@ package struct DocumentKeys: Sendable {
   /// - Complexity: O(the keys changed on the way from one to the other).
   package static func differences(
     _ a: Self, _ b: Self, _ body: (Key, DocumentKeyState?, DocumentKeyState?) -> Void
-  ) {
-    PersistentMap.differences(a.map, b.map, body)
-  }
+  ) { PersistentMap.differences(a.map, b.map, body) }
 
   static func differences(
     _ a: Self, _ b: Self,
     throwing body: (Key, DocumentKeyState?, DocumentKeyState?) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    try PersistentMap.differences(a.map, b.map, body)
-  }
+  ) throws(StoreError) { try PersistentMap.differences(a.map, b.map, body) }
 }
 
 /// A version as a document: what it knows, and at each key the values that nobody who knew them has
@@ -162,7 +136,6 @@ package struct DocumentState: Sendable {
   package private(set) var contested = PersistentMap<Key, Bool>()
   /// The program that the documents belong to; nil where none says so.
   package var application: DocumentApplication?
-  /// True if a document of the directory was ever imported.
   package var isImported = false
 
   package init() {}
@@ -186,12 +159,10 @@ package struct DocumentState: Sendable {
     }
   }
 
-  /// The most authors that are one version each and that a document is notified of although all that they wrote
-  /// was replaced.
+  /// The most authors of one version each that a document is notified of when it was replaced.
   package static let mostReplacedVersions = 500
 
-  /// Returns the authors of whom a document, which knows so much, is not told: there are many, each is one
-  /// version, and all that they wrote was replaced.
+  /// The authors of whom a document is not told: many, of one version each, all of it replaced.
   package func untoldAuthors(to vector: DocumentVector) -> Set<DocumentAuthor> {
     var authors: Set<DocumentAuthor> = []
     PersistentMap.differences(vector.authors, self.vector.authors) { author, theirs, ours in

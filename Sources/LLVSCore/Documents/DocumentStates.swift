@@ -31,9 +31,7 @@ package final class DocumentStateCache: Sendable {
     state.withLock { $0.directories[number] }
   }
 
-  fileprivate func keep(
-    _ directory: DocumentDirectory, _ made: [VersionNumber: DocumentState]
-  ) {
+  fileprivate func keep(_ directory: DocumentDirectory, _ made: [VersionNumber: DocumentState]) {
     state.withLock { state in
       var all = state.states[directory] ?? [:]
       all.merge(made) { $1 }
@@ -80,91 +78,73 @@ package struct DocumentStates: Sendable {
     number <= committed ? cache : own ?? cache
   }
 
-  /// Returns the directories of which a version, or one of its ancestors, holds what was imported.
-  package func directories(
-    at number: VersionNumber
-  ) throws(StoreError) -> Set<DocumentDirectory> {
-    var made: [VersionNumber: Set<DocumentDirectory>] = [:]
+  /// Computes what versions are from their predecessors, which it asks for only where `descends`.
+  private func computed<Value>(
+    at number: VersionNumber, known: (VersionNumber) -> Value?,
+    descends: (HistoryNode) -> Bool = { _ in true },
+    _ make: (HistoryNode, (VersionNumber) -> Value?) throws(StoreError) -> Value
+  ) throws(StoreError) -> [VersionNumber: Value] {
+    var made: [VersionNumber: Value] = [:]
+    func find(_ number: VersionNumber) -> Value? { made[number] ?? known(number) }
     var stack = [number]
     while let top = stack.last {
-      guard made[top] == nil else {
+      guard find(top) == nil else {
         stack.removeLast()
         continue
       }
-      if let known = home(of: top).directories(top) {
-        made[top] = known
-        continue
-      }
       let node = try source.historyNode(top)
-      guard node.knowsDocuments else {
-        made[top] = []
-        continue
-      }
       var missing: [VersionNumber] = []
-      try node.forEachPredecessor { before throws(StoreError) in
-        if made[before] == nil { missing.append(before) }
+      if descends(node) {
+        try node.forEachPredecessor { before throws(StoreError) in
+          if find(before) == nil { missing.append(before) }
+        }
       }
-      guard missing.isEmpty else {
-        stack += missing
-        continue
-      }
+      if missing.isEmpty { made[top] = try make(node, find) }
+      stack += missing
+    }
+    return made
+  }
+
+  private func keep<Value>(
+    _ made: [VersionNumber: Value], _ keep: (DocumentStateCache, [VersionNumber: Value]) -> Void
+  ) {
+    keep(cache, made.filter { $0.key <= committed })
+    let new = made.filter { $0.key > committed }
+    if !new.isEmpty { keep(own ?? cache, new) }
+  }
+
+  /// Returns the directories of which a version, or one of its ancestors, holds what was imported.
+  package func directories(at number: VersionNumber) throws(StoreError) -> Set<DocumentDirectory> {
+    if let known = home(of: number).directories(number) { return known }
+    let made = try computed(
+      at: number, known: { home(of: $0).directories($0) }, descends: \.knowsDocuments
+    ) { (node, before) throws(StoreError) -> Set<DocumentDirectory> in
+      guard node.knowsDocuments else { return [] }
       var all: Set<DocumentDirectory> = []
-      if let record = DocumentRecord(try source.metadata(ofVersion: top)) {
+      if let record = DocumentRecord(try source.metadata(ofVersion: node.number)) {
         all.insert(record.directory)
       }
-      try node.forEachPredecessor { before throws(StoreError) in
-        all.formUnion(made[before] ?? [])
+      for predecessor in [node.first, node.second].compactMap(\.self) {
+        all.formUnion(before(predecessor) ?? [])
       }
-      made[top] = all
+      return all
     }
-    let (old, new) = split(made)
-    cache.keep(old)
-    if !new.isEmpty { (own ?? cache).keep(new) }
+    keep(made) { $0.keep($1) }
     return made[number] ?? []
   }
 
-  private func split<Value>(
-    _ made: [VersionNumber: Value]
-  ) -> ([VersionNumber: Value], [VersionNumber: Value]) {
-    (made.filter { $0.key <= committed }, made.filter { $0.key > committed })
-  }
-
-  /// Returns a version as a document of a directory.
   package func state(
     of directory: DocumentDirectory, at number: VersionNumber
   ) throws(StoreError) -> DocumentState {
     if let known = home(of: number).known(directory, number) { return known }
-    var made: [VersionNumber: DocumentState] = [:]
-    func known(_ number: VersionNumber) -> DocumentState? {
-      made[number] ?? home(of: number).known(directory, number)
-    }
-    var stack = [number]
-    while let top = stack.last {
-      guard known(top) == nil else {
-        stack.removeLast()
-        continue
-      }
-      let node = try source.historyNode(top)
-      var missing: [VersionNumber] = []
-      try node.forEachPredecessor { before throws(StoreError) in
-        if known(before) == nil { missing.append(before) }
-      }
-      guard missing.isEmpty else {
-        stack += missing
-        continue
-      }
+    let made = try computed(at: number, known: { home(of: $0).known(directory, $0) }) {
+      (node, before) throws(StoreError) in
       let step = DocumentStep(source: source, directory: directory, node: node)
-      let first = node.first.flatMap(known) ?? DocumentState()
-      if let second = node.second.flatMap(known) {
-        made[top] = try step.merged(first, second)
-      } else {
-        made[top] = try step.continued(first)
-      }
-      stack.removeLast()
+      let first = node.first.flatMap(before) ?? DocumentState()
+      if let second = node.second.flatMap(before) { return try step.merged(first, second) }
+      return try step.continued(first)
     }
-    let (old, new) = split(made)
-    cache.keep(directory, old)
-    if !new.isEmpty { (own ?? cache).keep(directory, new) }
+    keep(made) { $0.keep(directory, $1) }
     return made[number] ?? DocumentState()
   }
 }

@@ -1,5 +1,4 @@
-/// Computes the state of one version from its predecessors' (docs/documents.md, "A version as a
-/// document").
+/// Computes the state of one version from its predecessors' (docs/documents.md, "A version as a document").
 struct DocumentStep {
   let source: any DocumentVersions
   let directory: DocumentDirectory
@@ -138,9 +137,7 @@ struct DocumentStep {
     }
     try DocumentKeys.differences(
       first.keys, second.keys,
-      throwing: { key, a, b throws(StoreError) in
-        if a != b { try join(key) }
-      })
+      throwing: { key, a, b throws(StoreError) in if a != b { try join(key) } })
     try forEachChange(from: maps.first, to: maps.merged) { change throws(StoreError) in
       try join(change.key)
     }
@@ -165,9 +162,7 @@ struct DocumentStep {
     let isFirst = Entry.isSameValue(entry, try maps.first.entry(at: key)?.documentFile)
     let isSecond = Entry.isSameValue(entry, try maps.second.entry(at: key)?.documentFile)
     if isFirst, let first, live.contains(where: { $0.dot == first }) { return Held(dot: first) }
-    if isSecond, let second, live.contains(where: { $0.dot == second }) {
-      return Held(dot: second)
-    }
+    if isSecond, let second, live.contains(where: { $0.dot == second }) { return Held(dot: second) }
     for value in live {
       guard let holder = value.holder else { continue }
       if value.isRemoval {

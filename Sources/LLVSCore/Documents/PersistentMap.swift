@@ -114,8 +114,7 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
           Leaf(leaf.hash, items.reduce(leaf.items) { set($1.item, in: $0, &count) }))
       }
       old[Int(leaf.hash >> (depth * bits) & 31)] = child
-    case .node(let node)?:
-      for slot in 0..<32 { old[slot] = node.child(1 << UInt32(slot)) }
+    case .node(let node)?: for slot in 0..<32 { old[slot] = node.child(1 << UInt32(slot)) }
     }
     if child == nil, items.allSatisfy({ $0.hash == first.hash }) {
       return .leaf(Leaf(first.hash, items.reduce([]) { set($1.item, in: $0, &count) }))
@@ -124,8 +123,7 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     for item in items { slots[Int(item.hash >> (depth * bits) & 31)].append(item) }
     var children: [Child] = []
     for slot in 0..<32 {
-      let new =
-        slots[slot].isEmpty ? old[slot] : merged(old[slot], slots[slot], depth + 1, &count)
+      let new = slots[slot].isEmpty ? old[slot] : merged(old[slot], slots[slot], depth + 1, &count)
       guard let new else { continue }
       bitmap |= 1 << UInt32(slot)
       children.append(new)
@@ -154,10 +152,7 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// - Complexity: O(the keys changed on the way from one to the other).
   package static func differences<E: Error>(
     _ a: Self, _ b: Self, _ body: (Key, Value?, Value?) throws(E) -> Void
-  ) throws(E) {
-    try differences(a.root, b.root, body)
-  }
-
+  ) throws(E) { try differences(a.root, b.root, body) }
   private static func hash(_ key: Key) -> UInt { UInt(bitPattern: key.hashValue) }
 
   private static func changed(

@@ -31,9 +31,7 @@ struct AncestorMarks: Sendable {
   ///
   /// - Complexity: O(ancestors of the tip that are younger than the version), once for all calls
   ///   together.
-  mutating func contain(
-    _ node: HistoryNode, in graph: VersionGraph
-  ) throws(StoreError) -> Bool {
+  mutating func contain(_ node: HistoryNode, in graph: VersionGraph) throws(StoreError) -> Bool {
     while let greatest = edge.greatest, greatest.generation > node.generation {
       guard let next = edge.pop() else { break }
       try next.forEachPredecessor { number throws(StoreError) in

@@ -1,12 +1,9 @@
-/// Finds which of many heads are contained in others (docs/merging.md, M5): in a few walks back
-/// from all of them, instead of one walk for each pair.
+/// Finds which of many heads are contained in others (docs/merging.md, M5), in a few walks back from all
+/// of them.
 ///
-/// A version that only one head descends from, by automatic merges only, shows that nothing
-/// contains that head: the first walk finds such a version for nearly every head, and ends when all
-/// heads have one. The containers of the other heads are searched in groups of 64 heads, with a bit
-/// for each.
-///
-/// Void heads (whose history holds only empty maps) contain other heads, but are not tested here.
+/// Nothing contains a head that alone reaches an authored version over automatic merges: the first walk
+/// finds one for nearly every head. The containers of the other heads are searched in groups of 64, with
+/// a bit for each. Void heads (whose history holds only empty maps) are not tested here.
 struct HeadContainment {
   /// A version that the walk from the heads back meets.
   private struct Step {
@@ -26,8 +23,7 @@ struct HeadContainment {
   private var places: [VersionNumber: Int32] = [:]
   /// The indices of the visited steps; each comes after all steps that lead to it.
   private var order: [Int32] = []
-  /// The indices of heads that others may contain: all but void heads and those for which the walk
-  /// showed that nothing contains them.
+  /// The indices of heads that others may contain: not void, and the walk has not ruled it out.
   private(set) var suspects: [Int] = []
 
   /// Walks back from heads, each given once.
@@ -135,8 +131,7 @@ struct HeadContainment {
     }
   }
 
-  /// Returns the authored versions that the heads of a group reach over automatic merges only, each
-  /// with the bits of the heads that reach it.
+  /// The authored versions that a group's heads reach over automatic merges only, with those heads.
   private func reached(by group: ArraySlice<Int>) -> [(place: Int, holders: UInt64)] {
     var bits = [UInt64](repeating: 0, count: steps.count)
     for (bit, head) in group.enumerated() { bits[head] |= 1 << bit }

@@ -8,8 +8,7 @@ package struct HistoryNode: Hashable, Sendable {
   package var timestamp: Double
   /// The version's own line; nil for the unnamed one.
   package var line: Branch?
-  /// True for a merge or a repair that every replica makes alike, with an id that can be computed
-  /// again (docs/merging.md, M3).
+  /// True for a merge or repair that replicas make alike, its id computed (docs/merging.md, M3).
   package var isAutomatic: Bool
   /// True if its map and the maps of all its ancestors are empty.
   package var isVoid: Bool
@@ -35,20 +34,6 @@ package struct HistoryNode: Hashable, Sendable {
     self.hasEmptyRoots = hasEmptyRoots
   }
 
-  /// Creates the node of a version about to be stored, from its predecessors' nodes.
-  package init(
-    number: VersionNumber, id: Version.ID, predecessors: [HistoryNode], timestamp: Double,
-    line: Branch?, isAutomatic: Bool, mapIsEmpty: Bool
-  ) {
-    self.init(
-      number: number, id: id, first: predecessors.first?.number,
-      second: predecessors.dropFirst().first?.number,
-      generation: 1 + (predecessors.map(\.generation).max() ?? 0), timestamp: timestamp,
-      line: line, isAutomatic: isAutomatic,
-      isVoid: mapIsEmpty && predecessors.allSatisfy(\.isVoid),
-      hasEmptyRoots: predecessors.isEmpty ? mapIsEmpty : predecessors.allSatisfy(\.hasEmptyRoots))
-  }
-
   @inline(__always)
   package func forEachPredecessor(
     _ body: (VersionNumber) throws(StoreError) -> Void
@@ -65,8 +50,7 @@ package struct HistoryNode: Hashable, Sendable {
     return a.id < b.id
   }
 
-  /// Returns true if the first version is before the second by (timestamp, id), the order in which
-  /// heads are merged and bases are taken.
+  /// True if the first version is before the second by (timestamp, id), as heads are merged.
   package static func mergesBefore(_ a: HistoryNode, _ b: HistoryNode) -> Bool {
     a.timestamp == b.timestamp ? a.id < b.id : a.timestamp < b.timestamp
   }
@@ -78,7 +62,5 @@ package protocol HistorySource: AnyObject, Sendable {
 
   /// Returns the versions that are no version's predecessor.
   func historyHeads() throws(StoreError) -> [VersionNumber]
-
-  /// Returns the versions on a line that have no successor on that line.
   func historyHeads(ofLine line: Branch?) throws(StoreError) -> [VersionNumber]
 }

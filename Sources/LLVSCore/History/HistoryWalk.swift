@@ -11,7 +11,6 @@ package struct HistoryWalk {
     case connected
   }
 
-  /// Returns the predecessors of a version that the walk continues with.
   package typealias Ways = (HistoryNode) throws(StoreError) -> [VersionNumber]
   private let graph: VersionGraph
   private let order: Order
@@ -70,9 +69,7 @@ package struct HistoryWalk {
     }
   }
 
-  package mutating func next() throws(StoreError) -> HistoryNode? {
-    try nextStep()?.node
-  }
+  package mutating func next() throws(StoreError) -> HistoryNode? { try nextStep()?.node }
 
   /// Returns the next version and the predecessors that the walk continues with; nil at the end.
   package mutating func nextStep() throws(StoreError)

@@ -3,10 +3,7 @@ package struct PriorityQueue<Element> {
   private var heap: [Element] = []
   private let isLess: @Sendable (Element, Element) -> Bool
 
-  package init(by isLess: @escaping @Sendable (Element, Element) -> Bool) {
-    self.isLess = isLess
-  }
-
+  package init(by isLess: @escaping @Sendable (Element, Element) -> Bool) { self.isLess = isLess }
   var greatest: Element? { heap.first }
 
   package mutating func push(_ element: Element) {
@@ -28,9 +25,7 @@ package struct PriorityQueue<Element> {
     while true {
       var greatest = parent
       for child in [2 * parent + 1, 2 * parent + 2]
-      where child < heap.count && isLess(heap[greatest], heap[child]) {
-        greatest = child
-      }
+      where child < heap.count && isLess(heap[greatest], heap[child]) { greatest = child }
       guard greatest != parent else { return top }
       heap.swapAt(parent, greatest)
       parent = greatest

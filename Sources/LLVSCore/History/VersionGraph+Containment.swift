@@ -3,12 +3,9 @@
 // ever.
 
 extension VersionGraph {
-  /// Returns true if every authored version that `head` reaches over automatic merges only is
-  /// `other` or an ancestor of it; a head whose history holds only empty maps is contained in every
-  /// other.
-  package func isContained(
-    _ head: HistoryNode, in other: HistoryNode
-  ) throws(StoreError) -> Bool {
+  /// True if every authored version that `head` reaches over automatic merges only is `other` or
+  /// its ancestor; a head whose history has only empty maps is contained in all.
+  package func isContained(_ head: HistoryNode, in other: HistoryNode) throws(StoreError) -> Bool {
     if head.number == other.number || head.isVoid { return true }
     guard head.isAutomatic else { return try isAncestorOrSelf(head.number, of: other.number) }
     let frontier = try authoredFrontier(of: head)
@@ -42,8 +39,7 @@ extension VersionGraph {
     return found
   }
 
-  /// Returns the heads of a line that no other head contains, oldest (timestamp, id) first; of
-  /// heads that contain each other, the one with the smallest id.
+  /// A line's heads that no other contains, oldest first; of mutual ones that of the least id.
   package func uncontainedHeads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
     try uncontained(try openHeads(ofLine: line))
   }
@@ -86,15 +82,8 @@ extension VersionGraph {
     return kept
   }
 
-  /// Returns the head to which a live tree on a contained head moves; nil if no head contains it.
+  /// The head, of heads that contain none of the others, to which a tree on a contained one moves.
   package func container(
-    of head: HistoryNode, among heads: [HistoryNode]
-  ) throws(StoreError) -> HistoryNode? {
-    try container(of: head, amongUncontained: uncontained(heads))
-  }
-
-  /// Does the same for heads of which none contains another.
-  func container(
     of head: HistoryNode, amongUncontained heads: [HistoryNode]
   ) throws(StoreError) -> HistoryNode? {
     // Being contained is transitive, so one of the uncontained heads contains it.
@@ -124,25 +113,15 @@ extension VersionGraph {
     return left
   }
 
-  /// Returns the two heads of a line to merge next, the oldest by (timestamp, id), in the order of
-  /// predecessors of an automatic merge (by id); nil if there is nothing to merge.
+  /// Returns the two heads to merge next of heads of which none contains another, oldest first, in the
+  /// order of predecessors of an automatic merge (by id); nil if there is nothing to merge.
   ///
-  /// Heads of unrelated histories are skipped unless `allowingUnrelated`.
+  /// Heads of unrelated histories are skipped.
   package func nextMerge(
-    ofLine line: Branch?, allowingUnrelated: Bool = false
-  ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {
-    try nextMerge(of: uncontainedHeads(ofLine: line), allowingUnrelated: allowingUnrelated)
-  }
-
-  /// Does the same for heads of which none contains another, oldest first.
-  func nextMerge(
-    of heads: [HistoryNode], allowingUnrelated: Bool = false
+    of heads: [HistoryNode]
   ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {
     for (index, first) in heads.enumerated() {
-      for second in heads[(index + 1)...] {
-        if !allowingUnrelated {
-          guard try areRelated(first, second) else { continue }
-        }
+      for second in heads[(index + 1)...] where try areRelated(first, second) {
         return first.id < second.id ? (first, second) : (second, first)
       }
     }

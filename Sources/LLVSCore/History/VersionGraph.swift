@@ -9,9 +9,7 @@ package final class VersionGraph: Sendable {
     /// Two halves: when the recent one is full it becomes the old one, whose nodes are forgotten.
     var recent: [VersionNumber: HistoryNode] = [:]
     var old: [VersionNumber: HistoryNode] = [:]
-    /// The last answer for an ancestor, and for two versions: a version that stays behind is asked
-    /// about at every step of the others, and the next answer goes back no further than the last
-    /// one.
+    /// The last answer for an ancestor, and for two versions, which bounds the next walk.
     var descents: [VersionNumber: Descent] = [:]
     var common: [Pair: [HistoryNode]] = [:]
     /// The ancestors of one side of the last question, for versions made from it; nil while in use.
@@ -55,7 +53,6 @@ package final class VersionGraph: Sendable {
     return node
   }
 
-  /// Keeps the node of a committed version.
   func remember(_ node: HistoryNode) {
     cache.withLock { cache in
       if cache.recent.count >= limit {
@@ -168,8 +165,7 @@ package final class VersionGraph: Sendable {
     return answer
   }
 
-  /// Does the same with the marks of one of them or of its predecessor, if they are kept, or with
-  /// new ones.
+  /// Does the same with the kept marks of one of them or of its predecessor, or with new ones.
   private func markedAncestors(
     _ a: HistoryNode, _ b: HistoryNode
   ) throws(StoreError) -> [HistoryNode] {
@@ -183,14 +179,11 @@ package final class VersionGraph: Sendable {
     var marks = known.flatMap { $0.leads(to: side) ? $0 : nil } ?? AncestorMarks(of: side)
     marks.goOn(to: side)
     let found = try commonAncestors(of: other.number, &marks)
-    if marks.count <= Self.mostMarks {
-      cache.withLock { [marks] cache in cache.marks = marks }
-    }
+    if marks.count <= Self.mostMarks { cache.withLock { [marks] cache in cache.marks = marks } }
     return found
   }
 
-  /// Does the same for merges of several versions: a side's ancestors are those of all its
-  /// versions.
+  /// Does the same for several versions a side, whose ancestors are those of all.
   package func commonAncestors(
     _ a: [VersionNumber], _ b: [VersionNumber]
   ) throws(StoreError) -> [HistoryNode] {
@@ -226,10 +219,7 @@ package final class VersionGraph: Sendable {
     try nodes(source.historyHeads()).sorted { HistoryNode.isOlder($1, $0) }
   }
 
-  package func mostRecentHead() throws(StoreError) -> HistoryNode? { try heads().first }
-
-  /// Returns the heads of a line (docs/merging.md, M6), contained ones too, oldest (timestamp, id)
-  /// first.
+  /// The heads of a line (docs/merging.md, M6), contained ones too, oldest (timestamp, id) first.
   package func heads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
     try nodes(source.historyHeads(ofLine: line)).sorted(by: HistoryNode.mergesBefore)
   }

@@ -1,5 +1,4 @@
-/// The rules of a merge at the keys of documents (docs/merging.md, M8 and M9): a value never wins
-/// over one that replaced it.
+/// A merge's rules at documents' keys (docs/merging.md, M8, M9): no value wins over its successor.
 struct DocumentMerge {
   struct Sides {
     let directory: DocumentDirectory
@@ -28,8 +27,7 @@ struct DocumentMerge {
   let sides: [Sides]
   let source: any DocumentVersions
 
-  /// Returns what follows at a key; nil for one that is in no document's directory, or that no document
-  /// and no version below it wrote.
+  /// What follows at a key; nil for one in no document's directory, or that no document wrote here.
   func rule(at key: Key) throws(StoreError) -> Rule? {
     guard let sides = sides.first(where: { $0.directory.contains(key) }) else { return nil }
     let (a, b) = (sides.first.keys[key], sides.second.keys[key])
@@ -59,16 +57,12 @@ struct DocumentMerge {
 
 extension DocumentValue {
   /// When a document says that it was written, in seconds since 2001-01-01 UTC; nil for a version's write.
-  fileprivate var importedAt: Double? {
-    type == nil ? nil : Double(time) / 1000 - 978_307_200
-  }
+  fileprivate var importedAt: Double? { type == nil ? nil : Double(time) / 1000 - 978_307_200 }
 }
 
 extension DocumentStates {
   /// The rules for merging two versions; nil if no document was ever imported into either.
-  func merge(
-    of first: HistoryNode, _ second: HistoryNode
-  ) throws(StoreError) -> DocumentMerge? {
+  func merge(of first: HistoryNode, _ second: HistoryNode) throws(StoreError) -> DocumentMerge? {
     guard first.knowsDocuments || second.knowsDocuments else { return nil }
     let all = try directories(at: first.number).union(directories(at: second.number))
     var sides: [DocumentMerge.Sides] = []

@@ -1,9 +1,7 @@
-// A value that one side renamed and the other changed is changed under its new name: the change follows
-// where it is certain (see ``Rename``) and nothing else is under that name. It is no clash then, and
-// nothing is dropped. Whoever made the change must have known the bytes that were renamed: what only won
-// against them in a merge would displace them unseen. What the merge holds there is new bytes that it stores itself, with the attributes
-// that the renaming side has there and no time of its own: a merge made from the same heads elsewhere, or
-// made again from its change list, comes to the same.
+// A value that one side renamed and the other changed is changed under its new name, if the rename is certain
+// (see ``Rename``) and nothing else has that name; nothing is dropped then. The change must descend from the
+// bytes that were renamed. The merge stores the bytes as its own, with the attributes of the renaming side and
+// no time, so that every merge of the same heads comes to the same.
 
 /// A key that one side changed and the other has no more.
 struct PostponedClash {
@@ -48,9 +46,7 @@ struct PostponedClash {
       }
       let (own, other) = side == .first ? (first, second) : (second, first)
       for (key, rename) in try Rename.find(units, from: base, to: own)
-      where try other.entry(at: rename.new.key) == nil {
-        targets[key] = rename.new
-      }
+      where try other.entry(at: rename.new.key) == nil { targets[key] = rename.new }
     }
     return targets
   }
@@ -58,9 +54,7 @@ struct PostponedClash {
 
 extension MapMerge {
   /// True if changes follow renames: not in virtual bases, nor in merges made elsewhere.
-  var mayRename: Bool {
-    if case .arbiter = rule { true } else { false }
-  }
+  var mayRename: Bool { if case .arbiter = rule { true } else { false } }
 
   /// Lets changes follow renames and has the arbiter decide the rest.
   mutating func decidePostponed() throws(StoreError) {
@@ -95,8 +89,7 @@ extension MapMerge {
 }
 
 extension Merger {
-  /// The clashes in which nothing was dropped: the merge holds the change under the name that the other
-  /// side gave the value.
+  /// The clashes that dropped nothing: the change is under the name that the other side gave.
   func followed(
     _ clashes: [PostponedClash], base: ValueMap, first: ValueMap, second: ValueMap,
     merged: ValueMap

@@ -27,35 +27,14 @@ struct MapMerge {
   let write: ([UInt8]) throws(StoreError) -> StoredContent
 
   /// True if ``rule`` is a record, which also decides where one side only changed.
-  private let followsRecord: Bool
+  private var followsRecord: Bool { if case .recorded = rule { true } else { false } }
   var edits: [MapEdit] = []
   var changes: [MergeChange] = []
   var dropped: [MergeDrop] = []
   /// Values that one side changed and the other removed, or perhaps renamed: decided last.
   var postponed: [PostponedClash] = []
   /// Directories that one side removed, in ascending order: they stay where something was added below.
-  private var contested: [(entry: Entry, side: MergeSide)] = []
-
-  init(
-    base: ValueMap, first: ValueMap, second: ValueMap, firstVersion: HistoryNode,
-    secondVersion: HistoryNode, rule: Rule, graph: VersionGraph, number: VersionNumber,
-    documents: DocumentMerge? = nil,
-    allotRevision: @escaping () throws(StoreError) -> UInt64,
-    write: @escaping ([UInt8]) throws(StoreError) -> StoredContent = MergeDecision.refuse
-  ) {
-    self.base = base
-    self.first = first
-    self.second = second
-    self.firstVersion = firstVersion
-    self.secondVersion = secondVersion
-    self.rule = rule
-    if case .recorded = rule { followsRecord = true } else { followsRecord = false }
-    self.graph = graph
-    self.number = number
-    self.documents = documents
-    self.allotRevision = allotRevision
-    self.write = write
-  }
+  var contested: [(entry: Entry, side: MergeSide)] = []
 
   /// Nil in a virtual base.
   private var newer: MergeSide? {
@@ -110,8 +89,7 @@ struct MapMerge {
     return a.compare(to: b)
   }
 
-  /// True if the merge holds what the first side has at a key that it alone changed: so it is as a rule,
-  /// and nothing has to be looked at.
+  /// True if the merge has, as a rule, what the first side has at a key that it alone changed.
   private func staysAsInFirst(_ place: MapPosition) -> Bool {
     if followsRecord || documents != nil { return false }
     // A directory that is removed may have to stay.
@@ -251,8 +229,7 @@ struct MapMerge {
     case (let first?, _?):
       let merged = try completed(first, from: .first, triple)
       if merged != first { edits.append(.put(merged)) }
-    case (let first?, nil):
-      if triple.base != nil { contested.append((first, .first)) }
+    case (let first?, nil): if triple.base != nil { contested.append((first, .first)) }
     case (nil, let second?):
       if triple.base == nil {
         edits.append(.put(second))
@@ -305,8 +282,7 @@ struct MapMerge {
         newer: newer)
       entry.attributes.device = source.attributes.device
     }
-    // Bytes that nobody recorded a time for: the version that stores them tells it
-    // (docs/merging.md, M14).
+    // Bytes without a recorded time: the version that stores them tells it (docs/merging.md, M14).
     if side == nil { entry.attributes.mtime = nil }
     if let first = triple.first, entry.hasSameContent(as: first) {
       entry.revision = first.revision

@@ -6,16 +6,6 @@ package struct Merge: Sendable {
   package let versions: (first: Version, second: Version)
   /// The fork of each value that differs between the ancestor and a version.
   package let forksByValueIdentifier: [Value.ID: Value.Fork]
-
-  /// Describes a merge, or the part of one that an arbiter leaves to another.
-  package init(
-    commonAncestor: Version?, versions: (first: Version, second: Version),
-    forksByValueIdentifier: [Value.ID: Value.Fork]
-  ) {
-    self.commonAncestor = commonAncestor
-    self.versions = versions
-    self.forksByValueIdentifier = forksByValueIdentifier
-  }
 }
 
 extension Value {
@@ -38,7 +28,6 @@ extension Value {
     /// One updated it, the other left it as it was.
     case updated(Branch)
     case twiceUpdated
-    /// One removed it, the other updated it.
     case removedAndUpdated(removedOn: Branch)
 
     /// True if an arbiter has to decide.

@@ -60,9 +60,7 @@ package protocol ClashArbiter: Sendable {
 package struct MostRecentChangeClashArbiter: ClashArbiter {
   private let graph: VersionGraph
 
-  package init(graph: VersionGraph) {
-    self.graph = graph
-  }
+  package init(graph: VersionGraph) { self.graph = graph }
 
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
     guard let first = clash.first else { return .take(.second) }
@@ -89,9 +87,6 @@ package struct MostRecentBranchClashArbiter: ClashArbiter {
 package struct OneSideClashArbiter: ClashArbiter {
   private let side: MergeSide
 
-  package init(_ side: MergeSide) {
-    self.side = side
-  }
-
+  package init(_ side: MergeSide) { self.side = side }
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision { .take(side) }
 }

@@ -1,5 +1,4 @@
-/// One key where a merge differs from its first predecessor, as the change list tells it
-/// (docs/merging.md, M10).
+/// A key where a merge differs from its first predecessor (docs/merging.md, M10).
 package enum MergeChange: Hashable, Sendable {
   /// The entry of the second predecessor.
   case preserve(Entry)
@@ -31,7 +30,6 @@ package struct MergeDrop: Hashable, Sendable {
   package let isPartial: Bool
 }
 
-/// The result of a merge, before it is stored.
 package struct MergeResult: Sendable {
   package let first: HistoryNode
   package let second: HistoryNode

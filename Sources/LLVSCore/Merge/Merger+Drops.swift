@@ -1,10 +1,7 @@
 extension Merger {
-  /// The revisions that a merge in the store dropped (docs/merging.md, M11): of each key on which
-  /// its predecessors clashed, what one has where the merge has the other's reference. A change
-  /// that the merge holds under the name that the other side gave the value is not dropped.
-  ///
-  /// Holds for merges made elsewhere too. What a merge dropped of values it made of both is in its
-  /// metadata, not here.
+  /// The revisions that a merge, made here or elsewhere, dropped (docs/merging.md, M11): of each key on which
+  /// its predecessors clashed, what one has where the merge has the other's reference. A change that the merge
+  /// holds under a new name is not dropped; what was dropped of a value made of both is in the metadata.
   package func drops(of merge: HistoryNode) throws(StoreError) -> [MergeDrop] {
     guard let firstNumber = merge.first, let secondNumber = merge.second else { return [] }
     let bases = try graph.commonAncestors(firstNumber, secondNumber)

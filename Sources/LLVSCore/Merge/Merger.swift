@@ -1,11 +1,8 @@
-/// The source of the maps of versions.
 package protocol VersionMaps: AnyObject, Sendable {
   func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap
 
   /// The virtual bases that are known already, of maps in a storage; none unless it says so.
   func knownBases(over storage: any NodeStorage) -> KnownBases
-
-  /// The states of versions as documents; nil if the source has none.
   var documents: DocumentStates? { get }
 }
 
@@ -21,8 +18,7 @@ extension VersionMaps {
 package enum MergePlan: Hashable, Sendable {
   /// One is an ancestor of the other, or the same: this one is the outcome, nothing is made.
   case fastForward(HistoryNode)
-  /// A new version over the common ancestors, in ascending order of (timestamp, id); none means an
-  /// empty base.
+  /// A new version over the common ancestors, ascending by (timestamp, id); none: an empty base.
   case merge(bases: [HistoryNode])
 }
 

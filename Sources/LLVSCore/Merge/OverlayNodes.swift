@@ -21,10 +21,7 @@ package final class OverlayNodes: NodeStorage {
   private static let overhead = 96
 
   var byteCount: Int { state.withLock { $0.bytes } }
-
-  package init(over below: any NodeStorage) {
-    self.below = below
-  }
+  package init(over below: any NodeStorage) { self.below = below }
 
   package func writeNode(
     _ bytes: UnsafeRawBufferPointer, after prior: Location?

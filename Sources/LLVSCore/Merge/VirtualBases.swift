@@ -1,11 +1,9 @@
 internal import Synchronization
 
-/// Virtual bases: several common ancestors merged into one map (docs/merging.md, M8), made once
-/// each.
+/// Virtual bases: several common ancestors merged into one map (docs/merging.md, M8), made once each.
 ///
-/// If replicas merge at the same moment again and again, the bases of one merge are merges over the
-/// bases of merges before, down to the first version. A base depends on the versions alone that it is
-/// merged from, so each is kept by them, in memory: a merge costs what came since the last.
+/// A base depends only on the versions that it is merged from, so it is kept in memory under them: if replicas
+/// merge at the same moment again and again, a merge costs what came since the last.
 ///
 /// - Concurrency: any thread; the locks are leaves and not held while bases are made.
 package final class VirtualBases: Sendable {
@@ -127,7 +125,8 @@ struct BaseMaker {
       var merge = MapMerge(
         base: base, first: first, second: opened(try merger.maps.valueMap(ofVersion: last).root),
         firstVersion: node, secondVersion: node, rule: .withoutArbiter, graph: merger.graph,
-        number: last, allotRevision: { () throws(StoreError) in 0 })
+        number: last, documents: nil, allotRevision: { () throws(StoreError) in 0 },
+        write: MergeDecision.refuse)
       known.keep(try merge.run().root, of: next.versions)
     }
     throw .corrupt("a merge has no base")

@@ -5,8 +5,7 @@ import Platform
 // Equal attributes have one encoding. See docs/formats.md, "Digest 1".
 
 extension Attributes {
-  /// The greatest length of an extended attribute's name, in bytes; more is refused before it is
-  /// stored.
+  /// The greatest length of an extended attribute's name, in bytes.
   package static let maximumNameLength = 255
   /// The greatest length of an extended attribute's value, in bytes.
   package static let maximumValueLength = 65_536
@@ -104,16 +103,14 @@ extension Attributes {
     name.count <= maximumNameLength && ExtendedName.isKept(name) && !name.contains(0)
   }
 
-  /// Reads fields that fill all of `bytes`; nil for anything but the one encoding of some
-  /// attributes.
+  /// Reads fields that fill all of `bytes`; nil if they are not the one encoding of some attributes.
   package init?(decoding bytes: UnsafeRawBufferPointer) {
     self.init(bytes) { attributes, name, value in
       attributes.extended.append(Extended(name: Array(name), value: Array(value)))
     }
   }
 
-  /// Returns true if bytes are the encoding of some attributes; values of extended attributes are
-  /// not copied.
+  /// Returns true if bytes are the encoding of attributes; values of extended ones are not copied.
   static func isEncoding(_ bytes: UnsafeRawBufferPointer) -> Bool {
     Attributes(bytes) { _, _, _ in } != nil
   }
@@ -143,12 +140,9 @@ extension Attributes {
     }
   }
 
-  /// Returns the offset of the first extended attribute that a shortened entry lacks, in fields that
-  /// were checked, and the number of bytes of all names and values from there on; nil if there are
-  /// none.
-  static func extendedPart(
-    of fields: UnsafeRawBufferPointer
-  ) -> (offset: Int, length: Int)? {
+  /// The offset of the first extended attribute that a shortened entry lacks, in checked fields,
+  /// and the number of bytes of all names and values from there on; nil if there are none.
+  static func extendedPart(of fields: UnsafeRawBufferPointer) -> (offset: Int, length: Int)? {
     var reader = ByteReader(fields)
     var found: (offset: Int, length: Int)?
     while reader.remaining > 0 {
@@ -190,8 +184,7 @@ extension Attributes {
     return true
   }
 
-  /// Splits the field of an extended attribute; nil if it breaks a rule or its name is not after
-  /// `last`.
+  /// Splits the field of an extended attribute; nil if it breaks a rule or its name is not after `last`.
   private static func extended(
     _ field: UnsafeRawBufferPointer, after last: UnsafeRawBufferPointer?
   ) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {

@@ -102,9 +102,7 @@ package enum Base64 {
     }
 
     /// True if the text so far ends with a whole group.
-    package var isComplete: Bool {
-      inGroup == 0 && padding == 0 || inGroup + padding == 4
-    }
+    package var isComplete: Bool { inGroup == 0 && padding == 0 || inGroup + padding == 4 }
   }
 
   package struct Encoder {

@@ -82,9 +82,7 @@ extension UnsafeRawBufferPointer {
   /// The format of the bytes, for what several formats have.
   package var format: UInt32 = 0
 
-  package init(_ bytes: UnsafeRawBufferPointer) {
-    self.bytes = bytes
-  }
+  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   /// The number of bytes that were not read yet.
   @inlinable package var remaining: Int { bytes.count - offset }

@@ -2,13 +2,8 @@
 package struct Branch: RawRepresentable, Hashable, Comparable, Sendable {
   package let rawValue: String
 
-  package init(rawValue: String) {
-    self.rawValue = rawValue
-  }
-
-  package static func == (a: Branch, b: Branch) -> Bool {
-    a.rawValue.hasSameBytes(as: b.rawValue)
-  }
+  package init(rawValue: String) { self.rawValue = rawValue }
+  package static func == (a: Branch, b: Branch) -> Bool { a.rawValue.hasSameBytes(as: b.rawValue) }
 
   package func hash(into hasher: inout Hasher) {
     for byte in rawValue.utf8 { hasher.combine(byte) }

@@ -3,9 +3,7 @@ package struct Digest: Hashable, Comparable, Sendable {
   /// The bytes as four big-endian words, most significant first.
   package let words: (UInt64, UInt64, UInt64, UInt64)
 
-  package init(words: (UInt64, UInt64, UInt64, UInt64)) {
-    self.words = words
-  }
+  package init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
   /// Creates a digest from 32 bytes; nil for any other count.
   package init?(bytes: some Sequence<UInt8>) {
@@ -38,16 +36,12 @@ package struct Digest: Hashable, Comparable, Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  package static func == (a: Digest, b: Digest) -> Bool {
-    a.words == b.words
-  }
+  package static func == (a: Digest, b: Digest) -> Bool { a.words == b.words }
 
   package func hash(into hasher: inout Hasher) {
     // The bytes of a digest are uniformly distributed: one word of them is enough.
     hasher.combine(words.0)
   }
 
-  package static func < (a: Digest, b: Digest) -> Bool {
-    a.words < b.words
-  }
+  package static func < (a: Digest, b: Digest) -> Bool { a.words < b.words }
 }

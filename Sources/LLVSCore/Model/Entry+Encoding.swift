@@ -1,5 +1,4 @@
-// The encoding of entries in digest 1: kind u8 || u32 key length || key || u64 length || value
-// digest || fields.
+// The encoding of entries in digest 1: kind u8, u32 key length, key, u64 length, value digest, fields.
 
 extension Entry {
   /// The longest key that a store accepts, in bytes.
@@ -21,8 +20,7 @@ extension Entry {
     return Digest.of(bytes)
   }
 
-  /// Returns true if both have the same encoding in digest 1; fields that are local to a store may
-  /// differ.
+  /// Returns true if both have the same encoding in digest 1.
   package func hasSameContent(as other: Entry) -> Bool {
     key == other.key && kind == other.kind && stored.length == other.stored.length
       && stored.digest == other.stored.digest && attributes == other.attributes
@@ -34,14 +32,12 @@ extension Entry {
       return "a key over \(Self.maximumKeyLength) bytes, which begins with \(beginning)"
     }
     switch stored.content {
-    case .none:
-      if stored.length != 0 { return "bytes without a place" }
+    case .none: if stored.length != 0 { return "bytes without a place" }
     case .inline(let bytes):
       if bytes.isEmpty || bytes.count > Self.inlineLimit || stored.length != UInt64(bytes.count) {
         return "inline bytes of the wrong length"
       }
-    case .chunk, .tree:
-      if stored.length == 0 { return "a place without bytes" }
+    case .chunk, .tree: if stored.length == 0 { return "a place without bytes" }
     }
     if isDirectory && stored.length != 0 { return "a directory with bytes" }
     return attributes.fault

@@ -21,14 +21,11 @@ package struct StoredContent: Hashable, Sendable {
   }
 }
 
-/// One entry of a version's map: the value or directory at a key.
-///
-/// Digest 1 covers `key`, `kind`, `length`, `digest` and `attributes`, which are equal on every
-/// replica; the other fields are local to this store.
+/// One entry of a version's map: the value or directory at a key. Digest 1 covers `key`, `kind`, `length`,
+/// `digest` and `attributes`; the other fields are local to this store.
 package struct Entry: Hashable, Sendable {
   /// Values up to this many bytes are kept in the map itself.
   package static let inlineLimit = 128
-
   package var key: Key
   package var kind: EntryKind
   package var attributes: Attributes
@@ -36,11 +33,9 @@ package struct Entry: Hashable, Sendable {
   /// The version that stored the bytes: the second half of the value's reference.
   package var storedVersion: VersionNumber
   package var inode: UInt64
-  /// A number that changes with every change of the bytes or attributes: inode numbers in the
-  /// history are made from it.
+  /// A number that changes with every change of bytes or attributes; inode numbers in history derive from it.
   package var revision: UInt64
-  /// True if the entry lacks its long extended attributes, which are in the map that it was read
-  /// from; such an entry must not be put into another map.
+  /// True if the entry lacks its long extended attributes; such an entry goes into no other map.
   package private(set) var isShortened = false
 
   package init(
@@ -59,8 +54,7 @@ package struct Entry: Hashable, Sendable {
   /// Extended attributes with more bytes than this count as long.
   package static let longAttributes = 512
 
-  /// The entry without its extended attributes, except access control lists, if they are long;
-  /// otherwise the entry itself.
+  /// The entry without its extended attributes, except access control lists, if they are long.
   package var shortened: Entry {
     guard attributes.hasLongExtended else { return self }
     var short = self

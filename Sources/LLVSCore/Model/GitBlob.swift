@@ -1,8 +1,6 @@
 internal import CCrypto
 
-/// The id that git gives to a file's bytes, so that patches name their files as git's patches do.
-///
-/// It is a SHA-1 and is not used for security here.
+/// The id that git gives to a file's bytes, for patches; a SHA-1, not used for security.
 package struct GitBlob {
   private var context = SHA_CTX()
 

@@ -9,14 +9,13 @@ package enum KeyCoding {
   private static let prefix = Array("%llvs%".utf8)
 
   package static func key(ofPath path: [UInt8]) -> Key {
-    isPlain(path) ? Key(bytes: path) : Key(bytes: escape(path))
+    isPlain(path) ? Key(bytes: path) : Key(bytes: escaped(path))
   }
 
-  /// Returns the path that a key encodes; nil if the key is literal, so that its path is its own
-  /// bytes.
+  /// Returns the path that a key encodes; nil if the key is literal, so that its path is its own bytes.
   package static func path(of key: Key) -> [UInt8]? {
     if isPlain(key.bytes) { return key.bytes }
-    guard let path = unescape(key.bytes), !isPlain(path), escape(path) == key.bytes else {
+    guard let path = unescape(key.bytes), !isPlain(path), escaped(path) == key.bytes else {
       return nil
     }
     return path
@@ -30,8 +29,7 @@ package enum KeyCoding {
       && text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(path)
   }
 
-  /// Returns true for code points assigned in Unicode 15.0; by Unicode's stability policy newer
-  /// tables give the same NFC for them.
+  /// True for code points of Unicode 15.0, for which newer tables give the same NFC.
   private static func isAssigned(_ scalar: Unicode.Scalar) -> Bool {
     let properties = scalar.properties
     guard properties.generalCategory != .unassigned, let age = properties.age else { return false }
@@ -50,9 +48,8 @@ package enum KeyCoding {
 
   private static let digits = Array("0123456789ABCDEF".utf8)
 
-  package static func escaped(_ path: [UInt8]) -> [UInt8] { escape(path) }
-
-  private static func escape(_ path: [UInt8]) -> [UInt8] {
+  /// Returns the escaped form of a path or of the beginning of one, whether or not it needs escapes.
+  package static func escaped(_ path: [UInt8]) -> [UInt8] {
     var key = prefix
     key.reserveCapacity(prefix.count + 3 * path.count)
     for byte in path {

@@ -1,20 +1,13 @@
-/// The number of a version in this store: 1, 2, 3 ... in the order in which versions were stored.
-///
-/// Numbers are local, dense and never reused; a version's predecessors have smaller numbers.
+/// The number of a version in this store, in the order in which versions were stored, from 1: local, dense,
+/// never reused; a version's predecessors have smaller numbers.
 package struct VersionNumber: Hashable, Comparable, Sendable {
   package let rawValue: UInt32
 
-  package init(_ rawValue: UInt32) {
-    self.rawValue = rawValue
-  }
-
-  package static func < (a: VersionNumber, b: VersionNumber) -> Bool {
-    a.rawValue < b.rawValue
-  }
+  package init(_ rawValue: UInt32) { self.rawValue = rawValue }
+  package static func < (a: VersionNumber, b: VersionNumber) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The location of a record: its segment, its offset there, and its length in bytes, header
-/// included.
+/// The location of a record.
 package struct Location: Hashable, Sendable {
   package let segment: UInt32
   package let length: UInt32
@@ -27,7 +20,5 @@ package struct Location: Hashable, Sendable {
   }
 
   /// Feeds the hasher with the beginning, which differs for any two records.
-  package func hash(into hasher: inout Hasher) {
-    hasher.combine(offset ^ UInt64(segment) << 40)
-  }
+  package func hash(into hasher: inout Hasher) { hasher.combine(offset ^ UInt64(segment) << 40) }
 }

@@ -10,20 +10,17 @@ package enum StoreError: Error, Sendable {
   case attemptToLocateUnversionedValue
   /// A value without a version cannot be stored.
   case attemptToStoreValueWithNoVersion
-  /// Two versions have no common ancestor: unrelated histories.
   case noCommonAncestor(Version.ID, Version.ID)
   /// An arbiter left this conflict undecided.
   case unresolvedConflict(Value.ID)
   case attemptToAddExistingVersion(Version.ID)
   case attemptToAddVersionWithNonexistingPredecessors(Version.ID)
 
-  /// Bytes in the store differ from those that were written; the message says what is wrong and
-  /// where.
+  /// Bytes in the store differ from those that were written; the message says what and where.
   case corrupt(String)
   /// The store, or a peer, was written by a newer program.
   case fromTheFuture(String)
-  /// The file system of the store lacks something that writing needs; the message says what and
-  /// where.
+  /// The file system of the store lacks something that writing needs; the message says what and where.
   case unreliable(String)
   /// Another process has the store locked, or something else is in the way.
   case busy(String)

@@ -1,19 +1,12 @@
 /// A value: bytes under an id, as one version holds them.
 package struct Value: Hashable, Sendable {
-  /// The key of a value, compared as UTF-8 bytes: composed and decomposed accents make different
-  /// keys.
+  /// The key of a value, compared as UTF-8 bytes.
   package struct ID: Hashable, Comparable, Sendable {
     /// The bytes; valid UTF-8 in every key that came through a public initialiser or from a peer.
     package let bytes: [UInt8]
 
-    package init(bytes: [UInt8]) {
-      self.bytes = bytes
-    }
-
-    package init(_ text: String) {
-      bytes = Array(text.utf8)
-    }
-
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ text: String) { bytes = Array(text.utf8) }
     package var rawValue: String { String(decoding: bytes, as: UTF8.self) }
 
     package static func < (a: ID, b: ID) -> Bool {
@@ -24,7 +17,6 @@ package struct Value: Hashable, Sendable {
   /// Names a value at the version that stored its bytes.
   package struct Reference: Hashable, Sendable {
     package var valueId: ID
-    /// The version that stored the bytes.
     package var storedVersionId: Version.ID
 
     package init(valueId: ID, storedVersionId: Version.ID) {

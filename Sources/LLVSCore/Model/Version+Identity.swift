@@ -1,5 +1,4 @@
-// Ids (docs/merging.md, M2 and M3): random for authored versions; the id of an automatic
-// version is computed, so that every replica gives it the same.
+// Ids (docs/merging.md, M2, M3): random for authored versions, computed for automatic ones.
 
 extension Version.MetadataKey {
   package static let digest = Version.MetadataKey("llvs.digest")
@@ -74,13 +73,5 @@ extension Version {
       hasher.update(bytes)
     }
     return hasher.finish()
-  }
-
-  package func isAutomatic(contentDigest: Digest) -> Bool {
-    guard let predecessors else { return false }
-    return id
-      == .automaticMerge(
-        first: predecessors.idOfFirst, second: predecessors.idOfSecond,
-        contentDigest: contentDigest, metadataDigest: Self.metadataDigest(metadata))
   }
 }

@@ -1,30 +1,19 @@
 internal import Foundation
 
 extension Version.MetadataValue {
-  package init<T: Encodable>(_ value: T) throws {
-    self.init(data: Array(try JSONEncoder().encode(value)))
-  }
-
   package init(_ text: String) {
     var bytes: [UInt8] = []
     JSONString.append(text.utf8, to: &bytes)
     self.init(data: bytes)
   }
 
-  package init(_ number: Int) {
-    self.init(data: Array("\(number)".utf8))
-  }
-
   /// Returns the value that the JSON describes; nil if it is not of that type.
-  package func value<T: Decodable>() -> T? {
-    try? JSONDecoder().decode(T.self, from: Data(data))
-  }
+  package func value<T: Decodable>() -> T? { try? JSONDecoder().decode(T.self, from: Data(data)) }
 }
 
 extension Version {
   package var line: Branch? { Self.line(metadata) }
 
-  /// Returns the line that metadata names; nil for the unnamed one.
   package static func line(_ metadata: Metadata) -> Branch? {
     guard let value = metadata[.branch] else { return nil }
     let bytes = value.data

@@ -4,17 +4,9 @@ package struct Version: Hashable, Sendable {
   package struct ID: Hashable, Comparable, Sendable {
     package let rawValue: String
 
-    package init(_ rawValue: String) {
-      self.rawValue = rawValue
-    }
-
-    package static func == (a: ID, b: ID) -> Bool {
-      a.rawValue.hasSameBytes(as: b.rawValue)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-      hasher.combine(utf8Of: rawValue)
-    }
+    package init(_ rawValue: String) { self.rawValue = rawValue }
+    package static func == (a: ID, b: ID) -> Bool { a.rawValue.hasSameBytes(as: b.rawValue) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(utf8Of: rawValue) }
 
     package static func < (a: ID, b: ID) -> Bool {
       a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
@@ -62,9 +54,7 @@ package struct Version: Hashable, Sendable {
   package struct MetadataKey: Hashable, Comparable, Sendable {
     package let rawValue: String
 
-    package init(_ rawValue: String) {
-      self.rawValue = rawValue
-    }
+    package init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// The key that carries the name of a version's line.
     package static let branch = MetadataKey("__llvs_branch")
@@ -73,9 +63,7 @@ package struct Version: Hashable, Sendable {
       a.rawValue.hasSameBytes(as: b.rawValue)
     }
 
-    package func hash(into hasher: inout Hasher) {
-      hasher.combine(utf8Of: rawValue)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(utf8Of: rawValue) }
 
     package static func < (a: MetadataKey, b: MetadataKey) -> Bool {
       a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
@@ -86,9 +74,7 @@ package struct Version: Hashable, Sendable {
   package struct MetadataValue: Hashable, Sendable {
     package var data: [UInt8]
 
-    package init(data: [UInt8]) {
-      self.data = data
-    }
+    package init(data: [UInt8]) { self.data = data }
   }
 }
 

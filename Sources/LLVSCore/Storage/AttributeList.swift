@@ -18,7 +18,6 @@ package struct AttributeItem: Hashable, Sendable {
   }
 }
 
-/// One of the two lists.
 package enum AttributeList: String, Sendable {
   case values = "llvs.attributes"
   case directories = "llvs.directories"
@@ -29,8 +28,7 @@ package enum AttributeList: String, Sendable {
   /// The greatest length of all extended attributes of a version from a peer, names included, in
   /// bytes: a short metadata may unpack to long attributes, and the map holds them unpacked.
   package static let maximumExtended = 512 << 20
-  /// The same bound for a version made here: its attributes may not be compressible, and all
-  /// metadata of a version together is bounded too.
+  /// The same bound for a version made here, whose attributes may not be compressible.
   package static let ownExtended = 96 << 20
   fileprivate static let removed: UInt8 = 255
 
@@ -45,7 +43,6 @@ package enum AttributeList: String, Sendable {
     }
   }
 
-  /// Returns true if a metadata key is that of a frame of either list.
   package static func isFrame(_ key: Version.MetadataKey) -> Bool {
     for list in [AttributeList.values, .directories] {
       guard key.rawValue.hasPrefix(list.rawValue) else { continue }

@@ -1,56 +1,34 @@
-// The versions in each bundle that was read whole or written here, so that no bundle is read twice.
-//
-// A row is committed with the versions of its bundle or after them, so those versions are in the
-// catalog.
+// The versions in each bundle that was read whole or written here, so that no bundle is read twice. A row is
+// committed with the versions of its bundle or after them.
 
-extension Catalog {
+extension StoreDatabase {
   /// Returns the runs of numbers of the versions in a bundle; nil if the bundle was not read.
-  package func versions(
-    inBundle hash: Digest, in database: StoreDatabase
-  ) throws(StoreError) -> [ClosedRange<UInt32>]? {
-    let statement = try database.prepared("SELECT versions FROM bundles WHERE hash = ?")
-      .bind(1, hash.bytes)
-    defer { statement.reset() }
-    guard try statement.step() else { return nil }
-    guard let runs = NumberSet.decode(statement.bytes(0)) else {
-      throw .corrupt("\(path): what is noted of a bundle cannot be read")
-    }
-    return runs
+  package func versions(inBundle hash: Digest) throws(StoreError) -> [ClosedRange<UInt32>]? {
+    try prepared("SELECT hash, versions FROM bundles WHERE hash = ?").bind(1, hash.bytes)
+      .first(bundle)?.runs
   }
 
   /// Returns the runs of numbers of the versions in every bundle that was read, by its hash.
-  package func versionsOfBundles(
-    in database: StoreDatabase
-  ) throws(StoreError) -> [Digest: [ClosedRange<UInt32>]] {
-    let row = try database.prepared("SELECT hash, versions FROM bundles")
-    defer { row.reset() }
-    var found: [Digest: [ClosedRange<UInt32>]] = [:]
-    while try row.step() {
-      guard let hash = Digest(bytes: row.bytes(0)[...]), let runs = NumberSet.decode(row.bytes(1))
-      else { throw .corrupt("\(path): what is noted of a bundle cannot be read") }
-      found[hash] = runs
+  package func versionsOfBundles() throws(StoreError) -> [Digest: [ClosedRange<UInt32>]] {
+    let bundles = try prepared("SELECT hash, versions FROM bundles").all(bundle)
+    return Dictionary(bundles.map { ($0.hash, $0.runs) }) { $1 }
+  }
+
+  private func bundle(
+    _ row: StoreStatement
+  ) throws(StoreError) -> (hash: Digest, runs: [ClosedRange<UInt32>]) {
+    guard let hash = Digest(bytes: row.bytes(0)), let runs = NumberSet.decode(row.bytes(1)) else {
+      throw .corrupt("\(path): what is noted of a bundle cannot be read")
     }
-    return found
+    return (hash, runs)
   }
 
-  func setVersions(
-    _ versions: [VersionNumber], inBundle hash: Digest, in database: StoreDatabase
-  ) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO bundles VALUES(?1,?2,llvs_sum(?1,?2))")
+  func setVersions(_ versions: [VersionNumber], inBundle hash: Digest) throws(StoreError) {
+    try prepared("INSERT OR REPLACE INTO bundles VALUES(?1,?2,llvs_sum(?1,?2))")
       .bind(1, hash.bytes).bind(2, NumberSet.encode(versions)).run()
-  }
-
-  package func number(of id: Version.ID, in database: StoreDatabase) throws(StoreError)
-    -> VersionNumber?
-  {
-    let statement = try database.prepared("SELECT number FROM versions WHERE id = ?")
-      .bind(1, Array(id.rawValue.utf8))
-    defer { statement.reset() }
-    return try statement.step() ? statement.number(0) : nil
   }
 }
 
-/// A set of version numbers, with a bit for each.
 package struct NumberSet {
   private var words: [UInt64] = []
 

@@ -13,7 +13,7 @@ private struct Essentials {
   var settings: [(name: String, value: [UInt8])]
 }
 
-extension Catalog {
+extension StoreDatabase {
   static let properties = ["store", "replica", "identity"]
   private static let essentials = "essentials"
 
@@ -28,7 +28,7 @@ extension Catalog {
   ) throws(StoreError) -> (value: Value?, isMended: Bool) {
     let row = try find(name)
     if case .sound(let value) = row { return (value, false) }
-    if case .sound(let value) = try find(Catalog.copy(of: name)) { return (value, true) }
+    if case .sound(let value) = try find(StoreDatabase.copy(of: name)) { return (value, true) }
     guard case .absent = row else {
       throw .corrupt("\(path): the \(what) \(name) is not what was written, nor is its copy")
     }
@@ -38,12 +38,20 @@ extension Catalog {
   enum Found<Value> {
     case absent, damaged
     case sound(Value)
+
+    /// True if a row and its copy are both sound or both absent.
+    func agrees(with copy: Found) -> Bool {
+      switch (self, copy) {
+      case (.sound, .sound), (.absent, .absent): true
+      default: false
+      }
+    }
   }
 
   /// Writes the copy of the newest entry of the log of heads and of the live tree's settings.
-  func keepEssentials(in database: StoreDatabase) throws(StoreError) {
-    guard let head = try headLog(before: .max, limit: 1, in: database).first else { return }
-    let own = try settings(in: database).sound.filter { Catalog.isOwn(setting: $0.key) }
+  func keepEssentials() throws(StoreError) {
+    guard let head = try headLog(before: .max, limit: 1).first else { return }
+    let own = try settings().sound.filter { StoreDatabase.isOwn(setting: $0.key) }
     var bytes: [UInt8] = []
     bytes.append(bigEndian: UInt64(bitPattern: head.sequence))
     bytes.append(bigEndian: UInt64(bitPattern: head.time))
@@ -56,12 +64,12 @@ extension Catalog {
       bytes.append(counted: Array(name.utf8))
       bytes.append(counted: value)
     }
-    try setProperty(Catalog.essentials, bytes, in: database)
+    try setProperty(StoreDatabase.essentials, bytes)
   }
 
   /// Returns the copy if it is one of the newest entry.
-  private func keptEssentials(in database: StoreDatabase) throws(StoreError) -> Essentials? {
-    guard case .sound(let bytes) = try found(property: Catalog.essentials, in: database)
+  private func keptEssentials() throws(StoreError) -> Essentials? {
+    guard case .sound(let bytes) = try found(property: StoreDatabase.essentials)
     else { return nil }
     let kept = bytes.parsed { reader -> Essentials? in
       guard let sequence = reader.integer(UInt64.self), let time = reader.integer(UInt64.self),
@@ -88,34 +96,30 @@ extension Catalog {
           reason: HeadReason(text: String(decoding: reason, as: UTF8.self))), settings: settings)
     }
     // A copy of another entry is none of the newest.
-    let newest = try database.integer("SELECT max(sequence) FROM head_log")
+    let newest = try integer("SELECT max(sequence) FROM head_log")
     return kept.flatMap { $0.head.sequence == newest ? $0 : nil }
   }
 
   /// Returns the newest entry of the log of heads; `isMended` is true if it is from the copy.
-  func newestHead(
-    in database: StoreDatabase
-  ) throws(StoreError) -> (entry: HeadLogEntry?, isMended: Bool) {
+  func newestHead() throws(StoreError) -> (entry: HeadLogEntry?, isMended: Bool) {
     do throws(StoreError) {
-      return (try headLog(before: .max, limit: 1, in: database).first, false)
+      return (try headLog(before: .max, limit: 1).first, false)
     } catch {
-      guard case .corrupt = error, let kept = try keptEssentials(in: database) else { throw error }
+      guard case .corrupt = error, let kept = try keptEssentials() else { throw error }
       return (kept.head, true)
     }
   }
 
   /// Returns an entry of the log of heads, or its copy; nil, with a report, if it is damaged and has none.
   private func sound(
-    _ sequence: Int64, _ entry: Result<HeadLogEntry, StoreError>, in database: StoreDatabase,
+    _ sequence: Int64, _ entry: Result<HeadLogEntry, StoreError>,
     _ report: (String) -> Void
   ) throws(StoreError) -> HeadLogEntry? {
     do throws(StoreError) {
       return try entry.get()
     } catch {
       guard case .corrupt(let reason) = error else { throw error }
-      if let kept = try keptEssentials(in: database), kept.head.sequence == sequence {
-        return kept.head
-      }
+      if let kept = try keptEssentials(), kept.head.sequence == sequence { return kept.head }
       report(reason + "; it is passed over")
       return nil
     }
@@ -124,138 +128,118 @@ extension Catalog {
   /// Returns the newest entries of the log of heads with a smaller sequence number, newest first.
   /// Damaged entries without a copy are left out and passed to `report`.
   func headLog(
-    before sequence: Int64, limit: Int, in database: StoreDatabase,
+    before sequence: Int64, limit: Int,
     passingOver report: (String) -> Void
   ) throws(StoreError) -> [HeadLogEntry] {
     var entries: [HeadLogEntry] = []
     guard limit > 0 else { return entries }
-    try forEachHead(before: sequence, in: database) { (number, entry) throws(StoreError) in
-      if let sound = try sound(number, entry, in: database, report) { entries.append(sound) }
+    try forEachHead(in: heads(before: sequence)) { (number, entry) throws(StoreError) in
+      if let sound = try sound(number, entry, report) { entries.append(sound) }
       return entries.count < limit
     }
     return entries
   }
 
   func head(
-    at time: Int64, in database: StoreDatabase, passingOver report: (String) -> Void
+    at time: Int64, passingOver report: (String) -> Void
   ) throws(StoreError) -> HeadLogEntry? {
     var found: HeadLogEntry?
-    try forEachHead(notAfter: time, in: database) { (number, entry) throws(StoreError) in
-      found = try sound(number, entry, in: database, report)
+    try forEachHead(in: heads(notAfter: time)) { (number, entry) throws(StoreError) in
+      found = try sound(number, entry, report)
       return found == nil
     }
     return found
   }
 
   func lostSettings(
-    besides sound: [String: [UInt8]], in database: StoreDatabase
+    besides sound: [String: [UInt8]]
   ) throws(StoreError) -> [(name: String, value: [UInt8])] {
-    try keptEssentials(in: database)?.settings.filter { sound[$0.name] == nil } ?? []
+    try keptEssentials()?.settings.filter { sound[$0.name] == nil } ?? []
   }
 
   /// Repairs rows from their copies and writes missing copies, in a writer's transaction.
-  func mend(in database: StoreDatabase) throws(StoreError) -> [String] {
+  func mend() throws(StoreError) -> [String] {
     var mended: [String] = []
-    for name in Catalog.properties {
+    for name in StoreDatabase.properties {
       let (value, isMended) = try essential(name, of: "property") { (name) throws(StoreError) in
-        try found(property: name, in: database)
+        try found(property: name)
       }
-      if case .damaged = try found(property: Catalog.copy(of: name), in: database) {
-        mended.append("properties: the row \"\(Catalog.copy(of: name))\"")
+      if case .damaged = try found(property: StoreDatabase.copy(of: name)) {
+        mended.append("properties: the row \"\(StoreDatabase.copy(of: name))\"")
       }
-      if let value { try setProperty(name, value, in: database) }
+      if let value { try setProperty(name, value) }
       if isMended { mended.append("properties: the row \"\(name)\"") }
     }
-    if case .damaged = try found(property: Catalog.essentials, in: database) {
-      mended.append("properties: the row \"\(Catalog.essentials)\"")
+    if case .damaged = try found(property: StoreDatabase.essentials) {
+      mended.append("properties: the row \"\(StoreDatabase.essentials)\"")
     }
     for kind in Counters.Kind.allCases {
-      let (value, isMended) = try counter(kind, in: database)
-      let copy = Catalog.copy(of: kind.rawValue)
-      if case .damaged = try found(counter: copy, in: database) {
-        mended.append("counters: the row \"\(copy)\"")
-      }
-      try setCounter(kind, value, in: database)
+      let (value, isMended) = try counter(kind)
+      let copy = StoreDatabase.copy(of: kind.rawValue)
+      if case .damaged = try found(counter: copy) { mended.append("counters: the row \"\(copy)\"") }
+      try setCounter(kind, value)
       if isMended { mended.append("counters: the row \"\(kind.rawValue)\"") }
     }
-    let (head, isHeadMended) = try newestHead(in: database)
+    let (head, isHeadMended) = try newestHead()
     if isHeadMended, let head {
       // The index by time may contradict the row, and changing the row would then fail.
-      try database.execute("DROP INDEX head_log_by_time")
-      try set(head, in: database)
-      try database.execute("CREATE INDEX head_log_by_time ON head_log(time)")
+      try execute("DROP INDEX head_log_by_time")
+      try set(head)
+      try execute("CREATE INDEX head_log_by_time ON head_log(time)")
       mended.append("head_log: the row \(head.sequence)")
     }
-    let stored = try settings(in: database)
+    let stored = try settings()
     if !stored.damaged.isEmpty {
-      for (name, value) in try lostSettings(besides: stored.sound, in: database) {
+      for (name, value) in try lostSettings(besides: stored.sound) {
         // The damaged part may be the setting's name.
-        try database.prepared(
+        try prepared(
           """
           DELETE FROM settings WHERE value = ? AND length(name) = ?
           AND sum IS NOT llvs_sum(name, value)
           """
         ).bind(1, value).bind(2, Int64(name.utf8.count)).run()
-        try setSetting(name, value, in: database)
+        try setSetting(name, value)
         mended.append("settings: the row \"\(name)\"")
       }
     }
-    try keepEssentials(in: database)
+    try keepEssentials()
     // Rows that are damaged still are there again under their right names.
     for table in ["properties", "counters"] {
-      try database.execute("DELETE FROM \(table) WHERE sum IS NOT llvs_sum(name, value)")
+      try execute("DELETE FROM \(table) WHERE sum IS NOT llvs_sum(name, value)")
     }
     return mended.map {
       "store.sqlite, \($0) was not what was written and is repaired from its copy"
     }
   }
 
-  /// Returns true if ``mend(in:)`` would change anything.
-  func needsMending(in database: StoreDatabase) throws(StoreError) -> Bool {
-    for name in Catalog.properties + [Catalog.essentials] {
-      if case .damaged = try found(property: name, in: database) { return true }
+  /// Returns true if ``mend()`` would change anything.
+  func needsMending() throws(StoreError) -> Bool {
+    if case .damaged = try found(property: StoreDatabase.essentials) { return true }
+    for name in StoreDatabase.properties {
+      let row = try found(property: name)
+      if try !row.agrees(with: found(property: StoreDatabase.copy(of: name))) { return true }
     }
-    for name in Catalog.properties {
-      let copy = Catalog.copy(of: name)
-      let (row, again) = (
-        try found(property: name, in: database), try found(property: copy, in: database)
-      )
-      switch (row, again) {
-      case (.sound, .sound), (.absent, .absent): break
-      default: return true
+    for kind in Counters.Kind.allCases {
+      let row = try found(counter: kind.rawValue)
+      if try !row.agrees(with: found(counter: StoreDatabase.copy(of: kind.rawValue))) {
+        return true
       }
     }
-    for kind in Counters.Kind.allCases where try needsMending(kind, in: database) { return true }
-    if try newestHead(in: database).isMended { return true }
-    let stored = try settings(in: database)
+    if try newestHead().isMended { return true }
+    let stored = try settings()
     guard !stored.damaged.isEmpty else { return false }
-    return try !lostSettings(besides: stored.sound, in: database).isEmpty
+    return try !lostSettings(besides: stored.sound).isEmpty
   }
 
   /// Returns a counter's value; 0 if it never counted.
   ///
   /// - Throws: ``StoreError/corrupt(_:)`` if row and copy are damaged: a counter that began again
   ///   would give numbers out twice.
-  func counter(
-    _ kind: Counters.Kind, in database: StoreDatabase
-  ) throws(StoreError) -> (value: Int64, isMended: Bool) {
+  func counter(_ kind: Counters.Kind) throws(StoreError) -> (value: Int64, isMended: Bool) {
     let (value, isMended) = try essential(kind.rawValue, of: "counter") {
       (name) throws(StoreError) in
-      try found(counter: name, in: database)
+      try found(counter: name)
     }
     return (value ?? 0, isMended)
-  }
-
-  private func needsMending(
-    _ kind: Counters.Kind, in database: StoreDatabase
-  ) throws(StoreError) -> Bool {
-    let copy = Catalog.copy(of: kind.rawValue)
-    let (row, again) = (
-      try found(counter: kind.rawValue, in: database), try found(counter: copy, in: database)
-    )
-    return switch (row, again) {
-    case (.sound, .sound), (.absent, .absent): false
-    default: true
-    }
   }
 }

@@ -1,15 +1,11 @@
-// Bundles at remotes: what each says, what this store did with it, and which items are in it.
-//
-// The exchange owns the meaning; here they are rows. What is where is noted by bundle, so a bundle
-// that is gone takes its notes with it.
+// Bundles at remotes: what each says, what this store did with it, and which items are in it. The exchange
+// owns the meaning. Notes go with their bundle.
 
-/// A bundle at remotes, as the catalog notes it.
 package struct RemoteBundleNote: Hashable, Sendable {
   package var name: String
   /// A number whose bits the exchange gives a meaning.
   package var state: Int64
-  /// Times in seconds since 1970, by this machine's clock: of the PUT, and of the announcement that
-  /// the bundle goes; 0 for none.
+  /// Seconds since 1970, by this machine's clock, of the PUT and of the announced removal; 0 for none.
   package var put: Int64
   package var announced: Int64
   /// The statements of the bundle, in a form of the exchange's.
@@ -27,103 +23,72 @@ package struct RemoteBundleNote: Hashable, Sendable {
 }
 
 package enum RemoteBundleChange: Sendable {
-  /// Writes a note; with items, also which items are in the bundle, by their keys of at most 64
-  /// bytes in the order of their places.
+  /// Writes a note, and the items of the bundle by their keys of at most 64 bytes in the order of their places.
   case set(RemoteBundleNote, items: [[UInt8]]?)
   case remove(String)
 }
 
-extension Catalog {
+extension StoreDatabase {
   /// Returns all notes about bundles at remotes, with their numbers; a damaged row is left out.
-  package func remoteBundles(
-    in database: StoreDatabase
-  ) throws(StoreError) -> [(number: Int64, note: RemoteBundleNote)] {
-    let row = try database.prepared(
+  package func remoteBundles() throws(StoreError) -> [(number: Int64, note: RemoteBundleNote)] {
+    try prepared(
       """
       SELECT number, name, state, put, announced, facts FROM remote_bundles
       WHERE sum IS llvs_sum(number, name, state, put, announced, facts)
-      """)
-    defer { row.reset() }
-    var notes: [(number: Int64, note: RemoteBundleNote)] = []
-    while try row.step() {
+      """
+    ).all { row in
       let note = RemoteBundleNote(
         name: row.text(1), state: row.integer(2), put: row.integer(3), announced: row.integer(4),
         facts: row.bytes(5))
-      notes.append((row.integer(0), note))
+      return (row.integer(0), note)
     }
-    return notes
   }
 
   /// Returns the numbers of the bundles that an item is in, and its place in each.
-  package func bundles(
-    holding item: [UInt8], in database: StoreDatabase
-  ) throws(StoreError) -> [(number: Int64, place: Int)] {
-    let row = try database.prepared(
+  package func bundles(holding item: [UInt8]) throws(StoreError) -> [(number: Int64, place: Int)] {
+    try prepared(
       """
-      SELECT bundle, place FROM remote_items
-      WHERE item = ? AND sum IS llvs_sum(item, bundle, place)
+      SELECT bundle, place FROM remote_items WHERE item = ? AND sum IS llvs_sum(item, bundle, place)
       """
-    ).bind(1, item)
-    defer { row.reset() }
-    var found: [(number: Int64, place: Int)] = []
-    while try row.step() { found.append((row.integer(0), Int(row.integer(1)))) }
-    return found
+    ).bind(1, item).all { ($0.integer(0), Int($0.integer(1))) }
   }
 
   package func items(
-    inRemoteBundle number: Int64, in database: StoreDatabase
+    inRemoteBundle number: Int64
   ) throws(StoreError) -> [(item: [UInt8], place: Int)] {
-    let row = try database.prepared(
-      "SELECT item, place FROM remote_items WHERE bundle = ? ORDER BY place"
-    ).bind(1, number)
-    defer { row.reset() }
-    var items: [(item: [UInt8], place: Int)] = []
-    while try row.step() { items.append((row.bytes(0), Int(row.integer(1)))) }
-    return items
+    try prepared("SELECT item, place FROM remote_items WHERE bundle = ? ORDER BY place")
+      .bind(1, number).all { ($0.bytes(0), Int($0.integer(1))) }
   }
 
-  func apply(
-    _ change: RemoteBundleChange, in database: StoreDatabase
-  ) throws(StoreError) {
+  func apply(_ change: RemoteBundleChange) throws(StoreError) {
     switch change {
     case .remove(let name):
-      guard let number = try remoteNumber(name, in: database) else { return }
-      try database.prepared("DELETE FROM remote_items WHERE bundle = ?").bind(1, number).run()
-      try database.prepared("DELETE FROM remote_bundles WHERE number = ?").bind(1, number).run()
+      guard let number = try remoteNumber(name) else { return }
+      try prepared("DELETE FROM remote_items WHERE bundle = ?").bind(1, number).run()
+      try prepared("DELETE FROM remote_bundles WHERE number = ?").bind(1, number).run()
     case .set(let note, let items):
-      let number: Int64
-      if let known = try remoteNumber(note.name, in: database) {
-        number = known
-      } else {
-        number =
-          (try database.integer("SELECT max(number) FROM remote_bundles") ?? 0) + 1
-      }
-      try database.prepared(
+      let next = (try integer("SELECT max(number) FROM remote_bundles") ?? 0) + 1
+      let number = try remoteNumber(note.name) ?? next
+      try prepared(
         """
         INSERT OR REPLACE INTO remote_bundles
         VALUES(?1, ?2, ?3, ?4, ?5, ?6, llvs_sum(?1, ?2, ?3, ?4, ?5, ?6))
         """
-      ).bind(1, number).bind(2, Array(note.name.utf8)).bind(3, note.state).bind(4, note.put)
+      ).bind(1, number).bind(2, note.name).bind(3, note.state).bind(4, note.put)
         .bind(5, note.announced).bind(6, note.facts).run()
       guard let items else { return }
-      try database.prepared("DELETE FROM remote_items WHERE bundle = ?").bind(1, number).run()
+      try prepared("DELETE FROM remote_items WHERE bundle = ?").bind(1, number).run()
       // In the order of items, neighbours are in the same page.
       for (item, place) in zip(items, 0...).sorted(by: { $0.0.lexicographicallyPrecedes($1.0) }) {
-        try database.prepared(
-          """
-          INSERT OR REPLACE INTO remote_items VALUES(?1, ?2, ?3, llvs_sum(?1, ?2, ?3))
-          """
+        try prepared(
+          "INSERT OR REPLACE INTO remote_items VALUES(?1, ?2, ?3, llvs_sum(?1, ?2, ?3))"
         ).bind(1, item).bind(2, number).bind(3, Int64(place)).run()
       }
     }
   }
 
-  package func remoteNumber(
-    _ name: String, in database: StoreDatabase
-  ) throws(StoreError) -> Int64? {
-    let row = try database.prepared("SELECT number FROM remote_bundles WHERE name = ?")
-      .bind(1, Array(name.utf8))
-    defer { row.reset() }
-    return try row.step() ? row.integer(0) : nil
+  package func remoteNumber(_ name: String) throws(StoreError) -> Int64? {
+    try prepared("SELECT number FROM remote_bundles WHERE name = ?").bind(1, name)
+      .first { $0.integer(0) }
   }
 }

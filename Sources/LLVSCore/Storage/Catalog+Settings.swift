@@ -1,118 +1,97 @@
-extension Catalog {
-  private func damaged(_ what: String) -> StoreError {
-    .corrupt("\(path): \(what) is not what was written")
-  }
-
+extension StoreDatabase {
   /// Returns a property, or its copy if its row is damaged.
-  func property(_ name: String, in database: StoreDatabase) throws(StoreError) -> [UInt8]? {
+  func property(_ name: String) throws(StoreError) -> [UInt8]? {
     try essential(name, of: "property") { (name) throws(StoreError) in
-      try found(property: name, in: database)
+      try found(property: name)
     }.value
   }
 
-  func found(property name: String, in database: StoreDatabase) throws(StoreError) -> Found<[UInt8]>
-  {
+  func found(property name: String) throws(StoreError) -> Found<[UInt8]> {
     try found(
       name,
-      "SELECT value, sum IS llvs_sum(name, value) FROM properties WHERE name = ?", in: database
+      "SELECT value, sum IS llvs_sum(name, value) FROM properties WHERE name = ?"
     ) { $0.bytes(0) }
   }
 
-  /// Returns the value of the row with a name, which the statement selects before the answer
-  /// whether its sum is right.
+  /// Returns the value of the row with a name; the statement selects it, then whether its sum is right.
   private func found<Value>(
-    _ name: String, _ sql: StaticString, in database: StoreDatabase,
+    _ name: String, _ sql: StaticString,
     _ value: (StoreStatement) -> Value
   ) throws(StoreError) -> Found<Value> {
-    let statement = try database.prepared(sql).bind(1, Array(name.utf8))
-    defer { statement.reset() }
-    guard try statement.step() else { return .absent }
-    return statement.integer(1) == 1 ? .sound(value(statement)) : .damaged
+    try prepared(sql).bind(1, name).first { $0.integer(1) == 1 ? .sound(value($0)) : .damaged }
+      ?? .absent
   }
 
-  func setProperty(_ name: String, _ value: [UInt8], in database: StoreDatabase) throws(StoreError)
-  {
-    let copies = Catalog.properties.contains(name) ? [name, Catalog.copy(of: name)] : [name]
+  func setProperty(_ name: String, _ value: [UInt8]) throws(StoreError) {
+    let copies =
+      StoreDatabase.properties.contains(name) ? [name, StoreDatabase.copy(of: name)] : [name]
     for name in copies {
-      try database.prepared("INSERT OR REPLACE INTO properties VALUES(?1,?2,llvs_sum(?1,?2))")
-        .bind(1, Array(name.utf8)).bind(2, value).run()
+      try prepared("INSERT OR REPLACE INTO properties VALUES(?1,?2,llvs_sum(?1,?2))")
+        .bind(1, name).bind(2, value).run()
     }
   }
 
-  func found(counter name: String, in database: StoreDatabase) throws(StoreError) -> Found<Int64> {
+  func found(counter name: String) throws(StoreError) -> Found<Int64> {
     try found(
       name,
-      "SELECT value, sum IS llvs_sum(name, value) FROM counters WHERE name = ?", in: database
+      "SELECT value, sum IS llvs_sum(name, value) FROM counters WHERE name = ?"
     ) { $0.integer(0) }
   }
 
-  func setCounter(
-    _ kind: Counters.Kind, _ value: Int64, in database: StoreDatabase
-  ) throws(StoreError) {
-    for name in [kind.rawValue, Catalog.copy(of: kind.rawValue)] {
-      try database.prepared("INSERT OR REPLACE INTO counters VALUES(?1,?2,llvs_sum(?1,?2))")
-        .bind(1, Array(name.utf8)).bind(2, value).run()
+  func setCounter(_ kind: Counters.Kind, _ value: Int64) throws(StoreError) {
+    for name in [kind.rawValue, StoreDatabase.copy(of: kind.rawValue)] {
+      try prepared("INSERT OR REPLACE INTO counters VALUES(?1,?2,llvs_sum(?1,?2))")
+        .bind(1, name).bind(2, value).run()
     }
   }
 
   /// Returns the settings whose rows are undamaged, and the names of the damaged ones.
-  func settings(
-    in database: StoreDatabase
-  ) throws(StoreError) -> (sound: [String: [UInt8]], damaged: [String]) {
-    let statement = try database.prepared(
-      "SELECT name, value, sum IS llvs_sum(name, value) FROM settings")
-    defer { statement.reset() }
+  func settings() throws(StoreError) -> (sound: [String: [UInt8]], damaged: [String]) {
     var settings: [String: [UInt8]] = [:]
     var damaged: [String] = []
-    while try statement.step() {
-      if statement.integer(2) == 1 {
-        settings[statement.text(0)] = statement.bytes(1)
+    try prepared("SELECT name, value, sum IS llvs_sum(name, value) FROM settings").forEach { row in
+      if row.integer(2) == 1 {
+        settings[row.text(0)] = row.bytes(1)
       } else {
-        damaged.append(statement.text(0))
+        damaged.append(row.text(0))
       }
+      return true
     }
     return (settings, damaged)
   }
 
-  func setSetting(_ name: String, _ value: [UInt8]?, in database: StoreDatabase) throws(StoreError)
-  {
+  func setSetting(_ name: String, _ value: [UInt8]?) throws(StoreError) {
     if let value {
-      try database.prepared("INSERT OR REPLACE INTO settings VALUES(?1,?2,llvs_sum(?1,?2))")
-        .bind(1, Array(name.utf8)).bind(2, value).run()
+      try prepared("INSERT OR REPLACE INTO settings VALUES(?1,?2,llvs_sum(?1,?2))")
+        .bind(1, name).bind(2, value).run()
     } else {
-      try database.prepared("DELETE FROM settings WHERE name = ?").bind(1, Array(name.utf8)).run()
+      try prepared("DELETE FROM settings WHERE name = ?").bind(1, name).run()
     }
   }
 
-  func peers(in database: StoreDatabase) throws(StoreError) -> [Peer] {
-    let statement = try database.prepared(
-      "SELECT name, address, state, sum IS llvs_sum(name, address, state) FROM peers ORDER BY name")
-    defer { statement.reset() }
-    var peers: [Peer] = []
-    while try statement.step() {
-      // Versions must not be sent to an address in a damaged row; without an address the peer is
-      // still listed, and using it fails with a message.
-      let isSound = statement.integer(3) == 1
-      peers.append(
-        Peer(
-          name: statement.text(0), address: isSound ? statement.bytes(1) : [],
-          state: isSound ? statement.optionalBytes(2) : nil))
+  func peers() throws(StoreError) -> [Peer] {
+    try prepared(
+      "SELECT name, address, state, sum IS llvs_sum(name, address, state) FROM peers ORDER BY name"
+    ).all { row in
+      // Versions must not go to an address in a damaged row: using the listed peer fails.
+      let isSound = row.integer(3) == 1
+      return Peer(
+        name: row.text(0), address: isSound ? row.bytes(1) : [],
+        state: isSound ? row.optionalBytes(2) : nil)
     }
-    return peers
   }
 
-  func setPeer(_ peer: Peer, in database: StoreDatabase) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO peers VALUES(?1,?2,?3,llvs_sum(?1,?2,?3))")
-      .bind(1, Array(peer.name.utf8)).bind(2, peer.address).bind(3, peer.state).run()
-  }
-
-  func removePeer(_ name: String, in database: StoreDatabase) throws(StoreError) {
-    try database.prepared("DELETE FROM peers WHERE name = ?").bind(1, Array(name.utf8)).run()
+  func setPeer(_ name: String, _ peer: Peer?) throws(StoreError) {
+    guard let peer else {
+      return try prepared("DELETE FROM peers WHERE name = ?").bind(1, name).run()
+    }
+    try prepared("INSERT OR REPLACE INTO peers VALUES(?1,?2,?3,llvs_sum(?1,?2,?3))")
+      .bind(1, name).bind(2, peer.address).bind(3, peer.state).run()
   }
 
   private func logged(_ row: StoreStatement) throws(StoreError) -> HeadLogEntry {
     guard row.integer(5) == row.integer(6) else {
-      throw damaged("entry \(row.integer(0)) of the log of heads")
+      throw .corrupt("\(path): entry \(row.integer(0)) of the log of heads is not what was written")
     }
     var map: MapRoot?
     if let bytes = row.optionalBytes(3) {
@@ -126,89 +105,68 @@ extension Catalog {
       reason: HeadReason(text: row.text(4)))
   }
 
-  func appendHead(_ entry: HeadLogEntry, in database: StoreDatabase) throws(StoreError) {
+  func appendHead(_ entry: HeadLogEntry) throws(StoreError) {
     try insert(
       entry,
-      "INSERT INTO head_log(time, version, map, reason, sum) VALUES(?1,?2,?3,?4,llvs_sum(?1,?2,?3,?4))",
-      in: database
+      "INSERT INTO head_log(time, version, map, reason, sum) VALUES(?1,?2,?3,?4,llvs_sum(?1,?2,?3,?4))"
     ).run()
   }
 
-  func set(_ entry: HeadLogEntry, in database: StoreDatabase) throws(StoreError) {
+  func set(_ entry: HeadLogEntry) throws(StoreError) {
     try insert(
       entry,
       """
       INSERT OR REPLACE INTO head_log(time, version, map, reason, sum, sequence)
       VALUES(?1,?2,?3,?4,llvs_sum(?1,?2,?3,?4),?5)
-      """,
-      in: database
+      """
     ).bind(5, entry.sequence).run()
   }
 
   private func insert(
-    _ entry: HeadLogEntry, _ sql: StaticString, in database: StoreDatabase
+    _ entry: HeadLogEntry, _ sql: StaticString
   ) throws(StoreError) -> StoreStatement {
-    var map: [UInt8]?
-    if let root = entry.map {
-      var bytes: [UInt8] = []
-      bytes.append(root)
-      map = bytes
-    }
-    return try database.prepared(sql)
-      .bind(1, entry.time).bind(2, entry.version).bind(3, map).bind(
-        4, Array(entry.reason.text.utf8))
+    try prepared(sql).bind(1, entry.time).bind(2, entry.version).bind(3, entry.map?.encoded)
+      .bind(4, entry.reason.text)
   }
 
   /// Returns the newest entries with a smaller sequence number, newest first.
-  func headLog(
-    before sequence: Int64, limit: Int, in database: StoreDatabase
-  ) throws(StoreError) -> [HeadLogEntry] {
+  func headLog(before sequence: Int64, limit: Int) throws(StoreError) -> [HeadLogEntry] {
     var entries: [HeadLogEntry] = []
-    try forEachHead(before: sequence, in: database) { _, entry throws(StoreError) in
+    try forEachHead(in: heads(before: sequence)) { _, entry throws(StoreError) in
       entries.append(try entry.get())
       return entries.count < limit
     }
     return entries
   }
 
-  /// Calls `body` with the number of each entry and the entry or its error, newest first, until it
-  /// returns false.
-  func forEachHead(
-    before sequence: Int64, in database: StoreDatabase,
-    _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
-  ) throws(StoreError) {
-    let statement = try database.prepared(
+  /// Returns the entries with a smaller sequence number, newest first, for ``forEachHead(in:_:)``.
+  func heads(before sequence: Int64) throws(StoreError) -> StoreStatement {
+    try prepared(
       """
       SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
       FROM head_log WHERE sequence < ?1 ORDER BY sequence DESC
       """
     ).bind(1, sequence)
-    defer { statement.reset() }
-    try forEachHead(in: statement, body)
   }
 
-  private func forEachHead(
-    in statement: StoreStatement,
-    _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
-  ) throws(StoreError) {
-    while try statement.step() {
-      let entry = Result { () throws(StoreError) in try logged(statement) }
-      guard try body(statement.integer(0), entry) else { return }
-    }
-  }
-
-  func forEachHead(
-    notAfter time: Int64, in database: StoreDatabase,
-    _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
-  ) throws(StoreError) {
-    let statement = try database.prepared(
+  /// Returns the entries at or before a time, newest first, for ``forEachHead(in:_:)``.
+  func heads(notAfter time: Int64) throws(StoreError) -> StoreStatement {
+    try prepared(
       """
       SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
       FROM head_log WHERE time <= ?1 ORDER BY time DESC, sequence DESC
       """
     ).bind(1, time)
-    defer { statement.reset() }
-    try forEachHead(in: statement, body)
+  }
+
+  /// Calls `body` with the number of each entry and the entry or its error, until it returns false.
+  func forEachHead(
+    in statement: StoreStatement,
+    _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    try statement.forEach { (row) throws(StoreError) in
+      try body(row.integer(0), Result { () throws(StoreError) in try logged(row) })
+    }
   }
 }
 

@@ -5,11 +5,9 @@
 //   versions (successors, heads, heads of lines) are compared with the versions by `verify`; SQLite
 //   checks its pages and indexes.
 
-extension Catalog {
-  /// The tables with checksums, and the columns that each checksum covers.
-  ///
-  /// `head_log.sequence` is not covered: SQLite chooses it when the row is inserted, and a wrong
-  /// number breaks the order that SQLite's own check tests.
+extension StoreDatabase {
+  /// The tables with checksums, and the columns that each checksum covers. `head_log.sequence` is not covered:
+  /// SQLite chooses it, and SQLite's own check tests the order.
   private static let summed = [
     "properties": "name,value", "counters": "name,value", "settings": "name,value",
     "peers": "name,address,state", "links": "link,key", "bundles": "hash,versions",
@@ -20,60 +18,44 @@ extension Catalog {
       + "stored_at,metadata,changes",
   ]
 
-  /// Returns one sentence for each damaged row, for up to a hundred of a table, and for each row of
-  /// successors and heads that contradicts the versions.
-  func damagedRows(in database: StoreDatabase) throws(StoreError) -> [String] {
+  /// Returns a sentence for each damaged row, up to a hundred of a table, and for rows that contradict versions.
+  func damagedRows() throws(StoreError) -> [String] {
     var found: [String] = []
-    for (table, columns) in Catalog.summed.sorted(by: { $0.key < $1.key }) {
+    for (table, columns) in StoreDatabase.summed.sorted(by: { $0.key < $1.key }) {
       let first = columns.prefix { $0 != "," }
-      try database.rows(
+      try rows(
         "SELECT \(first) FROM \(table) WHERE sum IS NOT llvs_sum(\(columns)) LIMIT 100"
       ) { row in
         found.append("\(table): the row \(row.words(0)) is not what was written")
       }
     }
-    for (what, sql) in Catalog.followed {
-      try database.rows(sql + " LIMIT 100") { row in
-        found.append("\(what) \(row.words(0)) does not follow from the versions")
+    for (table, stored, derived) in StoreDatabase.followed {
+      let (rows, right) = ("SELECT * FROM (\(stored))", "SELECT * FROM (\(derived))")
+      for (what, more, less) in [("", rows, right), (" what is missing,", right, rows)] {
+        try self.rows("SELECT n FROM (\(more) EXCEPT \(less)) LIMIT 100") { row in
+          found.append("\(table):\(what) \(row.words(0)) does not follow from the versions")
+        }
       }
     }
     return found
   }
 
-  private static let successors =
-    "SELECT first AS p, number AS n FROM versions WHERE first IS NOT NULL "
-    + "UNION SELECT second, number FROM versions WHERE second IS NOT NULL"
-  private static let heads =
-    "SELECT number FROM versions EXCEPT SELECT predecessor FROM successors"
-  private static let lineHeads =
-    "SELECT v.line AS l, v.number AS n FROM versions v WHERE NOT EXISTS (SELECT 1 FROM successors s "
-    + "JOIN versions w ON w.number = s.number WHERE s.predecessor = v.number AND w.line = v.line)"
-  private static let followed: [(String, String)] = [
+  /// The tables that follow from the versions: the rows there are, and the rows there should be.
+  private static let followed = [
     (
-      "successors:",
-      "SELECT n FROM (SELECT predecessor AS p, number AS n FROM successors EXCEPT "
-        + "SELECT p, n FROM (\(successors)))"
+      "successors", "SELECT predecessor AS p, number AS n FROM successors",
+      "SELECT first AS p, number AS n FROM versions WHERE first IS NOT NULL "
+        + "UNION SELECT second, number FROM versions WHERE second IS NOT NULL"
     ),
     (
-      "successors: what is missing,",
-      "SELECT n FROM (SELECT p, n FROM (\(successors)) EXCEPT SELECT predecessor, number FROM successors)"
+      "heads", "SELECT number AS n FROM heads",
+      "SELECT number AS n FROM versions EXCEPT SELECT predecessor FROM successors"
     ),
     (
-      "heads:",
-      "SELECT number FROM (SELECT number FROM heads EXCEPT SELECT number FROM (\(heads)))"
-    ),
-    (
-      "heads: what is missing,",
-      "SELECT number FROM (SELECT number FROM (\(heads)) EXCEPT SELECT number FROM heads)"
-    ),
-    (
-      "line_heads:",
-      "SELECT n FROM (SELECT line AS l, number AS n FROM line_heads EXCEPT "
-        + "SELECT l, n FROM (\(lineHeads)))"
-    ),
-    (
-      "line_heads: what is missing,",
-      "SELECT n FROM (SELECT l, n FROM (\(lineHeads)) EXCEPT SELECT line, number FROM line_heads)"
+      "line_heads", "SELECT line AS l, number AS n FROM line_heads",
+      "SELECT v.line AS l, v.number AS n FROM versions v WHERE NOT EXISTS (SELECT 1 FROM successors "
+        + "s JOIN versions w ON w.number = s.number WHERE s.predecessor = v.number "
+        + "AND w.line = v.line)"
     ),
   ]
 }

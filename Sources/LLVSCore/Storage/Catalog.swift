@@ -2,11 +2,10 @@ internal import Platform
 import SQLite
 internal import Synchronization
 
-/// store.sqlite: versions and their order, heads, lines, settings, peers, the log of heads,
-/// counters.
+/// store.sqlite: versions and their order, heads, lines, settings, peers, the log of heads, counters.
 ///
-/// Reading a file never needs it. One connection writes, under the store's write lock; each reader
-/// uses one of a few other connections, so readers do not wait for the writer (WAL mode).
+/// One connection writes, under the store's write lock; readers use a few others, so they do not wait
+/// for the writer (WAL mode).
 package final class Catalog: Sendable {
   /// A connection on loan from the pool; one thread has it at a time.
   private struct Loan: @unchecked Sendable {
@@ -27,10 +26,8 @@ package final class Catalog: Sendable {
   private let writer: Mutex<Loan?>
   private static let kept = 6
 
-  /// Opens a catalog; with `properties`, the first rows of a new catalog, creates a missing one.
-  ///
-  /// `witness` is a file that only a store with a catalog has: if it is given, a catalog without
-  /// tables is damaged.
+  /// Opens a catalog; with `properties`, the first rows of a new catalog, creates a missing one. `witness` is a
+  /// file that only a store with a catalog has: with it, a catalog without tables is damaged.
   init(
     path: String, mode: AccessMode, creating properties: [String: [UInt8]]?, witness: String? = nil
   ) throws(StoreError) {
@@ -59,10 +56,7 @@ package final class Catalog: Sendable {
     if let properties, isNew {
       try database.transaction { () throws(StoreError) in
         try database.execute(Catalog.schema)
-        for (name, value) in properties {
-          try database.prepared("INSERT INTO properties VALUES(?1,?2,llvs_sum(?1,?2))")
-            .bind(1, Array(name.utf8)).bind(2, value).run()
-        }
+        for (name, value) in properties { try database.setProperty(name, value) }
         try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
       }
     }
@@ -75,8 +69,7 @@ package final class Catalog: Sendable {
     writer.withLock { $0 = loan }
   }
 
-  /// Returns true if a database has no tables yet, because creating it was interrupted before its
-  /// first transaction was committed.
+  /// Returns true if a database has no tables, because creating it was interrupted.
   private static func isEmpty(_ database: StoreDatabase) throws(StoreError) -> Bool {
     let (format, tables) = (
       try database.integer("PRAGMA user_version"),
@@ -85,8 +78,7 @@ package final class Catalog: Sendable {
     return format == 0 && tables == 0
   }
 
-  /// Refuses a catalog that has lost its tables: a new one must not be created where other files
-  /// show that there was one.
+  /// Refuses a catalog that has lost its tables where other files show that there was one.
   private static func refuseLoss(_ database: StoreDatabase, _ witness: String?) throws(StoreError) {
     guard let witness, try isEmpty(database) else { return }
     throw .corrupt(
@@ -139,28 +131,20 @@ package final class Catalog: Sendable {
     return try body(database)
   }
 
-  /// Runs the body with a connection that sees one state of the catalog all the time, even if other
-  /// transactions are committed in the meantime; a look-up on it locks no file, which is half its cost.
+  /// Runs the body with a connection that sees one state of the catalog and locks no file.
   package func readView<Result>(
     _ body: (StoreDatabase) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try read { (database) throws(StoreError) in
       try database.prepared("BEGIN").run()
-      let result: Result
-      do throws(StoreError) {
-        result = try body(database)
-      } catch {
-        try database.prepared("COMMIT").run()
-        throw error
-      }
+      let result = Swift.Result { () throws(StoreError) in try body(database) }
       try database.prepared("COMMIT").run()
-      return result
+      return try result.get()
     }
   }
 
-  /// Runs a look-up on the writer's connection, whose cache holds the pages that it wrote last;
-  /// other connections would have to read them. It sees the committed state; ``endView()`` must
-  /// follow.
+  /// Runs a look-up on the writer's connection, whose cache holds the pages that it wrote last. It sees the
+  /// committed state; ``endView()`` must follow.
   func lookUp<Result>(
     _ body: (StoreDatabase) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -204,8 +188,7 @@ package final class Catalog: Sendable {
     return try outcome.get().value
   }
 
-  /// Copies everything that was committed from the log into the database and empties the log: a
-  /// damaged frame of a log would take everything behind it along.
+  /// Copies the log into the database and empties it: a damaged frame of a log would take the rest along.
   func emptyLog() {
     writer.withLock { loan in
       Catalog.endView(&loan)

@@ -97,8 +97,7 @@ extension CatalogLog {
     return count
   }
 
-  /// Returns the state of a page before an offset in the log, and its next state behind it, if
-  /// there is one.
+  /// Returns the state of a page before an offset in the log, and its next state behind it, if any.
   private func neighbours(
     of number: UInt32, at: UInt64
   ) throws(SystemError) -> (pages: [[UInt8]], isReplaced: Bool) {

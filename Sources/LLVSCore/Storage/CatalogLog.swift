@@ -61,8 +61,7 @@ struct CatalogLog {
   static func mend(_ finding: Finding, in directory: String) throws(SystemError) {
     guard !finding.repairs.isEmpty else { return }
     let file = try File.regular("\(directory)/store.sqlite-wal", .readWrite)
-    // Each repair makes one frame whole: after a crash between two of them, the others are found
-    // again.
+    // Each repair makes one frame whole: after a crash between two of them, the others are found again.
     for repair in finding.repairs { try file.write([repair.byte], at: repair.offset) }
     try file.syncData()
   }
@@ -100,9 +99,7 @@ struct CatalogLog {
   }
 
   private static func isHeader(_ header: [UInt8]) -> Bool {
-    let (magic, size) = (
-      header.word(0, isBigEndian: true), header.word(8, isBigEndian: true)
-    )
+    let (magic, size) = (header.word(0, isBigEndian: true), header.word(8, isBigEndian: true))
     guard magic & ~1 == 0x377F_0682, header.word(4, isBigEndian: true) == 3_007_000,
       size >= 512, size <= 65_536, size & (size - 1) == 0
     else { return false }
@@ -151,8 +148,7 @@ struct CatalogLog {
     return sum
   }
 
-  /// Reports the transactions that are lost behind a frame that cannot be repaired, if there are
-  /// any.
+  /// Reports the transactions that are lost behind a frame that cannot be repaired.
   private mutating func lookBehind(_ bad: [UInt8], at start: UInt64) throws(SystemError) {
     var at = start + UInt64(frameSize)
     var before = LogSum(bad, at: 16)

@@ -6,7 +6,5 @@ package enum Checksum {
     llvs_xxh3_64bits(bytes.baseAddress, bytes.count, seed)
   }
 
-  package static func of(_ bytes: [UInt8]) -> UInt64 {
-    bytes.withUnsafeBytes { of($0) }
-  }
+  package static func of(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { of($0) } }
 }

@@ -1,7 +1,5 @@
-/// The transaction in which chunks are written: it knows those that it stored itself, which other
-/// transactions cannot find before it commits.
+/// The transaction that writes chunks knows those that it stored, which others cannot find yet.
 package protocol ChunkTransaction: AnyObject {
   func newChunk(_ digest: Digest) -> Location?
-
   func remember(chunk digest: Digest, at location: Location)
 }

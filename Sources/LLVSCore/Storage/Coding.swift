@@ -1,9 +1,6 @@
 extension ByteReader {
   var isAtEnd: Bool { remaining == 0 }
-
-  mutating func bytes(_ count: Int) -> [UInt8]? {
-    take(count).map { Array($0) }
-  }
+  mutating func bytes(_ count: Int) -> [UInt8]? { take(count).map { Array($0) } }
 
   mutating func storedContent() -> StoredContent? {
     guard let tag = integer(UInt8.self), let length = integer(UInt64.self), let digest = digest()
@@ -68,6 +65,22 @@ extension [UInt8] {
   }
 }
 
+extension MapRoot {
+  var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(self)
+    return bytes
+  }
+}
+
+extension StoredContent {
+  var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(self)
+    return bytes
+  }
+}
+
 extension [UInt8] {
   /// Parses all bytes with a reader; nil if bytes are missing or left over.
   func parsed<Value>(_ body: (inout ByteReader) -> Value?) -> Value? {
@@ -80,8 +93,7 @@ extension [UInt8] {
 }
 
 extension Version {
-  /// Encodes metadata for the catalog: count, then (length, key, length, value) in the order of
-  /// keys.
+  /// Encodes metadata for the catalog: count, then (length, key, length, value) in the order of keys.
   static func encode(_ metadata: Metadata) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: UInt32(metadata.count))

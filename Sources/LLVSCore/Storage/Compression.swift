@@ -7,7 +7,6 @@ package final class Compression: Sendable {
   private let decompressors = ContextPool(make: ZSTD_createDCtx, free: { ZSTD_freeDCtx($0) })
   /// `ZSTD_c_blockDelimiters`, a macro that Swift does not see.
   private static let blockDelimiters = ZSTD_c_experimentalParam11
-  /// `ZSTD_c_literalCompressionMode`.
   private static let literalMode = ZSTD_c_experimentalParam5
 
   package init() {}
@@ -19,9 +18,8 @@ package final class Compression: Sendable {
     return frame(of: bytes, level: level, capacity: bytes.count - bytes.count / 8)
   }
 
-  /// Returns `head`, then one frame that only `base` can unpack and that is as short as the
-  /// difference from it; nil if the frame would have more than `capacity` bytes or there is no
-  /// memory.
+  /// Returns `head`, then one short frame that only `base` can unpack; nil if the frame would have
+  /// more than `capacity` bytes or there is no memory.
   func delta(
     _ bytes: UnsafeRawBufferPointer, from base: [UInt8], capacity: Int, after head: [UInt8]
   ) -> [UInt8]? {
@@ -36,29 +34,19 @@ package final class Compression: Sendable {
     guard window <= 24 else { return nil }
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
     ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window)
-    var isWhole = false
-    let result = [UInt8](unsafeUninitializedCapacity: head.count + capacity) { buffer, used in
-      let size = base.withUnsafeBytes { prefix in
+    return Compression.frame(after: head, capacity) { out, capacity in
+      base.withUnsafeBytes { prefix in
         ZSTD_CCtx_refPrefix(context, prefix.baseAddress, prefix.count)
-        return ZSTD_compress2(
-          context, buffer.baseAddress.map { $0 + head.count }, capacity, bytes.baseAddress,
-          bytes.count)
+        return ZSTD_compress2(context, out, capacity, bytes.baseAddress, bytes.count)
       }
-      isWhole = ZSTD_isError(size) == 0
-      guard isWhole else { return }
-      for (index, byte) in head.enumerated() { buffer[index] = byte }
-      used = head.count + size
     }
-    return isWhole ? result : nil
   }
 
   /// Returns `head`, then one frame that encodes the bytes by sequences, which may refer to a base
-  /// before the bytes; nil if the frame would have more than `capacity` bytes, or zstd refuses
-  /// them.
+  /// before the bytes; nil if the frame would have more than `capacity` bytes, or zstd refuses them.
   ///
-  /// The sequences are not checked: they must end with the last literals, as `zstd.h` requires of
-  /// explicit blocks, of which this is one. Bytes that they do not cover are stored uncompressed if
-  /// `isPlain`.
+  /// The sequences are not checked: they must end with the last literals, as `zstd.h` requires of an
+  /// explicit block. Other bytes are stored uncompressed if `isPlain`.
   func delta(
     _ bytes: UnsafeRawBufferPointer, sequences: [ZSTD_Sequence], capacity: Int,
     after head: [UInt8], isPlain: Bool
@@ -77,76 +65,78 @@ package final class Compression: Sendable {
       ZSTD_CCtx_setParameter(
         context, Compression.literalMode, Int32(ZSTD_ps_disable.rawValue))
     }
-    var isWhole = false
     // zstd writes its last bytes in words, which need space.
-    let space = capacity + 32
-    let result = [UInt8](unsafeUninitializedCapacity: head.count + space) { buffer, used in
-      let size = ZSTD_compressSequences(
-        context, buffer.baseAddress.map { $0 + head.count }, space, sequences, sequences.count,
-        bytes.baseAddress, bytes.count)
-      isWhole = ZSTD_isError(size) == 0 && size <= capacity
-      guard isWhole else { return }
-      for (index, byte) in head.enumerated() { buffer[index] = byte }
-      used = head.count + size
+    return Compression.frame(after: head, capacity, spare: 32) { out, space in
+      ZSTD_compressSequences(
+        context, out, space, sequences, sequences.count, bytes.baseAddress, bytes.count)
     }
-    return isWhole ? result : nil
   }
 
-  /// Returns the `length` bytes of a frame that ``delta(_:from:capacity:after:)`` made with this
-  /// base; nil if the frame does not unpack to so many.
+  /// Returns `head`, then the frame that `compress` writes; nil if it fails or the frame would have more
+  /// than `capacity` bytes. `compress` gets `spare` bytes more than that.
+  private static func frame(
+    after head: [UInt8], _ capacity: Int, spare: Int = 0,
+    _ compress: (UnsafeMutablePointer<UInt8>?, Int) -> Int
+  ) -> [UInt8]? {
+    filled(head.count + capacity + spare) { out in
+      let start = out.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      let size = compress(start.map { $0 + head.count }, capacity + spare)
+      guard ZSTD_isError(size) == 0, size <= capacity else { return nil }
+      out.copyBytes(from: head)
+      return head.count + size
+    }
+  }
+
+  private static func filled(
+    _ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int?
+  ) -> [UInt8]? {
+    var isWhole = false
+    let bytes = [UInt8](count: count) { out in
+      let used = body(out)
+      isWhole = used != nil
+      return used ?? 0
+    }
+    return isWhole ? bytes : nil
+  }
+
+  /// Returns the `length` bytes of a frame that was made with this base; nil if it has not as many.
   func undelta(_ frame: ArraySlice<UInt8>, from base: [UInt8], length: Int) -> [UInt8]? {
     guard let context = decompressors.acquire() else { return nil }
     defer {
       ZSTD_DCtx_reset(context, ZSTD_reset_session_and_parameters)
       decompressors.release(context)
     }
-    var isWhole = false
-    let result = [UInt8](unsafeUninitializedCapacity: length) { buffer, used in
+    return Compression.filled(length) { out in
       let size = base.withUnsafeBytes { prefix in
         frame.withUnsafeBytes { packed in
           ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count)
           return ZSTD_decompressDCtx(
-            context, buffer.baseAddress, length, packed.baseAddress, packed.count)
+            context, out.baseAddress, length, packed.baseAddress, packed.count)
         }
       }
-      isWhole = size == length
-      used = isWhole ? length : 0
+      return size == length ? length : nil
     }
-    return isWhole ? result : nil
   }
 
-  /// Returns one frame of at most `capacity` bytes; nil if it would be longer or there is no
-  /// memory.
+  /// Returns one frame of at most `capacity` bytes; nil if it would be longer or there is no memory.
   package func frame(of bytes: UnsafeRawBufferPointer, level: Int32, capacity: Int) -> [UInt8]? {
     guard let context = compressors.acquire() else { return nil }
     defer { compressors.release(context) }
-    var isWhole = false
-    let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
+    return Compression.filled(capacity) { out in
       let size = ZSTD_compressCCtx(
-        context, buffer.baseAddress, capacity, bytes.baseAddress, bytes.count, level)
-      isWhole = ZSTD_isError(size) == 0
-      used = isWhole ? size : 0
+        context, out.baseAddress, capacity, bytes.baseAddress, bytes.count, level)
+      return ZSTD_isError(size) == 0 ? size : nil
     }
-    return isWhole ? result : nil
   }
 
   /// Decompresses into exactly the bytes of `out`; false if the frame does not hold so many.
   package func decompress(
     _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
-  ) -> Bool {
-    decompressed(bytes, into: out) == out.count
-  }
+  ) -> Bool { decompressed(bytes, into: out) == out.count }
 
-  /// Returns the bytes of a frame that holds at most `capacity`, all of which is allocated; nil if
-  /// it is damaged or holds more.
+  /// Returns the bytes of a frame, at most `capacity`, all of which is allocated; nil if it is damaged.
   package func unpacked(_ bytes: UnsafeRawBufferPointer, atMost capacity: Int) -> [UInt8]? {
-    var isWhole = false
-    let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
-      let size = decompressed(bytes, into: UnsafeMutableRawBufferPointer(buffer))
-      isWhole = size != nil
-      used = size ?? 0
-    }
-    return isWhole ? result : nil
+    Compression.filled(capacity) { decompressed(bytes, into: $0) }
   }
 
   private func decompressed(

@@ -8,8 +8,7 @@ package protocol ContentSource {
   /// Fills the buffer from an offset; the range is inside ``length``.
   func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
 
-  /// Returns what is known without reading about the bytes from an offset on; its `end` is greater
-  /// than the offset.
+  /// Returns what is known of the bytes from an offset on; its `end` is greater than the offset.
   func extent(at offset: UInt64) throws(StoreError) -> ContentExtent
 }
 
@@ -28,19 +27,13 @@ package enum ContentExtent: Hashable, Sendable {
 
 extension ContentSource {
   package var base: StoredContent? { nil }
-
-  package func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
-    .data(end: length)
-  }
+  package func extent(at offset: UInt64) throws(StoreError) -> ContentExtent { .data(end: length) }
 }
 
 package struct BytesSource: ContentSource {
   package let bytes: [UInt8]
   package var length: UInt64 { UInt64(bytes.count) }
-
-  package init(_ bytes: [UInt8]) {
-    self.bytes = bytes
-  }
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer

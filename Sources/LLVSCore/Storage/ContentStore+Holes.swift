@@ -10,9 +10,7 @@ package struct ContentRun: Hashable, Sendable {
 }
 
 extension ContentStore {
-  /// Returns the run at an offset of a value; the offset must be inside it.
-  ///
-  /// Neighbouring runs may be of the same kind: a run ends where a chunk ends.
+  /// Returns the run at an offset inside a value; a run ends where a chunk ends.
   package func run(_ stored: StoredContent, at offset: UInt64) throws(StoreError) -> ContentRun {
     guard case .tree(let location) = stored.content else {
       return ContentRun(isHole: false, end: stored.length)
@@ -50,8 +48,7 @@ extension ContentStore {
     return zeros
   }
 
-  /// Returns an item with its number of zeros, if the node below it records that and is in memory:
-  /// the program that changes a value has read it before.
+  /// Returns an item with its number of zeros, if the node below is in memory and records that.
   func withKnownZeros(_ item: ValueNode.Item) -> ValueNode.Item {
     guard item.zeros == nil, let location = item.location else { return item }
     var known = item

@@ -27,8 +27,7 @@ package struct ValuePart {
 }
 
 extension ContentStore {
-  /// Calls the body with every piece of a value, the top first; none for a value that maps hold
-  /// inline. A piece that the value has twice comes twice.
+  /// Calls the body with every piece of a value, as often as it is there; none if inline.
   package func forEachPart(
     of stored: StoredContent, _ body: (ValuePart) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -71,8 +70,7 @@ extension ContentStore {
     }
   }
 
-  /// Returns the bytes of a chunk with this SHA-256 that some value of the store has; nil if none is
-  /// known. Short chunks are not looked for.
+  /// Returns the bytes of a chunk with this SHA-256 of some value; nil if none is known. Short ones are not.
   package func bytes(ofChunk digest: Digest) -> [UInt8]? {
     guard let location = index.chunk(digest) else { return nil }
     // The index may be stale, and a record damaged: then there is none.

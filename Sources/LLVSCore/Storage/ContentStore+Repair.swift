@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// Repairs damaged bytes when the same bytes are found elsewhere or are stored again, by a program
-/// or from a peer.
+/// Repairs damaged bytes when the same bytes are found elsewhere or are stored again.
 extension ContentStore {
   private static let mostUnreadable = 4096
 
@@ -12,8 +11,7 @@ extension ContentStore {
     }
   }
 
-  /// Writes bytes that are about to be stored over their damaged record, and returns its location;
-  /// nil if they have to be stored again.
+  /// Writes bytes over their damaged record and returns its location; nil if they have to be stored again.
   func repaired(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
   ) -> Location? {
@@ -58,8 +56,7 @@ extension ContentStore {
     }
   }
 
-  /// Returns true if a value can be read at its old location, if need be after a repair with the
-  /// bytes that were stored just now.
+  /// Returns true if a value can be read at its old location, if need be after a repair with the new bytes.
   package func isSound(
     _ before: StoredContent, besides now: StoredContent
   ) throws(StoreError) -> Bool {

@@ -51,26 +51,16 @@ package final class ContentStore: Sendable {
       try check(bytes, length: stored.length)
       return bytes
     }
-    var result: Result<Void, StoreError> = .success(())
-    let bytes = [UInt8](unsafeUninitializedCapacity: Int(stored.length)) { buffer, used in
-      let out = UnsafeMutableRawBufferPointer(
-        start: buffer.baseAddress, count: Int(stored.length))
-      result = Result { () throws(StoreError) in
-        used = try read(stored, at: 0, into: out)
-      }
+    return try [UInt8](count: Int(stored.length)) { (out) throws(StoreError) in
+      try read(stored, at: 0, into: out)
     }
-    try result.get()
-    return bytes
   }
 
   /// Returns the target of a symbolic link, at most 4,095 bytes, the greatest length (symlink(2)).
   package func linkTarget(_ stored: StoredContent) throws(StoreError) -> [UInt8] {
-    var target = [UInt8](repeating: 0, count: Int(min(stored.length, 4095)))
-    var result: Result<Int, StoreError> = .success(0)
-    target.withUnsafeMutableBytes { buffer in
-      result = Result { () throws(StoreError) in try unsafe read(stored, at: 0, into: buffer) }
+    try [UInt8](count: Int(min(stored.length, 4095))) { (out) throws(StoreError) in
+      try read(stored, at: 0, into: out)
     }
-    return Array(target.prefix(try result.get()))
   }
 
   private func copy(
@@ -126,9 +116,7 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// Returns a node of a value's tree. If it is damaged, the digest (the node's or, for the top
-  /// node, the value's) is remembered, so that the node can be repaired when the same bytes are
-  /// stored again.
+  /// Returns a node of a value's tree. Storing the same bytes again repairs a damaged one.
   func node(_ location: Location, _ digest: Digest? = nil) throws(StoreError) -> ValueNode {
     do throws(StoreError) {
       return try self.known(location)
@@ -168,8 +156,7 @@ package final class ContentStore: Sendable {
     return bytes
   }
 
-  /// Reads into memory the values that a caller is about to read, if they are short and near each
-  /// other.
+  /// Reads into memory the values that a caller is about to read, if they are short and near each other.
   func readAhead(_ values: some Sequence<StoredContent>) {
     let places = values.compactMap { stored -> Location? in
       guard case .chunk(let location) = stored.content, chunks.value(location) == nil else {
@@ -197,14 +184,10 @@ package final class ContentStore: Sendable {
   private func bytes(of source: some ContentSource) throws(StoreError) -> [UInt8] {
     let length = Int(source.length)
     guard length > 0 else { return [] }
-    var outcome: Result<Void, StoreError> = .success(())
-    let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, used in
-      let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: length)
-      outcome = Result { () throws(StoreError) in try source.read(at: 0, into: out) }
-      used = if case .success = outcome { length } else { 0 }
+    return try [UInt8](count: length) { (out) throws(StoreError) in
+      try source.read(at: 0, into: out)
+      return length
     }
-    try outcome.get()
-    return bytes
   }
 
   package func write(
@@ -228,9 +211,7 @@ package final class ContentStore: Sendable {
   /// Runs a closure that prepares or stores thousands of values: looking for the same bytes is faster in the meantime.
   package func handlingMany<Result>(
     _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try index.lookingUpMany(body)
-  }
+  ) throws(StoreError) -> Result { try index.readers.keepingTransactions(body) }
 
   /// Reads, hashes and compresses a value of at most 65,536 bytes, and looks for the same bytes in
   /// the store; nil for a longer value, which is cut and stored piece by piece.

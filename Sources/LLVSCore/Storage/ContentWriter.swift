@@ -2,9 +2,8 @@
 /// no byte that the base is known to share.
 ///
 /// A chunk of the base is reused if it begins where a chunk begins here, and its bytes and the
-/// 65,536 after it are unchanged (or both values end there): then no new run of zeros can begin
-/// inside it, and the cut is the same. A whole node of the base is reused likewise, if every node
-/// below its level is closed here.
+/// 65,536 after it are unchanged or both values end there, since then the cut is the same. A whole node
+/// is reused likewise, if every node below its level is closed here.
 struct ContentWriter<Source: ContentSource> {
   private let source: Source
   private let store: ContentStore
@@ -22,8 +21,7 @@ struct ContentWriter<Source: ContentSource> {
   /// The beginning of the run of zeros that ends at `scanned`.
   private var zeroStart: UInt64 = 0
 
-  /// The number of bytes that a cut depends on: a longest chunk, and a run of zeros that begins at
-  /// its last byte.
+  /// The bytes that a cut depends on: a longest chunk, and a run of zeros that begins at its last byte.
   private static var lookahead: Int { ValueChunking.maximum + ValueChunking.zeroRun }
 
   init(source: Source, store: ContentStore, transaction: any ChunkTransaction) throws(StoreError) {
@@ -38,8 +36,7 @@ struct ContentWriter<Source: ContentSource> {
       do throws(StoreError) {
         base = (stored, try store.node(location, stored.digest))
       } catch {
-        // An error is reported to the caller that needs the base's bytes; a caller that wrote all
-        // bytes needs none.
+        // An error is reported to the caller that needs the base's bytes; not all do.
         guard error.isDamage else { throw error }
       }
     }
@@ -169,8 +166,7 @@ struct ContentWriter<Source: ContentSource> {
         scanned += UInt64(count)
         return
       }
-      // A run that ends inside this block counts only if it is long enough; then it is returned
-      // first.
+      // A run that ends inside this block counts only if it is long enough; then it is returned first.
       let leading = ValueChunking.leadingZeros(block)
       let run = scanned + UInt64(leading) - zeroStart
       if run >= UInt64(ValueChunking.zeroRun) {
@@ -209,7 +205,6 @@ struct ContentWriter<Source: ContentSource> {
     return end
   }
 
-  /// Returns the end of the base's run of zeros at an offset; nil if there are no zeros.
   private func baseZeros(at offset: UInt64) throws(StoreError) -> UInt64? {
     guard let base, offset < base.stored.length else { return nil }
     var node = base.top

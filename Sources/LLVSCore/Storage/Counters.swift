@@ -1,9 +1,7 @@
 internal import Synchronization
 
-/// Numbers that are allocated once and never again, not even after a crash.
-///
-/// The end of a block is committed before a number of the block is given out. A crash loses the
-/// rest of a block; 64 bits are enough for that.
+/// Numbers that are allocated once and never again. The end of a block is committed before a number of the
+/// block is given out; a crash loses the rest of a block.
 final class Counters: Sendable {
   enum Kind: String, CaseIterable {
     case inode, revision
@@ -22,8 +20,7 @@ final class Counters: Sendable {
 
   private let catalog: Catalog
   private static let block: UInt64 = 65_536
-  // Held while a new block is committed, once in 65,536 numbers; order: before the catalog's
-  // writer.
+  // Held while a new block is committed; order: before the catalog's writer.
   private let ranges: Mutex<[Kind: Range]>
 
   init(catalog: Catalog) throws(StoreError) {
@@ -31,7 +28,7 @@ final class Counters: Sendable {
     let starts = try catalog.read { (database) throws(StoreError) in
       var ranges: [Kind: Range] = [:]
       for kind in Kind.allCases {
-        let start = UInt64(clamping: try catalog.counter(kind, in: database).value)
+        let start = UInt64(clamping: try database.counter(kind).value)
         ranges[kind] = Range(next: max(kind.first, start), end: max(kind.first, start))
       }
       return ranges
@@ -40,25 +37,23 @@ final class Counters: Sendable {
   }
 
   func allot(_ kind: Kind, _ count: UInt64) throws(StoreError) -> UInt64 {
-    let outcome = ranges.withLock { ranges in
-      Result<UInt64, StoreError> { () throws(StoreError) in
-        var range = ranges[kind] ?? Range(next: kind.first, end: kind.first)
-        guard range.next <= kind.limit, count <= kind.limit - range.next else {
-          throw StoreError.noSpace("\(kind.rawValue) numbers are used up: mount the store again")
-        }
-        if range.end - range.next < count {
-          let end = min(range.next + count + Counters.block, kind.limit)
-          try commit(end, of: kind)
-          range.end = end
-        }
-        let first = range.next
-        range.next += count
-        ranges[kind] = range
-        return first
+    try ranges.withLock { ranges throws(StoreError) in
+      var range = ranges[kind] ?? Range(next: kind.first, end: kind.first)
+      guard range.next <= kind.limit, count <= kind.limit - range.next else {
+        throw .noSpace("\(kind.rawValue) numbers are used up: mount the store again")
       }
+      if range.end - range.next < count {
+        let end = min(range.next + count + Counters.block, kind.limit)
+        try commit(end, of: kind)
+        range.end = end
+      }
+      let first = range.next
+      range.next += count
+      ranges[kind] = range
+      return first
     }
-    return try outcome.get()
   }
+
   /// The first number that was neither given out nor lost.
   func next(_ kind: Kind) -> UInt64 { ranges.withLock { $0[kind]?.next ?? kind.first } }
 
@@ -71,8 +66,6 @@ final class Counters: Sendable {
   }
 
   private func commit(_ end: UInt64, of kind: Kind) throws(StoreError) {
-    try catalog.write { (database) throws(StoreError) in
-      try catalog.setCounter(kind, Int64(end), in: database)
-    }
+    try catalog.write { (database) throws(StoreError) in try database.setCounter(kind, Int64(end)) }
   }
 }

@@ -1,10 +1,7 @@
 internal import CZstd
 
-/// The common parts of a map's node and another one, its base, found without zstd's search.
-///
-/// Keys show what is common: most items of both nodes have the same keys and nearly the same bytes.
-/// zstd would have to look at every byte of the base first; with these sequences it only writes the
-/// frame, and unpacks it with the base before it, like its own frames.
+/// The common parts of a map's node and another one, its base, found without zstd's search: most items
+/// of both have the same keys and nearly the same bytes.
 ///
 /// Neither input needs to be a valid node: whatever the bytes are, the frame unpacks to them.
 struct DeltaFrame {
@@ -21,9 +18,7 @@ struct DeltaFrame {
   private var isTooLong = false
   private let capacity: Int
 
-  private init(
-    _ bytes: UnsafeRawBufferPointer, from base: UnsafeRawBufferPointer, capacity: Int
-  ) {
+  private init(_ bytes: UnsafeRawBufferPointer, from base: UnsafeRawBufferPointer, capacity: Int) {
     self.bytes = bytes
     self.base = base
     self.capacity = capacity
@@ -106,8 +101,7 @@ struct DeltaFrame {
     return true
   }
 
-  /// Matches the equal items from two positions on, which are nearly all, and returns the last of
-  /// them; nil if there is none.
+  /// Matches the equal items from two positions on and returns the last of them; nil if there is none.
   private mutating func matchItems(_ position: Int, _ other: Int) -> (start: Int, length: Int)? {
     let same = DeltaFrame.equal(
       bytes, from: position, and: base, from: other,
@@ -139,8 +133,7 @@ struct DeltaFrame {
     let count = Int(a.bigEndian(UInt32.self, at: start + field))
     let otherCount = Int(b.bigEndian(UInt32.self, at: otherStart + field))
     guard count <= length - field - 4, otherCount <= otherLength - field - 4 else { return nil }
-    return a.part(start + field + 4, count)
-      .compare(to: b.part(otherStart + field + 4, otherCount))
+    return a.part(start + field + 4, count).compare(to: b.part(otherStart + field + 4, otherCount))
   }
 
   /// Encodes a part of the node by a part of the base, or of the node before it: equal bytes from

@@ -16,8 +16,6 @@ extension StoreDatabase {
       disk.availableBytes < DiskSpace.tightBytes, disk.blockSize < DiskSpace.mappedBlock
     else { return }
     // If there is no space for the log, this is an error now and later.
-    try? transaction { () throws(StoreError) in
-      try execute("PRAGMA user_version=\(version)")
-    }
+    try? transaction { () throws(StoreError) in try execute("PRAGMA user_version=\(version)") }
   }
 }

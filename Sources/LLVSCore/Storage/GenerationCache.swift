@@ -2,9 +2,8 @@ internal import Synchronization
 
 /// A cache bounded by bytes: values used within the last half of the budget stay.
 ///
-/// It has two generations: a value that is inserted or used goes to the young one; when that holds
-/// half the budget, the old one is dropped and the young one becomes the old one. It is divided
-/// into shards, so that readers seldom wait for each other.
+/// Used values go to the young generation, which replaces the old one when it has half the budget.
+/// Shards keep readers from waiting for each other.
 final class GenerationCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Shard {
     var young: [Key: (value: Value, cost: Int)] = [:]

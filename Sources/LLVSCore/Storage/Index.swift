@@ -19,6 +19,10 @@ final class Index: Sendable {
     var conflicts: (drops: [UInt8], head: Version.ID)?
     var notes: [String: [UInt8]] = [:]
     var isScheduled = false
+
+    var isEmpty: Bool {
+      chunks.isEmpty && changes.isEmpty && lastVersion == 0 && conflicts == nil && notes.isEmpty
+    }
   }
 
   /// The connection that writes; one thread has it at a time.
@@ -27,10 +31,9 @@ final class Index: Sendable {
   private let path: String
   private let isWritable: Bool
   private let queue = DispatchQueue(label: "llvs.index")
-  // The writer's lock is held while a batch is read, written and removed, and is acquired before
-  // pending's; otherwise these are leaf locks.
+  // The writer's lock is held for a whole batch and acquired before pending's; else leaf locks.
   private let pending = Mutex(Pending())
-  private let readers: IndexReaders
+  let readers: IndexReaders
   private let writer = Mutex<Loan?>(nil)
 
   init(path: String, mode: AccessMode, storeID: [UInt8]) throws(StoreError) {
@@ -81,11 +84,9 @@ final class Index: Sendable {
     guard try database.integer("PRAGMA user_version") == formatVersion else {
       throw .corrupt("\(path) has another format")
     }
-    let statement = try database.prepared("SELECT id FROM store")
-    guard try statement.step(), statement.bytes(0) == storeID else {
+    guard try database.prepared("SELECT id FROM store").first({ $0.bytes(0) }) == storeID else {
       throw .corrupt("\(path) belongs to another store")
     }
-    statement.reset()
     database.takeSharedMemory(version: formatVersion)
     return database
   }
@@ -95,100 +96,76 @@ final class Index: Sendable {
     let hash = Int64(bitPattern: digest.words.0)
     if let known = pending.withLock({ $0.chunks[hash] }) { return known }
     // If the index cannot be read nothing is found, and the chunk is stored once more.
-    return try? read { (database) throws(StoreError) -> Location? in
-      let statement = try database.prepared("SELECT place FROM chunks WHERE hash = ?")
-        .bind(1, hash)
-      defer { statement.reset() }
-      guard try statement.step() else { return nil }
-      return statement.bytes(0).parsed { $0.location() }
+    return try? readers.read { (database) throws(StoreError) -> Location? in
+      try database.prepared("SELECT place FROM chunks WHERE hash = ?").bind(1, hash)
+        .first { $0.bytes(0).parsed { $0.location() } }
     }
   }
 
-  /// Returns the versions that changed a key, in ascending order; those of another key with the
-  /// same hash are among them.
+  /// The versions that changed a key, or another key with the same hash, ascending.
   func versions(changing key: Key) throws(StoreError) -> [VersionNumber] {
     let hash = Index.hash(key)
     // Pending additions are read first: they are removed only after they were written.
     var numbers = pending.withLock { pending in
       Set(pending.changes.lazy.filter { $0.key == hash }.map(\.version))
     }
-    try read { (database) throws(StoreError) in
-      let statement = try database.prepared(
-        "SELECT version FROM changes WHERE key = ? ORDER BY version"
-      ).bind(1, hash)
-      defer { statement.reset() }
-      while try statement.step() { numbers.insert(statement.number(0).rawValue) }
-    }
+    numbers.formUnion(
+      try readers.read { (database) throws(StoreError) in
+        try database.prepared("SELECT version FROM changes WHERE key = ? ORDER BY version")
+          .bind(1, hash).all { $0.number(0).rawValue }
+      })
     return numbers.sorted().map { VersionNumber($0) }
   }
 
   /// The number up to which all versions are in the index or pending.
   func lastVersion() throws(StoreError) -> UInt32 {
-    let written = try read { (database) throws(StoreError) in
+    let written = try readers.read { (database) throws(StoreError) in
       UInt32(truncatingIfNeeded: try database.integer("SELECT last_version FROM store") ?? 0)
     }
     return max(written, pending.withLock { $0.lastVersion })
   }
 
-  /// Returns the newest version above a number that the index knows to have changed a key; mostly
-  /// nil, and nil if the index cannot be read.
+  /// The newest version above a number that the index has; nil too if the index cannot be read.
   func newestVersion(after last: UInt32) -> UInt32? {
     // The number of the last version tells whether the search is worth it; it may have a flipped
     // bit.
     guard let mark = try? lastVersion(), mark > last else { return nil }
-    return try? read { (database) throws(StoreError) -> UInt32? in
-      let statement = try database.prepared("SELECT max(version) FROM changes WHERE version > ?")
-        .bind(1, Int64(last))
-      defer { statement.reset() }
-      return try statement.step() ? statement.optionalNumber(0)?.rawValue : nil
+    return try? readers.read { (database) throws(StoreError) -> UInt32? in
+      try database.prepared("SELECT max(version) FROM changes WHERE version > ?")
+        .bind(1, Int64(last)).first { $0.optionalNumber(0)?.rawValue }
     }
   }
 
-  /// Removes the versions above a number, which the catalog has lost: other versions get their
-  /// numbers.
+  /// Removes the versions above a number, which the catalog has lost: their numbers return.
   func forget(after last: UInt32) throws(StoreError) {
-    let outcome = writer.withLock { loan in
-      Result { () throws(StoreError) in
-        guard let database = loan?.database else { return }
-        try database.transaction { () throws(StoreError) in
-          try database.prepared("DELETE FROM changes WHERE version > ?").bind(1, Int64(last)).run()
-          try database.prepared("UPDATE store SET last_version = min(last_version, ?)")
-            .bind(1, Int64(last)).run()
-        }
-        readers.noteWritten()
+    try writer.withLock { loan throws(StoreError) in
+      guard let database = loan?.database else { return }
+      try database.transaction { () throws(StoreError) in
+        try database.prepared("DELETE FROM changes WHERE version > ?").bind(1, Int64(last)).run()
+        try database.prepared("UPDATE store SET last_version = min(last_version, ?)")
+          .bind(1, Int64(last)).run()
       }
+      readers.noteWritten()
     }
-    try outcome.get()
   }
 
   /// Returns the unsettled drops that were kept last, encoded, and their head.
   func conflicts() -> (drops: [UInt8], head: Version.ID)? {
     // If they cannot be read they are computed again.
-    try? read { (database) throws(StoreError) -> ([UInt8], Version.ID)? in
-      let statement = try database.prepared("SELECT head, drops FROM conflicts")
-      defer { statement.reset() }
-      guard try statement.step() else { return nil }
-      return (
-        statement.bytes(1), Version.ID(String(decoding: statement.bytes(0), as: UTF8.self))
-      )
+    try? readers.read { (database) throws(StoreError) -> ([UInt8], Version.ID)? in
+      try database.prepared("SELECT head, drops FROM conflicts")
+        .first { ($0.bytes(1), Version.ID($0.text(0))) }
     }
   }
 
-  func keep(conflicts drops: [UInt8], of head: Version.ID) {
-    keep { $0.conflicts = (drops, head) }
-  }
-
-  func keep(_ name: String, _ bytes: [UInt8]) {
-    keep { $0.notes[name] = bytes }
-  }
+  func keep(conflicts drops: [UInt8], of head: Version.ID) { keep { $0.conflicts = (drops, head) } }
+  func keep(_ name: String, _ bytes: [UInt8]) { keep { $0.notes[name] = bytes } }
 
   func kept(_ name: String) -> [UInt8]? {
     if let waiting = pending.withLock({ $0.notes[name] }) { return waiting }
-    return try? read { (database) throws(StoreError) -> [UInt8]? in
-      let statement = try database.prepared("SELECT bytes FROM notes WHERE name = ?")
-        .bind(1, Array(name.utf8))
-      defer { statement.reset() }
-      return try statement.step() ? statement.bytes(0) : nil
+    return try? readers.read { (database) throws(StoreError) -> [UInt8]? in
+      try database.prepared("SELECT bytes FROM notes WHERE name = ?").bind(1, name)
+        .first { $0.bytes(0) }
     }
   }
 
@@ -200,10 +177,8 @@ final class Index: Sendable {
       pending.isScheduled = true
       return true
     }
-    if isDue { flushSoon() }
-  }
-
-  private func flushSoon() {
+    // Commits at short intervals are written together.
+    guard isDue else { return }
     queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in self?.flush() }
   }
 
@@ -211,36 +186,16 @@ final class Index: Sendable {
     Int64(bitPattern: key.bytes.withUnsafeBytes { Checksum.of($0) })
   }
 
-  private func read<Result>(
-    _ body: (StoreDatabase) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try readers.read(body)
-  }
-
-  /// Runs a closure that looks up thousands of chunks: readers keep their transactions in the meantime.
-  func lookingUpMany<Result>(
-    _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try readers.keepingTransactions(body)
-  }
-
   /// Keeps the additions of a commit; they are written later.
   func add(chunks: [Digest: Location], changes: [(VersionNumber, [Key])]) {
-    guard isWritable, !chunks.isEmpty || !changes.isEmpty else { return }
-    let isDue = pending.withLock { pending in
-      for (digest, place) in chunks {
-        pending.chunks[Int64(bitPattern: digest.words.0)] = place
-      }
+    guard !chunks.isEmpty || !changes.isEmpty else { return }
+    keep { pending in
+      for (digest, place) in chunks { pending.chunks[Int64(bitPattern: digest.words.0)] = place }
       for (version, keys) in changes {
         for key in keys { pending.changes.append((Index.hash(key), version.rawValue)) }
         pending.lastVersion = max(pending.lastVersion, version.rawValue)
       }
-      guard !pending.isScheduled else { return false }
-      pending.isScheduled = true
-      return true
     }
-    // Commits at short intervals are written together.
-    if isDue { flushSoon() }
   }
 
   func flush() {
@@ -248,62 +203,50 @@ final class Index: Sendable {
     writer.withLock { loan in
       let batch = pending.withLock { pending in
         pending.isScheduled = false
-        return (
-          pending.chunks, pending.changes, pending.lastVersion, pending.conflicts, pending.notes
-        )
+        return pending
       }
-      guard
-        !batch.0.isEmpty || !batch.1.isEmpty || batch.2 > 0 || batch.3 != nil || !batch.4.isEmpty,
-        let database = loan?.database
+      // Additions that could not be written stay for the next flush or the next open.
+      guard !batch.isEmpty, let database = loan?.database,
+        (try? Index.write(batch, to: database)) != nil
       else { return }
-      // Additions that could not be written stay for the next flush; the next open adds them
-      // otherwise.
-      guard (try? Index.write(batch.0, batch.1, batch.2, batch.3, batch.4, to: database)) != nil
-      else {
-        return
-      }
       readers.noteWritten()
       pending.withLock { pending in
-        for (hash, place) in batch.0 where pending.chunks[hash] == place {
+        for (hash, place) in batch.chunks where pending.chunks[hash] == place {
           pending.chunks[hash] = nil
         }
-        pending.changes.removeFirst(min(batch.1.count, pending.changes.count))
-        if pending.conflicts?.head == batch.3?.head { pending.conflicts = nil }
-        for (name, bytes) in batch.4 where pending.notes[name] == bytes {
+        pending.changes.removeFirst(min(batch.changes.count, pending.changes.count))
+        if pending.conflicts?.head == batch.conflicts?.head { pending.conflicts = nil }
+        for (name, bytes) in batch.notes where pending.notes[name] == bytes {
           pending.notes[name] = nil
         }
       }
     }
   }
 
-  private static func write(
-    _ chunks: [Int64: Location], _ changes: [(key: Int64, version: UInt32)], _ last: UInt32,
-    _ conflicts: (drops: [UInt8], head: Version.ID)?, _ notes: [String: [UInt8]],
-    to database: StoreDatabase
-  ) throws(StoreError) {
+  private static func write(_ batch: Pending, to database: StoreDatabase) throws(StoreError) {
     try database.transaction { () throws(StoreError) in
       // In the order of hashes, neighbours are in the same page.
-      for (hash, place) in chunks.sorted(by: { $0.key < $1.key }) {
+      for (hash, place) in batch.chunks.sorted(by: { $0.key < $1.key }) {
         var bytes: [UInt8] = []
         bytes.append(place)
         try database.prepared("INSERT OR REPLACE INTO chunks VALUES(?, ?)")
           .bind(1, hash).bind(2, bytes).run()
       }
-      for change in changes.sorted(by: { ($0.key, $0.version) < ($1.key, $1.version) }) {
+      for change in batch.changes.sorted(by: { ($0.key, $0.version) < ($1.key, $1.version) }) {
         try database.prepared("INSERT OR IGNORE INTO changes VALUES(?, ?)")
           .bind(1, change.key).bind(2, Int64(change.version)).run()
       }
-      if let conflicts {
+      if let conflicts = batch.conflicts {
         try database.execute("DELETE FROM conflicts")
         try database.prepared("INSERT INTO conflicts VALUES(?, ?)")
-          .bind(1, Array(conflicts.head.rawValue.utf8)).bind(2, conflicts.drops).run()
+          .bind(1, conflicts.head.rawValue).bind(2, conflicts.drops).run()
       }
-      for (name, bytes) in notes {
+      for (name, bytes) in batch.notes {
         try database.prepared("INSERT OR REPLACE INTO notes VALUES(?, ?)")
-          .bind(1, Array(name.utf8)).bind(2, bytes).run()
+          .bind(1, name).bind(2, bytes).run()
       }
       try database.prepared("UPDATE store SET last_version = max(last_version, ?)")
-        .bind(1, Int64(last)).run()
+        .bind(1, Int64(batch.lastVersion)).run()
     }
   }
 }

@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// The connections through which the index is read.
 ///
-/// Whoever looks up thousands of chunks has them keep their read transactions
-/// (``keepingTransactions(_:)``): to begin one takes SQLite four fcntl(2) calls, for which all connections of a
-/// process wait in turn. What is read is as new as this process's last write.
+/// Beginning a read transaction takes four fcntl(2) calls, for which all connections of a process wait in turn,
+/// so code that looks up thousands of chunks keeps them (``keepingTransactions(_:)``). What is read is as new as
+/// this process's last write.
 ///
 /// - Concurrency: any thread. One thread has a connection at a time.
 final class IndexReaders: Sendable {
@@ -28,9 +28,7 @@ final class IndexReaders: Sendable {
   private let state = Mutex(State())
   private let writes = Atomic<UInt64>(0)
 
-  init(path: String) {
-    self.path = path
-  }
+  init(path: String) { self.path = path }
 
   /// Says that this process has written: what is read from now on has it.
   func noteWritten() { writes.add(1, ordering: .acquiringAndReleasing) }

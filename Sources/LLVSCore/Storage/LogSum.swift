@@ -26,8 +26,7 @@ struct LogSum: Equatable {
     (first, second) = (a, b)
   }
 
-  /// Returns the only bit, of 64 in the order of a header, in which another checksum differs; nil
-  /// if more bits differ.
+  /// The only bit, of a header's 64, in which another checksum differs; nil if more bits differ.
   func flippedBit(to other: LogSum) -> Int? {
     let difference = UInt64(first ^ other.first) << 32 | UInt64(second ^ other.second)
     guard difference.nonzeroBitCount == 1 else { return nil }

@@ -8,9 +8,8 @@ enum RandomBytes {
   private static let shortest = 1024
   /// The number of 8-byte words, evenly spread, whose bytes are counted.
   private static let sample = 64
-  /// The greatest sum of squares of the bytes' frequencies: random bytes have 1,534 on average,
-  /// with a deviation of 45. 7.7 bits for each byte have this sum, which leaves too little for
-  /// compression to pay.
+  /// The greatest sum of squares of the bytes' frequencies: random bytes have 1,534 on average.
+  /// 7.7 bits for each byte have this sum, which leaves too little for compression to pay.
   private static let mostEven = 1760
   private static let slots = 1024
 

@@ -13,4 +13,16 @@ extension [UInt8] {
     }
     return try outcome.get()
   }
+
+  /// Creates an array of at most `count` bytes: the body fills the buffer and returns how many.
+  init<Failure: Error>(
+    count: Int, filledBy body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+  ) throws(Failure) {
+    var failure: Failure?
+    self.init(unsafeUninitializedCapacity: count) { buffer, used in
+      let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: count)
+      do throws(Failure) { used = try body(out) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
 }

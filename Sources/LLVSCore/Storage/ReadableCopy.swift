@@ -1,14 +1,11 @@
 internal import Platform
 
-/// Copies of a store's databases, for a store on a disk that cannot be written or whose locks do
-/// not exclude other processes: SQLite reads a database with a log only if it can create its
-/// shared-memory file there, and next to a writer only if both share that file.
+/// Copies of a store's databases, for a disk that cannot be written or whose locks do not exclude other
+/// processes: SQLite could not use its shared-memory file there.
 ///
-/// The copies are in a directory of their own that only its owner can read, and go with this
-/// object. Segments are read in the store.
+/// Only the owner can read the copies, which go with this object. Segments are read in the store.
 package final class ReadableCopy: Sendable {
   package let path: String
-
   static let databases = ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
 
   /// Copies those of some files in a store's directory that are there.

@@ -14,10 +14,8 @@ extension RecordStore {
 
   /// Calls the body with the raw bytes of those records of a kind that are near each other.
   ///
-  /// Other records are left out, as are those that cannot be read or are damaged: ``read(_:at:)``
-  func readAhead(
-    _ kind: RecordKind, at places: [Location], _ body: (Location, [UInt8]) -> Void
-  ) {
+  /// Others are left out, as are unreadable and damaged ones: ``read(_:at:)`` reports those.
+  func readAhead(_ kind: RecordKind, at places: [Location], _ body: (Location, [UInt8]) -> Void) {
     guard places.count >= RecordStore.fewest else { return }
     let sorted = places.filter(isReadable).sorted {
       ($0.segment, $0.offset) < ($1.segment, $1.offset)
@@ -43,8 +41,7 @@ extension RecordStore {
     }
   }
 
-  /// Returns true if a record may be in its file: it was written, and is no longer than records can
-  /// be.
+  /// True if a record may be in its file: it was written and is not too long.
   private func isReadable(_ place: Location) -> Bool {
     let (end, overflow) = place.offset.addingReportingOverflow(UInt64(place.length))
     return place.segment > 0 && !overflow && end <= UInt64(Int64.max)

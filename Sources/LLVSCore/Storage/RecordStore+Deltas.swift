@@ -2,10 +2,9 @@ internal import Platform
 
 /// Nodes of maps that are written as the difference from another node.
 ///
-/// A version's nodes differ from their predecessors' by an entry or two of up to 256. Such a node
-/// is compressed with an older record, its base, as if the base were before it. A base has no base
-/// itself, so at most two records have to be read; and when the difference takes over a quarter of
-/// the base's length, the node is written whole and becomes the base of those that follow.
+/// A version's nodes differ from their predecessors' by an entry or two, so a node is compressed after an
+/// older record, its base, which has no base itself. When the difference takes over a quarter of the
+/// base's length, the node is written whole and becomes the base of those that follow.
 ///
 /// INVARIANT S8: a base is before the records that depend on it, in the same segment or in one with
 ///   a smaller number, and was written in the same transaction or in a committed one: it is durable
@@ -52,11 +51,8 @@ extension RecordStore {
     return location
   }
 
-  /// Returns the base for a node that follows the one at a location: that node or, if it is a
-  /// difference, its base.
-  private func base(
-    of prior: Location
-  ) throws(StoreError) -> (location: Location, bytes: [UInt8]) {
+  /// The base for a node that follows the one at a location: that node or, if it has one, its base.
+  private func base(of prior: Location) throws(StoreError) -> (location: Location, bytes: [UInt8]) {
     if let place = bases.base(of: prior) { return (place, try bytes(ofBase: place)) }
     let (header, payload) = try readPacked(at: prior)
     guard header.isDelta else { return (prior, try bytes(ofBase: prior, header, payload)) }
@@ -98,14 +94,13 @@ extension RecordStore {
     // A node in memory may be a difference itself, and cannot be a base.
     if bases.base(of: place) == place {
       if let node = mapNodes.node(at: place) { return node.bytes }
-      if let known = bases.bytes(of: place) { return known }
+      if let known = bases.bytes.value(place) { return known }
     }
     let (header, payload) = try readPacked(at: place)
     return try bytes(ofBase: place, header, payload)
   }
 
-  /// Does the same for a record that was read, and keeps the bytes: successive versions have nodes
-  /// with the same base.
+  /// Does the same for a record that was read, and keeps the bytes for the next versions' nodes.
   private func bytes(
     ofBase place: Location, _ header: RecordHeader, _ payload: [UInt8]
   ) throws(StoreError) -> [UInt8] {
@@ -115,7 +110,7 @@ extension RecordStore {
     bases.record(place, base: place)
     if let node = mapNodes.node(at: place) { return node.bytes }
     let bytes = try unpacked(header, payload, at: place)
-    bases.keep(bytes, of: place)
+    bases.bytes.insert(place, bytes, cost: bytes.count + 128)
     return bytes
   }
 }
@@ -124,17 +119,9 @@ extension RecordStore {
 final class DeltaBases: Sendable {
   /// For each node the location of its base; its own if it is a base.
   private let places = GenerationCache<Location, Location>(budget: 32_768, shards: 1)
-  private let bytes = GenerationCache<Location, [UInt8]>(budget: 8 << 20, shards: 1)
+  /// The bytes of bases.
+  let bytes = GenerationCache<Location, [UInt8]>(budget: 8 << 20, shards: 1)
 
   func base(of location: Location) -> Location? { places.value(location) }
-
-  func record(_ location: Location, base: Location) {
-    places.insert(location, base, cost: 1)
-  }
-
-  func bytes(of base: Location) -> [UInt8]? { bytes.value(base) }
-
-  func keep(_ raw: [UInt8], of base: Location) {
-    bytes.insert(base, raw, cost: raw.count + 128)
-  }
+  func record(_ location: Location, base: Location) { places.insert(location, base, cost: 1) }
 }

@@ -11,9 +11,7 @@ extension RecordStore {
   ///
   /// - Returns: true if the record can be read now, durably; false also if nothing proves that it
   ///   held these bytes.
-  func repair(
-    _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location
-  ) -> Bool {
+  func repair(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location) -> Bool {
     let packed = packed(kind, bytes)
     let payload = packed.payload ?? Array(bytes)
     guard Int(location.length) == SegmentFormat.recordHeaderSize + payload.count else {

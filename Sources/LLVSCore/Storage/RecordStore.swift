@@ -64,8 +64,7 @@ final class RecordStore: NodeStorage, Sendable {
   // Acquired by the writing thread, and by readers of records that are still in its buffer; held
   // while the buffer is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
   private let writer = Mutex(Writer())
-  /// The number of the open segment, in the high 24 bits, and the length of its written part, for
-  /// readers.
+  /// The number of the open segment (high 24 bits) and the length of its written part, for readers.
   private let frontier = Atomic<UInt64>(0)
 
   /// Begins with segment `next`, a number above those of all segments that a commit refers to.
@@ -114,81 +113,65 @@ final class RecordStore: NodeStorage, Sendable {
     _ header: RecordHeader, _ payload: UnsafeRawBufferPointer
   ) throws(StoreError) -> Location {
     let length = SegmentFormat.recordHeaderSize + payload.count
-    let outcome = writer.withLock { writer in
-      Result { () throws(StoreError) in
-        guard writer.isWritable else { throw StoreError.readOnly }
-        if writer.file == nil { try open(&writer) }
-        let offset = writer.flushed + UInt64(writer.buffer.count)
-        let location = Location(
-          segment: writer.segment, offset: offset, length: UInt32(length))
-        withUnsafeTemporaryAllocation(
-          byteCount: SegmentFormat.recordHeaderSize, alignment: 8
-        ) { fields in
-          header.write(to: fields)
-          writer.buffer.append(contentsOf: fields)
-        }
-        writer.buffer.append(contentsOf: payload)
-        if writer.buffer.count >= RecordStore.bufferSize {
-          let start = writer.flushed
-          try flush(&writer)
-          // The disk is busy while the next records are made, and the commit waits for less.
-          writer.file?.startWriteback(start..<writer.flushed)
-        }
-        // If a commit has filled the segment, the records since then are in the buffer and belong
-        // to it.
-        if writer.flushed >= writer.limit {
-          try flush(&writer)
-          roll(&writer)
-        }
-        return location
+    return try writer.withLock { writer throws(StoreError) in
+      guard writer.isWritable else { throw .readOnly }
+      if writer.file == nil { try open(&writer) }
+      let offset = writer.flushed + UInt64(writer.buffer.count)
+      withUnsafeTemporaryAllocation(byteCount: SegmentFormat.recordHeaderSize, alignment: 8) {
+        header.write(to: $0)
+        writer.buffer.append(contentsOf: $0)
       }
+      writer.buffer.append(contentsOf: payload)
+      if writer.buffer.count >= RecordStore.bufferSize {
+        let start = writer.flushed
+        try flush(&writer)
+        // The disk is busy while the next records are made, and the commit waits for less.
+        writer.file?.startWriteback(start..<writer.flushed)
+      }
+      let location = Location(segment: writer.segment, offset: offset, length: UInt32(length))
+      // If a commit has filled the segment, the buffer has the records since then.
+      if writer.flushed >= writer.limit {
+        try flush(&writer)
+        roll(&writer)
+      }
+      return location
     }
-    return try outcome.get()
   }
 
   func limitSegments(to bytes: UInt64) { writer.withLock { $0.limit = bytes } }
 
-  /// Writes the appended records to the file and has the disk begin to write them, so that
-  /// ``sync()``, which must follow, waits for less.
+  /// Writes the appended records, of which ``sync()``, which must follow, waits for less then.
   func startSync() throws(StoreError) {
-    let outcome = writer.withLock { writer in
-      Result { () throws(StoreError) in
-        let start = writer.flushed
-        try flushCommit(&writer)
-        guard writer.isDirty, start < writer.flushed else { return }
-        writer.file?.startWriteback(start..<max(writer.flushed, writer.end))
-      }
+    try writer.withLock { writer throws(StoreError) in
+      let start = writer.flushed
+      try flushCommit(&writer)
+      guard writer.isDirty, start < writer.flushed else { return }
+      writer.file?.startWriteback(start..<max(writer.flushed, writer.end))
     }
-    try outcome.get()
   }
 
   /// Makes every record appended so far durable.
   ///
   /// - Throws: ``StoreError/system(_:)``; then nothing may ever refer to these records.
   func sync() throws(StoreError) {
-    let (dirty, directoryIsDue) = try collectDirty().get()
+    let (dirty, directoryIsDue) = try collectDirty()
     do throws(SystemError) {
       for file in dirty { try file.syncData() }
       if directoryIsDue { try FileSystem.syncDirectory(files.directory) }
     } catch {
-      abandon()
+      writer.withLock { abandon(&$0) }
       throw .system(error)
     }
   }
 
   /// Flushes, and returns the files to sync, so that the lock is not held during the sync.
-  private func collectDirty() -> Result<([File], Bool), StoreError> {
-    writer.withLock { writer in
-      Result { () throws(StoreError) in
-        try flushCommit(&writer)
-        var dirty = writer.filled
-        if writer.isDirty, let file = writer.file { dirty.append(file) }
-        let directoryIsDue = writer.isNew
-        writer.filled = []
-        writer.isDirty = false
-        writer.isNew = false
-        return (dirty, directoryIsDue)
-      }
+  private func collectDirty() throws(StoreError) -> ([File], isDirectoryDue: Bool) {
+    try writer.withLock { writer throws(StoreError) in
+      try flushCommit(&writer)
+      var dirty = writer.filled
+      if writer.isDirty, let file = writer.file { dirty.append(file) }
+      defer { (writer.filled, writer.isDirty, writer.isNew) = ([], false, false) }
+      return (dirty, writer.isNew)
     }
   }
 
@@ -199,15 +182,10 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   /// Closes the open segment permanently: after an error nothing more is written to it.
-  func abandon() {
-    writer.withLock { writer in
-      writer.file = nil
-      writer.buffer = []
-      writer.filled = []
-      writer.isDirty = false
-      writer.flushed = 0
-      frontier.store(0, ordering: .releasing)
-    }
+  private func abandon(_ writer: inout Writer) {
+    (writer.file, writer.buffer, writer.filled, writer.isDirty) = (nil, [], [], false)
+    writer.flushed = 0
+    frontier.store(0, ordering: .releasing)
   }
 
   private func open(_ writer: inout Writer) throws(StoreError) {
@@ -242,14 +220,8 @@ final class RecordStore: NodeStorage, Sendable {
       }
     } catch {
       // The file's bytes from `flushed` on are unknown: nothing is ever written behind them.
-      if [Errno.noSpace, Errno.quota].contains(error.errno) {
-        try? file.truncate(to: writer.begun)
-      }
-      writer.file = nil
-      writer.buffer = []
-      writer.filled = []
-      writer.isDirty = false
-      frontier.store(0, ordering: .releasing)
+      if error.isFull { try? file.truncate(to: writer.begun) }
+      abandon(&writer)
       throw .system(error)
     }
     writer.flushed += UInt64(writer.buffer.count)
@@ -284,7 +256,6 @@ final class RecordStore: NodeStorage, Sendable {
 
   /// Removes the zeros behind the last record: no later process appends to the segment.
   func trim() { writer.withLock { RecordStore.trim(&$0) } }
-
   deinit { trim() }
 
   private func roll(_ writer: inout Writer) {
@@ -305,9 +276,7 @@ final class RecordStore: NodeStorage, Sendable {
 
   func read(_ kind: RecordKind, at location: Location) throws(StoreError) -> [UInt8] {
     let (header, payload) = try readPacked(at: location)
-    guard header.kind == kind else {
-      throw damage(location, "holds a record of another kind")
-    }
+    guard header.kind == kind else { throw damage(location, "holds a record of another kind") }
     if header.isDelta { return try readDelta(header, payload, at: location) }
     if kind == .mapNode { bases.record(location, base: location) }
     return try unpacked(header, payload, at: location)
@@ -318,18 +287,12 @@ final class RecordStore: NodeStorage, Sendable {
     _ header: RecordHeader, _ payload: [UInt8], at location: Location
   ) throws(StoreError) -> [UInt8] {
     guard header.isCompressed else { return payload }
-    var isGood = false
-    let raw = [UInt8](unsafeUninitializedCapacity: header.rawLength) { buffer, used in
-      isGood = payload.withUnsafeBytes {
-        compression.decompress(
-          $0,
-          into: UnsafeMutableRawBufferPointer(
-            rebasing: UnsafeMutableRawBufferPointer(buffer)[..<header.rawLength]))
+    return try [UInt8](count: header.rawLength) { (out) throws(StoreError) in
+      guard payload.withUnsafeBytes({ compression.decompress($0, into: out) }) else {
+        throw damage(location, "does not decompress")
       }
-      used = isGood ? header.rawLength : 0
+      return header.rawLength
     }
-    guard isGood else { throw damage(location, "does not decompress") }
-    return raw
   }
 
   /// Returns a record's fields and its payload as it is on disk, after checking its checksum.
@@ -346,32 +309,26 @@ final class RecordStore: NodeStorage, Sendable {
       }
     }
     let file = try files.file(location.segment)
-    var result: Result<RecordHeader, StoreError>?
-    let payload = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
-      used = 0
-      result = withUnsafeTemporaryAllocation(
+    var header: RecordHeader?
+    let payload = try [UInt8](count: size) { (out) throws(StoreError) in
+      let read = withUnsafeTemporaryAllocation(
         byteCount: SegmentFormat.recordHeaderSize, alignment: 8
       ) { fields in
         Result { () throws(StoreError) in
-          let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: size)
-          do throws(SystemError) {
-            let count = try file.read(into: fields, then: out, at: location.offset)
-            guard count == Int(location.length) else {
-              throw SystemError(errno: 0, call: "pread", subject: file.path)
-            }
-          } catch {
-            if error.errno == 0 { throw damage(location, "is beyond the end of the file") }
-            throw .system(error)
+          let count = try StoreError.wrapping { () throws(SystemError) in
+            try file.read(into: fields, then: out, at: location.offset)
           }
-          let header = try check(
-            location, UnsafeRawBufferPointer(fields), UnsafeRawBufferPointer(out))
-          used = size
-          return header
+          guard count == Int(location.length) else {
+            throw damage(location, "is beyond the end of the file")
+          }
+          return try check(location, UnsafeRawBufferPointer(fields), UnsafeRawBufferPointer(out))
         }
       }
+      header = try read.get()
+      return size
     }
-    guard let result else { throw damage(location, "cannot be read") }
-    return (try result.get(), payload)
+    guard let header else { throw damage(location, "cannot be read") }
+    return (header, payload)
   }
 
   /// Returns true if a record is not in the write buffer any more.

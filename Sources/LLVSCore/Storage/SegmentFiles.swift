@@ -1,8 +1,7 @@
 internal import Platform
 internal import Synchronization
 
-/// The open descriptors of segments; their number is bounded, as a store may have thousands of
-/// segments.
+/// The open descriptors of segments, of which a store may have thousands: their number is bounded.
 final class SegmentFiles: Sendable {
   private struct Slot {
     var file: File
@@ -16,14 +15,13 @@ final class SegmentFiles: Sendable {
 
   let directory: String
   let store: [UInt8]
-  private let bound: Int
+  private static let bound = 128
   // A leaf lock; held for look-ups only, never during a system call.
   private let state = Mutex(State())
 
-  init(directory: String, store: [UInt8], bound: Int = 128) {
+  init(directory: String, store: [UInt8]) {
     self.directory = directory
     self.store = store
-    self.bound = bound
   }
 
   func path(_ segment: UInt32) -> String { "\(directory)/\(SegmentFormat.name(of: segment))" }
@@ -61,8 +59,8 @@ final class SegmentFiles: Sendable {
     let dropped = state.withLock { state -> [File] in
       state.clock += 1
       state.slots[segment] = Slot(file: file, used: state.clock)
-      guard state.slots.count > bound else { return [] }
-      let oldest = state.slots.sorted { $0.value.used < $1.value.used }.prefix(bound / 4)
+      guard state.slots.count > Self.bound else { return [] }
+      let oldest = state.slots.sorted { $0.value.used < $1.value.used }.prefix(Self.bound / 4)
       return oldest.compactMap { state.slots.removeValue(forKey: $0.key)?.file }
     }
     _ = dropped

@@ -10,62 +10,50 @@ package final class StoreDatabase {
   private let database: Database
 
   var path: String { database.path }
-  /// The number of frames in the write-ahead log after the last commit on this connection; see
-  /// ``watchLog()``.
+  /// The number of frames in the log after the last commit on this connection; see ``watchLog()``.
   var logFrames: Int { database.logFrames }
   var changes: Int { database.changes }
 
   /// Opens a file, or creates one, with the SQL functions for checksums of rows.
   init(path: String, mode: Database.Mode) throws(StoreError) {
-    do throws(DatabaseError) {
-      database = try Database(path: path, mode: mode)
+    database = try StoreError.wrapping { () throws(DatabaseError) in
+      let database = try Database(path: path, mode: mode)
       try database.addFunction("llvs_sum") { RowSum.of($0) }
-    } catch {
-      throw StoreError(error)
+      return database
     }
   }
 
   /// Runs statements that return no rows; they are not kept.
   func execute(_ sql: String) throws(StoreError) {
-    do throws(DatabaseError) { try database.execute(sql) } catch { throw StoreError(error) }
+    try StoreError.wrapping { () throws(DatabaseError) in try database.execute(sql) }
   }
 
   /// Returns the kept statement with this text, reset and with nothing bound.
   func prepared(_ sql: StaticString) throws(StoreError) -> StoreStatement {
-    do throws(DatabaseError) {
-      return StoreStatement(try database.prepared(sql))
-    } catch {
-      throw StoreError(error)
+    try StoreError.wrapping { () throws(DatabaseError) in
+      StoreStatement(try database.prepared(sql))
     }
   }
 
   /// Returns the first column of the first row of a query; nil without a row.
   func integer(_ sql: String) throws(StoreError) -> Int64? {
-    do throws(DatabaseError) { return try database.integer(sql) } catch { throw StoreError(error) }
+    try StoreError.wrapping { () throws(DatabaseError) in try database.integer(sql) }
   }
 
   /// Calls the body with every row of a query; the query is not kept.
   func rows(_ sql: String, _ body: (StoreStatement) -> Void) throws(StoreError) {
-    do throws(DatabaseError) {
+    try StoreError.wrapping { () throws(DatabaseError) in
       try database.rows(sql) { body(StoreStatement($0)) }
-    } catch {
-      throw StoreError(error)
     }
   }
 
   /// Returns the faults that `PRAGMA integrity_check` finds, at most 100; none in a sound database.
   func integrityCheck() throws(StoreError) -> [String] {
-    do throws(DatabaseError) {
-      return try database.integrityCheck()
-    } catch {
-      throw StoreError(error)
-    }
+    try StoreError.wrapping { () throws(DatabaseError) in try database.integrityCheck() }
   }
 
   /// Runs the body in a transaction that acquires the write lock at once; an error rolls it back.
-  func transaction<Result>(
-    _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
+  func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try prepared("BEGIN IMMEDIATE").run()
     let result: Result
     do throws(StoreError) {
@@ -91,25 +79,17 @@ package final class StoreDatabase {
 
   /// Copies the whole database, as it is now, into a new file; other connections may go on writing.
   func copy(to target: String) throws(StoreError) {
-    do throws(DatabaseError) { try database.copy(to: target) } catch { throw StoreError(error) }
+    try StoreError.wrapping { () throws(DatabaseError) in try database.copy(to: target) }
   }
 }
 
-/// A prepared statement of a store's database; its errors are ``StoreError``.
 struct StoreStatement {
   private let statement: Statement
 
   init(_ statement: Statement) { self.statement = statement }
-
   func reset() { statement.reset() }
 
-  // MARK: Binding, from 1
-
-  @discardableResult
-  func bind(_ index: Int32, _ value: Int64) -> StoreStatement {
-    statement.bind(index, value)
-    return self
-  }
+  // MARK: Binding, from 1; nil is NULL
 
   @discardableResult
   func bind(_ index: Int32, _ value: Int64?) -> StoreStatement {
@@ -117,26 +97,13 @@ struct StoreStatement {
     return self
   }
 
-  @discardableResult
   func bind(_ index: Int32, _ value: Double) -> StoreStatement {
     statement.bind(index, value)
     return self
   }
 
-  @discardableResult
-  func bind(_ index: Int32, _ value: VersionNumber) -> StoreStatement {
-    bind(index, Int64(value.rawValue))
-  }
-
-  @discardableResult
   func bind(_ index: Int32, _ value: VersionNumber?) -> StoreStatement {
     bind(index, value.map { Int64($0.rawValue) })
-  }
-
-  @discardableResult
-  func bind(_ index: Int32, _ bytes: [UInt8]) -> StoreStatement {
-    statement.bind(index, bytes)
-    return self
   }
 
   @discardableResult
@@ -145,12 +112,43 @@ struct StoreStatement {
     return self
   }
 
+  func bind(_ index: Int32, _ text: String) -> StoreStatement { bind(index, Array(text.utf8)) }
+
+  // MARK: Running
+
   func step() throws(StoreError) -> Bool {
-    do throws(DatabaseError) { return try statement.step() } catch { throw StoreError(error) }
+    try StoreError.wrapping { () throws(DatabaseError) in try statement.step() }
   }
 
+  /// Runs a statement that returns no rows.
   func run() throws(StoreError) {
-    do throws(DatabaseError) { try statement.run() } catch { throw StoreError(error) }
+    try StoreError.wrapping { () throws(DatabaseError) in try statement.run() }
+  }
+
+  /// Calls the body with each row until it returns false, and resets the statement.
+  func forEach(_ body: (StoreStatement) throws(StoreError) -> Bool) throws(StoreError) {
+    defer { reset() }
+    while try step() { guard try body(self) else { return } }
+  }
+
+  /// Returns what the body reads of the first row, and resets the statement; nil without a row.
+  func first<Value>(
+    _ read: (StoreStatement) throws(StoreError) -> Value?
+  ) throws(StoreError) -> Value? {
+    defer { reset() }
+    return try step() ? try read(self) : nil
+  }
+
+  /// Returns what the body reads of every row, and resets the statement.
+  func all<Value>(
+    _ read: (StoreStatement) throws(StoreError) -> Value
+  ) throws(StoreError) -> [Value] {
+    var values: [Value] = []
+    try forEach { (row) throws(StoreError) in
+      values.append(try read(row))
+      return true
+    }
+    return values
   }
 
   // MARK: Columns, from 0
@@ -164,10 +162,7 @@ struct StoreStatement {
     VersionNumber(UInt32(truncatingIfNeeded: integer(column)))
   }
 
-  func optionalNumber(_ column: Int32) -> VersionNumber? {
-    isNull(column) ? nil : number(column)
-  }
-
+  func optionalNumber(_ column: Int32) -> VersionNumber? { isNull(column) ? nil : number(column) }
   func bytes(_ column: Int32) -> [UInt8] { statement.bytes(column) }
   func optionalBytes(_ column: Int32) -> [UInt8]? { statement.optionalBytes(column) }
   func text(_ column: Int32) -> String { statement.text(column) }
@@ -186,7 +181,13 @@ struct StoreStatement {
 }
 
 extension StoreError {
-  init(_ error: DatabaseError) {
+  fileprivate static func wrapping<R>(
+    _ body: () throws(DatabaseError) -> R
+  ) throws(StoreError) -> R {
+    do throws(DatabaseError) { return try body() } catch { throw StoreError(error) }
+  }
+
+  private init(_ error: DatabaseError) {
     self =
       switch error {
       case .corrupt(let why): .corrupt(why)

@@ -1,5 +1,4 @@
-/// Digest 1's cutting of long values: FastCDC between runs of zeros. It must never change:
-/// docs/formats.md, "Value digests".
+/// Digest 1's cutting of long values, which must never change (docs/formats.md, "Value digests").
 package enum ValueChunking {
   /// Longer values are cut into chunks; a value of up to so many bytes is one chunk.
   package static let singleChunk = 65_536
@@ -14,8 +13,7 @@ package enum ValueChunking {
     Digest.of(Array("llvs gear 1".utf8) + [UInt8(index)]).words.0
   }
 
-  /// Returns the length of the first chunk. The bytes begin where a chunk begins and end where the
-  /// data ends or at least ``maximum`` bytes on.
+  /// The length of the first chunk of bytes that end where the data ends or past ``maximum``.
   static func cut(_ bytes: UnsafeRawBufferPointer) -> Int {
     let end = min(bytes.count, maximum)
     guard end > minimum else { return end }

@@ -119,7 +119,6 @@ final class ValueNode: Sendable {
     return bytes
   }
 
-  /// The node's digest: SHA-256("llvs value node 1" || level || items).
   var digest: Digest { Digest.of(Array("llvs value node 1".utf8) + form) }
 
   func index(of offset: UInt64) -> Int {

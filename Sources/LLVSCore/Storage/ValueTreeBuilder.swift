@@ -2,18 +2,13 @@
 struct ValueTreeBuilder {
   typealias Item = ValueNode.Item
   private let records: RecordStore
-  /// The items of the open node at each level.
   private var open: [[Item]] = [[]]
   private var length: UInt64 = 0
 
-  init(records: RecordStore) {
-    self.records = records
-  }
+  init(records: RecordStore) { self.records = records }
 
   /// Returns true if a whole node of a level may be added: all nodes below it are closed.
-  func mayAdd(level: Int) -> Bool {
-    open.prefix(level).allSatisfy { $0.isEmpty }
-  }
+  func mayAdd(level: Int) -> Bool { open.prefix(level).allSatisfy { $0.isEmpty } }
 
   /// Adds an item of level 0, or a whole node as an item of the level above its own.
   mutating func add(_ item: Item, level: Int = 0) throws(StoreError) {
@@ -48,8 +43,7 @@ struct ValueTreeBuilder {
   mutating func finish() throws(StoreError) -> StoredContent? {
     var level = 0
     while level < open.count {
-      // A single item and nothing below it: the node of this item is the top, and no level is
-      // added.
+      // A single item with nothing below: its node is the top, and no level is added.
       if level == open.count - 1, level > 0, open[level].count == 1, let top = open[level].first {
         return stored(top)
       }

@@ -9,8 +9,7 @@ package enum VersionName {
   static let referenceEpoch: Int64 = 978_307_200
   static let shortest = 8
 
-  /// A timestamp in milliseconds since 1970; times that no calendar here spells are cut to the years 0
-  /// to 9999.
+  /// A timestamp in milliseconds since 1970; times that no name spells are cut.
   package static func milliseconds(_ timestamp: Double) -> Int64 {
     let bounded = timestamp.isNaN ? 0 : min(max(timestamp, -6.3e10), 2.5e11)
     // Rounded, since no double is exactly 0.482 s: the nearest is a little less than 482 ms.
@@ -34,8 +33,7 @@ package enum VersionName {
     return "\(day)T\(time).\(digits(Int(rest), 3))Z"
   }
 
-  /// The last millisecond that a name can mean: of whole seconds, the last of that second; nil for what is
-  /// no name.
+  /// The last millisecond that a name can mean, as some are of whole seconds; nil if it is no name.
   static func milliseconds(in name: String) -> Int64? {
     let bytes = Array(name.utf8.prefix(22))
     func number(_ range: Range<Int>) -> Int64? {
@@ -75,8 +73,7 @@ package enum VersionName {
       case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
         bytes.append(byte)
-      default:
-        bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+      default: bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
       }
     }
     return bytes
@@ -89,8 +86,7 @@ package enum VersionName {
     let last = predecessors.compactMap { milliseconds(in: $0) }.max()
     let time = text(max(milliseconds(timestamp), last.map { $0 + 1 } ?? .min))
     let id = escaped(id)
-    // A component of a path has at most 255 bytes; versions with longer ids have their number in
-    // the name.
+    // A component of a path has at most 255 bytes; a longer id gives way to the number.
     let longest = min(id.count, 200)
     // Lazy, as the first name is mostly free.
     return (min(shortest, longest)...longest + 1).lazy.map { length in

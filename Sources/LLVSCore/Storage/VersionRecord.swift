@@ -7,8 +7,7 @@ package struct VersionRecord: Hashable, Sendable {
 
     /// Made by a rule: its id can be computed again from its content.
     package static let automatic = Flags(rawValue: 1)
-    /// Its map has the same digest as that of its only or first predecessor; for a root: its map is
-    /// empty.
+    /// Its map has the digest of its only or first predecessor's; a root's map is empty.
     package static let changedNothing = Flags(rawValue: 2)
     /// Made in this store, not received.
     package static let madeHere = Flags(rawValue: 4)
@@ -22,9 +21,7 @@ package struct VersionRecord: Hashable, Sendable {
     package static let knowsDocuments = Flags(rawValue: 64)
   }
 
-  /// The name of the line of versions that name none.
   package static let unnamedLine = "-"
-
   package var number: VersionNumber
   package var id: Version.ID
   /// The name in `.llvs/versions`; never changes.
@@ -50,9 +47,7 @@ package struct VersionRecord: Hashable, Sendable {
   /// The recorded change list; nil if none was recorded.
   package var changes: StoredContent?
 
-  package var predecessors: [VersionNumber] {
-    [first, second].compactMap { $0 }
-  }
+  package var predecessors: [VersionNumber] { [first, second].compactMap { $0 } }
 }
 
 /// A version to be added: the fields that the caller decides; the others are computed.

@@ -1,10 +1,7 @@
 internal import Platform
 
-/// Zeros ahead of the end of SQLite's log (store.sqlite-wal), for a session with small commits.
-///
-/// After each checkpoint the log is written from its beginning, over older frames, which makes its
-/// syncs short. Until it has had its full length once, every commit would lengthen the file; so it
-/// is lengthened in steps.
+/// Zeros ahead of the end of SQLite's log (store.sqlite-wal), for a session with small commits: a commit
+/// that lengthens the file syncs slower than one over existing bytes.
 ///
 /// INVARIANT S11: zeros are written only behind the file's end, by the process that may write to
 ///   the log, while it has no open transaction. SQLite accepts a frame only with the salts of the
@@ -15,8 +12,7 @@ struct WALPreallocation {
   static let checkpoint = 1000
   private static let header: UInt64 = 32
   private static let frameHeader: UInt64 = 24
-  /// A commit with more frames is not small; the last commit before a checkpoint may have this
-  /// many.
+  /// A commit with more frames is not small, unless it is the last before a checkpoint.
   private static let smallCommit = 16
   /// After this many small commits more of them are expected.
   private static let commitsBeforeStart = 4
@@ -49,9 +45,7 @@ struct WALPreallocation {
     }
   }
 
-  mutating func emptied() {
-    (frames, commits, end) = (0, 0, 0)
-  }
+  mutating func emptied() { (frames, commits, end) = (0, 0, 0) }
 
   private mutating func preallocate(used: UInt64, next: UInt64) -> Bool {
     do throws(SystemError) {

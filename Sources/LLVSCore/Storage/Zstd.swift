@@ -4,8 +4,7 @@ internal import CZstd
 package enum Zstd {
   /// The level for data that is sent once and read by all.
   private static let level: Int32 = 9
-  /// A context that has compressed a long input keeps memory for it: only short inputs, such as
-  /// most versions' attributes, use a kept context.
+  /// A long input leaves its context much memory: only short inputs use a kept one.
   private static let short = 65_536
   private static let contexts = Compression()
 

@@ -15,8 +15,7 @@ package enum RecordedChange: Hashable, Sendable {
   }
 }
 
-/// The stored form of a version's change list: tag(u8), key length(u32), key, and for `preserve`
-/// the length and spelling of the version's id.
+/// The stored form of a change list: tag(u8), key length(u32), key; for `preserve` length and id of the version.
 package enum ChangeList {
   package static func encode(_ changes: [RecordedChange]) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -39,7 +38,6 @@ package enum ChangeList {
     return bytes
   }
 
-  /// Returns the changes; nil if the bytes are not a change list.
   package static func decode(_ bytes: [UInt8]) -> [RecordedChange]? {
     bytes.parsed { reader in
       var changes: [RecordedChange] = []

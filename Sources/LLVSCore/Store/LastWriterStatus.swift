@@ -1,5 +1,4 @@
-/// The result of the last session that wrote to a store; the text of the file `lock` keeps it until
-/// the next one.
+/// The result of the last session that wrote to a store; the text of the file `lock` keeps it.
 package struct LastWriterStatus: Hashable, Sendable {
   /// The reason why the last version could not be made; nil if it was made.
   package var failure: String?
@@ -23,10 +22,7 @@ package struct LastWriterStatus: Hashable, Sendable {
     self.unsaved = unsaved
   }
 
-  /// Reads from the lock's text how a holder that has ended came to its end.
-  ///
-  /// A holder without a result was killed. If another process has had the store since, there is
-  /// nothing to report.
+  /// How a holder ended, by the lock's text; nil if another process has had the store since.
   package init(of holder: Int32, inLock text: String) {
     guard text.hasPrefix("\(holder) ") || text.hasPrefix("\(holder)\n") else {
       self.init()

@@ -63,9 +63,7 @@ package final class SharedStore: Sendable {
   /// Opens a store for reading; two that are opened at one directory of one process are the same object.
   ///
   /// With `create`, makes a store where there is none; directories above it are not made.
-  package static func open(
-    path: String, create: Bool = false
-  ) throws(StoreError) -> SharedStore {
+  package static func open(path: String, create: Bool = false) throws(StoreError) -> SharedStore {
     if let known = try known(path) { return known }
     let shared = try SharedStore(path: path, try first(path, create: create))
     guard let place = try place(path) else { throw .notFound("store in \(path)") }
@@ -85,13 +83,11 @@ package final class SharedStore: Sendable {
 
   /// Returns the identity of the store in a directory; nil if there is none.
   private static func place(_ path: String) throws(StoreError) -> Place? {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       guard try FileSystem.exists("\(path)/store.sqlite") else { return nil }
       let status = try FileSystem.status("\(path)/store.sqlite")
       return Place(
         path: try FileSystem.resolve(path), device: status.device, inode: status.inode)
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -126,8 +122,7 @@ package final class SharedStore: Sendable {
       state.opened = now
       state.used = now
     }
-    // Without the thread the turn ends at the end of a write that comes after its slice.
-    if isWriter { try? startWatching(0) }
+    if isWriter { watch(0) }
   }
 
   package func read<Result>(
@@ -191,8 +186,7 @@ package final class SharedStore: Sendable {
         return state.turn
       }
       state.broadcast()
-      // Without the thread the turn ends at the end of a write that comes after its slice.
-      try? startWatching(turn)
+      watch(turn)
       return writer
     } catch {
       state.withLock { $0.isChanging = false }
@@ -234,9 +228,7 @@ package final class SharedStore: Sendable {
     if let turn { _ = giveUp(turn) }
   }
 
-  /// Closes the writer if it is idle, or if it has had its slice and somebody waits.
-  ///
-  /// - Returns: false if the turn is over.
+  /// Closes the idle writer, or one whose slice is over while others wait; false: end of turn.
   private func giveUp(_ turn: Int) -> Bool {
     guard state.withLock({ $0.turn == turn && $0.writer != nil }) else { return false }
     let isWaitedFor = queue?.isWaitedFor ?? false
@@ -266,15 +258,12 @@ package final class SharedStore: Sendable {
     return false
   }
 
-  private func startWatching(_ turn: Int) throws(StoreError) {
-    do throws(SystemError) {
-      try SystemThread.detach(name: "llvs-turn") { [weak self] in
-        repeat {
-          SystemClock.sleep(nanoseconds: Self.pause)
-        } while self?.giveUp(turn) ?? false
-      }
-    } catch {
-      throw .system(error)
+  /// Starts the thread that ends the turn. Without it the turn ends with a write after its slice.
+  private func watch(_ turn: Int) {
+    try? SystemThread.detach(name: "llvs-turn") { [weak self] in
+      repeat {
+        SystemClock.sleep(nanoseconds: Self.pause)
+      } while self?.giveUp(turn) ?? false
     }
   }
 }

@@ -1,6 +1,5 @@
 internal import Platform
 
-/// Sizes of a store.
 package struct StoreStatistics: Hashable, Sendable {
   package var versions: Int
   package var segments: Int
@@ -11,15 +10,11 @@ package struct StoreStatistics: Hashable, Sendable {
 }
 
 extension Store {
-  /// Copies the store in its committed state into a directory that is missing or empty.
+  /// Copies the store in its committed state into a directory that is missing or empty; others may read and
+  /// write. The catalog is copied first: all records that it refers to are on disk, and segments only grow.
   ///
-  /// Other processes may go on reading and writing. The catalog is copied first: all records that
-  /// it refers to are on disk by then, and segments only grow.
-  ///
-  /// `besides` copies the other files in the store's directory. It is called with a function that
-  /// copies the catalog; it may call that again if the files have changed in the meantime. `progress` is
-  /// called with the bytes of segments that are copied and the bytes of all; if it returns false
-  /// the copy is cancelled.
+  /// `besides` copies the other files. It gets a function that copies the catalog, which it may call again if
+  /// the files have changed. `progress` gets the bytes of segments that are copied, and of all; false cancels.
   package func backup(
     to target: String,
     besides: (_ copyCatalog: () throws(StoreError) -> Void) throws(StoreError) -> Void = {
@@ -58,9 +53,7 @@ extension Store {
 
   private func makeTarget(_ target: String) throws(StoreError) {
     do throws(SystemError) {
-      if try !FileSystem.exists(target) {
-        try FileSystem.makeDirectory(target, permissions: 0o700)
-      }
+      if try !FileSystem.exists(target) { try FileSystem.makeDirectory(target, permissions: 0o700) }
       guard try FileSystem.list(target).isEmpty else {
         throw SystemError(errno: Errno.notEmpty, call: "backup", subject: target)
       }

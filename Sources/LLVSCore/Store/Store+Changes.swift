@@ -42,8 +42,7 @@ extension Store {
   /// The number of values that are read ahead; each is a chunk of at most 64 KiB.
   private static let aheadCount = 64
 
-  /// Calls the body with each change of a version, in ascending order of keys; a list that was not
-  /// recorded is computed piece by piece.
+  /// Calls the body with each change of a version, in ascending order of keys.
   package func forEachChange(
     madeIn record: VersionRecord, _ body: (RecordedChange) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -60,7 +59,6 @@ extension Store {
     }
   }
 
-  /// Calls the body with each difference, and with the new entry of the key, if it has one.
   private func forEachChange(
     from old: ValueMap, to new: ValueMap,
     _ body: (RecordedChange, Entry?) throws(StoreError) -> Void

@@ -11,15 +11,10 @@ extension Store {
     return records
   }
 
-  /// Returns the versions that may have changed a key, in ascending order.
-  ///
-  /// All versions that the index does not cover yet are among them: a reader may see a version
-  /// before the process that made it has written the index.
-  func numbers(
-    changing key: Key, upTo last: UInt32
-  ) throws(StoreError) -> [VersionNumber] {
-    // This is read first: versions that are added to the index in the meantime are then examined twice,
-    // not missed.
+  /// Returns the versions that may have changed a key, ascending, with all that the index does not cover yet: a
+  /// reader may see a version before its maker has written the index.
+  func numbers(changing key: Key, upTo last: UInt32) throws(StoreError) -> [VersionNumber] {
+    // Read first: versions that are indexed in the meantime are then examined twice, not missed.
     let known = try index.lastVersion()
     let numbers = try index.versions(changing: key).filter { $0.rawValue <= last }
     guard known < last else { return numbers }
@@ -35,15 +30,11 @@ extension Store {
     return old.storedVersion != new.storedVersion || !old.hasSameContent(as: new)
   }
 
-  /// Keeps bytes under a name in the index, which may lose them: for data that can be computed
-  /// again.
+  /// Keeps bytes under a name in the index, which may lose them.
   package func note(_ name: String, _ bytes: [UInt8]) { index.keep(name, bytes) }
-
   package func noted(_ name: String) -> [UInt8]? { index.kept(name) }
 
-  /// Adds to the index what a crash kept out of it.
-  ///
-  /// A damaged version is skipped and reported: the index will not know which keys it changed.
+  /// Adds to the index what a crash kept out of it; a damaged version is skipped and reported.
   func catchUpIndex() throws(StoreError) {
     let last = published.withLock { $0.lastNumber }
     var next = try index.lastVersion() + 1
@@ -51,9 +42,7 @@ extension Store {
       let number = VersionNumber(next)
       var keys: [Key] = []
       do throws(StoreError) {
-        guard let record = try version(number) else {
-          throw .corrupt("it is not in the catalog")
-        }
+        guard let record = try version(number) else { throw .corrupt("it is not in the catalog") }
         keys = try changedKeys(of: record)
       } catch {
         guard error.isDamage else { throw error }
@@ -67,8 +56,7 @@ extension Store {
     }
   }
 
-  /// Returns the keys at which a version differs from its first predecessor, without directories,
-  /// and the keys whose conflicts it settles.
+  /// Returns the keys at which a version differs from its first predecessor, and those that it settles.
   func changedKeys(of record: VersionRecord) throws(StoreError) -> [Key] {
     let before = try record.first.map { number throws(StoreError) in try version(number) } ?? nil
     var keys: [Key] = []

@@ -1,19 +1,13 @@
 /// The names of hard links: the keys that have a link id in the live tree's map, or had one.
 ///
-/// A map returns the entry of a key, not the keys that share an id; this table tells where to look.
-/// The code that sets the live tree's head adds the links of its changes. A key here that has lost
-/// the id costs a look-up and does no harm; a key with the id that is missing here would be shown
-/// as a separate file.
+/// The code that sets the live tree's head adds the links of its changes. A key that has lost the id
+/// costs a look-up; a key with the id that is missing here would be shown as a separate file.
 extension Store {
   /// Returns the keys that have or had a link id in the live tree's map, in order.
   package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
     try catalog.read { (database) throws(StoreError) in
-      let statement = try database.prepared("SELECT key FROM links WHERE link = ? ORDER BY key")
-        .bind(1, id)
-      defer { statement.reset() }
-      var keys: [Key] = []
-      while try statement.step() { keys.append(Key(bytes: statement.bytes(0))) }
-      return keys
+      try database.prepared("SELECT key FROM links WHERE link = ? ORDER BY key").bind(1, id)
+        .all { Key(bytes: $0.bytes(0)) }
     }
   }
 }
@@ -37,9 +31,9 @@ extension WriteTransaction {
   }
 }
 
-extension Catalog {
-  func add(_ linked: LinkedKey, in database: StoreDatabase) throws(StoreError) {
-    try database.prepared("INSERT OR IGNORE INTO links VALUES(?1,?2,llvs_sum(?1,?2))")
+extension StoreDatabase {
+  func add(_ linked: LinkedKey) throws(StoreError) {
+    try prepared("INSERT OR IGNORE INTO links VALUES(?1,?2,llvs_sum(?1,?2))")
       .bind(1, linked.id).bind(2, linked.key.bytes).run()
   }
 }

@@ -18,9 +18,9 @@ extension Store {
         return (nil, found.words)
       }
       // A writer has examined the log when it opened the store, and has written to it since.
-      let pause = canWrite ? try writerPause(path) : .pausing(nil)
-      guard case .pausing(let held) = pause else { return (nil, []) }
-      defer { withExtendedLifetime(held) {} }
+      let (isPaused, lock) = canWrite ? try isPaused(path) : (true, nil)
+      defer { withExtendedLifetime(lock) {} }
+      guard isPaused else { return (nil, []) }
       if canWrite, try CatalogLog.examine(path).isSound { return (nil, []) }
     } catch {
       throw .system(error)
@@ -33,18 +33,11 @@ extension Store {
     }
   }
 
-  private enum Pause {
-    /// Another process has the store open for writing.
-    case writing
-    /// No process has it open for writing, nor can open it while the file is open.
-    case pausing(File?)
-  }
-
-  private static func writerPause(_ path: String) throws(SystemError) -> Pause {
-    // A copy of a store has no lock file.
-    guard try FileSystem.exists("\(path)/lock") else { return .pausing(nil) }
+  /// False if another process writes to the store; none can open it while the file is open.
+  private static func isPaused(_ path: String) throws(SystemError) -> (Bool, lock: File?) {
+    guard try FileSystem.exists("\(path)/lock") else { return (true, nil) }
     let lock = try File.regular("\(path)/lock", .read)
-    return try lock.lock(.shared) ? .pausing(lock) : .writing
+    return (try lock.lock(.shared), lock)
   }
 
   /// Returns a sentence about versions that the index knows and the catalog lacks; nil if there are

@@ -1,25 +1,21 @@
 extension Store {
   package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
-    try catalog.read { (database) throws(StoreError) in
-      try catalog.version(number, in: database)
-    }
+    try catalog.read { (database) throws(StoreError) in try database.version(number) }
   }
 
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
-    try catalog.read { (database) throws(StoreError) in try catalog.version(id, in: database) }
+    try catalog.read { (database) throws(StoreError) in try database.version(id) }
   }
 
   package func version(named name: String) throws(StoreError) -> VersionRecord? {
-    try catalog.read { (database) throws(StoreError) in
-      try catalog.version(named: name, in: database)
-    }
+    try catalog.read { (database) throws(StoreError) in try database.version(named: name) }
   }
 
   /// Returns the version with this name or full id; a text cannot be both, of two versions.
   package func version(exactly text: String) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in
-      if let named = try catalog.version(named: text, in: database) { return named }
-      return try catalog.version(Version.ID(text), in: database)
+      if let named = try database.version(named: text) { return named }
+      return try database.version(Version.ID(text))
     }
   }
 
@@ -32,10 +28,10 @@ extension Store {
     if let exact = try version(exactly: text) { return exact }
     if let tagged = try version(tagged: text) { return tagged }
     let found = try catalog.read { (database) throws(StoreError) -> [VersionRecord] in
-      var candidates = try catalog.versions(idPrefix: Array(text.utf8), limit: 2, in: database)
+      var candidates = try database.versions(idPrefix: Array(text.utf8), limit: 2)
       if candidates.isEmpty {
         let upper = Array(text.uppercased().utf8)
-        candidates = try catalog.versions(idPrefix: upper, limit: 2, in: database)
+        candidates = try database.versions(idPrefix: upper, limit: 2)
       }
       return candidates
     }
@@ -47,7 +43,7 @@ extension Store {
   /// Returns the next versions in the order of names, after a name that need not exist.
   package func versions(afterName name: String?, limit: Int) throws(StoreError) -> [VersionRecord] {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.versions(afterName: name, limit: limit, in: database)
+      try database.versions(afterName: name, limit: limit)
     }
   }
 
@@ -56,14 +52,12 @@ extension Store {
     before last: VersionRecord?, limit: Int
   ) throws(StoreError) -> [VersionRecord] {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.versionsNewestFirst(before: last, limit: limit, in: database)
+      try database.versionsNewestFirst(before: last, limit: limit)
     }
   }
 
   package func successors(of number: VersionNumber) throws(StoreError) -> [VersionNumber] {
-    try catalog.read { (database) throws(StoreError) in
-      try catalog.successors(of: number, in: database)
-    }
+    try catalog.read { (database) throws(StoreError) in try database.successors(of: number) }
   }
 
   /// Calls the body with each version, newest first, each after all its descendants.
@@ -73,19 +67,17 @@ extension Store {
   }
 
   package func headNumbers() throws(StoreError) -> [VersionNumber] {
-    try catalog.read { (database) throws(StoreError) in try catalog.heads(in: database) }
+    try catalog.read { (database) throws(StoreError) in try database.heads() }
   }
 
   /// Returns the versions without a successor on their line.
   package func headNumbers(ofLine line: String) throws(StoreError) -> [VersionNumber] {
-    try catalog.read { (database) throws(StoreError) in
-      try catalog.heads(ofLine: line, in: database)
-    }
+    try catalog.read { (database) throws(StoreError) in try database.heads(ofLine: line) }
   }
 
   package func lines(after line: String?, limit: Int) throws(StoreError) -> [String] {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.lines(after: line, limit: limit, in: database)
+      try database.lines(after: line, limit: limit)
     }
   }
 
@@ -96,7 +88,7 @@ extension Store {
     before sequence: Int64 = .max, limit: Int, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> [HeadLogEntry] {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.headLog(before: sequence, limit: limit, in: database, passingOver: report)
+      try database.headLog(before: sequence, limit: limit, passingOver: report)
     }
   }
 
@@ -108,12 +100,12 @@ extension Store {
     at time: Int64, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> HeadLogEntry? {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.head(at: time, in: database, passingOver: report)
+      try database.head(at: time, passingOver: report)
     }
   }
 
   package func peers() throws(StoreError) -> [Peer] {
-    try catalog.read { (database) throws(StoreError) in try catalog.peers(in: database) }
+    try catalog.read { (database) throws(StoreError) in try database.peers() }
   }
 
   package func metadata(of version: VersionRecord) throws(StoreError) -> Version.Metadata {
@@ -125,7 +117,6 @@ extension Store {
 
   /// The first inode number that no store gives out: history has the numbers from here on.
   package static var inodeLimit: UInt64 { 1 << 40 }
-
   package var nextInode: UInt64 { counters.next(.inode) }
 
   /// Lets the inode numbers from `next` on be given out. The caller knows that no inode has them.

@@ -1,6 +1,5 @@
 /// Making versions from changes; the declarations have the names of the original.
 extension Store {
-  /// Makes a version from a predecessor by inserting, updating and removing values.
   @discardableResult
   package func makeVersion(
     basedOnPredecessor version: Version.ID?, inserting insertedValues: [Value] = [],
@@ -13,8 +12,7 @@ extension Store {
     return try makeVersion(basedOnPredecessor: version, storing: changes, metadata: metadata)
   }
 
-  /// Makes a version from a predecessor by a list of changes; of several changes of one key the
-  /// last counts.
+  /// Makes a version from a predecessor by changes; of several changes of one key the last counts.
   @discardableResult
   package func makeVersion(
     basedOnPredecessor version: Version.ID?, storing changes: [Value.Change],
@@ -25,14 +23,10 @@ extension Store {
       metadata: metadata)
   }
 
-  /// Makes a version from one or two predecessors by changes of the first one's values.
+  /// Makes a version from one or two predecessors by changes of the first one's values; `preserve` and
+  /// `preserveRemoval` take the state of the second.
   ///
-  /// `preserve` and `preserveRemoval` take the state of the second predecessor.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` for a version that other stores would refuse: one version
-  ///   as both predecessors, a `preserve` of a value that neither has, a key of more than 65,535
-  ///   bytes, metadata with the store's own keys or beyond the bounds; otherwise as
-  ///   ``makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.
+  /// - Throws: ``StoreError/invalid(_:)`` for a version that other stores would refuse.
   @discardableResult
   package func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
@@ -93,9 +87,7 @@ extension WriteTransaction {
     return try add(version, isBounded: true)
   }
 
-  /// Adds a merge from changes of the first predecessor's values. Attributes and directories, about
-  /// which changes say nothing, follow the rules by which every peer makes the same merge from the
-  /// same changes.
+  /// Adds a merge from changes of the first's values; attributes and directories follow the rules.
   private func makeMerge(
     of first: VersionRecord, _ second: VersionRecord, _ changes: [Key: Value.Change],
     _ metadata: Version.Metadata

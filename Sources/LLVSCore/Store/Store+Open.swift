@@ -4,8 +4,8 @@ internal import Platform
 ///
 /// INVARIANT S4: a store has one writer at a time, whose open file has an exclusive lock on
 ///   `STORE/lock` as long as it lives. A process that waits for it is in the queue of
-///   `STORE/turn`, where a writer that takes turns sees it (SharedStore). The process id in the file is for messages only: whether the lock can be
-///   acquired decides alone. The writer also locks the store's directory, since a user may remove
+///   `STORE/turn`, where a writer that takes turns sees it (SharedStore). The process id in the
+///   file is for messages only: whether the lock can be acquired decides alone. The writer also locks the store's directory, since a user may remove
 ///   `lock` after a crash: a process that creates the file again must not get the store. Readers
 ///   have a shared lock on `STORE/readers`; on a disk that cannot be written, where nothing can
 ///   change, a missing lock does no harm. On a network or user-space file system, where locks may
@@ -21,21 +21,9 @@ extension Store {
   /// writer waits up to `patience`, in nanoseconds, for another one that has announced that it is
   /// finishing.
   package static func open(
-    path: String, mode: AccessMode = .writer, create: Bool = false, isForced: Bool = false,
+    path given: String, mode: AccessMode = .writer, create: Bool = false, isForced: Bool = false,
     patience: UInt64 = 0, makeRoom: ((String) -> Void)? = nil
   ) throws(StoreError) -> Store {
-    let store = Store(
-      try parts(
-        path: path, mode: mode, create: create, isForced: isForced, patience: patience,
-        makeRoom: makeRoom))
-    if mode == .writer { try store.catchUpIndex() }
-    return store
-  }
-
-  static func parts(
-    path given: String, mode: AccessMode, create: Bool, isForced: Bool, patience: UInt64 = 0,
-    makeRoom: ((String) -> Void)? = nil
-  ) throws(StoreError) -> Parts {
     let isMade = create ? try makeDirectory(given) : false
     let path = try resolved(given)
     var isTrusted = isForced
@@ -46,7 +34,9 @@ extension Store {
       if isMade { try? FileSystem.removeDirectory(path) }
       throw error
     }
-    let isNew = try !exists("\(path)/store.sqlite")
+    let isNew = try StoreError.wrapping { () throws(SystemError) in
+      try !FileSystem.exists("\(path)/store.sqlite")
+    }
     if isNew {
       guard create, mode == .writer else { throw .notFound("store in \(path)") }
       try refuseForeign(path)
@@ -75,10 +65,10 @@ extension Store {
 
     let mended = try logFaults + (mode == .writer ? mend(catalog) : [])
     var (storeID, replica, known, state) = try catalog.read { (database) throws(StoreError) in
-      let storeID = try catalog.property("store", in: database)
-      let replica = try catalog.property("replica", in: database)
-      let known = try catalog.property("identity", in: database)
-      return (storeID, replica, known, try loadState(catalog, database))
+      let storeID = try database.property("store")
+      let replica = try database.property("replica")
+      let known = try database.property("identity")
+      return (storeID, replica, known, try loadState(database))
     }
     state.mended = mended
     guard let storeID, storeID.count == 16, let replica else {
@@ -86,13 +76,12 @@ extension Store {
     }
     var replicaID = String(decoding: replica, as: UTF8.self)
     if known != identity, mode == .writer {
-      // The directory was copied or restored: the promises under the old id are those of the
-      // original.
+      // The directory was copied or restored: the promises under the old id are those of the original.
       let renamed = newReplicaID()
       replicaID = renamed
       try catalog.write { (database) throws(StoreError) in
-        try catalog.setProperty("replica", Array(renamed.utf8), in: database)
-        try catalog.setProperty("identity", identity, in: database)
+        try database.setProperty("replica", Array(renamed.utf8))
+        try database.setProperty("identity", identity)
       }
     }
     let files = SegmentFiles(directory: "\(path)/segments", store: storeID)
@@ -103,26 +92,22 @@ extension Store {
       state.mended.append(lost)
       try index.forget(after: state.lastNumber)
     }
-    return Parts(
+    let store = try Store(
       path: path, mode: mode, storeID: storeID, replicaID: replicaID, catalog: catalog,
-      records: records, index: index, counters: try Counters(catalog: catalog),
-      lockFile: lockFile, directoryLock: directoryLock,
-      openedFiles: try mode == .writer ? OpenedFiles(of: path) : nil, copy: copy, state: state)
+      records: records, index: index, lockFile: lockFile, directoryLock: directoryLock, copy: copy,
+      state: state)
+    if mode == .writer { try store.catchUpIndex() }
+    return store
   }
 
   /// Repairs rows from their copies, if there is anything to repair.
   private static func mend(_ catalog: Catalog) throws(StoreError) -> [String] {
-    let isNeeded = try catalog.read { (database) throws(StoreError) in
-      try catalog.needsMending(in: database)
-    }
+    let isNeeded = try catalog.read { (database) throws(StoreError) in try database.needsMending() }
     guard isNeeded else { return [] }
     do throws(StoreError) {
-      return try catalog.write { (database) throws(StoreError) in
-        try catalog.mend(in: database)
-      }
+      return try catalog.write { (database) throws(StoreError) in try database.mend() }
     } catch {
-      // A full disk does not keep a store from being read: reading uses the copies without a
-      // repair.
+      // A full disk does not keep a store from being read, which uses the copies without a repair.
       if case .corrupt = error { throw error }
       return []
     }
@@ -135,10 +120,6 @@ extension Store {
       if error.errno == Errno.noEntry { throw .notFound("store in \(path)") }
       throw .system(error)
     }
-  }
-
-  private static func exists(_ path: String) throws(StoreError) -> Bool {
-    try StoreError.wrapping { () throws(SystemError) in try FileSystem.exists(path) }
   }
 
   /// Makes a store's directory if there is nothing at the path; returns true if it did.
@@ -201,9 +182,7 @@ extension Store {
     let file = try File.kept("\(path)/lock", [.readWrite, .create, .noFollow])
     var isTaken = try file.lock(.exclusive)
     if !isTaken {
-      // A holder that takes turns gives it up when it sees somebody in the queue. The lock of one
-      // that has ended may last for a moment in a child that it forked and that has not reached its
-      // exec: an open file is also the child's.
+      // A holder that takes turns sees the queue; a forked child may hold the lock for a moment.
       let queue = try? TurnQueue(of: path)
       let isNext = (try? queue?.tryEnter()) ?? false
       defer { if isNext { queue?.leave() } }
@@ -225,7 +204,7 @@ extension Store {
       try file.write(text, at: 0)
       try file.truncate(to: UInt64(text.count))
     } catch {
-      guard error.errno == Errno.noSpace || error.errno == Errno.quota else { throw error }
+      guard error.isFull else { throw error }
     }
     return .taken(file)
   }
@@ -247,25 +226,17 @@ extension Store {
     return locked
   }
 
-  /// Writes into the lock file that the holder is about to release it, so that waiting processes
-  /// wait on.
-  package func announceFinishing() {
-    writeHolder(" \(Self.finishingMark)\n")
-  }
+  /// Writes into the lock file that the holder is about to release it.
+  package func announceFinishing() { writeHolder(" \(Self.finishingMark)\n") }
 
-  /// Writes the result of the session into the lock file, for processes that wait for it: on a full
-  /// disk these bytes may still be written.
+  /// Writes the result of the session into the lock file; on a full disk these bytes may still be written.
   package func announceEnd(_ end: LastWriterStatus) {
     writeHolder(" \(Self.finishingMark)\n\(end.text)")
   }
 
-  /// Writes into the lock file the device on which this process mounts the store, so that a mount
-  /// can be matched with the store under whatever name it is listed.
-  package func announceMount(device: String) {
-    writeHolder("\n\(Self.deviceMark)\(device)\n")
-  }
+  /// Writes the mounted device into the lock file, so that a mount can be matched with the store.
+  package func announceMount(device: String) { writeHolder("\n\(Self.deviceMark)\(device)\n") }
 
-  /// Returns the device that a text of the file `lock` names; nil if it names none.
   package static func device(inLock text: String) -> String? {
     let line = text.split(separator: "\n").first { $0.hasPrefix(deviceMark) }
     return line.map { String($0.dropFirst(deviceMark.count)) }
@@ -274,10 +245,9 @@ extension Store {
   private static var deviceMark: String { "device " }
   private static var finishingMark: String { "finishing" }
 
-  /// Returns the number of the process that mounts the store in a directory, as the lock file has
-  /// it; nil if none does.
+  /// Returns the number of the process that mounts a store, as the lock file has it; nil if none does.
   static func mounter(of path: String) throws(StoreError) -> String? {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       guard try FileSystem.exists("\(path)/lock") else { return nil }
       let file = try File.regular("\(path)/lock", .read)
       let text = String(decoding: try file.read(256, at: 0), as: UTF8.self)
@@ -288,8 +258,6 @@ extension Store {
         return nil
       }
       return text.split(whereSeparator: { $0 == " " || $0 == "\n" }).first.map(String.init) ?? "?"
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -299,8 +267,7 @@ extension Store {
     try? lockFile.truncate(to: UInt64(text.count))
   }
 
-  /// Returns the lock file, and true if the disk can be written. Where locks exclude no other
-  /// process the result is false: a reader there reads copies.
+  /// The lock file, and true if the disk can be written and locks exclude others; else read copies.
   private static func readerLock(
     _ path: String, isTrusted: Bool
   ) throws(StoreError) -> (file: File, canWrite: Bool) {
@@ -323,8 +290,7 @@ extension Store {
     }
   }
 
-  /// Returns the identity of this directory, which a copy does not have: the inodes of the
-  /// directory and of the file `lock`.
+  /// Returns the identity of this directory, which a copy lacks: its inode and that of the file `lock`.
   private static func identity(of lock: File, in path: String) throws(StoreError) -> [UInt8] {
     try StoreError.wrapping { () throws(SystemError) in
       let directory = try FileSystem.status(path)
@@ -336,9 +302,7 @@ extension Store {
     }
   }
 
-  private static func makeSegments(
-    _ path: String, isMissingAllowed: Bool
-  ) throws(StoreError) {
+  private static func makeSegments(_ path: String, isMissingAllowed: Bool) throws(StoreError) {
     let segments = "\(path)/segments"
     try StoreError.wrapping { () throws(SystemError) in
       if try !FileSystem.exists(segments) {

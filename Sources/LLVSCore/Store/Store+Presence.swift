@@ -1,9 +1,6 @@
 internal import Platform
 
-/// The files that a store was opened with.
-///
-/// Open files can be used after their names are gone, and are lost when the last descriptor is
-/// closed.
+/// The files that a store was opened with, which are lost with the last descriptor.
 struct OpenedFiles: Sendable {
   private struct Place: Sendable {
     var path: String
@@ -43,8 +40,6 @@ struct OpenedFiles: Sendable {
 }
 
 extension Store {
-  /// Checks that the files of this store are at the paths where they were opened.
-  ///
-  /// Does nothing for a reader, which keeps nothing that could be lost.
+  /// Checks that the files of this store are at their paths; does nothing for a reader, which can lose nothing.
   package func checkPresence() throws(StoreError) { try openedFiles?.check() }
 }

@@ -11,9 +11,8 @@ extension Store {
 
   /// Gives this copy of the store another id, so that what is written from now on has another writer.
   ///
-  /// A store that is copied or restored gets one by itself when it is opened. This is for a machine that was
-  /// set back while the store was open: the store cannot see that, and what it wrote in the time that is gone
-  /// may be elsewhere under the same writer.
+  /// A copied or restored store gets one when it is opened. This is for a machine that was set back while the
+  /// store was open: what it wrote in the time that is gone may be elsewhere under the same writer.
   package func renewReplica() throws(StoreError) -> String {
     guard mode == .writer else { throw .readOnly }
     let former = try formerReplicaIDs() + [replicaID]
@@ -22,7 +21,7 @@ extension Store {
     }
     let renewed = Store.newReplicaID()
     try catalog.write { (database) throws(StoreError) in
-      try catalog.setProperty("replica", Array(renewed.utf8), in: database)
+      try database.setProperty("replica", Array(renewed.utf8))
     }
     replica.withLock { $0 = renewed }
     return renewed

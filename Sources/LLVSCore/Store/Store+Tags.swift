@@ -1,5 +1,5 @@
-// Tags (docs/merging.md, M6): a tag is an empty version after the one it names, on a line of its
-// own. Where there are several of a name, the greater (timestamp, id) holds.
+// Tags (docs/merging.md, M6): an empty version after the one it names, on a line of its own. Of several with a
+// name, the greater (timestamp, id) holds.
 
 extension Branch {
   /// The prefix of the lines of tags; they are never merged, listed or counted as heads.
@@ -8,13 +8,10 @@ extension Branch {
   package static func tag(_ name: String) -> Branch { Branch(rawValue: tagPrefix + name) }
 
   /// The line of the versions that remove this line's name; nil for a line of a rule's own.
-  var end: Branch? {
-    rawValue.hasPrefix("llvs.") ? nil : Branch(rawValue: "llvs.end/" + rawValue)
-  }
+  var end: Branch? { rawValue.hasPrefix("llvs.") ? nil : Branch(rawValue: "llvs.end/" + rawValue) }
 }
 
 extension Store {
-  /// Returns the version that a tag names; nil if there is no such tag.
   package func version(tagged name: String) throws(StoreError) -> VersionRecord? {
     guard let tag = try tagNode(name) else { return nil }
     guard let first = tag.first else { return try version(tag.number) }
@@ -22,8 +19,7 @@ extension Store {
     return try graph.node(first).line == tag.line ? nil : version(first)
   }
 
-  /// Returns about `limit` names of tags after a name, in the order of bytes; at least one unless it is
-  /// the end.
+  /// About `limit` names of tags after a name, in the order of bytes; at least one except at end.
   package func tags(after name: String?, limit: Int) throws(StoreError) -> [String] {
     let prefix = Branch.tag("").rawValue
     var found: [String] = []
@@ -59,7 +55,6 @@ extension WriteTransaction {
       version, .tag(name), "tag \(name)", after: before.map { [$0] } ?? [], author)
   }
 
-  /// Removes a tag; true if there was one.
   package func removeTag(_ name: String, author: Author?) throws(StoreError) -> Bool {
     guard try store.version(tagged: name) != nil, let number = try store.tagNumber(name),
       let carrier = try version(number)
@@ -69,9 +64,7 @@ extension WriteTransaction {
   }
 
   /// Removes the name of a line at some of its heads; the versions stay.
-  package func end(
-    _ line: Branch, at heads: [VersionRecord], author: Author?
-  ) throws(StoreError) {
+  package func end(_ line: Branch, at heads: [VersionRecord], author: Author?) throws(StoreError) {
     guard let end = line.end else { return }
     for head in heads { _ = try mark(head, end, "remove branch \(line.rawValue)", author) }
   }

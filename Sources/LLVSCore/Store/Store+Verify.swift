@@ -17,9 +17,7 @@ extension Store {
   /// consistency.
   ///
   /// Damage is reported and the check continues. Other processes may read and write in the meantime.
-  ///
-  /// - Parameter progress: called with the number of versions that are checked and of all; false
-  ///   cancels.
+  /// `progress` gets the number of versions that are checked and of all; false cancels.
   package func verify(
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> VerifyReport {
@@ -55,14 +53,12 @@ private struct Verifier {
   private var checkedNodes: Set<Location> = []
   private var checkedValues: Set<Location> = []
 
-  init(store: Store) {
-    self.store = store
-  }
+  init(store: Store) { self.store = store }
 
   mutating func verifyCatalog() throws(StoreError) {
     report.damage += try store.state().mended
     let lines = try store.catalog.readView { (database) throws(StoreError) in
-      try database.integrityCheck() + store.catalog.damagedRows(in: database)
+      try database.integrityCheck() + database.damagedRows()
     }
     for line in lines { report.damage.append("store.sqlite: \(line)") }
   }
@@ -128,8 +124,7 @@ extension StoreError {
 }
 
 extension ContentStore {
-  /// Reads a value from the disk and compares it with its digest; chunks and nodes in `seen` were
-  /// checked before.
+  /// Reads a value from the disk and compares it with its digest; parts in `seen` were checked before.
   func verify(
     _ stored: StoredContent, seen: inout Set<Location>, bytes: inout UInt64
   ) throws(StoreError) {

@@ -12,10 +12,8 @@ internal import Synchronization
 /// INVARIANT S2: opening after any crash gives the last committed state. Bytes of segments that no
 ///   committed version refers to are ignored; SQLite recovers its last commit from its log.
 extension Store {
-  /// Runs the body as the only writer. All its changes become visible at once, or none if it
-  /// throws.
-  ///
-  /// The body must not call this again. When this returns, the commit survives a power failure.
+  /// Runs the body as the only writer: all its changes become visible at once, or none if it throws. The body
+  /// must not call this again. The commit survives a power failure.
   package func write<Result>(
     _ body: (WriteTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -45,27 +43,20 @@ extension Store {
     // The disk writes the records while the rows that refer to them are made.
     try records.startSync()
     try catalog.write { (database) throws(StoreError) in
-      for record in transaction.added { try catalog.add(record, in: database) }
-      for entry in transaction.heads { try catalog.appendHead(entry, in: database) }
-      for (name, value) in transaction.settings {
-        try catalog.setSetting(name, value, in: database)
-      }
+      for record in transaction.added { try database.add(record) }
+      for entry in transaction.heads { try database.appendHead(entry) }
+      for (name, value) in transaction.settings { try database.setSetting(name, value) }
       if !transaction.heads.isEmpty
-        || transaction.settings.contains(where: { Catalog.isOwn(setting: $0.0) })
+        || transaction.settings.contains(where: { StoreDatabase.isOwn(setting: $0.0) })
       {
-        try catalog.keepEssentials(in: database)
+        try database.keepEssentials()
       }
-      for linked in transaction.linkedKeys { try catalog.add(linked, in: database) }
+      for linked in transaction.linkedKeys { try database.add(linked) }
       for (hash, versions) in transaction.bundles {
-        try catalog.setVersions(versions, inBundle: hash, in: database)
+        try database.setVersions(versions, inBundle: hash)
       }
-      for change in transaction.remoteBundles { try catalog.apply(change, in: database) }
-      for change in transaction.peerChanges {
-        switch change {
-        case .set(let peer): try catalog.setPeer(peer, in: database)
-        case .remove(let name): try catalog.removePeer(name, in: database)
-        }
-      }
+      for change in transaction.remoteBundles { try database.apply(change) }
+      for (name, peer) in transaction.peers { try database.setPeer(name, peer) }
       // The commit, which follows, is the first to refer to them.
       try records.sync()
     }

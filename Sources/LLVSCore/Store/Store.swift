@@ -46,13 +46,11 @@ package final class Store: Sendable {
   let lockFile: File
   /// Locked as long as the store is open; nil for a reader.
   let directoryLock: File?
-  /// The files that the store was opened with; nil for a reader.
   let openedFiles: OpenedFiles?
   /// The copies of the databases that are read instead of the store's own; mostly nil.
   private let copy: ReadableCopy?
 
-  // Held during a write transaction, I/O included: only writers acquire it. It guards the version
-  // that was committed last by this process.
+  // Held during a write transaction, I/O included. It guards the version that this process committed last.
   let writeLock = Mutex<VersionRecord?>(nil)
   // Leaf locks.
   let published: Mutex<State>
@@ -62,46 +60,28 @@ package final class Store: Sendable {
   /// The listeners for new versions; a leaf lock, not held while they are called.
   private let versionListeners = Mutex<[ListenerID: @Sendable () -> Void]>([:])
 
-  /// The place where map nodes are read and, inside a transaction, written.
-  package var nodes: any NodeStorage { records }
-
-  /// The parts of an opened store.
-  struct Parts {
-    var path: String
-    var mode: AccessMode
-    var storeID: [UInt8]
-    var replicaID: String
-    var catalog: Catalog
-    var records: RecordStore
-    var index: Index
-    var counters: Counters
-    var lockFile: File
-    var directoryLock: File?
-    var openedFiles: OpenedFiles?
-    var copy: ReadableCopy?
-    var state: State
-  }
-
-  init(_ parts: Parts) {
-    path = parts.path
-    mode = parts.mode
-    storeID = parts.storeID
-    replica = Mutex(parts.replicaID)
-    catalog = parts.catalog
-    records = parts.records
-    index = parts.index
-    counters = parts.counters
-    lockFile = parts.lockFile
-    directoryLock = parts.directoryLock
-    openedFiles = parts.openedFiles
-    copy = parts.copy
-    nodeCache = parts.records.mapNodes
-    contents = ContentStore(
-      records: parts.records, index: parts.index, repairs: parts.mode == .writer)
-    history = StoreHistory(
-      catalog: parts.catalog, nodes: parts.records, contents: contents, cache: nodeCache)
+  init(
+    path: String, mode: AccessMode, storeID: [UInt8], replicaID: String, catalog: Catalog,
+    records: RecordStore, index: Index, lockFile: File, directoryLock: File?, copy: ReadableCopy?,
+    state: State
+  ) throws(StoreError) {
+    self.path = path
+    self.mode = mode
+    self.storeID = storeID
+    replica = Mutex(replicaID)
+    self.catalog = catalog
+    self.records = records
+    self.index = index
+    counters = try Counters(catalog: catalog)
+    self.lockFile = lockFile
+    self.directoryLock = directoryLock
+    openedFiles = try mode == .writer ? OpenedFiles(of: path) : nil
+    self.copy = copy
+    nodeCache = records.mapNodes
+    contents = ContentStore(records: records, index: index, repairs: mode == .writer)
+    history = StoreHistory(catalog: catalog, nodes: records, contents: contents, cache: nodeCache)
     graph = VersionGraph(source: history)
-    published = Mutex(parts.state)
+    published = Mutex(state)
   }
 
   deinit { index.flush() }
@@ -124,9 +104,7 @@ package final class Store: Sendable {
   /// Returns the state that is committed now; a reader sees commits of a writer in another process.
   package func state() throws(StoreError) -> State {
     guard mode == .reader else { return published.withLock { $0 } }
-    var state = try catalog.read { (database) throws(StoreError) in
-      try Store.loadState(catalog, database)
-    }
+    var state = try catalog.read { (database) throws(StoreError) in try Store.loadState(database) }
     state.mended = published.withLock { $0.mended }
     return state
   }
@@ -139,8 +117,7 @@ package final class Store: Sendable {
     fileprivate var number: UInt64
   }
 
-  /// Adds a listener for new versions. It is called after a commit, on the committing thread and
-  /// without a lock, before ``write(_:)`` returns.
+  /// Adds a listener for new versions, called on the committing thread before ``write(_:)`` returns.
   package func listenForVersions(_ listener: @escaping @Sendable () -> Void) -> ListenerID {
     versionListeners.withLock { listeners in
       let id = ListenerID(number: (listeners.keys.map(\.number).max() ?? 0) + 1)
@@ -150,26 +127,24 @@ package final class Store: Sendable {
   }
 
   /// Removes a listener. A call of it that began before may still be running.
-  package func stopListening(_ id: ListenerID) {
-    versionListeners.withLock { $0[id] = nil }
-  }
+  package func stopListening(_ id: ListenerID) { versionListeners.withLock { $0[id] = nil } }
 
   func notifyOfVersions() {
     for listener in versionListeners.withLock({ Array($0.values) }) { listener() }
   }
 
-  static func loadState(_ catalog: Catalog, _ database: StoreDatabase) throws(StoreError) -> State {
-    let newest = try catalog.newestHead(in: database).entry
-    var settings = try catalog.settings(in: database)
+  static func loadState(_ database: StoreDatabase) throws(StoreError) -> State {
+    let newest = try database.newestHead().entry
+    var settings = try database.settings()
     if !settings.damaged.isEmpty {
-      for (name, value) in try catalog.lostSettings(besides: settings.sound, in: database) {
+      for (name, value) in try database.lostSettings(besides: settings.sound) {
         settings.sound[name] = value
         settings.damaged.removeAll { $0 == name }
       }
     }
     return State(
       head: newest?.version, headMap: newest?.map,
-      lastNumber: try catalog.lastNumber(in: database), settings: settings.sound,
+      lastNumber: try database.lastNumber(), settings: settings.sound,
       damagedSettings: settings.damaged)
   }
 }

@@ -18,9 +18,7 @@ final class StoreHistory: HistorySource, VersionMaps, DocumentVersions {
   }
 
   func record(_ number: VersionNumber) throws(StoreError) -> VersionRecord {
-    let found = try catalog.read { (database) throws(StoreError) in
-      try catalog.version(number, in: database)
-    }
+    let found = try catalog.read { (database) throws(StoreError) in try database.version(number) }
     guard let found else { throw .corrupt("there is no version number \(number.rawValue)") }
     return found
   }
@@ -30,12 +28,12 @@ final class StoreHistory: HistorySource, VersionMaps, DocumentVersions {
   }
 
   func historyHeads() throws(StoreError) -> [VersionNumber] {
-    try catalog.read { (database) throws(StoreError) in try catalog.heads(in: database) }
+    try catalog.read { (database) throws(StoreError) in try database.heads() }
   }
 
   func historyHeads(ofLine line: Branch?) throws(StoreError) -> [VersionNumber] {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.heads(ofLine: line?.rawValue ?? VersionRecord.unnamedLine, in: database)
+      try database.heads(ofLine: line?.rawValue ?? VersionRecord.unnamedLine)
     }
   }
 
@@ -50,9 +48,7 @@ final class StoreHistory: HistorySource, VersionMaps, DocumentVersions {
     try contents.unpack(try record(number).packedMetadata)
   }
 
-  func map(_ root: MapRoot) -> ValueMap {
-    ValueMap(root: root, storage: nodes, cache: cache)
-  }
+  func map(_ root: MapRoot) -> ValueMap { ValueMap(root: root, storage: nodes, cache: cache) }
 }
 
 extension HistoryNode {
@@ -69,6 +65,5 @@ extension HistoryNode {
 
 extension Store {
   package func map(_ root: MapRoot) -> ValueMap { history.map(root) }
-
   package func map(of record: VersionRecord) -> ValueMap { history.map(record.map) }
 }

@@ -1,37 +1,24 @@
 internal import Platform
 
-/// The queue of processes that wait to write a store: the one that is next has a lock on
-/// `STORE/turn`.
-///
-/// The lock means nothing for what is written. It tells the writer that somebody waits, so that a
-/// writer that takes turns (``SharedStore``) gives up the store's own lock.
+/// The queue of processes that wait to write a store: the next one has a lock on `STORE/turn`, which tells
+/// a writer that takes turns (``SharedStore``) to give up the store's own lock.
 struct TurnQueue: Sendable {
   private let file: File
 
   init(of store: String) throws(StoreError) {
-    do throws(SystemError) {
-      file = try File.kept("\(store)/turn", [.readWrite, .create, .noFollow])
-    } catch {
-      throw .system(error)
+    file = try StoreError.wrapping { () throws(SystemError) in
+      try File.kept("\(store)/turn", [.readWrite, .create, .noFollow])
     }
   }
 
-  /// Becomes the next one without waiting.
-  ///
-  /// - Returns: false if somebody else is next.
+  /// Becomes the next one without waiting; returns false if another process is next.
   func tryEnter() throws(StoreError) -> Bool {
-    do throws(SystemError) {
-      return try file.lock(.exclusive)
-    } catch {
-      throw .system(error)
-    }
+    try StoreError.wrapping { () throws(SystemError) in try file.lock(.exclusive) }
   }
 
   func enter() throws(StoreError) {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       _ = try file.lock(.exclusive, waiting: true)
-    } catch {
-      throw .system(error)
     }
   }
 

@@ -9,8 +9,7 @@ extension Version {
     return fault(of: metadata)
   }
 
-  /// Returns the reason why peers refuse a version with metadata of this size; nil if they accept
-  /// it.
+  /// Returns the reason why peers refuse a version with this metadata; nil if they accept it.
   static func fault(of metadata: Metadata) -> String? {
     if metadata.count > ExchangeLimits.metadataCount {
       return "more than \(ExchangeLimits.metadataCount) pieces of metadata"

@@ -17,8 +17,7 @@ package struct AuthoredVersion {
   package var changes: StoredContent?
   /// All changes from the base to the map, in ascending order; nil if the maps have to be compared.
   var known: [MapChange]?
-  /// The bytes of extended attributes that one version may change; further ones go into later
-  /// versions.
+  /// The bytes of extended attributes that one version may change; others go into later versions.
   package var extendedLimit = AttributeList.ownExtended
 
   package init(
@@ -95,8 +94,7 @@ extension WriteTransaction {
         changedKeys: keys))
   }
 
-  /// Returns the changed keys and the number of stored bytes, and adds the attributes to the
-  /// metadata; nil if there are too many extended attributes.
+  /// Adds attributes to the metadata; returns the changed keys and stored bytes; nil if too many.
   private func describe(
     _ draft: AuthoredVersion, in metadata: inout Version.Metadata
   ) throws(StoreError) -> ([Key], Int64)? {
@@ -135,8 +133,7 @@ extension WriteTransaction {
     return (keys, size)
   }
 
-  /// Returns the time now, or a later one so that it is after every predecessor that is not a day
-  /// ahead of this clock.
+  /// Returns the time now, or after every predecessor that is not a day ahead of this clock.
   package func timestamp(after predecessors: [VersionNumber]) throws(StoreError) -> Double {
     let now = Double(Store.now()) / 1e9 - 978_307_200
     var result = now

@@ -1,7 +1,6 @@
 extension WriteTransaction {
-  /// Adds versions that each write a value at keys of documents, so that values of one key stay
-  /// several: the first version has the first value of each key, and so on. A value is written even
-  /// if the version before holds it already; nil is a removal.
+  /// Adds versions that each write a value at keys of documents: the first has each key's first
+  /// value, and so on. A value is written even if it was there; nil is a removal.
   package func addValues(
     _ keys: [(key: Key, values: [Entry?])], on head: VersionNumber, line: Branch?
   ) throws(StoreError) -> [VersionNumber] {

@@ -1,13 +1,11 @@
 // A version with more extended attributes than peers accept in one version.
 //
-// All saved data must get into versions, and every peer must accept them. So if there is too much
-// for one version, it holds the bytes, the names and as many extended attributes as are allowed.
-// The others are in versions based on it, which change attributes only and so have empty change
-// lists. All of them are added in one transaction: a peer never sees the first without the last.
+// The version holds the bytes, the names and as many extended attributes as are allowed. The others are
+// in versions based on it, with empty change lists, added in one transaction: a peer never sees the
+// first without the last.
 
 extension WriteTransaction {
-  /// Returns drafts, each based on the one before; the last has the map of a draft that is too long
-  /// for one version.
+  /// Returns drafts, each based on the one before; the last has the map of a draft that is too long.
   func parts(of draft: AuthoredVersion) throws(StoreError) -> [AuthoredVersion] {
     var postponed: [Postponed] = []
     var ends: [Int] = []

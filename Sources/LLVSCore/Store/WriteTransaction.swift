@@ -2,11 +2,6 @@
 ///
 /// - Concurrency: used by the thread that runs the body, and only while it runs.
 package final class WriteTransaction: ChunkTransaction {
-  enum PeerChange {
-    case set(Peer)
-    case remove(String)
-  }
-
   package let store: Store
   /// The number that the next reserved version gets.
   private var nextNumber: UInt32
@@ -14,7 +9,8 @@ package final class WriteTransaction: ChunkTransaction {
   private(set) var changedKeys: [(VersionNumber, [Key])] = []
   private(set) var heads: [HeadLogEntry] = []
   private(set) var settings: [(String, [UInt8]?)] = []
-  private(set) var peerChanges: [PeerChange] = []
+  /// Peers by their names, nil for a removal, in the order of the changes.
+  private(set) var peers: [(name: String, peer: Peer?)] = []
   /// The names of hard links that the live tree's map gets.
   var linkedKeys: Set<LinkedKey> = []
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
@@ -28,7 +24,6 @@ package final class WriteTransaction: ChunkTransaction {
   private var known: [VersionNumber: VersionRecord] = [:]
   private static let mostKnown = 64
   private var bases: KnownBases?
-  /// The states of this transaction's own versions, as documents.
   let documentStates = DocumentStateCache()
   /// The version that was committed last; mostly the next one is based on it.
   private let latest: VersionRecord?
@@ -53,13 +48,10 @@ package final class WriteTransaction: ChunkTransaction {
 
   /// Keeps the virtual bases of versions that are committed now.
   func confirmBases() { bases?.confirm() }
-
   package var nodes: any NodeStorage { store.records }
-
   package var nextVersion: VersionNumber { VersionNumber(nextNumber) }
 
-  /// Returns the number of a version that this transaction will add; versions are added in this
-  /// order.
+  /// Returns the number of a version that will be added; versions are added in this order.
   package func reserveVersion() throws(StoreError) -> VersionNumber {
     guard nextNumber < .max else { throw .noSpace("version numbers are used up") }
     defer { nextNumber += 1 }
@@ -71,7 +63,6 @@ package final class WriteTransaction: ChunkTransaction {
     try store.counters.allot(.revision, count)
   }
 
-  /// Returns a version that is committed or was added by this transaction; nil if there is none.
   package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
     if number.rawValue > base {
       let index = Int(number.rawValue - base) - 1
@@ -80,9 +71,7 @@ package final class WriteTransaction: ChunkTransaction {
     if let latest, latest.number == number { return latest }
     if let known = known[number] { return known }
     return remember(
-      try store.catalog.lookUp { (database) throws(StoreError) in
-        try store.catalog.version(number, in: database)
-      })
+      try store.catalog.lookUp { (database) throws(StoreError) in try database.version(number) })
   }
 
   private func remember(_ record: VersionRecord?) -> VersionRecord? {
@@ -96,14 +85,10 @@ package final class WriteTransaction: ChunkTransaction {
     if let index = addedByID[id] { return added[index] }
     if let latest, latest.id == id { return latest }
     return remember(
-      try store.catalog.lookUp { (database) throws(StoreError) in
-        try store.catalog.version(id, in: database)
-      })
+      try store.catalog.lookUp { (database) throws(StoreError) in try database.version(id) })
   }
 
-  /// Adds a version; it becomes visible when the transaction commits.
-  ///
-  /// Its generation and name are computed here.
+  /// Adds a version, which becomes visible when the transaction commits, with its generation and name.
   @discardableResult
   package func add(_ version: NewVersion) throws(StoreError) -> VersionRecord {
     let expected = base + UInt32(added.count) + 1
@@ -119,8 +104,7 @@ package final class WriteTransaction: ChunkTransaction {
     var generation: UInt32 = 0
     var inherited: VersionRecord.Flags = [.isVoid, .hasEmptyRoots]
     var names: [String] = []
-    var documents: VersionRecord.Flags =
-      version.metadata[.document] == nil ? [] : .knowsDocuments
+    var documents: VersionRecord.Flags = version.metadata[.document] == nil ? [] : .knowsDocuments
     // A version that knows a document is not void, even if the document has no values.
     if version.map.count > 0 || !documents.isEmpty { inherited.remove(.isVoid) }
     if version.first == nil && version.map.count > 0 { inherited.remove(.hasEmptyRoots) }
@@ -157,7 +141,7 @@ package final class WriteTransaction: ChunkTransaction {
       timestamp: version.timestamp, after: predecessors, id: version.id, number: version.number)
     for name in candidates where !names.contains(name) {
       let taken = try store.catalog.lookUp { (database) throws(StoreError) in
-        try store.catalog.version(named: name, in: database)
+        try database.version(named: name)
       }
       if taken == nil { return name }
     }
@@ -176,14 +160,9 @@ package final class WriteTransaction: ChunkTransaction {
   }
 
   /// Changes a setting; nil removes it.
-  package func set(_ name: String, to value: [UInt8]?) {
-    settings.append((name, value))
-  }
-
-  /// Adds a peer, or replaces the one with its name.
-  package func setPeer(_ peer: Peer) { peerChanges.append(.set(peer)) }
-
-  package func removePeer(_ name: String) { peerChanges.append(.remove(name)) }
+  package func set(_ name: String, to value: [UInt8]?) { settings.append((name, value)) }
+  package func setPeer(_ peer: Peer) { peers.append((peer.name, peer)) }
+  package func removePeer(_ name: String) { peers.append((name, nil)) }
 
   /// Records the versions in a bundle, so that it is not read again.
   package func note(bundle hash: Digest, versions: [VersionNumber]) {
@@ -193,7 +172,7 @@ package final class WriteTransaction: ChunkTransaction {
   package func note(_ change: RemoteBundleChange) { remoteBundles.append(change) }
 
   var namesNothing: Bool {
-    added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
+    added.isEmpty && heads.isEmpty && settings.isEmpty && peers.isEmpty
       && bundles.isEmpty && linkedKeys.isEmpty && remoteBundles.isEmpty
   }
 

@@ -1,13 +1,9 @@
-/// The writer of a version, for code that tells the writes of one writer from another's: metadata
-/// `llvs.writer`, a JSON string `REPLICA.NUMBER`.
+/// The writer of a version, which tells the writes of one writer from another's: metadata `llvs.writer`, a
+/// JSON string `REPLICA.NUMBER`.
 ///
-/// INVARIANT W1: the authored versions with one writer are a line, each a descendant of the one before. So the
-/// newest of them that somebody knows says that he knows all of them. The number grows with the first
-/// version that does not descend from the last one of this store, and a store that was copied or restored
-/// has another replica id.
-///
-/// The number is that of the line's first version in this store: it never was used before, and nothing has
-/// to be counted.
+/// INVARIANT W1: the authored versions with one writer are a line, each a descendant of the one before, so
+/// whoever knows the newest knows all. The number is that of the line's first version in this store; a version
+/// that does not descend from the last one begins a line. A copied or restored store has another replica id.
 struct WriterLine: Hashable {
   var number: UInt32
   var last: VersionNumber

@@ -1,5 +1,4 @@
-/// The hash of a key, which determines the shape of the tree of entries: SHA-256("llvs key 1" ||
-/// key).
+/// The hash of a key, which shapes the tree of entries: SHA-256("llvs key 1" || key).
 struct KeyHash: Comparable {
   private let digest: Digest
 
@@ -15,8 +14,7 @@ struct KeyHash: Comparable {
     digest = hasher.finish()
   }
 
-  /// Returns true if a run at this level ends after an item with this key: bits 6L to 6L+5 are
-  /// zero.
+  /// True if a run at this level ends after an item with this key: bits 6L to 6L+5 are zero.
   func endsRun(atLevel level: Int) -> Bool {
     let bit = 6 * level
     guard bit + 6 <= 256 else { return false }

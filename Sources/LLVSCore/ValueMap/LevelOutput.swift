@@ -1,9 +1,7 @@
-/// The edits that rebuilding one level causes in the level above: nodes that are gone and nodes
-/// that are new.
+/// The edits that rebuilding one level causes in the level above: nodes that are gone and new nodes.
 ///
-/// Old nodes are passed in when they are consumed, new ones when runs close, both in ascending
-/// order. A new node that equals the old one with the same last key keeps its location and causes
-/// no edit.
+/// Old nodes are consumed, and runs of new ones closed, in ascending order. A new node that equals the
+/// old one with the same last key keeps its location and causes no edit.
 struct LevelOutput {
   private struct Consumed {
     let key: [UInt8]

@@ -18,14 +18,11 @@ struct LevelWalk {
     self.location = location
   }
 
-  /// Goes to the node that a key belongs to: the first whose last key is not before it, otherwise
-  /// the last.
+  /// Goes to the node of a key: the first whose last key is not before it, otherwise the last.
   mutating func seek(_ key: [UInt8], _ directory: Bool) throws(StoreError) {
     frames.removeAll(keepingCapacity: true)
     (node, location) = (root, rootLocation)
-    while node.level > level {
-      try enter(min(node.search(key, directory), node.count - 1))
-    }
+    while node.level > level { try enter(min(node.search(key, directory), node.count - 1)) }
   }
 
   var isLast: Bool { frames.allSatisfy { $0.index + 1 == $0.node.count } }

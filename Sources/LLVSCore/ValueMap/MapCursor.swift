@@ -12,9 +12,7 @@ package struct MapCursor {
   private var isMoved = false
 
   /// Creates a cursor before the first entry; it reads nothing until it is moved or asked.
-  package init(_ map: ValueMap) {
-    walk = MapWalk(unmovedOn: map)
-  }
+  package init(_ map: ValueMap) { walk = MapWalk(unmovedOn: map) }
 
   /// Moves to the first entry that is not before a key, forward or back.
   package mutating func seek(to key: [UInt8], directory: Bool = false) throws(StoreError) {
@@ -32,9 +30,6 @@ package struct MapCursor {
     while !fresh.isAtEnd, fresh.level > 0 { try fresh.descend() }
     (walk, isMoved) = (fresh, true)
   }
-
-  /// True if there is no entry here; also before the first seek.
-  package var isAtEnd: Bool { walk.isAtEnd }
 
   /// Calls a body with the key here, without copying it; nil at the end.
   @inline(__always)
@@ -55,7 +50,6 @@ package struct MapCursor {
     return try walk.map.entry(walk.index, of: walk.node)
   }
 
-  /// Returns the entry here if it is the one at a key; otherwise nil.
   package func entry(at key: Key, directory: Bool) throws(StoreError) -> Entry? {
     guard !walk.isAtEnd, walk.node.compare(walk.index, to: key.bytes, directory) == 0
     else { return nil }

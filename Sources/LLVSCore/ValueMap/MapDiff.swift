@@ -12,8 +12,7 @@ package struct MapChange: Hashable, Sendable {
   package var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
 }
 
-/// The items of one key at which two maps differ. An entry is made of an item only when it is
-/// needed, which takes several times as long as finding it.
+/// The items of one key at which two maps differ; entries are made only when needed, as it is slow.
 struct MapPosition {
   struct Item {
     let node: MapNode
@@ -72,7 +71,7 @@ package struct MapDiff {
     comparing comparison: Comparison = .everything
   ) throws(StoreError) {
     self.comparison = comparison
-    upper = Self.upperBound(prefix)
+    upper = prefix.successor
     let same =
       old.root.location == new.root.location
       || (comparison == .content && old.root.digest == new.root.digest)
@@ -83,18 +82,6 @@ package struct MapDiff {
       try self.old.seekForward(to: prefix, false)
       try self.new.seekForward(to: prefix, false)
     }
-  }
-
-  /// Returns the smallest byte string after all that begin with `prefix`; nil if there is none.
-  static func upperBound(_ prefix: [UInt8]) -> [UInt8]? {
-    var bound = prefix
-    while let last = bound.popLast() {
-      guard last == 255 else {
-        bound.append(last + 1)
-        return bound
-      }
-    }
-    return nil
   }
 
   package mutating func next() throws(StoreError) -> MapChange? {
@@ -112,8 +99,7 @@ package struct MapDiff {
       case (true, false):
         while new.level > 0 { try new.descend() }
         if !isDone(new) { return takeNew() }
-      case (false, false):
-        if let place = try step() { return place }
+      case (false, false): if let place = try step() { return place }
       }
     }
   }

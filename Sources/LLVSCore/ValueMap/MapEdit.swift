@@ -17,8 +17,7 @@ package enum MapEdit: Hashable, Sendable {
     }
   }
 
-  /// Returns true if the first edit is before the second in the map's order: by key bytes, then a
-  /// directory after a value.
+  /// True if the first edit is first in the map: by key bytes, then a directory after a value.
   package static func precedes(_ a: MapEdit, _ b: MapEdit) -> Bool {
     a.key == b.key ? !a.isDirectory && b.isDirectory : a.key < b.key
   }

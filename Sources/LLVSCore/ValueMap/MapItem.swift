@@ -42,9 +42,7 @@ enum MapItem {
 
   /// Returns the part of a leaf's item that digest 1 covers.
   @inline(__always)
-  static func content(
-    _ bytes: UnsafeRawBufferPointer, at start: Int
-  ) -> UnsafeRawBufferPointer {
+  static func content(_ bytes: UnsafeRawBufferPointer, at start: Int) -> UnsafeRawBufferPointer {
     bytes.part(start + 8, Int(bytes.bigEndian(UInt32.self, at: start + 4)))
   }
 
@@ -77,11 +75,7 @@ enum MapItem {
         segment: bytes.bigEndian(UInt32.self, at: fixed + 32),
         offset: bytes.bigEndian(UInt64.self, at: fixed + 36),
         length: bytes.bigEndian(UInt32.self, at: fixed + 44)),
-      digest: Digest(
-        words: (
-          bytes.bigEndian(UInt64.self, at: fixed), bytes.bigEndian(UInt64.self, at: fixed + 8),
-          bytes.bigEndian(UInt64.self, at: fixed + 16), bytes.bigEndian(UInt64.self, at: fixed + 24)
-        )),
+      digest: Digest(checked: bytes, at: fixed),
       count: bytes.bigEndian(UInt64.self, at: fixed + 48))
   }
 
@@ -122,9 +116,7 @@ enum MapItem {
   }
 
   /// Checks one item of a node and returns the offset of the next one; nil if it is damaged.
-  static func validate(
-    _ bytes: UnsafeRawBufferPointer, level: Int, at start: Int
-  ) -> Int? {
+  static func validate(_ bytes: UnsafeRawBufferPointer, level: Int, at start: Int) -> Int? {
     guard bytes.count - start >= 8 else { return nil }
     let length = Int(bytes.bigEndian(UInt32.self, at: start))
     guard length <= bytes.count - start else { return nil }
@@ -147,8 +139,7 @@ enum MapItem {
     return start + length
   }
 
-  /// Checks a leaf's item without making an entry of it: each read of a node from the disk checks
-  /// all items.
+  /// Checks a leaf's item without making an entry of it, for each node read from the disk.
   private static func isEntry(
     _ content: UnsafeRawBufferPointer, _ local: UnsafeRawBufferPointer
   ) -> Bool {
@@ -161,21 +152,18 @@ enum MapItem {
     else { return false }
     var local = ByteReader(local)
     switch local.integer(UInt8.self) {
-    case 0:
-      guard length == 0 else { return false }
+    case 0: guard length == 0 else { return false }
     case 1:
       guard let count = local.integer(UInt8.self), count > 0, count <= Entry.inlineLimit,
         length == UInt64(count), local.take(Int(count)) != nil
       else { return false }
-    case 2, 3:
-      guard length > 0, local.take(16) != nil else { return false }
+    case 2, 3: guard length > 0, local.take(16) != nil else { return false }
     default: return false
     }
     return local.remaining == 20
   }
 
-  /// Appends a leaf's item without its extended attributes if they are long; returns false if they
-  /// are not and the item was appended unchanged.
+  /// Appends a leaf's item without its extended attributes if they are long; otherwise false.
   static func append(
     shortening bytes: UnsafeRawBufferPointer, at start: Int, to end: Int, _ short: inout [UInt8]
   ) -> Bool {
@@ -212,10 +200,10 @@ enum MapItem {
       bytes.append(contentsOf: inline)
     case .chunk(let location):
       bytes.append(2)
-      append(location, to: &bytes)
+      bytes.append(location)
     case .tree(let location):
       bytes.append(3)
-      append(location, to: &bytes)
+      bytes.append(location)
     }
     bytes.append(bigEndian: entry.storedVersion.rawValue)
     bytes.append(bigEndian: entry.inode)
@@ -234,15 +222,9 @@ enum MapItem {
     bytes.append(contentsOf: lastKey)
     bytes.append(directory ? 1 : 0)
     bytes.append(child.digest)
-    append(child.location, to: &bytes)
+    bytes.append(child.location)
     bytes.append(bigEndian: child.count)
     return bytes
-  }
-
-  private static func append(_ location: Location, to bytes: inout [UInt8]) {
-    bytes.append(bigEndian: location.segment)
-    bytes.append(bigEndian: location.offset)
-    bytes.append(bigEndian: location.length)
   }
 
   private static func store(_ value: UInt32, in bytes: inout [UInt8], at offset: Int) {

@@ -19,16 +19,13 @@ final class MapNode: Sendable {
   /// The offset of each item, and at last the length of the node.
   let starts: [UInt32]
   let level: Int
-  /// The digest of each entry of a leaf that was built here; empty if they were not computed. The
-  /// next version's leaf differs by an entry or two, and hashing all entries is most of the cost of
-  /// its digest.
+  /// The digest of each entry of a leaf that was built here; empty if not computed. The next leaf
+  /// differs by few entries, and hashing all is most of the cost of its digest.
   let entryDigests: [Digest]
-  /// The items without their extended attributes; empty except in nodes of ``shortened``, which are
-  /// only for reading entries.
+  /// The items without their extended attributes, in nodes of ``shortened``, for reading only.
   private let shortItems: Set<Int>
-  /// The node in memory that this one was made from by replacing items, and the items that were
-  /// replaced since, all with the same keys: all other items of nodes with the same origin are
-  /// equal without a comparison.
+  /// The node in memory that this one was made from by replacing items, and the replaced items: all
+  /// others of nodes with the same origin are equal without a comparison.
   private let origin: UInt64
   private let replaced: [UInt8]
 
@@ -68,9 +65,7 @@ final class MapNode: Sendable {
 
   private static let origins = Atomic<UInt64>(0)
 
-  private static func nextOrigin() -> UInt64 {
-    origins.add(1, ordering: .relaxed).newValue
-  }
+  private static func nextOrigin() -> UInt64 { origins.add(1, ordering: .relaxed).newValue }
 
   /// Checks bytes from outside; nil if they are not a node.
   init?(checking bytes: [UInt8]) {
@@ -131,7 +126,6 @@ final class MapNode: Sendable {
       trusted: short, starts: offsets, level: 0, entryDigests: [], shortItems: items)
   }
 
-  /// Returns the node with one item replaced by another with the same key.
   func replacing(_ index: Int, by item: [UInt8]) -> MapNode {
     let (from, to) = (Int(starts[index]), Int(starts[index + 1]))
     var node: [UInt8] = []
@@ -160,11 +154,8 @@ final class MapNode: Sendable {
     find(key, directory).index
   }
 
-  /// Returns the first item that is not before a key, ``count`` if there is none, and whether it
-  /// has this key.
-  func find(
-    _ key: UnsafeRawBufferPointer, _ directory: Bool
-  ) -> (index: Int, isThere: Bool) {
+  /// The first item that is not before a key, or ``count``, and whether it has this key.
+  func find(_ key: UnsafeRawBufferPointer, _ directory: Bool) -> (index: Int, isThere: Bool) {
     bytes.withUnsafeBytes { raw in
       var low = 0
       var high = count
@@ -229,19 +220,10 @@ final class MapNode: Sendable {
     return shortItems.contains(index) ? entry?.markedShortened : entry
   }
 
-  /// Returns the inode number of a leaf's entry in the live tree.
-  func inode(_ index: Int) -> UInt64 {
-    // It is the last field but the revision.
-    bytes.withUnsafeBytes { $0.bigEndian(UInt64.self, at: Int(starts[index + 1]) - 16) }
-  }
+  func kind(_ index: Int) -> EntryKind? { EntryKind(rawValue: bytes[Int(starts[index]) + 8]) }
 
-  func kind(_ index: Int) -> EntryKind? {
-    EntryKind(rawValue: bytes[Int(starts[index]) + 8])
-  }
-
-  /// Returns a number of items, from one item of each node on, that are equal byte for byte. It may
-  /// be too small where finding more needs a comparison, but it is 0 only if the first two items
-  /// differ.
+  /// A number of items, from one item of each node on, that are equal byte for byte: perhaps too
+  /// small, but 0 only if the first two differ.
   func equalItems(from index: Int, as other: MapNode, from otherIndex: Int) -> Int {
     let limit = min(count - index, other.count - otherIndex)
     if origin == other.origin, index == otherIndex {
@@ -255,8 +237,7 @@ final class MapNode: Sendable {
         var start = Int(starts[index])
         var otherStart = Int(other.starts[otherIndex])
         var equal = 0
-        // An item begins with its length, so equal bytes are equal items, and many can be compared
-        // at once.
+        // An item begins with its length, so many can be compared at once as bytes.
         while equal + Self.itemsAtOnce <= limit {
           let next = equal + Self.itemsAtOnce
           let length = Int(starts[index + next]) - start

@@ -1,5 +1,4 @@
-/// A position in a map's tree: the nodes from the root down and an item of each; it may be above
-/// the leaves.
+/// A position in a map's tree: the nodes from the root down to a level, with an item of each.
 struct MapWalk {
   struct Frame {
     let node: MapNode

@@ -3,18 +3,13 @@ internal import Synchronization
 /// Map nodes in memory, up to a number of bytes; one cache for all maps of a store.
 ///
 /// It is a clock cache: a node that was used since the hand last passed it stays for another round.
+/// Nodes longer than a shard's budget are kept apart, as are long nodes without their long attributes:
+/// a walk in the order of hashes would otherwise read and check megabytes for every name.
 ///
-/// Long attributes make nodes of megabytes, and each shard would keep one whatever its budget: such
-/// nodes are kept apart, all together up to the same number of bytes, or one if it is longer. A
-/// reader that needs no attributes gets such a node without them, which is kept apart as well: a
-/// walk in the order of hashes would otherwise read and check the megabytes for every name.
+/// Leaves that a walk over everything reads share a sixteenth of the bytes, first in, first out. A leaf
+/// that is read for the fourth time is kept as any other.
 ///
-/// Nodes that look-ups of names read stay in the cache. A walk over everything would fill it with
-/// leaves that are not needed again; leaves that such a walk reads share a sixteenth of the bytes,
-/// first in, first out. A leaf that is read for the fourth time is kept as any other.
-///
-/// - Concurrency: any thread; each shard has a lock of its own, a leaf in every lock order, never
-///   held during I/O.
+/// - Concurrency: any thread; the locks are leaves and not held during I/O.
 package final class NodeCache: Sendable {
   private final class Shard: Sendable {
     let state = Mutex(State())
@@ -78,8 +73,7 @@ package final class NodeCache: Sendable {
       ?? node(at: location, in: short) ?? node(at: location, in: large)
   }
 
-  /// Keeps a leaf that a walk has read for a short time; keeps other nodes, and leaves that were
-  /// read three times recently, as ``insert(_:at:)`` does.
+  /// Keeps a leaf that a walk has read for a short time; other or often read nodes as usual.
   func insert(passing node: MapNode, at location: Location) {
     let (cost, share) = (Self.cost(node), budget / Self.passingShare)
     guard node.level == 0, cost <= share,
@@ -106,9 +100,7 @@ package final class NodeCache: Sendable {
       budget: isLarge ? largeBudget : budget)
   }
 
-  private func insert(
-    _ node: MapNode, at location: Location, in shard: Shard, budget: Int
-  ) {
+  private func insert(_ node: MapNode, at location: Location, in shard: Shard, budget: Int) {
     let cost = Self.cost(node)
     shard.state.withLock { state in
       guard state.index[location] == nil else { return }
@@ -137,14 +129,6 @@ package final class NodeCache: Sendable {
   package var byteCount: Int {
     (shards + [large, short]).reduce(0) {
       $0 + $1.state.withLock { $0.bytes } + $1.passing.withLock { $0.bytes }
-    }
-  }
-
-  /// Removes all nodes.
-  package func removeAll() {
-    for shard in shards + [large, short] {
-      shard.state.withLock { $0 = State() }
-      shard.passing.withLock { $0 = ProbationQueue() }
     }
   }
 }

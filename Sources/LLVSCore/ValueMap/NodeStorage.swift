@@ -1,7 +1,6 @@
 /// The place where map nodes are written and read: append-only, checked at every read.
 package protocol NodeStorage: AnyObject, Sendable {
-  /// Appends a node, which has most of its bytes in common with `prior`; it is durable only when the
-  /// transaction around it commits.
+  /// Appends a node much like `prior`; it is durable only when the transaction commits.
   func writeNode(
     _ bytes: UnsafeRawBufferPointer, after prior: Location?
   ) throws(StoreError) -> Location
@@ -10,7 +9,6 @@ package protocol NodeStorage: AnyObject, Sendable {
   func readNode(at location: Location) throws(StoreError) -> [UInt8]
 }
 
-/// The root of a map, from which it can be opened.
 package struct MapRoot: Hashable, Sendable {
   /// The top node; nil for the empty map, which has no node.
   package var location: Location?

@@ -1,9 +1,8 @@
 /// Map nodes that are kept for a short time, first in, first out, and hashes of those that were
 /// dropped.
 ///
-/// A walk through a tree reads a leaf three times, each much later than the last: when a directory
-/// is listed that has one below, when that one is looked up, and when it is listed itself. A leaf
-/// that is read a fourth time is needed more often.
+/// A walk through a tree reads a leaf three times: when a directory is listed that has one below, when
+/// that one is looked up, and when it is listed. A leaf that is read a fourth time is needed more often.
 struct ProbationQueue {
   private struct Kept {
     let node: MapNode
@@ -27,9 +26,7 @@ struct ProbationQueue {
   /// Inserts a node that is not there, and drops the oldest ones.
   ///
   /// - Returns: false, and inserts nothing, for a node that was dropped three times recently.
-  mutating func insert(
-    _ node: MapNode, at location: Location, cost: Int, budget: Int
-  ) -> Bool {
+  mutating func insert(_ node: MapNode, at location: Location, cost: Int, budget: Int) -> Bool {
     guard nodes[location] == nil else { return true }
     var drops: UInt32 = 0
     if !dropped.isEmpty {
@@ -68,8 +65,7 @@ struct ProbationQueue {
     return node
   }
 
-  /// Returns the index for a dropped location and its mark, which is never 0 and has 0 in its
-  /// lowest two bits.
+  /// The index for a dropped location and its mark, which is never 0 and has two low bits of 0.
   private static func mark(_ location: Location) -> (Int, UInt32) {
     var hash = (location.offset ^ UInt64(location.segment) << 40) &* 0x9E37_79B9_7F4A_7C15
     hash = (hash ^ hash >> 29) &* 0xBF58_476D_1CE4_E5B9

@@ -7,11 +7,6 @@ package struct Rename: Hashable, Sendable {
   /// The second map's entry at the new key; its attributes may differ.
   package var new: Entry
 
-  package init(old: Entry, new: Entry) {
-    self.old = old
-    self.new = new
-  }
-
   /// The identity of a value that may be renamed.
   struct Unit: Hashable {
     let digest: Digest
@@ -34,17 +29,13 @@ package struct Rename: Hashable, Sendable {
     var isAmbiguous = false
   }
 
-  /// Finds the renames in a diff, in ascending order of the old key.
-  ///
-  /// - Parameter changes: all changes from one map to another, in any order. If some are missing, a
-  ///   second candidate may be overlooked.
+  /// The renames in a diff, in ascending order of the old key; `changes` should be all.
   package static func all(in changes: some Sequence<MapChange>) -> [Rename] {
     var ends: [Unit: Ends] = [:]
     for change in changes { add(change, in: &ends, among: nil) }
     return ends.values.compactMap(rename).sorted { $0.old.key < $1.old.key }
   }
 
-  /// Finds the renames of certain units from one map to another.
   static func find(
     _ wanted: Set<Unit>, from old: ValueMap, to new: ValueMap
   ) throws(StoreError) -> [Key: Rename] {

@@ -28,9 +28,7 @@ struct RunBuffer {
   mutating func append(_ item: [UInt8]) {
     starts.append(bytes.count)
     bytes.append(contentsOf: item)
-    if level == 0 {
-      digests.append(item.withUnsafeBytes { Digest.of(MapItem.content($0, at: 0)) })
-    }
+    if level == 0 { digests.append(item.withUnsafeBytes { Digest.of(MapItem.content($0, at: 0)) }) }
   }
 
   /// Appends items of a node; only the node's last item can end a run.
@@ -70,9 +68,7 @@ struct RunBuffer {
       let first = range.lowerBound + range.count / 4
       var smallest = first
       for index in first...(range.lowerBound + 3 * range.count / 4)
-      where !(hashes[smallest] < hashes[index]) {
-        smallest = index
-      }
+      where !(hashes[smallest] < hashes[index]) { smallest = index }
       open.append(smallest + 1..<range.upperBound)
       open.append(range.lowerBound..<smallest + 1)
     }

@@ -11,8 +11,7 @@ extension ValueMap {
     return try applying { rest.next() }
   }
 
-  /// Returns the map with edits applied that are pulled in ascending order, in bounded memory: it
-  /// holds nodes of one level, never all entries.
+  /// Returns the map with edits applied that are pulled in ascending order, in bounded memory.
   package func applying(
     _ next: @escaping () throws(StoreError) -> MapEdit?
   ) throws(StoreError) -> ValueMap {
@@ -78,8 +77,7 @@ extension ValueMap {
         continue
       }
       while !walk.startsRun { try walk.back() }
-      // A group is some whole runs of the old tree, up to the end of a run that the edits do not
-      // change.
+      // A group is some whole runs of the old tree, to the end of an unchanged run.
       while true {
         try rebuild(walk.node, at: walk.location, isLast: walk.isLast, &edits, &run, &output)
         if walk.isLast || (run.isEmpty && walk.node.endsRun) { break }
@@ -91,12 +89,9 @@ extension ValueMap {
     return output.edits
   }
 
-  /// Returns the item of a node that an edit replaces, if nothing else in the node's run is edited;
-  /// nil otherwise. Runs and their cuts depend on keys alone, so then only this node changes. Edits
-  /// behind the last node count as edits of it.
-  private func itemAlone(
-    _ edit: LevelEdit, _ next: LevelEdit?, in walk: LevelWalk
-  ) -> Int? {
+  /// The item of a node that an edit replaces, if it is the only edit in the node's run; then only
+  /// this node changes. Edits behind the last node count as edits of it.
+  private func itemAlone(_ edit: LevelEdit, _ next: LevelEdit?, in walk: LevelWalk) -> Int? {
     let node = walk.node
     guard edit.item != nil, !(walk.isLast && next != nil) else { return nil }
     let index = node.search(edit.key, edit.directory)

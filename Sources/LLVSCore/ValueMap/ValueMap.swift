@@ -31,8 +31,6 @@ package struct ValueMap: Sendable {
 
   /// The number of entries, directories included.
   package var count: UInt64 { root.count }
-  /// True if the map has no entries.
-  package var isEmpty: Bool { root.location == nil }
   package var contentDigest: Digest { root.digest }
 
   package func entry(at key: Key, directory: Bool = false) throws(StoreError) -> Entry? {

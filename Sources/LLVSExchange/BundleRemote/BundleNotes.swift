@@ -46,8 +46,8 @@ struct BundleNotes: Sendable {
     let rows: [(number: Int64, note: RemoteBundleNote)]
     (rows, taken) = try store.catalog.readView { (view) throws(StoreError) in
       (
-        try store.catalog.remoteBundles(in: view),
-        try store.catalog.versionsOfBundles(in: view)
+        try view.remoteBundles(),
+        try view.versionsOfBundles()
       )
     }
     bundles = [:]
@@ -103,11 +103,9 @@ struct BundleNotes: Sendable {
     let new = changes.map(\.bundle.name).filter { numbers.number(of: $0) == nil }
     guard !new.isEmpty || !versions.isEmpty else { return }
     let (found, runs) = try store.catalog.readView { (view) throws(StoreError) in
-      let found = try new.map { (name) throws(StoreError) in
-        try store.catalog.remoteNumber(name.text, in: view)
-      }
+      let found = try new.map { (name) throws(StoreError) in try view.remoteNumber(name.text) }
       let runs = try versions.map { (hash, _) throws(StoreError) in
-        try store.catalog.versions(inBundle: hash, in: view)
+        try view.versions(inBundle: hash)
       }
       return (found, runs)
     }

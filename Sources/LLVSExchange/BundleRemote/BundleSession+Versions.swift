@@ -50,7 +50,7 @@ extension BundleSession {
       for bundle in bundles {
         var numbers: [VersionNumber] = []
         for id in bundle.ids {
-          guard let number = try store.catalog.number(of: id, in: view) else { break }
+          guard let number = try view.number(of: id) else { break }
           numbers.append(number)
         }
         if numbers.count == bundle.ids.count { whole.append((bundle.name.hash, numbers)) }

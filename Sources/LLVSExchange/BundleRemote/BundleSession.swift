@@ -230,7 +230,7 @@ final class BundleSession {
   func items(of name: BundleName) throws(StoreError) -> [BundleItem] {
     guard let number = notes.numbers.number(of: name) else { return [] }
     let rows = try store.catalog.readView { (view) throws(StoreError) in
-      try store.catalog.items(inRemoteBundle: number, in: view)
+      try view.items(inRemoteBundle: number)
     }
     return rows.compactMap { BundleItem(key: $0.item) }
   }
@@ -238,7 +238,7 @@ final class BundleSession {
   /// Returns the bundles of which items are known, that hold an item, with its number in each.
   func holders(of item: BundleItem) throws(StoreError) -> [(name: BundleName, number: Int)] {
     let found = try store.catalog.readView { (view) throws(StoreError) in
-      try store.catalog.bundles(holding: item.key, in: view)
+      try view.bundles(holding: item.key)
     }
     return found.compactMap { place in
       notes.numbers.name(of: place.number).map { ($0, place.place) }

@@ -258,7 +258,7 @@ struct PlayedHistory {
           faults.append("store \(index) has \(lines) of key \(key), which was replaced")
         }
         let shown = state.keys[PlayedKeys.key(key)]
-        if let dot = shown?.held, shown?.isLive(dot) == false {
+        if let dot = shown?.held, shown?.live.contains(where: { $0.dot == dot }) == false {
           faults.append("store \(index) shows what was replaced at key \(key)")
         }
         let inTree = try store.lines(key, at: store.head)

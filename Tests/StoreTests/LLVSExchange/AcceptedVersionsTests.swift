@@ -78,7 +78,7 @@ struct AcceptedVersionsTests {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: value = Version.MetadataValue(data: random.bytes(pick([0, 3, 40])))
         case 1: value = Version.MetadataValue(text)
-        default: value = try Version.MetadataValue([text, "a"].sorted())
+        default: value = Version.MetadataValue(keys: [Key(text), Key("a")])
         }
         metadata[Version.MetadataKey(pick(names))] = value
       }

@@ -44,7 +44,7 @@ struct FileSystemExchangeTests {
         (version.predecessors?.ids ?? []).map(\.rawValue) == facts["predecessors"] as? [String])
       let values = try require(facts["values"] as? [String: [String: Any]])
       var count = 0
-      try store.enumerate(version: id) { (reference) throws(StoreError) in
+      for reference in try store.valueReferences(at: id) {
         count += 1
         let fact = values[reference.valueId.rawValue]
         let value = try store.value(storedAt: reference)

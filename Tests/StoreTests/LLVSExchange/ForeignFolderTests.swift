@@ -48,10 +48,7 @@ struct ForeignFolderTests {
     try put(version: "C", #""timestamp":250\#(after("B"))"#)
     #expect(try retrieve().taken.count == 5)
     let order = ["C", "M", "B", "A", "R"]
-    try store.queryHistory { (history) throws in
-      #expect(history.map(\.id.rawValue) == order)
-      #expect(try history.allVersionIdentifiers.map(\.rawValue) == order)
-    }
+    #expect(try store.allVersionIDs.map(\.rawValue) == order)
   }
 
   @Test(

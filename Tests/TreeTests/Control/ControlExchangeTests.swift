@@ -64,7 +64,7 @@ struct ControlExchangeTests {
     try FolderFormat.files.retrieve(into: stranger, folder)
     let head = try #require(try a.store.state().head)
     let id = try a.store.id(of: head)
-    #expect(try stranger.value(idString: "a", at: id)?.data == Array("again".utf8))
+    #expect(try stranger.value(id: Value.ID("a"), at: id)?.data == Array("again".utf8))
     #expect(try stranger.version(id)?.map.digest == a.store.version(id)?.map.digest)
     #expect(throws: ControlError.self) {
       try a.service.setPeer("usb", address: Array("bundle+relative".utf8))

@@ -55,9 +55,7 @@ extension JSONMerge {
   ) -> [Output] {
     if part.base.count == 1, part.older.count == 1, part.newer.count == 1 {
       let place = part.older.lowerBound
-      return [
-        item(x[part.base.lowerBound].value, y[place], z[part.newer.lowerBound], place: place)
-      ]
+      return [item(x[part.base.lowerBound].value, y[place], z[part.newer.lowerBound], place: place)]
     }
     noteClash()
     guard markers != nil else { return part.newer.map { other(z[$0]) } }

@@ -8,17 +8,13 @@ extension JSONMerge {
     ArraySlice($0.utf8)
   }
 
-  mutating func members(
-    _ x: [Item], _ y: [Item], _ z: [Item], _ a: JSONText
-  ) -> ArraySlice<UInt8> {
+  mutating func members(_ x: [Item], _ y: [Item], _ z: [Item], _ a: JSONText) -> ArraySlice<UInt8> {
     let (o, p, q) = (x.map(\.key), y.map(\.key), z.map(\.key))
     return written(items((x, o), (y, p), (z, q), isOrdered: false), y, z, a)
   }
 
   /// Merges the elements of arrays, by their ids where all have one.
-  mutating func array(
-    _ x: [Item], _ y: [Item], _ z: [Item], _ a: JSONText
-  ) -> ArraySlice<UInt8> {
+  mutating func array(_ x: [Item], _ y: [Item], _ z: [Item], _ a: JSONText) -> ArraySlice<UInt8> {
     guard let key = sharedIDKey(x, y, z) else { return elements(x, y, z, a) }
     func ids(_ items: [Item], _ text: [UInt8]) -> [Identity] {
       items.map { item in
@@ -44,8 +40,7 @@ extension JSONMerge {
       }
     }
     return Self.idKeys.first {
-      tellsApart($0, x, base.text) && tellsApart($0, y, older.text)
-        && tellsApart($0, z, newer.text)
+      tellsApart($0, x, base.text) && tellsApart($0, y, older.text) && tellsApart($0, z, newer.text)
     }
   }
 

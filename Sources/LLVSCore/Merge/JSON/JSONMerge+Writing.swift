@@ -1,5 +1,4 @@
-// Writing what a merge made: its items separated as they are in the older side, and what clashes between
-// lines of markers where a person is to choose.
+// Writing what a merge made: items separated as in the older side, clashes between markers.
 
 extension JSONMerge {
   /// The markers that clashes are shown with.
@@ -7,7 +6,6 @@ extension JSONMerge {
     /// The text behind the first marker, and behind the last.
     var first: [UInt8]
     var second: [UInt8]
-    /// True if the older side is first.
     var isOlderFirst: Bool
   }
 
@@ -26,9 +24,7 @@ extension JSONMerge {
     return merge.framed(value)
   }
 
-  func written(
-    _ output: [Output], _ y: [Item], _ z: [Item], _ a: JSONText
-  ) -> ArraySlice<UInt8> {
+  func written(_ output: [Output], _ y: [Item], _ z: [Item], _ a: JSONText) -> ArraySlice<UInt8> {
     let text = older.text
     let opening = y.first.map { text[$0.lead] } ?? z.first.map { newer.text[$0.lead] } ?? []
     let closing = y.last.map { text[$0.trail] } ?? z.last.map { newer.text[$0.trail] } ?? []

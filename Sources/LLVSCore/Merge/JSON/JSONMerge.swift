@@ -1,11 +1,9 @@
 /// Merges JSON texts property by property over what both came from.
 ///
-/// A property that one side changed, added or removed is taken from it; if both changed the same property
-/// differently, the newer side's is taken. What the older side has stays as it is written, and what comes
-/// from the newer one is put in as it is written there. Arrays whose elements are objects with an id are
-/// merged element by element, by id; others as texts are by lines, element by element where both replaced
-/// the same one. What both added at one place stays, the older side's first, equal elements once. Numbers and
-/// strings are equal where they are written the same.
+/// A property that one side changed, added or removed is taken from it; of one that both changed, the newer
+/// side's. Each item stays as its side wrote it. Arrays of objects with ids are merged by id, other arrays as
+/// texts by lines. What both added at one place stays, the older side's first, equal elements once. Numbers
+/// and strings are equal if they are written the same.
 package struct JSONMerge {
   struct Document {
     let text: [UInt8]

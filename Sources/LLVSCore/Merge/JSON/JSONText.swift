@@ -27,8 +27,7 @@ struct JSONText {
   static let maximumLength = 4 << 20
   static let maximumDepth = 64
 
-  /// Reads a text that holds one object or array; nil where it does not, or where a key is there
-  /// twice: nobody can say which of the two counts.
+  /// Reads a text that holds one object or array; nil where it does not or has a key twice.
   static func parse(_ text: [UInt8]) -> JSONText? {
     guard text.count <= maximumLength else { return nil }
     var parser = JSONTextParser(text)
@@ -60,8 +59,7 @@ struct JSONText {
     }
     switch kind {
     case .scalar: return Array(text[range])
-    case .array(let items):
-      return joined(items.map { $0.value.canonical(in: text) }, "[", "]")
+    case .array(let items): return joined(items.map { $0.value.canonical(in: text) }, "[", "]")
     case .object(let items, _):
       let members = items.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { item in
         // With its length, a key cannot look like something else.
@@ -128,7 +126,6 @@ private struct JSONTextParser {
   private var depth = 0
 
   init(_ text: [UInt8]) { self.text = text }
-
   private var next: UInt8? { offset < text.count ? text[offset] : nil }
 
   mutating func document() -> JSONText? {

@@ -1,12 +1,9 @@
-/// Cuts the changes of one side of a merge into the smallest that each stand for themselves.
+/// Cuts the changes of one side of a merge into the smallest independent ones.
 ///
-/// A run that was removed is so many removals; where a run became another, items that are alike stand for
-/// each other, and so do the rest one by one where there are as many. What is left, some items in place of
-/// another number of others, is one change.
-///
-/// The result is a function of the two sequences alone: work is bounded by steps, never by time.
+/// A removed run becomes one removal per item. In a replaced run, items that are alike replace each other, as
+/// do the rest one by one if both sides have as many; what is left is one change. Work is bounded by steps,
+/// never by time, so the result depends on the two sequences alone.
 struct ChangeRefiner {
-  /// Pairs of items that are compared for one change.
   private static let maximumPairs = 10_000
   /// Bytes of an item that are looked at.
   private static let maximumLength = 400
@@ -111,8 +108,7 @@ struct ChangeRefiner {
       couples = zip(bytes, bytes.dropFirst()).map { UInt16($0) << 8 | UInt16($1) }.sorted()
     }
 
-    /// The likeness of both, in hundredths: by the pairs of bytes that both have, or by how they begin
-    /// and end, whichever says more.
+    /// The likeness of both, in hundredths: by common pairs of bytes or common ends.
     func likeness(to other: Item) -> Int {
       let longest = max(bytes.count, other.bytes.count)
       guard longest > 0 else { return 100 }

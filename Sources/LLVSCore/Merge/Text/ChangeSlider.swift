@@ -9,11 +9,6 @@ struct ChangeSlider {
   let old: TextLines
   let new: TextLines
 
-  init(old: TextLines, new: TextLines) {
-    self.old = old
-    self.new = new
-  }
-
   /// The same changes, in better places.
   mutating func slide(_ changes: [SequenceChange]) -> [SequenceChange] {
     var changes = changes

@@ -19,8 +19,7 @@ enum SequenceDiff {
   /// Comparisons in all.
   static let maximumSteps = 20_000_000
 
-  /// The changes in ascending order, none touching the next, taking what the work costs from a budget; nil
-  /// past it.
+  /// The changes in ascending order, none touching the next; nil if they cost more than the budget.
   static func changes(
     from old: ArraySlice<Int32>, to new: ArraySlice<Int32>, budget: inout Int
   ) -> [SequenceChange]? {

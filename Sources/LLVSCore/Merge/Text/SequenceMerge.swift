@@ -33,7 +33,6 @@ enum SequenceMerge {
     private(set) var position = 0
 
     init(_ changes: [SequenceChange]) { self.changes = changes }
-
     var change: SequenceChange? { next < changes.count ? changes[next] : nil }
 
     /// Passes so many items that the side left as they were; their range.
@@ -125,8 +124,7 @@ enum SequenceMerge {
     }
   }
 
-  /// The place at which at least one side replaced or removed something, as far as changes overlap; where it
-  /// ends.
+  /// The place at which at least one side changed something, as far as changes overlap; its end.
   private static func change(
     at start: Int, _ older: inout Side, _ newer: inout Side,
     _ isSame: (Range<Int>, Range<Int>) -> Bool, into parts: inout [Part]
@@ -146,14 +144,10 @@ enum SequenceMerge {
     case (true, true): add(isSame(a, b) ? .alike : .clash, start..<end, a, b)
     case (true, false):
       add(.older, start..<end, a, b)
-      for own in theirs.additions {
-        add(.newer, end..<end, a.upperBound..<a.upperBound, own)
-      }
+      for own in theirs.additions { add(.newer, end..<end, a.upperBound..<a.upperBound, own) }
     case (false, _):
       add(.newer, start..<end, a, b)
-      for own in mine.additions {
-        add(.older, end..<end, own, b.upperBound..<b.upperBound)
-      }
+      for own in mine.additions { add(.older, end..<end, own, b.upperBound..<b.upperBound) }
     }
     return end
   }

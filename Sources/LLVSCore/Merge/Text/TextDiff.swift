@@ -1,10 +1,9 @@
 internal import Platform
 
-/// The differences of two texts, line by line, for people to read.
+/// The differences of two texts, line by line.
 ///
-/// The shortest script where that can be found within the bound of ``SequenceDiff``; past it the texts are
-/// cut at lines that each holds exactly once, and what lies between is looked at in the same way. What the
-/// budget does not reach is said to be replaced as a whole. Merges go by the same, without the sliding.
+/// The script is the shortest within the bound of ``SequenceDiff``. Past it the texts are cut at lines that
+/// each holds exactly once, and the gaps are compared in the same way; past the budget a gap is one change.
 package enum TextDiff {
   /// Steps in all; a step is a comparison of two lines.
   package static let maximumSteps = 60_000_000
@@ -22,8 +21,7 @@ package enum TextDiff {
     return slider.slide(changes(from: old.ids, to: new.ids, steps: maximumSteps))
   }
 
-  /// The same for sequences of anything, each run where it was found: a function of the two alone, so
-  /// that merges can go by it.
+  /// The same for sequences of anything, each run where it was found: a function of the two alone.
   static func changes(from old: [Int32], to new: [Int32], steps: Int) -> [SequenceChange] {
     var budget = steps
     var changes: [SequenceChange] = []
@@ -69,8 +67,7 @@ package enum TextDiff {
     return joined
   }
 
-  /// The runs between lines that both texts hold exactly once and in the same order; empty if there are
-  /// no such lines.
+  /// The runs between lines that both texts hold exactly once and in the same order, if any.
   private static func split(
     _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>, _ depth: Int, _ budget: inout Int
   ) -> [Gap] {
@@ -89,9 +86,7 @@ package enum TextDiff {
     return gaps
   }
 
-  private static func anchors(
-    _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>
-  ) -> [(Int, Int)] {
+  private static func anchors(_ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>) -> [(Int, Int)] {
     // -1: there more than once.
     func places(_ lines: ArraySlice<Int32>) -> [Int32: Int] {
       var places: [Int32: Int] = [:]

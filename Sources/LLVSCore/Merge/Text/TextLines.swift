@@ -27,13 +27,7 @@ package struct TextLines: Sendable {
   /// A number for each line, equal for equal lines of texts that went through one ``LineTable``.
   let ids: [Int32]
   /// The offset of each line, and the end of the last.
-  private let starts: [Int]
-
-  init(text: [UInt8], ids: [Int32], starts: [Int]) {
-    self.text = text
-    self.ids = ids
-    self.starts = starts
-  }
+  let starts: [Int]
 
   package var count: Int { ids.count }
 
@@ -44,7 +38,6 @@ package struct TextLines: Sendable {
 
   package subscript(line: Int) -> ArraySlice<UInt8> { bytes(line..<(line + 1)) }
 
-  /// A text of some of the lines, in order.
   func lines(_ runs: [Range<Int>]) -> TextLines {
     var (text, ids, starts): ([UInt8], [Int32], [Int]) = ([], [], [0])
     for line in runs.joined() {

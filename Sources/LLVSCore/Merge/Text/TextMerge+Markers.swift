@@ -28,8 +28,7 @@ extension TextMerge {
     }
     for side in sides.dropFirst() {
       let isFirstOlder = merged.age <= side.age
-      let (older, newer) =
-        isFirstOlder ? (merged.text, side.text) : (side.text, merged.text)
+      let (older, newer) = isFirstOlder ? (merged.text, side.text) : (side.text, merged.text)
       guard let pieces = pieces(base: base, older: older, newer: newer) else { return nil }
       merged.text = marked(pieces, merged.label, side.label, isFirstOlder: isFirstOlder)
       let ending = Ending([base, older, newer])
@@ -60,7 +59,6 @@ extension TextMerge {
     return text
   }
 
-  /// True if a text has lines of markers that none of the texts it was merged from has.
   package static func holdsMarkers(_ text: [UInt8], besides others: [[UInt8]]) -> Bool {
     var rest = markers(in: text)
     guard !rest.isEmpty else { return false }

@@ -1,10 +1,8 @@
-/// Merges texts line by line over what both came from.
+/// Merges texts line by line over what both came from, in any encoding with a plain newline.
 ///
-/// A line that one side changed, added or removed is taken from it. If both changed a line differently
-/// the newer side's is taken, or both are kept. Lines that both added at one place stay both, the older
-/// side's first, unless one side's hold the other's. A line is its bytes with its end, so that CRLF stays
-/// as each side has it; whether the last line has an end is merged by itself. Any encoding in which a
-/// newline is a newline will do.
+/// A line that one side changed, added or removed is taken from it; of one that both changed, the newer side's
+/// or both. Lines that both added at one place stay both, the older side's first, unless one side's hold the
+/// other's. A line includes its end; whether the last line has an end is merged by itself.
 package enum TextMerge {
   /// Longer texts are not merged.
   package static let maximumLength = 8 << 20
@@ -21,7 +19,6 @@ package enum TextMerge {
     case keepBoth
   }
 
-  /// A part of the merge.
   package enum Piece: Hashable {
     /// Lines that nobody changed, that one side changed, that both changed alike, or that both added.
     case agreed([UInt8])
@@ -80,8 +77,7 @@ package enum TextMerge {
           pieces.agree(a.bytes(part.older))
           if !SequenceMerge.holds(mine, theirs) { pieces.agree(b.bytes(part.newer)) }
         }
-      case .clash:
-        pieces.clash(o.bytes(part.base), a.bytes(part.older), b.bytes(part.newer))
+      case .clash: pieces.clash(o.bytes(part.base), a.bytes(part.older), b.bytes(part.newer))
       }
     }
     return pieces.finished()
@@ -151,10 +147,7 @@ package enum TextMerge {
     }
 
     private static func isThere(_ text: [UInt8]) -> Bool? { text.last.map { $0 == 0x0A } }
-
-    func added(to text: [UInt8]) -> [UInt8] {
-      Self.isThere(text) == false ? text + bytes : text
-    }
+    func added(to text: [UInt8]) -> [UInt8] { Self.isThere(text) == false ? text + bytes : text }
 
     /// True if the last line of the merge has an end: as the side has it that changed that.
     func isMerged(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> Bool {
@@ -170,7 +163,6 @@ package enum TextMerge {
     }
   }
 
-  /// True if a text has a line that ends with CRLF.
   static func usesCRLF(_ text: [UInt8]) -> Bool {
     var rest = text[...]
     while let end = rest.firstIndex(of: 0x0D) {

@@ -1,7 +1,5 @@
 extension Store: ConflictSource {
-  package func metadata(
-    ofVersion number: VersionNumber
-  ) throws(StoreError) -> Version.Metadata {
+  package func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata {
     try metadata(of: try history.record(number))
   }
 
@@ -11,9 +9,7 @@ extension Store: ConflictSource {
 
   package func versions(
     touching key: Key, upTo last: VersionNumber
-  ) throws(StoreError) -> [VersionNumber] {
-    try numbers(changing: key, upTo: last.rawValue)
-  }
+  ) throws(StoreError) -> [VersionNumber] { try numbers(changing: key, upTo: last.rawValue) }
 
   package func keys(touchedBy number: VersionNumber) throws(StoreError) -> [Key] {
     try changedKeys(of: try history.record(number))
@@ -21,6 +17,10 @@ extension Store: ConflictSource {
 }
 
 extension Store {
+  private var finder: ConflictFinder {
+    ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
+  }
+
   /// Returns the conflicts that are open at a head (docs/merging.md, M12), in ascending order of keys: the
   /// same on every replica that has the head. Contents are read of the wanted keys alone.
   ///
@@ -28,9 +28,8 @@ extension Store {
   package func openConflicts(
     at head: VersionNumber, where isWanted: (Key) -> Bool = { _ in true }
   ) throws(StoreError) -> [ValueConflict] {
-    let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
     let directories = try documentDirectories(at: head)
-    let conflicts = try finder.conflicts(try unsettledDrops(at: head, finder)) { key in
+    let conflicts = try finder.conflicts(try unsettledDrops(at: head)) { key in
       isWanted(key) && !directories.contains { $0.contains(key) }
     }
     guard !directories.isEmpty else { return conflicts }
@@ -45,15 +44,14 @@ extension Store {
   package func settledDrops(
     at head: VersionNumber, since other: VersionNumber
   ) throws(StoreError) -> [ReopenedDrop] {
-    let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
     struct Revision: Hashable {
       let key: Key
       let version: VersionNumber
     }
     let open = Set(
-      try unsettledDrops(at: head, finder).drops.map { Revision(key: $0.key, version: $0.version) })
+      try unsettledDrops(at: head).drops.map { Revision(key: $0.key, version: $0.version) })
     var settled: [ReopenedDrop] = []
-    for drop in try unsettledDrops(at: other, finder).drops
+    for drop in try unsettledDrops(at: other).drops
     where !open.contains(Revision(key: drop.key, version: drop.version)) {
       guard try graph.isAncestorOrSelf(drop.merge, of: head) else { continue }
       settled.append(
@@ -66,18 +64,15 @@ extension Store {
 
   /// The keys of the conflicts open at a head, ascending: what ``openConflicts(at:where:)`` finds.
   package func openConflictKeys(at head: VersionNumber) throws(StoreError) -> [Key] {
-    let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
     let directories = try documentDirectories(at: head)
-    let keys = try finder.keys(try unsettledDrops(at: head, finder))
+    let keys = try finder.keys(try unsettledDrops(at: head))
     guard !directories.isEmpty else { return keys }
     return
       (keys.filter { key in !directories.contains { $0.contains(key) } }
       + (try documentConflicts(at: head, in: directories)).map(\.key)).sorted()
   }
 
-  private func unsettledDrops(
-    at head: VersionNumber, _ finder: ConflictFinder
-  ) throws(StoreError) -> KnownDrops {
+  private func unsettledDrops(at head: VersionNumber) throws(StoreError) -> KnownDrops {
     if conflictCache.beginReading(), let stored = index.conflicts(),
       let known = KnownDrops(encoded: stored.drops), let record = try version(known.head),
       record.id == stored.head

@@ -1,5 +1,4 @@
-/// Conflicts at the keys of documents (docs/merging.md, M12): all values that nobody replaced, but what the
-/// tree holds.
+/// Conflicts at the keys of documents (docs/merging.md, M12): the values that nobody replaced, except the tree's.
 extension Store {
   package var documents: DocumentStates {
     DocumentStates(source: history, cache: history.documentStates)
@@ -13,7 +12,6 @@ extension Store {
     return try documents.directories(at: number).sorted()
   }
 
-  /// The open conflicts at keys of documents, in ascending order of keys.
   func documentConflicts(
     at head: VersionNumber, in directories: [DocumentDirectory],
     where isWanted: (Key) -> Bool = { _ in true }
@@ -31,8 +29,7 @@ extension Store {
     return found.sorted { $0.key < $1.key }
   }
 
-  /// The conflicts at keys of documents that are open at one version and not at another, in ascending
-  /// order of keys.
+  /// The conflicts at keys of documents that are open at one version and not at another, ascending.
   package func documentConflicts(
     openAt number: VersionNumber, notAt other: VersionNumber
   ) throws(StoreError) -> [ValueConflict] {

@@ -142,15 +142,12 @@ extension WriteTransaction {
     return try add(result, version, number: number, flags: .madeHere)
   }
 
-  private func preserved(
-    _ reference: Value.Reference
-  ) throws(StoreError) -> RecordedMergeChange {
+  private func preserved(_ reference: Value.Reference) throws(StoreError) -> RecordedMergeChange {
     guard let record = try version(reference.storedVersionId),
       let entry = try store.map(of: record).entry(at: reference.valueId),
       entry.storedVersion == record.number
     else { throw .invalid("there is no value of \(reference.valueId.rawValue) to preserve") }
-    // A predecessor that holds it is known by the reference; else they are new bytes
-    // (docs/merging.md, M10).
+    // A predecessor that holds it is known by the reference; else they are new bytes (docs/merging.md, M10).
     return .value(entry.stored, kind: nil, storedBy: entry.storedVersion)
   }
 }

@@ -1,7 +1,6 @@
 /// The result of merging: the versions that were made, if any, and the version that the tree goes to.
 package struct MergeReport: Sendable {
-  /// A version that was made. What it took is told in numbers alone: of thousands of heads that are merged at
-  /// once each merge may take every key that there is.
+  /// A version that was made. Its keys are only counted: each of many merges may take every key.
   package struct Made: Sendable {
     package var record: VersionRecord
     /// As ``MergeResult/changedCount``.
@@ -34,18 +33,15 @@ package struct MergeReport: Sendable {
 }
 
 extension WriteTransaction {
-  /// So many changed keys are merged in one transaction, which holds them all until it commits, before what
-  /// is left is merged in another.
+  /// The changed keys that one transaction merges, since it holds them all until it commits.
   package static let mergedAtOnce = 65_536
 
-  /// Merges the heads of a line, oldest first, as every replica does (docs/merging.md, M3 and M5).
+  /// Merges the heads of a line, oldest first, as every replica does (docs/merging.md, M3 and M5); heads of
+  /// unrelated histories stay.
   ///
-  /// `outcome` is the head that then holds `live`, or the line's only head when there is no live tree.
-  ///
-  /// Heads of unrelated histories stay as they are.
-  ///
-  /// Once the merges changed `limit` keys no further one is made, and `isWhole` is false where one is left:
-  /// the same in the next transaction goes on, to the same versions as all in one come to.
+  /// `outcome` is the head that then holds `live`, or the line's only head when there is no live tree. Once the
+  /// merges changed `limit` keys no further one is made, and `isWhole` is false where one is left: the next
+  /// transaction goes on to the same versions.
   ///
   /// - Throws: ``StoreError/cancelled``, asked for before each merge.
   package func mergeHeads(
@@ -82,8 +78,8 @@ extension WriteTransaction {
     }
   }
 
-  /// Merges versions of this store into one as an automatic merge would, what the live tree goes on from and
-  /// then the oldest first: the sides of a cut, whose writers had last seen different versions.
+  /// Merges versions of this store, the live one and then the oldest first, as an automatic merge would: the
+  /// sides of a cut, whose writers had last seen different versions.
   package func mergeSides(
     _ sides: [VersionNumber], live: VersionNumber?, allowingUnrelated: Bool = false,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
@@ -92,12 +88,10 @@ extension WriteTransaction {
     var live = live
     var rest: [HistoryNode] = []
     for side in sides { rest.append(try merger.graph.node(side)) }
-    // The version of the tree holds all that the sides were made on: with it each has one base, the
-    // version it was made on. Merged among themselves first, the sides would leave a merge that has with the
-    // live tree a base of each.
+    // The tree's version holds all that the sides were made on: with it each has one base. A merge
+    // of the sides alone would have a base of each with the live tree.
     rest.sort { a, b in
-      (a.number == live) != (b.number == live)
-        ? a.number == live : HistoryNode.mergesBefore(a, b)
+      (a.number == live) != (b.number == live) ? a.number == live : HistoryNode.mergesBefore(a, b)
     }
     let apart = try live.map { (live) throws(StoreError) in try madeBeside(live, rest) } ?? []
     while rest.count > 1 {
@@ -123,10 +117,8 @@ extension WriteTransaction {
     return report
   }
 
-  /// The sides whose one predecessor is an ancestor of what the live tree goes on from, and that are no
-  /// ancestors of that themselves: with it, and with what is merged of it and others such, each has that
-  /// predecessor as its one base. Found in one walk; each merge would go back as far for its own. None where
-  /// not all are such.
+  /// The sides that are no ancestors of the live version and whose one predecessor is: with it, and with what is
+  /// merged of it and such sides, each has that predecessor as its one base. None where not all are such.
   private func madeBeside(
     _ live: VersionNumber, _ sides: [HistoryNode]
   ) throws(StoreError) -> Set<VersionNumber> {
@@ -168,13 +160,10 @@ extension WriteTransaction {
     }
   }
 
-  /// Merges another version into the live tree's because somebody said so: an authored version, or none
-  /// where one holds the other already; with `keepingLine`, one is also made where `other` is on another
-  /// line and holds `live`, so that the outcome is on the line given. With `settling` whoever asked chose
-  /// knowingly what to drop: the version says that it settles what clashed (docs/merging.md, M12).
-  ///
-  /// A caller that merges several gives the same `merger` each time, which remembers the history that it
-  /// read.
+  /// Merges another version into the live tree's by command: an authored version, or none where one holds the
+  /// other already. `keepingLine` makes one also where `other` is on another line and holds `live`. With
+  /// `settling` the version settles what clashed (docs/merging.md, M12). A caller that merges several gives the
+  /// same `merger` each time, which remembers the history that it read.
   package func merge(
     _ other: VersionNumber, into live: VersionNumber, allowingUnrelated: Bool = false,
     line: Branch?, keepingLine: Bool = false, settling: Bool = false, author: Author? = nil,
@@ -235,9 +224,7 @@ extension WriteTransaction {
       writingTo: OverlayNodes(over: nodes))
   }
 
-  private func options(
-    _ number: VersionNumber, _ arbiter: any ClashArbiter
-  ) -> Merger.Options {
+  private func options(_ number: VersionNumber, _ arbiter: any ClashArbiter) -> Merger.Options {
     Merger.Options(
       arbiter: arbiter, number: number,
       allotRevision: { () throws(StoreError) in try self.allotRevisions() },

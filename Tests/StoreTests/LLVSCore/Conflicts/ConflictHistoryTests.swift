@@ -51,7 +51,9 @@ import Testing
 
     func merge(on replica: SampleReplica, mixing: Bool) throws {
       let isOthers = Int.random(in: 0..<4, using: &random) == 0
-      guard let (first, second) = try replica.graph.nextMerge(ofLine: nil, allowingUnrelated: true)
+      let heads = try replica.graph.uncontainedHeads(ofLine: nil).prefix(2)
+      guard heads.count == 2, let first = heads.min(by: { $0.id < $1.id }),
+        let second = heads.first(where: { $0.id != first.id })
       else { return }
       let arbiter: any ClashArbiter =
         switch Int.random(in: 0..<(mixing ? 4 : 2), using: &random) {

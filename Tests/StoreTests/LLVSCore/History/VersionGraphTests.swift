@@ -76,7 +76,7 @@ struct VersionGraphTests {
       #expect(try graph.uncontainedHeads(ofLine: line) == kept)
       #expect(heads.isEmpty == kept.isEmpty)
       for head in heads {
-        let container = try graph.container(of: head, among: heads)
+        let container = try graph.container(of: head, amongUncontained: kept)
         #expect((container == nil) == kept.contains(head))
         if let container { #expect(kept.contains(container) && contained(head, container)) }
       }

@@ -73,7 +73,7 @@ final class SampleReplica: HistorySource, VersionMaps {
     let node = HistoryNode(
       number: number, id: version.id, predecessors: predecessors, timestamp: version.timestamp,
       line: version.line, isAutomatic: version.isAutomatic(contentDigest: map.contentDigest),
-      mapIsEmpty: map.isEmpty)
+      mapIsEmpty: map.count == 0)
     state.withLock { state in
       state.records.append(Record(version: version, node: node, map: map, changes: changes))
       state.numbers[version.id] = number

@@ -104,7 +104,8 @@ struct StoreMergeTests {
     #expect(try store.version(head)?.map.count == 301)
     // The same, one pair after the other, as far as it is told within reason.
     for made in report.made.prefix(20) {
-      let next = try #require(try pairs.graph.nextMerge(ofLine: nil))
+      let next = try #require(
+        try pairs.graph.nextMerge(of: pairs.graph.uncontainedHeads(ofLine: nil)))
       let merged = try pairs.write { (transaction) throws(StoreError) in
         try transaction.mergeSides([next.first.number, next.second.number], live: nil)
       }
