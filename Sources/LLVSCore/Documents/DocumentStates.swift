@@ -80,7 +80,7 @@ package struct DocumentStates: Sendable {
 
   /// Computes what versions are from their predecessors, which it asks for only where `descends`.
   private func computed<Value>(
-    at number: VersionNumber, known: (VersionNumber) -> Value?,
+    at number: VersionNumber, known: @escaping (VersionNumber) -> Value?,
     descends: (HistoryNode) -> Bool = { _ in true },
     _ make: (HistoryNode, (VersionNumber) -> Value?) throws(StoreError) -> Value
   ) throws(StoreError) -> [VersionNumber: Value] {
