@@ -246,7 +246,7 @@ struct AcceptedVersionsTests {
       [Version.MetadataKey("llvs.attributes"): .init(data: [1, 2, 255] as [UInt8])],
       [Version.MetadataKey("llvs.attributes.7"): .init(data: [UInt8]())],
       [Version.MetadataKey("llvs.directories"): .init("text")],
-      [Version.MetadataKey(String(repeating: "m", count: 4097)): .init(1)],
+      [Version.MetadataKey(String(repeating: "m", count: 4097)): .init("1")],
       [Version.MetadataKey("long"): .init(data: [UInt8](repeating: 1, count: 128 << 20))],
       many,
     ]

@@ -131,7 +131,7 @@ struct VirtualBasesTests {
       return last
     }
     let merger = Merger(graph: store.graph, maps: store.history)
-    let tight = VirtualBases(over: store.nodes, limit: 2000)
+    let tight = VirtualBases(over: store.records, limit: 2000)
     let before = tight.current()
     let numbers = try store.graph.commonAncestors(last.a.number, last.b.number).map(\.number)
     let map = try BaseMaker(merger: merger, known: KnownBases(before)).map(of: numbers)

@@ -22,6 +22,17 @@ extension Store {
     }
   }
 
+  /// Makes a version that closes the conflicts of keys without changing their values.
+  @discardableResult
+  func makeVersion(
+    settling ids: [Value.ID], basedOnPredecessor version: Version.ID,
+    metadata: Version.Metadata = [:]
+  ) throws(StoreError) -> Version {
+    var metadata = metadata
+    metadata[.settled] = Version.MetadataValue(keys: ids)
+    return try makeVersion(basedOnPredecessor: version, storing: [], metadata: metadata)
+  }
+
   func value(idString: String, at version: Version.ID) throws(StoreError) -> Value? {
     try value(id: Value.ID(idString), at: version)
   }
