@@ -9,14 +9,11 @@ package struct CalendarTime: Hashable, Sendable {
   package let day: Int
   package let hour: Int
   package let minute: Int
-  /// 0 to 60: leap seconds count.
+  /// 0 to 60.
   package let second: Int
-
   private static let years: Range<Int64> = -62_167_219_200..<253_402_300_800
 
-  /// The time that clocks show in UTC; nil outside the years 0 to 9999.
-  ///
-  /// - Parameter seconds: seconds since 1970.
+  /// The time in UTC at seconds since 1970; nil outside the years 0 to 9999.
   package init?(utc seconds: Int64) {
     guard Self.years.contains(seconds) else { return nil }
     var time = time_t(seconds)
@@ -30,14 +27,12 @@ package struct CalendarTime: Hashable, Sendable {
     second = unsafe Int(parts.tm_sec)
   }
 
-  /// The time that this process's local clocks show; nil outside the years 0 to 9999.
-  ///
-  /// - Parameter seconds: seconds since 1970, UTC.
+  /// The local time.
   package init?(local seconds: Int64) {
     self.init(utc: seconds &+ SystemClock.localOffset(at: seconds))
   }
 
-  /// The days from 1970-01-01 to a date; nil where the calendar has no such date.
+  /// Returns the days from 1970-01-01 to a date of the calendar.
   package static func days(year: Int64, month: Int64, day: Int64) -> Int64? {
     guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else {
       return nil
@@ -47,21 +42,21 @@ package struct CalendarTime: Hashable, Sendable {
     unsafe parts.tm_mon = Int32(month - 1)
     unsafe parts.tm_mday = Int32(day)
     let seconds = unsafe Int64(timegm(&parts))
-    // timegm(3) takes the 31st of February for a day of March.
+    // timegm(3) accepts the 31st of February.
     guard let found = CalendarTime(utc: seconds), found.day == day else { return nil }
     return seconds / 86_400
   }
 
-  /// For example `2026-05-01`.
+  /// `2026-05-01`.
   package var date: String { "\(Self.digits(year, 4))-\(Self.digits(month))-\(Self.digits(day))" }
 
-  /// For example `10:22`.
+  /// `10:22`.
   package var minutes: String { "\(Self.digits(hour)):\(Self.digits(minute))" }
 
-  /// For example `10:22:31`.
+  /// `10:22:31`.
   package var time: String { "\(minutes):\(Self.digits(second))" }
 
-  /// A number with at least so many digits.
+  /// A number with at least `count` digits.
   package static func digits(_ value: Int, _ count: Int = 2) -> String {
     let text = String(value)
     return String(repeating: "0", count: max(0, count - text.utf8.count)) + text

@@ -1,16 +1,10 @@
 internal import Glibc
 
 extension ChildProcess {
-  /// Runs a program to its end in a session of its own, without input, and takes what it writes.
+  /// Runs a program in a session of its own, without input, and returns its exit code and its output.
   ///
-  /// - Parameters:
-  ///   - arguments: the program first, found as execvp(3) finds it.
-  ///   - bound: the most bytes that it may write.
-  ///   - patience: the longest run time in nanoseconds; then the program is killed.
-  ///   - isGivenUp: asked often whether it is not wanted any more.
-  /// - Returns: its exit code, and what it wrote.
-  /// - Throws: E2BIG if it wrote more, ETIMEDOUT if it took longer, ECANCELED if it was given up;
-  ///   what pipe(2) and posix_spawn(3) say.
+  /// - Throws: E2BIG if it wrote more than `bound` bytes, ETIMEDOUT if it took longer than `patience` nanoseconds,
+  ///   ECANCELED once `isGivenUp` is true; the error of pipe(2) or posix_spawn(3).
   package static func output(
     of arguments: [String], atMost bound: Int, patience: UInt64, isGivenUp: () -> Bool = { false }
   ) throws(SystemError) -> (code: Int32, bytes: [UInt8]) {
@@ -49,7 +43,7 @@ extension ChildProcess {
       }
       throw SystemError(errno: ETIMEDOUT, call: "run", subject: arguments.first ?? "")
     } catch {
-      // Not reaped yet, so the number is still this session's.
+      // Not reaped yet, so the id is still this session's.
       kill(-child.id, SIGKILL)
       _ = try? child.exitCode(waiting: true)
       throw error

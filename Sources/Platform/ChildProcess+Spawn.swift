@@ -2,24 +2,15 @@ internal import CShims
 internal import Glibc
 
 extension ChildProcess {
-  /// The two ends of a new pipe, the one to read from first; programs that are started have
-  /// neither.
+  /// The reading and the writing end of a new pipe, which children do not inherit.
   static func makePipe() throws(SystemError) -> [Int32] {
     var ends: [Int32] = [-1, -1]
     guard unsafe llvs_pipe(&ends) == 0 else { throw SystemError(errno: errno, call: "pipe2") }
     return ends
   }
 
-  /// Starts a program in a session of its own, with the default signal mask and handlers.
-  ///
-  /// - Parameters:
-  ///   - arguments: the program first, found as execvp(3) finds it.
-  ///   - environment: `NAME=VALUE` each; nil for this process's.
-  ///   - input: a descriptor; -1 for nothing to read.
-  ///   - output: a descriptor; -1 to discard the output.
-  ///   - errors: a descriptor for standard error; -1 to discard it.
-  /// - Returns: the process, which has to be waited for.
-  /// - Throws: the error of posix_spawn(3).
+  /// Starts a program in a session of its own, found as execvp(3) finds it. Descriptors of -1 are /dev/null; without
+  /// `environment` the program gets this process's.
   static func spawn(
     _ arguments: [String], environment: [String]? = nil, input: Int32 = -1, output: Int32 = -1,
     errors: Int32 = -1
@@ -29,12 +20,13 @@ extension ChildProcess {
       output: output, errors: errors)
   }
 
-  /// The same with arguments of any bytes but NUL.
+  /// The same with arguments of any bytes but NUL; `path` is a program of another path. Unless `keepsSignals`, the signal
+  /// mask and handlers are the default ones.
   static func spawn(
-    bytes arguments: [[UInt8]], environment: [String]? = nil, input: Int32 = -1,
-    output: Int32 = -1, errors: Int32 = -1
+    bytes arguments: [[UInt8]], path: String? = nil, environment: [String]? = nil,
+    input: Int32 = -1, output: Int32 = -1, errors: Int32 = -1, keepsSignals: Bool = false
   ) throws(SystemError) -> ChildProcess {
-    guard let program = arguments.first.map({ FileSystem.text($0) }) else {
+    guard let program = path ?? arguments.first.map({ FileSystem.text($0) }) else {
       throw SystemError(errno: EINVAL, call: "posix_spawnp")
     }
     let texts = try arguments.map { argument throws(SystemError) in
@@ -48,14 +40,14 @@ extension ChildProcess {
       unsafe posix_spawnattr_destroy(&attributes)
       unsafe posix_spawn_file_actions_destroy(&actions)
     }
-    // Signals that this process blocks or ignores must work there.
+    // Signals that this process blocks or ignores must work in the program.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)
     unsafe sigfillset(&signals)
     unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
     // spawn.h: POSIX_SPAWN_SETSID, _SETSIGMASK and _SETSIGDEF; the importer does not see the first.
-    unsafe posix_spawnattr_setflags(&attributes, 0x80 | 0x08 | 0x04)
+    unsafe posix_spawnattr_setflags(&attributes, keepsSignals ? 0x80 : 0x80 | 0x08 | 0x04)
     for (number, descriptor) in [input, output, errors].enumerated() {
       if descriptor >= 0 {
         unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
@@ -83,7 +75,7 @@ extension ChildProcess {
 }
 
 extension SystemProcess {
-  /// This process's environment, `NAME=VALUE` each.
+  /// `NAME=VALUE` each.
   package static var environment: [String] {
     var variables: [String] = []
     var at: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe environ

@@ -2,16 +2,15 @@ internal import CShims
 internal import Glibc
 internal import Synchronization
 
-/// The names in directories that programs change, as inotify(7) tells them. What another machine changes on a
-/// file server is not told.
+/// The changed names in directories, as inotify(7) reports them: not those of other machines on a file server.
 ///
 /// - Concurrency: one thread calls ``changes()``, any the other methods; the lock is a leaf.
 package final class DirectoryWatch: Sendable {
   /// A name that was made, written or replaced in a directory.
   package struct Change: Hashable, Sendable {
-    /// The path of the directory, as it was given.
+    /// As it was given.
     package var directory: String
-    /// The name; nil where any of the directory's may have changed, as before the watch began.
+    /// Nil if any of the directory's may have changed.
     package var name: String?
 
     package init(directory: String, name: String?) {
@@ -22,23 +21,20 @@ package final class DirectoryWatch: Sendable {
 
   private struct State {
     var wanted: Set<String> = []
-    /// The directories by the numbers of their watches.
+    /// By the numbers of their watches.
     var watched: [Int32: String] = [:]
     var isEnded = false
   }
 
   private static let events =
     UInt32(IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE)
-  /// The time after which directories are looked for again that were not there, in milliseconds.
+  /// The time between two looks for missing directories, in milliseconds.
   private static let pause: Int32 = 30_000
-
   private let state = Mutex(State())
   private let queue: Int32
   /// A pipe that ends the wait.
   private let ends: [Int32]
 
-  /// Creates a watch of no directories.
-  ///
   /// - Throws: the error of inotify_init1(2) or pipe2(2): EMFILE when the user has too many.
   package init() throws(SystemError) {
     let queue = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
@@ -55,7 +51,7 @@ package final class DirectoryWatch: Sendable {
 
   deinit { for end in [queue] + ends { close(end) } }
 
-  /// Sets the directories that are watched; one that is not there is watched once it is.
+  /// Sets the directories; a missing one is watched once it exists.
   package func watch(_ directories: Set<String>) {
     let isNew = state.withLock { state in
       defer { state.wanted = directories }
@@ -64,7 +60,7 @@ package final class DirectoryWatch: Sendable {
     if isNew { wake() }
   }
 
-  /// Makes ``changes()`` return nil, now and later.
+  /// Makes ``changes()`` return nil from now on.
   package func end() {
     state.withLock { $0.isEnded = true }
     wake()
@@ -76,7 +72,7 @@ package final class DirectoryWatch: Sendable {
     _ = unsafe write(ends[1], &byte, 1)
   }
 
-  /// Waits for changes; each directory that begins to be watched is one. Nil once ``end()`` was called.
+  /// Waits for changes, also of each new directory; nil after ``end()``.
   package func changes() -> [Change]? {
     while true {
       var changes = follow()
@@ -102,7 +98,7 @@ package final class DirectoryWatch: Sendable {
     }
   }
 
-  /// Begins and ends watches so that they are those that are wanted.
+  /// Begins and ends watches.
   private func follow() -> [Change] {
     let (missing, surplus) = state.withLock { state in
       let known = Set(state.watched.values)
@@ -152,8 +148,7 @@ package final class DirectoryWatch: Sendable {
     var name: String
   }
 
-  /// Splits what inotify(7) gave: the number of the watch, a mask, a cookie, the length of the name with its
-  /// padding, and the name.
+  /// Splits inotify(7)'s events: the watch, a mask, a cookie, the length of the name with padding, and the name.
   private static func events(in bytes: ArraySlice<UInt8>) -> [Event] {
     let header = MemoryLayout<inotify_event>.size
     var events: [Event] = []

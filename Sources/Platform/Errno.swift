@@ -1,15 +1,12 @@
 internal import Glibc
 
-/// The errno values that other modules name, so that none of them has to import the C library.
-///
-/// Each constant has the value of the errno that it is set from.
+/// The errno values that other modules name, so that they need not import the C library.
 package enum Errno {
   package static let operationNotPermitted = EPERM
   package static let noEntry = ENOENT
   package static let interrupted = EINTR
   package static let inputOutput = EIO
   package static let tooBig = E2BIG
-  package static let badDescriptor = EBADF
   package static let again = EAGAIN
   package static let noMemory = ENOMEM
   package static let accessDenied = EACCES
@@ -21,11 +18,8 @@ package enum Errno {
   package static let isDirectory = EISDIR
   package static let invalid = EINVAL
   package static let tooManyOpenFiles = EMFILE
-  package static let systemFilesFull = ENFILE
-  package static let notTerminal = ENOTTY
   package static let fileTooBig = EFBIG
   package static let noSpace = ENOSPC
-  package static let illegalSeek = ESPIPE
   package static let brokenPipe = EPIPE
   package static let readOnlyFileSystem = EROFS
   package static let tooManyLinks = EMLINK

@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// The fault seam for a C library that makes its own calls on descriptors: results and errno are
-/// those of the system's functions.
+// Faults of a C library that makes its own calls on descriptors, with the system's results and errno.
 extension Faults {
   /// Calls pwrite(2), or write(2) without an offset, unless a fault forbids it.
   package static func write(
@@ -22,7 +21,7 @@ extension Faults {
     return written
   }
 
-  /// Runs `body`, with which a C library syncs the files at some paths; nil if a fault forbids it.
+  /// Runs `body`, which syncs files; nil if a fault forbids it.
   package static func sync(_ paths: [String], _ body: () -> Int32) -> Int32? {
     guard isOn else { return body() }
     do throws(SystemError) {

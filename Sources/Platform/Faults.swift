@@ -1,51 +1,42 @@
 internal import Glibc
 internal import Synchronization
 
-/// The kinds of calls that a test can make fail.
+/// The calls that a test can make fail.
 package enum SystemCall: String, Hashable, Sendable, CaseIterable {
-  /// Calls of the operating system.
   case open, read, write, sync, truncate, allocate, punch, rename, link, unlink, makeDirectory
   case removeDirectory, status, list, lock
-  /// Not a call: a reply to the kernel that is about to be sent.
+  /// Not a call, but a reply to the kernel.
   case reply
 }
 
-/// The one place where tests force a call to fail or to fall short, or the process to die.
+/// Lets tests force a call to fail or to fall short, or the process to die.
 ///
-/// Every call of this module passes here with its path. A fault holds for paths below one
-/// directory, so tests that run side by side do not disturb each other. While no plan is armed the
-/// cost is one relaxed load.
+/// Every call of this module passes here with its path. A fault is for paths below one directory, so concurrent tests do
+/// not disturb each other. Without a plan the cost is one relaxed load.
 package enum Faults {
-  /// The effect of a fault on the chosen call.
   package enum Action: Hashable, Sendable {
     /// The call fails with this errno and does nothing.
     case fail(Int32)
     /// A write transfers at most this many bytes, as write(2) may.
     case short(Int)
-    /// A write transfers this many bytes, an allocation or a hole is made whole; then the process
-    /// ends as by kill -9. Other calls are not made at all.
+    /// A write transfers this many bytes, an allocation or a hole is made whole, another call is not made; then the process
+    /// ends as by kill -9.
     case dieAfter(Int)
     /// The process ends as by kill -9, before the call.
     case die
   }
 
-  /// A fault: the calls it is for, below which directory, beginning with which call, and how often.
+  /// A fault and its calls.
   package struct Plan: Sendable {
-    /// The kinds of calls that count.
     package var calls: Set<SystemCall>
-    /// The prefix of the paths that count.
+    /// Paths with this prefix count, except those with `sparing`.
     package var below: String
-    /// The prefix of paths that do not count; nil for none.
     package var sparing: String?
-    /// The first call that has the effect, counted from 1.
+    /// The first call that has the effect, from 1, and the number of such calls.
     package var nth: Int
-    /// The number of calls that have the effect.
     package var times: Int
-    /// The effect.
     package var action: Action
 
-    /// Creates a plan: calls of these kinds on paths that begin with `below` and not with `sparing`
-    /// count; from the `nth` on, counted from 1, so many `times` they have the effect.
     package init(
       calls: Set<SystemCall> = Set(SystemCall.allCases), below: String, sparing: String? = nil,
       nth: Int = 1, times: Int = .max, action: Action
@@ -59,17 +50,14 @@ package enum Faults {
     }
   }
 
-  /// A handle of an armed plan or of a watcher.
   package struct Token: Hashable, Sendable {
     fileprivate let id: Int
   }
 
-  /// The moment at which a watcher is called.
   package enum Phase: Hashable, Sendable {
-    /// Before a call, with its path.
+    /// With its path.
     case before
-    /// After a sync, an allocation or a hole that succeeded, with a path by which the file can be
-    /// read.
+    /// After a sync, an allocation or a hole that succeeded, with a path for reading the file.
     case after(String)
   }
 
@@ -95,7 +83,6 @@ package enum Faults {
   // A leaf lock: no other lock is acquired while it is held.
   private static let state = Mutex(State())
 
-  /// Arms a plan until ``disarm(_:)``.
   package static func arm(_ plan: Plan) -> Token {
     state.withLock { state in
       let id = state.next
@@ -106,7 +93,7 @@ package enum Faults {
     }
   }
 
-  /// Disarms a plan and returns how many calls it counted.
+  /// Disarms a plan and returns the number of calls that it counted.
   @discardableResult
   package static func disarm(_ token: Token) -> Int {
     state.withLock { state in
@@ -117,8 +104,7 @@ package enum Faults {
     }
   }
 
-  /// Calls a body at every call on paths that begin with `below`, on the thread that makes the
-  /// call.
+  /// Calls a body at every call on paths with a prefix, on the calling thread.
   package static func watch(
     below: String, _ body: @escaping @Sendable (SystemCall, Phase) -> Void
   ) -> Token {
@@ -131,7 +117,6 @@ package enum Faults {
     }
   }
 
-  /// Ends a ``watch(below:_:)``.
   package static func unwatch(_ token: Token) {
     state.withLock { state in
       state.watchers.removeAll { $0.id == token.id }
@@ -144,7 +129,7 @@ package enum Faults {
     isArmed.store(isOn, ordering: .sequentiallyConsistent)
   }
 
-  /// Reports a successful call that changes what is on the disk after a power failure.
+  /// Reports a successful call that changes what survives a power failure.
   @inline(__always)
   static func passed(_ call: SystemCall, _ path: String, _ descriptor: Int32) {
     guard isArmed.load(ordering: .relaxed) else { return }
@@ -158,10 +143,9 @@ package enum Faults {
     for watcher in found { watcher.body(call, phase) }
   }
 
-  /// True if any plan is armed or any watcher is there.
   static var isOn: Bool { isArmed.load(ordering: .relaxed) }
 
-  /// Applies the fault, if there is one, to a call that transfers no bytes.
+  /// Applies a fault to a call that transfers no bytes.
   @inline(__always)
   static func pass(_ call: SystemCall, _ name: StaticString, _ path: String) throws(SystemError) {
     guard isArmed.load(ordering: .relaxed) else { return }
@@ -172,7 +156,7 @@ package enum Faults {
     }
   }
 
-  /// Applies the fault to a call that changes a file's space; true if the process dies after it.
+  /// Applies a fault to a call that changes a file's space; true if the process dies after it.
   static func passSpace(
     _ call: SystemCall, _ name: StaticString, _ path: String
   ) throws(SystemError) -> Bool {
@@ -185,15 +169,14 @@ package enum Faults {
     }
   }
 
-  /// Tells watchers that a reply is about to be sent; a watcher may delay it.
+  /// Reports a reply that is about to be sent, which a watcher may delay.
   @inline(__always)
   package static func replying(_ what: StaticString, of path: String) {
     guard isArmed.load(ordering: .relaxed) else { return }
     notify(.reply, "\(path)/\(what)", .before)
   }
 
-  /// Applies the fault to a write; returns how many bytes it may transfer and whether the process
-  /// dies then.
+  /// Applies a fault to a write; returns the bytes that it may transfer, and whether the process dies then.
   @inline(__always)
   static func passWrite(
     _ name: StaticString, _ path: String, _ count: Int
@@ -208,7 +191,7 @@ package enum Faults {
     }
   }
 
-  /// Ends the process without running anything, as kill -9 would.
+  /// As kill -9 would.
   static func die() -> Never { _exit(137) }
 
   private static func match(_ call: SystemCall, _ path: String) -> Action? {

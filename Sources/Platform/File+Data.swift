@@ -4,7 +4,7 @@ internal import Glibc
 // Reads and writes at offsets are whole, whatever signals and short transfers come between.
 
 extension File {
-  /// Reads until the buffer is full or the file ends, and returns how many bytes were read.
+  /// Reads until the buffer is full or the file ends.
   package func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(SystemError) -> Int {
@@ -25,9 +25,7 @@ extension File {
     return done
   }
 
-  /// Reads into two buffers, one after the other, with one call where the system fills both.
-  ///
-  /// Returns how many bytes were read: fewer than both hold if the file ends before.
+  /// Reads into two buffers with one call if possible; fewer bytes at the end of the file.
   package func read(
     into first: UnsafeMutableRawBufferPointer, then second: UnsafeMutableRawBufferPointer,
     at offset: UInt64
@@ -45,7 +43,7 @@ extension File {
     }
     guard count >= 0 else { throw failed("preadv", code) }
     guard count > 0, count < first.count + second.count else { return count }
-    // Rare: the file ends here, or a signal came between.
+    // The file ends here, or a signal came between.
     if count < first.count {
       let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: first[count...])
       count += unsafe try read(into: rest, at: offset + UInt64(count))
@@ -55,7 +53,7 @@ extension File {
     return unsafe try count + read(into: rest, at: offset + UInt64(count))
   }
 
-  /// Returns the bytes of a range, fewer if the file ends before.
+  /// Returns the bytes of a range, fewer at the end of the file.
   package func read(_ count: Int, at offset: UInt64) throws(SystemError) -> [UInt8] {
     var failure: SystemError?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
@@ -69,7 +67,6 @@ extension File {
     return bytes
   }
 
-  /// Writes all bytes.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(SystemError) {
     var done = 0
     while done < bytes.count {
@@ -87,10 +84,7 @@ extension File {
     }
   }
 
-  /// Writes bytes with one call, which is not made again where a signal ends it: for files whose writes do
-  /// something.
-  ///
-  /// - Throws: EINTR too.
+  /// Writes bytes with one call, which a signal may end with EINTR: for files whose writes have effects.
   package func writeOnce(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
     var done = 0
     var code: Int32 = 0
@@ -101,14 +95,13 @@ extension File {
     guard done == bytes.count else { throw failed("pwrite", done < 0 ? code : EIO) }
   }
 
-  /// Writes all bytes.
   package func write(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
     try unsafe withBytes(of: bytes) { (raw) throws(SystemError) in
       try unsafe write(raw, at: offset)
     }
   }
 
-  /// Writes several buffers one after the other, with one call where the system accepts them whole.
+  /// Writes several buffers, with one call if the system accepts them whole.
   package func write(
     gathering buffers: [UnsafeRawBufferPointer], at offset: UInt64
   ) throws(SystemError) {
@@ -127,7 +120,7 @@ extension File {
       if count < 0, code != EINTR { throw failed("pwritev", code) }
       done = max(0, count)
     }
-    // The rest, or everything when a test asked for a short write, is written buffer by buffer.
+    // The rest is written buffer by buffer.
     var start = 0
     for index in 0..<(unsafe buffers.count) {
       let buffer = unsafe buffers[index]
@@ -140,12 +133,10 @@ extension File {
     }
   }
 
-  /// Copies the file durably into a new file; holes are written as zeros.
+  /// Copies the bytes up to `end` durably into a new file; holes become zeros.
   ///
-  /// Bytes after `end` are left out. `progress` is called with the number of bytes copied since its
-  /// last call; if it returns false the copy stops there and is not synced.
-  ///
-  /// - Throws: the errors of reading and writing; EEXIST if the target is there.
+  /// `progress` is called with the bytes since its last call; false stops the copy without a sync. EEXIST if the target
+  /// exists.
   package func copy(
     to target: String, upTo end: UInt64? = nil, permissions: UInt32 = 0o600,
     progress: (UInt64) -> Bool = { _ in true }
@@ -163,18 +154,17 @@ extension File {
     try copy.syncData()
   }
 
-  /// Returns the first offset at or after this one that holds data; nil if only holes follow.
+  /// Returns the first offset of data from one on; nil if only holes follow.
   package func nextData(from offset: UInt64) throws(SystemError) -> UInt64? {
     try sought(llvs_seek_data(descriptor, Int64(clamping: offset)))
   }
 
-  /// Returns the first offset at or after this one that is in a hole, or the file's end; nil if the
-  /// offset is behind the end.
+  /// Returns the first offset in a hole from one on, or the file's end; nil beyond the end.
   package func nextHole(from offset: UInt64) throws(SystemError) -> UInt64? {
     try sought(llvs_seek_hole(descriptor, Int64(clamping: offset)))
   }
 
-  /// Returns the offset that lseek(2) has just returned; nil if there was none.
+  /// Returns lseek(2)'s result; nil for ENXIO.
   private func sought(_ found: Int64) throws(SystemError) -> UInt64? {
     let code = errno
     if found >= 0 { return UInt64(found) }
@@ -183,7 +173,7 @@ extension File {
   }
 }
 
-/// Calls a body with the raw bytes of an array and keeps the type of its error.
+/// Keeps the type of the body's error.
 @inline(__always)
 func withBytes<Result, Failure: Error>(
   of bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

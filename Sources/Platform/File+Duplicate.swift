@@ -2,14 +2,10 @@ internal import CShims
 internal import Glibc
 
 extension File {
-  /// The most bytes that one call copies, so that a fault or a signal comes between.
+  /// The most bytes of one call.
   private static let part = 1 << 27
 
-  /// Copies the file into a new one, which shares its blocks where the file system can; the caller syncs it.
-  ///
-  /// - Throws: the errors of copy_file_range(2), or of reading and writing; EEXIST if the target is there.
-  /// - Complexity: O(*n*) in the file's bytes, none of which comes into this process where the file system
-  ///   copies by itself.
+  /// Copies the file into a new one, which shares its blocks if possible; the caller syncs it. EEXIST if the target exists.
   package func duplicate(to target: String, permissions: UInt32 = 0o600) throws(SystemError) {
     let copy = try File(target, [.readWrite, .create, .exclusive], permissions: permissions)
     var done: UInt64 = 0
@@ -27,7 +23,7 @@ extension File {
       guard count == 0 || [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP].contains(code) else {
         throw copy.failed("copy_file_range", code)
       }
-      // Some file systems cannot copy, and some say at once that a file ends here.
+      // Some file systems cannot copy, and some report the end at once.
       return try readAndWrite(to: copy, from: done)
     }
   }

@@ -2,36 +2,34 @@ internal import CShims
 internal import Glibc
 
 extension File {
-  /// Makes the data durable, and the metadata that reading it needs (fdatasync).
+  /// fdatasync(2).
   package func syncData() throws(SystemError) {
     try Faults.pass(.sync, "fdatasync", path)
     guard fdatasync(descriptor) == 0 else { throw failed("fdatasync", errno) }
     Faults.passed(.sync, path, descriptor)
   }
 
-  /// Makes the file or the directory durable (fsync).
+  /// fsync(2).
   package func sync() throws(SystemError) {
     try Faults.pass(.sync, "fsync", path)
     guard fsync(descriptor) == 0 else { throw failed("fsync", errno) }
     Faults.passed(.sync, path, descriptor)
   }
 
-  /// Asks the system to begin to write a range to the disk, so that a later sync waits less.
-  ///
-  /// It promises nothing: what the system does not write now, the sync writes.
+  /// Asks the system to begin to write a range, so that a later sync waits less.
   package func startWriteback(_ range: Range<UInt64>) {
     llvs_start_writeback(
       descriptor, Int64(clamping: range.lowerBound),
       Int64(clamping: range.upperBound - range.lowerBound))
   }
 
-  /// Makes everything on the file's file system durable (syncfs).
+  /// syncfs(2).
   package func syncFileSystem() throws(SystemError) {
     try Faults.pass(.sync, "syncfs", path)
     guard llvs_syncfs(descriptor) == 0 else { throw failed("syncfs", errno) }
   }
 
-  /// Sets the file's size, in bytes; a part that is new reads as zeros (ftruncate).
+  /// Sets the size; a new part reads as zeros (ftruncate).
   package func truncate(to size: UInt64) throws(SystemError) {
     try Faults.pass(.truncate, "ftruncate", path)
     var code: Int32 = 0
@@ -41,14 +39,14 @@ extension File {
     guard code == 0 else { throw failed("ftruncate", code) }
   }
 
-  /// Allocates space for a range (fallocate); with `keepingSize` the file's size stays.
+  /// Allocates space (fallocate).
   package func allocate(
     _ range: Range<UInt64>, keepingSize: Bool
   ) throws(SystemError) {
     try fallocated(range, keeping: keepingSize, punching: false)
   }
 
-  /// Makes a range a hole that reads as zeros; the size stays.
+  /// Makes a range a hole; the size stays.
   package func punchHole(_ range: Range<UInt64>) throws(SystemError) {
     try fallocated(range, keeping: true, punching: true)
   }
@@ -70,7 +68,6 @@ extension File {
     Faults.passed(punching ? .punch : .allocate, path, descriptor)
   }
 
-  /// The file's metadata (fstat).
   package func status() throws(SystemError) -> FileStatus {
     try Faults.pass(.status, "fstat", path)
     var raw = stat()
@@ -78,7 +75,6 @@ extension File {
     return FileStatus(raw)
   }
 
-  /// The state of the file system that the file is on (fstatfs).
   package func fileSystem() throws(SystemError) -> FileSystemStatus {
     var raw = llvs_statfs()
     guard unsafe llvs_fstatfs(descriptor, &raw) == 0 else { throw failed("fstatfs", errno) }

@@ -2,16 +2,9 @@ internal import CShims
 internal import Glibc
 
 extension File {
-  /// The kinds of locks: any number of open files share one, or a single one has it.
   package enum LockKind: Sendable { case shared, exclusive }
 
-  /// Acquires a lock on the whole file that belongs to this open file, not to the process (an OFD
-  /// lock).
-  ///
-  /// With `waiting` it waits until other open files have released the lock.
-  ///
-  /// - Returns: true if it was acquired; always true when `waiting`.
-  /// - Throws: the error of fcntl(2).
+  /// Acquires a lock on the whole file for this open file (an OFD lock); false if another has it and `waiting` is false.
   package func lock(_ kind: LockKind, waiting: Bool = false) throws(SystemError) -> Bool {
     try Faults.pass(.lock, "fcntl", path)
     while true {
@@ -25,15 +18,12 @@ extension File {
     }
   }
 
-  /// Releases the lock; closing the file does so too.
   package func unlock() {
     _ = llvs_lock(descriptor, Int32(F_UNLCK), 0)
   }
 
-  /// True if another open file description, here or in another process, has the file open: the kernel
-  /// then refuses a lease for writing. False also where the file system has no leases.
-  ///
-  /// This file must be open for reading alone.
+  /// True if the file, which must be open for reading alone, is open elsewhere: the kernel then refuses a lease for writing.
+  /// False also if the file system has no leases.
   package var isOpenElsewhere: Bool {
     // fcntl(2): F_SETLEASE is 1024.
     if fcntl(descriptor, 1024, F_WRLCK) == 0 {
@@ -43,12 +33,8 @@ extension File {
     return errno == EAGAIN
   }
 
-  /// Acquires an exclusive lock of the other kind, flock(2), which a directory can have too.
-  ///
-  /// It, too, belongs to this open file. It does not wait.
-  ///
-  /// - Returns: false if another open file has it; true also if the file system has no such locks.
-  /// - Throws: the error of flock(2).
+  /// Acquires flock(2), which a directory can have too, for this open file without waiting; false if another has it, true
+  /// also if the file system has none.
   package func lockEntirely() throws(SystemError) -> Bool {
     try Faults.pass(.lock, "flock", path)
     while true {

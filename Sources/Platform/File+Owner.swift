@@ -1,32 +1,21 @@
 internal import CShims
 internal import Glibc
 
-// Root may mount and read another user's store: files that root makes there must not lock the owner
-// out of the directory.
+// Root may mount another user's store: files that root makes there must not lock the owner out.
 
 extension File {
-  /// Opens a file, and creates it if the mode says so; a created file gets the owner of its
-  /// directory.
-  ///
-  /// Only a file that this call created changes its owner: a name that leads to another file
-  /// changes nothing. If changing the owner fails the new file is removed, so that a later call
-  /// creates it again.
-  ///
-  /// - Throws: the error of open(2); EINVAL if the name is not that of a regular file.
+  /// Opens a regular file; a created one gets the owner of its directory, or is removed if that fails. EINVAL for another
+  /// kind of file.
   package static func kept(
     _ path: String, _ mode: Mode, permissions: UInt32 = 0o600
   ) throws(SystemError) -> File {
     let file = try made(path, mode.union(.nonBlocking), permissions: permissions)
-    // A file that this call has just created is regular.
+    // A file of this call is regular.
     return mode.contains(.exclusive) ? file : try file.checkedToBeRegular()
   }
 
-  /// Opens an existing regular file; a symbolic link at the end of the path is not followed.
-  ///
-  /// Opening a FIFO without O_NONBLOCK would wait for its other end, and no signal could interrupt
-  /// that where the kernel waits for this process in turn.
-  ///
-  /// - Throws: the error of open(2); EINVAL if the name is not that of a regular file.
+  /// Opens an existing regular file, not through a symbolic link; EINVAL for another kind. Opening a FIFO without O_NONBLOCK
+  /// would block uninterruptibly where the kernel waits for this process.
   package static func regular(_ path: String, _ mode: Mode) throws(SystemError) -> File {
     try File(path, mode.union([.noFollow, .nonBlocking])).checkedToBeRegular()
   }
@@ -67,7 +56,6 @@ extension File {
 }
 
 extension FileSystem {
-  /// Makes a directory that gets the owner of the directory above it.
   package static func makeKeptDirectory(
     _ path: String, permissions: UInt32 = 0o700
   ) throws(SystemError) {

@@ -1,21 +1,12 @@
-// Zeros written ahead of small writes that are synced one by one: a sync that changes neither a
-// file's size nor its blocks takes about half the time of one that does.
+// Zeros written ahead of small synced writes: a sync that changes neither size nor blocks takes half the time.
 
 extension File {
-  /// With fewer available bytes on the disk nothing is written ahead.
+  /// With less room on the disk nothing is written ahead.
   private static let leastAvailable: UInt64 = 64 << 20
   private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
 
-  /// Writes zeros behind the file's end, over which later writes go.
-  ///
-  /// Nothing depends on it: if it fails, or the disk is nearly full, the file ends where it did.
-  ///
-  /// - Parameters:
-  ///   - end: the offset at which the file ends.
-  ///   - newEnd: the offset at which it is to end.
-  ///   - isAllotted: the file has its blocks already (``allocate(_:keepingSize:)``) and keeps them:
-  ///     if writing fails then, some of the zeros may be there.
-  /// - Returns: true if the zeros are there; they are on the disk after the next sync.
+  /// Writes zeros from the file's `end` to `newEnd`; true if they are there. `isAllotted` says that the file has its blocks
+  /// and keeps them. Nothing depends on it: after a failure the file ends where it did, or after some of the zeros.
   package func makeRoom(
     from end: UInt64, to newEnd: UInt64, isAllotted: Bool = false
   ) -> Bool {
@@ -34,7 +25,7 @@ extension File {
       }
       return true
     } catch {
-      // If the disk could not take all zeros, those that were written are removed again.
+      // Zeros that were written are removed again.
       if !isAllotted { try? truncate(to: end) }
       return false
     }

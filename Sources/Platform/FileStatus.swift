@@ -1,37 +1,28 @@
 internal import CShims
 internal import Glibc
 
-/// The metadata of a file, as stat(2) gives it.
+/// stat(2).
 package struct FileStatus: Hashable, Sendable {
-  /// The kind of a file.
   package enum Kind: Hashable, Sendable {
     case regular, directory, symlink, fifo, socket, characterDevice, blockDevice, unknown
   }
 
-  /// The device that the file is on, as stat(2) numbers it.
   package var device: UInt64
-  /// The inode number.
   package var inode: UInt64
-  /// The kind of the file.
   package var kind: Kind
-  /// Permission bits, 0 to 0o7777.
+  /// 0 to 0o7777.
   package var mode: UInt32
-  /// The number of its names.
   package var links: UInt64
-  /// The owner's user id.
   package var uid: UInt32
-  /// The group id.
   package var gid: UInt32
-  /// The length in bytes.
   package var size: UInt64
-  /// Bytes allocated on the device.
+  /// In bytes.
   package var allocated: UInt64
-  /// The time of the last change of its bytes, in seconds since 1970.
+  /// Since 1970.
   package var modifiedSeconds: Int64
-  /// The nanoseconds after ``modifiedSeconds``.
   package var modifiedNanoseconds: UInt32
 
-  /// The device as the kernel's table of mounts names it: `major:minor` (makedev(3)).
+  /// `major:minor` (makedev(3)).
   package var deviceName: String { Self.name(ofDevice: device) }
 
   static func name(ofDevice device: UInt64) -> String {
@@ -64,30 +55,24 @@ package struct FileStatus: Hashable, Sendable {
   }
 }
 
-/// The state of a file system, as statfs(2) gives it.
+/// statfs(2).
 package struct FileSystemStatus: Hashable, Sendable {
-  /// The type's magic number, `f_type`.
+  /// `f_type`.
   package var type: UInt64
-  /// The size of a block in bytes.
   package var blockSize: UInt64
-  /// The number of blocks.
   package var blocks: UInt64
-  /// The number of free blocks, those reserved for root included.
+  /// With those reserved for root.
   package var freeBlocks: UInt64
-  /// Free blocks for an ordinary user.
   package var availableBlocks: UInt64
-  /// The number of files that it can have.
   package var files: UInt64
-  /// The number of files that can still be made.
   package var freeFiles: UInt64
 
-  /// The number of bytes that an ordinary user may still write.
+  /// The bytes that an ordinary user may still write.
   package var availableBytes: UInt64 {
     availableBlocks.multipliedReportingOverflow(by: blockSize).partialValue
   }
 
-  /// The name of a network or user-space file system, where locks and syncs do not keep their
-  /// promises; nil for any other.
+  /// The name of a network or user-space file system, where locks and syncs are unreliable.
   package var unreliableKind: String? {
     switch type {
     case 0x6969: "NFS"

@@ -1,8 +1,7 @@
 internal import CShims
 internal import Glibc
 
-// Attributes by path; a symbolic link at its end is not followed, except by chmod(2): lchown(2),
-// utimensat(2), lgetxattr(2). Paths are bytes, as in FileSystem+Bytes.swift.
+// Attributes by path; only chmod(2) follows a symbolic link at its end.
 
 extension FileSystem {
   static func check(
@@ -12,17 +11,15 @@ extension FileSystem {
     throw SystemError(errno: errno, call: call, subject: text(path))
   }
 
-  /// Sets the permission bits of a file that is not a symbolic link.
   package static func setMode(_ path: [UInt8], _ mode: UInt32) throws(SystemError) {
     try check(reaching(path) { unsafe chmod($0, mode & 0o7777) }, "chmod", path)
   }
 
-  /// Sets the owner and the group (lchown).
   package static func setOwner(_ path: [UInt8], uid: UInt32, gid: UInt32) throws(SystemError) {
     try check(reaching(path) { unsafe lchown($0, uid, gid) }, "lchown", path)
   }
 
-  /// Sets the times of the last change and of the last access to the same time.
+  /// Sets the times of the last change and access.
   package static func setModified(
     _ path: [UInt8], seconds: Int64, nanoseconds: UInt32
   ) throws(SystemError) {
@@ -33,7 +30,6 @@ extension FileSystem {
       path)
   }
 
-  /// Makes a FIFO, a socket or a device node.
   package static func makeNode(
     _ path: [UInt8], kind: FileStatus.Kind, mode: UInt32, major: UInt32 = 0, minor: UInt32 = 0
   ) throws(SystemError) {
@@ -50,7 +46,6 @@ extension FileSystem {
       path)
   }
 
-  /// Returns the numbers of the device that a device node stands for.
   package static func deviceNumber(
     _ path: [UInt8]
   ) throws(SystemError) -> (major: UInt32, minor: UInt32) {
@@ -60,8 +55,7 @@ extension FileSystem {
     return (major, minor)
   }
 
-  /// Returns the names of the extended attributes that are kept (``ExtendedName``); none if the file
-  /// system has no extended attributes.
+  /// Returns the names of the kept extended attributes (``ExtendedName``).
   package static func extendedNames(_ path: [UInt8]) throws(SystemError) -> [[UInt8]] {
     while true {
       let size = try reaching(path) { unsafe llvs_list_extended($0, nil, 0) }
@@ -83,7 +77,6 @@ extension FileSystem {
     }
   }
 
-  /// Returns the value of an extended attribute; nil if there is none of the name.
   package static func extended(
     _ path: [UInt8], _ name: [UInt8]
   ) throws(SystemError) -> [UInt8]? {
@@ -100,7 +93,6 @@ extension FileSystem {
     return Array(buffer[..<Int(count)])
   }
 
-  /// Sets an extended attribute (lsetxattr).
   package static func setExtended(
     _ path: [UInt8], _ name: [UInt8], to value: [UInt8]
   ) throws(SystemError) {

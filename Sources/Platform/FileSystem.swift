@@ -3,8 +3,7 @@ internal import Glibc
 
 /// Calls by paths rather than on open files.
 package enum FileSystem {
-  /// The treatment of a target that is there: it is replaced, the call fails, or both are
-  /// exchanged.
+  /// What becomes of a target that is there.
   package enum RenameMode: Sendable { case replacing, exclusive, exchanging }
 
   /// Renames a file; each path is relative to its directory where one is given.
@@ -27,37 +26,17 @@ package enum FileSystem {
     }
   }
 
-  /// Makes another name for a file.
   package static func link(_ old: String, to new: String) throws(SystemError) {
-    try Faults.pass(.link, "link", new)
-    guard unsafe Glibc.link(old, new) == 0 else {
-      throw SystemError(errno: errno, call: "link", subject: new)
-    }
+    try link(Array(old.utf8), to: Array(new.utf8))
   }
 
-  /// Makes a symbolic link.
   package static func symlink(_ target: String, at path: String) throws(SystemError) {
-    try Faults.pass(.link, "symlink", path)
-    guard unsafe Glibc.symlink(target, path) == 0 else {
-      throw SystemError(errno: errno, call: "symlink", subject: path)
-    }
+    try symlink(Array(target.utf8), at: Array(path.utf8))
   }
 
   /// Returns the target of a symbolic link; bytes that are not UTF-8 are replaced.
   package static func readlink(_ path: String) throws(SystemError) -> String {
-    try Faults.pass(.status, "readlink", path)
-    var count = 0
-    var code: Int32 = 0
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, used in
-      count = unsafe buffer.withMemoryRebound(to: CChar.self) { text in
-        guard let start = text.baseAddress else { return -1 }
-        return unsafe Glibc.readlink(path, start, text.count)
-      }
-      code = errno
-      used = max(0, count)
-    }
-    guard count >= 0 else { throw SystemError(errno: code, call: "readlink", subject: path) }
-    return String(decoding: bytes, as: UTF8.self)
+    try text(readlink(Array(path.utf8)))
   }
 
   /// Removes a name that is not a directory's.
@@ -72,13 +51,9 @@ package enum FileSystem {
   package static func makeDirectory(
     _ path: String, permissions: UInt32 = 0o755
   ) throws(SystemError) {
-    try Faults.pass(.makeDirectory, "mkdir", path)
-    guard unsafe mkdir(path, permissions) == 0 else {
-      throw SystemError(errno: errno, call: "mkdir", subject: path)
-    }
+    try makeDirectory(Array(path.utf8), permissions: permissions)
   }
 
-  /// Removes an empty directory.
   package static func removeDirectory(_ path: String) throws(SystemError) {
     try Faults.pass(.removeDirectory, "rmdir", path)
     guard unsafe rmdir(path) == 0 else {
@@ -86,8 +61,7 @@ package enum FileSystem {
     }
   }
 
-  /// Returns the metadata of the file at a path, relative to `directory` where one is given; a
-  /// symbolic link at its end is followed when `following`.
+  /// Returns the metadata of a file; `following` is for a symbolic link at the path's end.
   package static func status(
     _ path: String, in directory: File? = nil, following: Bool = true
   ) throws(SystemError) -> FileStatus {
@@ -104,16 +78,9 @@ package enum FileSystem {
 
   /// Returns true if there is a file of any kind at a path.
   package static func exists(_ path: String) throws(SystemError) -> Bool {
-    do throws(SystemError) {
-      _ = try status(path, following: false)
-      return true
-    } catch {
-      if error.errno == ENOENT || error.errno == ENOTDIR { return false }
-      throw error
-    }
+    try exists(Array(path.utf8))
   }
 
-  /// Returns the state of the file system that a path is on.
   package static func fileSystem(of path: String) throws(SystemError) -> FileSystemStatus {
     try Faults.pass(.status, "statfs", path)
     var raw = llvs_statfs()
@@ -134,10 +101,8 @@ package enum FileSystem {
     while true {
       errno = 0
       guard let entry = unsafe readdir(directory) else {
-        guard errno == 0 else {
-          throw SystemError(errno: errno, call: "readdir", subject: path)
-        }
-        return names
+        if errno == 0 { return names }
+        throw SystemError(errno: errno, call: "readdir", subject: path)
       }
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
         // d_name is NUL-terminated (readdir(3)).
@@ -152,8 +117,7 @@ package enum FileSystem {
     try File(path, [.read, .directory]).sync()
   }
 
-  /// Replaces a file as a whole and durably: after a crash it holds all the old bytes or all the
-  /// new ones.
+  /// Replaces a file durably: after a crash it holds all the old bytes or all the new ones.
   package static func replace(
     _ path: String, with bytes: [UInt8], permissions: UInt32 = 0o644
   ) throws(SystemError) {
@@ -171,9 +135,7 @@ package enum FileSystem {
     try syncDirectory(directory(of: path))
   }
 
-  /// Returns all bytes of a file that is no longer than a bound.
-  ///
-  /// - Throws: EFBIG if it is longer; the error of open(2) or pread(2).
+  /// Returns all bytes of a file; EFBIG if it is longer than the bound.
   package static func read(_ path: String, atMost bound: Int) throws(SystemError) -> [UInt8] {
     let file = try File(path, .read)
     let bytes = try file.read(bound + 1, at: 0)
@@ -183,7 +145,7 @@ package enum FileSystem {
     return bytes
   }
 
-  /// Removes a file, or a directory with everything in it; a path that is not there is no error.
+  /// Removes a file or a directory with everything in it, if it exists.
   package static func removeTree(_ path: String) throws(SystemError) {
     guard try exists(path) else { return }
     guard try status(path, following: false).kind == .directory else {
@@ -196,11 +158,7 @@ package enum FileSystem {
 
   /// Returns the path with every symbolic link, `.` and `..` resolved.
   package static func resolve(_ path: String) throws(SystemError) -> String {
-    guard let raw = unsafe realpath(path, nil) else {
-      throw SystemError(errno: errno, call: "realpath", subject: path)
-    }
-    defer { unsafe free(raw) }
-    guard let resolved = unsafe String(validatingCString: raw) else {
+    guard let resolved = try String(validating: resolve(Array(path.utf8)), as: UTF8.self) else {
       throw SystemError(errno: EILSEQ, call: "realpath", subject: path)
     }
     return resolved

@@ -1,9 +1,8 @@
 internal import CShims
 internal import Glibc
 
-/// The clocks.
 package enum SystemClock {
-  /// Returns the time since 1970, UTC.
+  /// Since 1970, UTC.
   package static func realtime() -> (seconds: Int64, nanoseconds: UInt32) {
     var now = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &now)
@@ -11,17 +10,14 @@ package enum SystemClock {
   }
 
   /// Returns nanoseconds since some start; the value never goes back.
-  package static func monotonic() -> UInt64 {
-    var now = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
-  }
+  package static func monotonic() -> UInt64 { read(CLOCK_MONOTONIC) }
 
-  /// Returns nanoseconds since the machine started, those in which it slept too; the value never goes
-  /// back.
-  package static func boottime() -> UInt64 {
+  /// Returns nanoseconds since the machine started, sleep included; the value never goes back.
+  package static func boottime() -> UInt64 { read(CLOCK_BOOTTIME) }
+
+  private static func read(_ clock: clockid_t) -> UInt64 {
     var now = timespec()
-    unsafe clock_gettime(CLOCK_BOOTTIME, &now)
+    unsafe clock_gettime(clock, &now)
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
   }
 
@@ -37,7 +33,7 @@ package enum SystemClock {
 
 /// Random numbers from the kernel.
 package enum SystemRandom {
-  /// Returns random bytes that are fit for keys and ids.
+  /// Fit for keys and ids.
   package static func bytes(_ count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     var bytes: [UInt8] = []
@@ -52,7 +48,7 @@ package enum SystemRandom {
     return bytes
   }
 
-  /// Returns random bytes as lower-case hexadecimal text, two digits for each byte.
+  /// Returns random bytes as hexadecimal text, two digits for each byte.
   package static func hex(_ count: Int) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(
@@ -61,35 +57,26 @@ package enum SystemRandom {
   }
 }
 
-/// This process and this machine.
 package enum SystemProcess {
-  /// The process's id.
   package static var id: Int32 { getpid() }
-  /// The id of the process that started this one.
   package static var parent: Int32 { getppid() }
 
-  /// Sets the process's name in lists of processes, of which the first 15 bytes count.
-  ///
-  /// A process that was started through a link of another name would otherwise be listed by that
-  /// name.
+  /// Sets the process's name in lists of processes, at most 15 bytes of it.
   ///
   /// - Concurrency: on the thread that the process began with.
   package static func call(_ name: String) {
-    // Without a name of its own, the process keeps the name that it was started by. The file knows
-    // no offsets.
+    // The file knows no offsets.
     guard let file = try? File("/proc/self/comm", .write) else { return }
     _ = unsafe Array(name.utf8).withUnsafeBytes {
       unsafe Glibc.write(file.descriptor, $0.baseAddress, $0.count)
     }
   }
 
-  /// The user id that the process was started with.
   package static var user: UInt32 { getuid() }
-  /// The group id that the process was started with.
   package static var group: UInt32 { getgid() }
-  /// The permissions that are removed from each created file (umask).
+  /// The umask.
   ///
-  /// - Concurrency: for a process in which no other thread creates files in the meantime.
+  /// - Concurrency: no other thread may create files in the meantime.
   package static var creationMask: UInt32 {
     let mask = umask(0o077)
     umask(mask)
@@ -98,16 +85,15 @@ package enum SystemProcess {
   /// The user id that permissions are checked for.
   package static var effectiveUser: UInt32 { geteuid() }
 
-  /// Returns the id of the kernel's run: each boot has another.
+  /// Each boot has another.
   package static func bootID() throws(SystemError) -> String {
     let text = try FileSystem.read("/proc/sys/kernel/random/boot_id", atMost: 128)
     return String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
   }
 
-  /// Ends the process at once, without any clean-up, as kill -9 would.
+  /// Ends the process without any clean-up, as kill -9 would.
   package static func exitAtOnce(_ code: Int32) -> Never { _exit(code) }
 
-  /// Returns true if there is a process with this id.
   package static func isRunning(_ id: Int32) -> Bool {
     id > 0 && (kill(id, 0) == 0 || errno == EPERM)
   }

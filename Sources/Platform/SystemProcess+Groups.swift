@@ -2,18 +2,13 @@ internal import CShims
 internal import Glibc
 
 extension SystemProcess {
-  /// Returns true if a thread is the first of its process; then its number is the process's id.
-  ///
-  /// - Complexity: one system call.
+  /// Returns true if a thread is the first of its process, whose id it has then.
   package static func isFirstThread(_ thread: Int32) -> Bool {
     // tgkill(2) finds a thread only in the given group; signal 0 checks and sends nothing.
     thread > 0 && llvs_has_thread(thread, thread) != 0
   }
 
-  /// Returns the process that a thread belongs to (its thread group); nil if there is no such
-  /// thread.
-  ///
-  /// - Complexity: one read of a file in /proc.
+  /// Returns the process of a thread; nil if there is no such thread.
   package static func group(ofThread thread: Int32) -> Int32? {
     guard thread > 0 else { return nil }
     guard let text = try? FileSystem.read("/proc/\(thread)/status", atMost: 65_536) else {
@@ -27,8 +22,7 @@ extension SystemProcess {
     return nil
   }
 
-  /// Returns the time at which a process began, in nanoseconds on ``SystemClock/sinceBoot()``,
-  /// rounded down to a hundredth of a second; nil if it is gone.
+  /// Returns when a process began by ``SystemClock/boottime()``, at most 10 ms too early; nil if it is gone.
   package static func start(of process: Int32) -> UInt64? {
     guard let text = try? FileSystem.read("/proc/\(process)/stat", atMost: 8192),
       let end = text.lastIndex(of: UInt8(ascii: ")"))
@@ -41,14 +35,5 @@ extension SystemProcess {
     let rate = UInt64(max(1, sysconf(Int32(_SC_CLK_TCK))))
     let (nanoseconds, overflows) = ticks.multipliedReportingOverflow(by: 1_000_000_000 / rate)
     return overflows ? nil : nanoseconds
-  }
-}
-
-extension SystemClock {
-  /// Returns nanoseconds since the kernel started, sleep included: the clock of process starts.
-  package static func sinceBoot() -> UInt64 {
-    var now = timespec()
-    unsafe clock_gettime(CLOCK_BOOTTIME, &now)
-    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
   }
 }

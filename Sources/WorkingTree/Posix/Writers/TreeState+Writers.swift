@@ -22,7 +22,7 @@ extension TreeState {
 
   /// Notes that a process opened a file for reading.
   mutating func noteReading(_ process: Int32, of number: InodeNumber, names: [InodeName]) {
-    writers.note(process, reading: number, names: names, at: SystemClock.sinceBoot())
+    writers.note(process, reading: number, names: names, at: SystemClock.boottime())
   }
 
   /// Leaves a process behind that opens a file for reading of which a head took the name.
@@ -30,7 +30,7 @@ extension TreeState {
     guard process != 0, !overlay.orphans.isEmpty,
       case .detached(let name?, _, let epoch)? = overlay.nodes.orphan(of: number)
     else { return }
-    writers.leaveBehind(process, at: name, on: epoch, at: SystemClock.sinceBoot())
+    writers.leaveBehind(process, at: name, on: epoch, at: SystemClock.boottime())
   }
 }
 
