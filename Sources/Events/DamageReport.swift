@@ -1,6 +1,6 @@
 import Platform
 
-/// Takes note of damage that somebody met, each once, however often it is met.
+/// Passes each damage on once.
 ///
 /// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
 package final class DamageReport: Sendable {
@@ -10,13 +10,13 @@ package final class DamageReport: Sendable {
     var waiting: [String] = []
   }
 
-  /// The most sentences that are remembered. After that all are forgotten.
+  /// The most remembered sentences, after which all are forgotten.
   private static let limit = 4096
   private let state = Monitor(State())
 
   package init() {}
 
-  /// Says who is told, also of what was met before.
+  /// Sets the listener, which also receives earlier damage.
   package func listen(_ tell: @escaping @Sendable (String) -> Void) {
     let waiting = state.withLock { s in
       s.tell = tell
@@ -26,7 +26,7 @@ package final class DamageReport: Sendable {
     for one in waiting { tell(one) }
   }
 
-  /// Tells of something that may happen again, and is notified of each time.
+  /// Passes a sentence on each time.
   package func say(_ text: String) {
     let listener = state.withLock { s -> (@Sendable (String) -> Void)? in
       if s.tell == nil { s.waiting.append(text) }
@@ -35,8 +35,7 @@ package final class DamageReport: Sendable {
     listener?(text)
   }
 
-  /// Tells of damage, of a named file or of what no name is known of, unless that was done before; damage
-  /// that was told of with a name is not told of again without one.
+  /// Passes damage on once, and not without a name after it was passed on with one.
   package func tell(_ reason: String, of name: String? = nil) {
     let text = name.map { "\($0): \(reason)" } ?? reason
     let listener = state.withLock { s -> (@Sendable (String) -> Void)? in

@@ -5,20 +5,16 @@ package import TreeNames
 
 /// The log that `.llvs/log` shows: one line per version, merge, exchange and error, newest last.
 ///
-/// Kept in `STORE/log`; half of it goes when it reaches 4 MiB, the older half. Losing lines loses nothing
-/// else.
+/// In `STORE/log`, whose older half is removed when it reaches 4 MiB.
 package final class EventLog: Sendable {
   fileprivate static let limit = 4 << 20
   private let path: String
-  // Held while a line is written, so that lines do not mix; nothing else is taken under it.
+  // Held while a line is written, so that lines do not mix; a leaf.
   private let file = Monitor<(File?, UInt64)>((nil, 0))
 
-  /// Opens the log of a store's directory.
-  package init(directory: String) {
-    path = directory + "/log"
-  }
+  package init(directory: String) { path = directory + "/log" }
 
-  /// Adds a line; one that cannot be written is dropped, since nothing may fail for the log's sake.
+  /// Adds a line; write errors are ignored.
   package func add(_ kind: LoggedEvent.Kind, _ text: String) {
     let line = Array((LoggedEvent(time: Self.time(), kind: kind, text: text).line + "\n").utf8)
     file.withLock { state in
@@ -51,13 +47,12 @@ package final class EventLog: Sendable {
     TimestampText.utc(seconds: SystemClock.realtime().seconds)
   }
 
-  /// How long the log is now.
   package var size: UInt64 {
     let named = try? FileSystem.status(path)
     return (named ?? (try? file.withLock { $0.0 }?.status()))?.size ?? 0
   }
 
-  /// The last lines, without their ends; reads no more than it needs, and never all of it.
+  /// Returns the last lines; reads no more than they need.
   package func lastLines(_ count: Int) -> [String] {
     let named = try? File.regular(path, .read)
     guard let file = named ?? self.file.withLock({ $0.0 }), let size = try? file.status().size,
@@ -66,7 +61,7 @@ package final class EventLog: Sendable {
     var bytes: [UInt8] = []
     var start = size
     var ends = 0
-    // One more end than lines, so that the first line is whole.
+    // One more end, so that the first line is whole.
     while start > 0, ends <= count {
       let length = min(start, 65_536)
       start -= length
@@ -77,17 +72,14 @@ package final class EventLog: Sendable {
     return bytes.split(separator: 0x0A).suffix(count).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Opens the log as a file that is read anywhere.
+  /// Opens the log for reading anywhere.
   package func open() -> EventFile { EventFile(path: path, kept: file.withLock { $0.0 }) }
-
-  /// Reads the log piece by piece, on from where it came to.
   package func reader() -> EventReader { EventReader(path: path) }
 }
 
-/// Somebody who reads the log from its beginning and goes on as it grows.
+/// Reads the log from its beginning and goes on as it grows.
 ///
-/// When the older half of the log is taken away a reader first comes to the end of what it was reading,
-/// which held all up to that moment, and then goes on behind it in the new file.
+/// When the older half is removed, a reader comes to the end of its file and goes on in the new one.
 ///
 /// - Concurrency: a value for one thread at a time.
 package struct EventReader {
@@ -99,7 +91,7 @@ package struct EventReader {
 
   fileprivate init(path: String) { self.path = path }
 
-  /// The next bytes; none where the log ends for now, or cannot be read.
+  /// Returns the next bytes; none at the end.
   package mutating func next() -> [UInt8] {
     if let part = piece() { return part }
     guard let now = try? FileSystem.status(path), file == nil || now.inode != inode,
@@ -117,12 +109,11 @@ package struct EventReader {
     return part
   }
 
-  /// Where the end of a log is in the file that took its place; the beginning of that where it was
-  /// replaced in its turn.
+  /// Returns the place of a log's end in the file that replaced it; 0 if that was replaced too.
   private static func end(of old: File, in new: File) -> UInt64 {
     let half = UInt64(EventLog.limit / 2)
     guard let size = try? old.status().size, size > half else { return 0 }
-    // The newer half was taken over, from its first whole line on.
+    // The newer half was kept, from its first whole line on.
     var start = size - half
     while let part = try? old.read(65_536, at: start), !part.isEmpty {
       guard let newline = part.firstIndex(of: 0x0A) else {
@@ -143,13 +134,12 @@ package struct EventReader {
 
 /// An open file that shows the log.
 ///
-/// Whoever goes on reading reads the file he began with, whose lines stay where they are; a read from the
-/// beginning begins with the log as it is then.
+/// A reader keeps the file that it began with; a read from the beginning opens the current log.
 ///
-/// - Concurrency: any thread; the lock guards which file it is, and is not held while reading.
+/// - Concurrency: any thread; the lock is not held while reading.
 package final class EventFile: Sendable {
   private let path: String
-  /// What was being written when this was opened: shown where the log's name is gone with the store.
+  /// The file at the opening, for a log whose name is gone with the store.
   private let kept: File?
   private let file = Monitor<File?>(nil)
 
@@ -158,7 +148,6 @@ package final class EventFile: Sendable {
     self.kept = kept
   }
 
-  /// Reads bytes and returns how many; none where nothing has been logged yet.
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(FSError) -> Int {

@@ -1,28 +1,23 @@
 /// A line of a store's log: a time, the kind of an event, and words.
 package struct LoggedEvent: Hashable, Sendable {
-  /// The kind of an event: a word without a space.
+  /// The word of an event's kind.
   package struct Kind: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// The word in the log.
     package let word: String
 
     package init(stringLiteral word: String) { self.word = word }
-
     fileprivate init(word: Substring) { self.word = String(word) }
 
-    /// A version was made of saved changes.
     package static let version: Kind = "version"
-    /// Something failed.
     package static let error: Kind = "error"
   }
 
-  /// The time in UTC, as the log has it.
+  /// In UTC.
   package var time: String
-  /// The kind.
   package var kind: Kind
-  /// The words; control characters are replaced by spaces.
+  /// Without control characters.
   package var text: String
 
-  /// Creates an event; names that peers chose may be in `text`, so control characters go.
+  /// Replaces control characters by spaces: `text` may have names that peers chose.
   package init(time: String, kind: Kind, text: String) {
     self.time = time
     self.kind = kind
@@ -31,7 +26,7 @@ package struct LoggedEvent: Hashable, Sendable {
         text.unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? " " : $0 }))
   }
 
-  /// Reads a line without its end; nil if it is no line of a log.
+  /// Reads a line without its end; nil for another text.
   package init?(line: some StringProtocol) {
     let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3 else { return nil }
@@ -39,6 +34,5 @@ package struct LoggedEvent: Hashable, Sendable {
       time: String(parts[0]), kind: Kind(word: Substring(parts[1])), text: String(parts[2]))
   }
 
-  /// The line, without its end.
   package var line: String { "\(time) \(kind.word) \(text)" }
 }

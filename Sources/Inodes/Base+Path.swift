@@ -1,7 +1,5 @@
 extension Base {
-  /// Returns a path at which the tree has an inode.
-  ///
-  /// - Throws: ``BaseError/damaged(_:)`` if no name leads to it.
+  /// Returns a path of an inode; ``BaseError/damaged(_:)`` if it has no name.
   package func path(of number: InodeNumber) throws(BaseError) -> TreePath {
     var names: [FileName] = []
     var number = number

@@ -1,18 +1,17 @@
 package import LLVSCore
 package import Platform
 
-/// A tree of inodes that is below what programs changed and not yet saved as a version.
+/// The tree of inodes below the pending changes.
 ///
-/// - Concurrency: any thread. Two answers may come from before and after a new head; ``batch`` tells.
+/// - Concurrency: any thread. Two answers may come from before and after a new head; ``batch`` shows that.
 package protocol Base: AnyObject, Sendable {
-  /// A number that is odd while a new head's tree is put in place, and different afterwards.
+  /// Odd while a new head's tree is put in place, and different afterwards.
   var batch: UInt64 { get }
 
-  /// Returns the entry of a name in a directory; nil if there is none, or no such directory.
+  /// Returns the entry of a name; nil if there is none, or no such directory.
   func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry?
 
-  /// Returns up to `limit` entries of a directory whose cookies are after `cookie`, ascending by
-  /// cookie; fewer only at the end.
+  /// Returns the next entries by cookie; fewer than `limit` only at the end.
   func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
   ) throws(BaseError) -> [BaseEntry]
@@ -22,30 +21,23 @@ package protocol Base: AnyObject, Sendable {
   /// - Complexity: O(`limit`).
   func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int
 
-  /// Returns an inode by its number; nil if no name leads to it.
+  /// Nil if no name leads to the inode.
   func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode?
 
-  /// Returns all names of an inode, in no order; the root has none.
+  /// Returns all names of an inode; the root has none.
   func names(of number: InodeNumber) throws(BaseError) -> [InodeName]
 }
 
-/// The place of an entry in the order of its directory: what readdir(3) calls an offset. A name that
-/// stays in its directory keeps its cookie.
+/// The offset of an entry for readdir(3), which a name keeps while it stays in its directory.
 package struct EntryCookie: Hashable, Comparable, Sendable {
-  /// The number; that of an entry is above 2^53.
+  /// Above 2^53 for an entry.
   package let rawValue: Int64
-
-  /// Before all entries.
   package static let start = EntryCookie(0)
 
-  package init(_ rawValue: Int64) {
-    self.rawValue = rawValue
-  }
+  package init(_ rawValue: Int64) { self.rawValue = rawValue }
 
-  /// The cookie after this one.
   package var next: EntryCookie { EntryCookie(rawValue + 1) }
 
-  /// Returns true if the first is before the second.
   package static func < (a: EntryCookie, b: EntryCookie) -> Bool { a.rawValue < b.rawValue }
 }
 
@@ -53,7 +45,7 @@ package struct EntryCookie: Hashable, Comparable, Sendable {
 ///
 /// - Concurrency: any thread.
 package protocol CookieSource: AnyObject, Sendable {
-  /// Returns what cookies names of a directory can have, in the order of the names.
+  /// Returns the possible cookies of names, in the order of the names.
   ///
   /// - Complexity: O(log *n*) for each name.
   func cookies(
@@ -61,16 +53,16 @@ package protocol CookieSource: AnyObject, Sendable {
   ) throws(BaseError) -> [CookieChoice]
 }
 
-/// The cookies that a name of a directory can have: that of its entry, else the first of a few that is free.
+/// The cookies that a name can have: that of its entry, else the first free one of a few.
 package struct CookieChoice: Hashable, Sendable {
-  /// The number of cookies from which a name gets the first that is free.
+  /// The number of cookies to choose from.
   package static let count: Int64 = 8
 
-  /// The first that it can have; the others follow it.
+  /// The first to choose from.
   package var first: EntryCookie
-  /// The cookie of the entry of this name; nil if there is none.
+  /// The cookie of this name's entry.
   package var own: EntryCookie?
-  /// The cookies of entries of other names, among those that it can have.
+  /// The cookies of other names' entries.
   package var taken: [EntryCookie]
 
   package init(first: EntryCookie, own: EntryCookie? = nil, taken: [EntryCookie] = []) {
@@ -80,11 +72,9 @@ package struct CookieChoice: Hashable, Sendable {
   }
 }
 
-/// A name as an inode has it: the directory and the name there.
+/// A name of an inode.
 package struct InodeName: Hashable, Sendable {
-  /// The directory.
   package var directory: InodeNumber
-  /// The name.
   package var name: FileName
 
   package init(directory: InodeNumber, name: FileName) {
@@ -93,13 +83,10 @@ package struct InodeName: Hashable, Sendable {
   }
 }
 
-/// An inode with what is recorded of it.
 package struct BaseInode: Hashable, Sendable {
-  /// Its number.
   package var number: InodeNumber
-  /// Its record.
   package var record: InodeRecord
-  /// The number of its names; of a directory, that of its subdirectories.
+  /// The number of names; of a directory, that of subdirectories.
   package var links: Int
 
   package init(number: InodeNumber, record: InodeRecord, links: Int) {
@@ -109,15 +96,11 @@ package struct BaseInode: Hashable, Sendable {
   }
 }
 
-/// An entry of a directory with the inode that it names.
 package struct BaseEntry: Hashable, Sendable {
-  /// The name.
   package var name: FileName
-  /// Its place in the order of the directory.
   package var cookie: EntryCookie
-  /// The inode.
   package var inode: BaseInode
-  /// The key of the value or directory where it is not the encoding of the path.
+  /// The key, if it is not the encoding of the path.
   package var key: Key?
 
   package init(name: FileName, cookie: EntryCookie, inode: BaseInode, key: Key?) {
@@ -130,14 +113,11 @@ package struct BaseEntry: Hashable, Sendable {
 
 /// The reason that a ``Base`` cannot answer.
 package enum BaseError: Error, Sendable {
-  /// The tree's file is damaged or contradicts itself; it must be made again from the
-  /// head's map. The text names the file and the fault.
+  /// The tree's file is damaged and must be made again from the head's map; the text names file and fault.
   case damaged(String)
-  /// The store failed.
   case store(StoreError)
-  /// The system failed, a full disk included.
+  /// A full disk included.
   case system(SystemError)
-  /// The database of the tree refused: it is read-only, or another process holds it. The text says
-  /// which.
+  /// The tree's database is read-only or in use; the text says which.
   case refused(String)
 }

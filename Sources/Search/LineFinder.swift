@@ -1,26 +1,22 @@
 internal import Foundation
 internal import SQLite
 
-/// Chooses the lines of hits that are shown.
-///
-/// A quick look through the bytes finds lines that may have one of the words; the index's own rules
-/// then say which words each of them has.
+/// Chooses the lines of hits: a quick look finds lines that may have one of the words, and the index's own rules
+/// say which words each of them has.
 struct LineFinder {
-  /// A line that may have one of the words.
   private struct Candidate {
     var hit: Int
     var line: SearchHit.Line
     var score = 0
   }
 
-  /// So many lines of a file are looked at.
+  /// The most lines of a file.
   private static let candidateLimit = 200
-  /// The number of bytes of a long line that are shown before and behind the word.
+  /// The bytes of a long line before the word.
   private static let margin = 150
-
   private let query: SearchQuery
   private let wanted: Int
-  /// The beginnings of the words: lower case, without accents, and without what English adds.
+  /// The beginnings of the words: lower case, without accents and English endings.
   private let beginnings: [[UInt8]]
   private var candidates: [Candidate] = []
 
@@ -46,9 +42,7 @@ struct LineFinder {
       .precomposedOfMarks
   }
 
-  // MARK: Finding
-
-  /// Notes the lines of a hit's text that may have one of the words.
+  /// Adds the lines of a hit that may have one of the words.
   mutating func add(_ text: String, ofHit hit: Int) {
     guard wanted > 0 else { return }
     var text = text
@@ -85,7 +79,7 @@ struct LineFinder {
     }
   }
 
-  /// Returns where one of the words may begin; nil if none is there.
+  /// Returns where one of the words may begin.
   private static func match(
     _ beginnings: [[UInt8]], in line: UnsafeBufferPointer<UInt8>
   ) -> Int? {
@@ -124,7 +118,7 @@ struct LineFinder {
     return true
   }
 
-  /// Returns a line, or of a long one what is around a place.
+  /// Returns a line, or the part of a long one around a place.
   private static func part(of line: UnsafeBufferPointer<UInt8>, around at: Int) -> String {
     var text = line[...]
     if text.last == 0x0D { text.removeLast() }
@@ -137,10 +131,7 @@ struct LineFinder {
       + (end < text.count ? "..." : "")
   }
 
-  // MARK: Choosing
-
-  /// Chooses among the lines that were noted, and calls a body with each hit's number and line: those
-  /// with most of the words, in their order.
+  /// Calls a body with each hit's number and its lines with most of the words, in their order.
   mutating func choose(
     from database: Database, _ body: (Int, SearchHit.Line) -> Void
   ) throws(DatabaseError) {
@@ -167,7 +158,7 @@ struct LineFinder {
       let hit = candidates[start].hit
       let end = candidates[start...].firstIndex { $0.hit != hit } ?? candidates.count
       var lines = candidates[start..<end].filter { $0.score > 0 }
-      // A phrase that goes on in the next line is in none of them.
+      // A phrase may go on in the next line.
       if lines.isEmpty { lines = Array(candidates[start..<end].prefix(1)) }
       lines.sort { ($1.score, $0.line.number) < ($0.score, $1.line.number) }
       for line in lines.prefix(wanted).sorted(by: { $0.line.number < $1.line.number }) {
@@ -177,8 +168,7 @@ struct LineFinder {
     }
   }
 
-  /// Returns lines that have one of the very texts; nil if the text does not have all that one of the
-  /// query's alternatives, those with these numbers, asks for.
+  /// Returns lines with one of the exact texts; nil if the text meets none of these alternatives.
   func exactLines(
     of text: String, _ limit: Int, meeting alternatives: [Int]
   ) -> [SearchHit.Line]? {
@@ -209,13 +199,12 @@ struct LineFinder {
 }
 
 extension String {
-  /// Without the marks that are alone once a text is decomposed.
+  /// Without the marks of a decomposed text.
   fileprivate var precomposedOfMarks: String {
     var result = String.UnicodeScalarView()
     for scalar in unicodeScalars where scalar.properties.generalCategory != .nonspacingMark {
       result.append(scalar)
     }
-    // Hangul is decomposed too.
     return String(result).precomposedStringWithCanonicalMapping
   }
 }

@@ -2,10 +2,7 @@ package import LLVSCore
 internal import Platform
 internal import SQLite
 
-// Bringing the index up to the head and to the newest version.
-
 extension SearchIndex {
-  /// The id of values that could not be read.
   static let unreadable: Int64 = 0
 
   func fact(_ name: String) throws -> String? {
@@ -24,13 +21,12 @@ extension SearchIndex {
     try database.prepared("DELETE FROM facts WHERE name = ?").bind(1, name).run()
   }
 
-  /// The text by which a fact names a version. A store that was set back gives the number of a
-  /// version that it lost to another one, so the name is part of it.
+  /// The text of a fact for a version, with the name, because a store that was set back reuses numbers.
   private static func name(_ record: VersionRecord) -> String {
     "\(record.number.rawValue) \(record.name)"
   }
 
-  /// The version that a fact names; nil if the store does not have it.
+  /// The version of a fact; nil if the store lacks it.
   private func version(named fact: String?) throws -> VersionRecord? {
     guard let fact, let number = fact.split(separator: " ").first.flatMap({ UInt32($0) }),
       let record = try store.version(VersionNumber(number)), Self.name(record) == fact
@@ -38,12 +34,9 @@ extension SearchIndex {
     return record
   }
 
-  /// Brings the index up to the store's head, and history up to its newest version if anybody has
-  /// searched it.
+  /// Brings the index up to the store's head, and history to its newest version if it was ever searched.
   ///
-  /// - Throws: ``StoreError``.
-  /// - Complexity: O(*k* log *n*) for *k* files that differ, and reads those of them that no other
-  ///   file equals.
+  /// - Complexity: O(*k* log *n*) for *k* files that differ, of which new contents are read.
   package func catchUp() throws(StoreError) {
     try healing {
       guard let number = try store.state().head, let head = try store.version(number) else {
@@ -54,19 +47,17 @@ extension SearchIndex {
     }
   }
 
-  /// The number of distinct values that the index has seen.
   package var valueCount: Int {
     get throws(StoreError) {
       try healing { Int(try database.integer("SELECT max(id) FROM content") ?? 0) }
     }
   }
 
-  /// True if the index is at a version.
   func isCurrent(_ head: VersionRecord) throws -> Bool {
     try fact("head") == Self.name(head) && fact("towards") == nil
   }
 
-  /// Brings the index up to a version, by what differs from the version that it was at.
+  /// Brings the index up to a version by the difference.
   func catchUp(to head: VersionRecord) throws {
     guard try !isCurrent(head) else { return }
     try alone {
@@ -96,13 +87,12 @@ extension SearchIndex {
     }
   }
 
-  /// Brings history up to the newest version.
   func catchUpHistory() throws {
     let last = store.mode == .writer ? store.lastNumber : try store.state().lastNumber
     func next() throws -> UInt32 {
       let known = try fact("history")
       if let record = try version(named: known) { return record.number.rawValue + 1 }
-      // Rows of versions that the store has lost.
+      // The store has lost the versions of these rows.
       if known != nil { try database.execute("DELETE FROM history") }
       return 1
     }
@@ -125,14 +115,14 @@ extension SearchIndex {
             try endIfFull(&batch)
           }
           progress(Int(number), Int(last))
-          // Rows before it are right whether or not those after it are there.
+          // The rows are right without those after them.
           try set("history", to: Self.name(record))
         }
       }
     }
   }
 
-  /// Tries values again that could not be read before, as bytes may have come back.
+  /// Reads values again that could not be read before.
   func retryUnreadable(_ head: VersionRecord) throws {
     let keys = try unreadableKeys(atMost: 64)
     guard !keys.isEmpty else { return }
@@ -147,7 +137,6 @@ extension SearchIndex {
     }
   }
 
-  /// The keys of files of the head that could not be read.
   func unreadableKeys(atMost limit: Int) throws -> [Key] {
     let rows = try database.prepared(
       "SELECT key FROM tree JOIN paths ON paths.id = path WHERE content = 0 LIMIT ?"
@@ -158,9 +147,7 @@ extension SearchIndex {
     return keys
   }
 
-  // MARK: Transactions
-
-  /// The number of bytes and rows that the open transaction has added.
+  /// The bytes and rows that the open transaction has added.
   struct Batch {
     var bytes = 0
   }
@@ -172,7 +159,7 @@ extension SearchIndex {
       try body(&batch)
       try database.execute("COMMIT")
     } catch StoreError.cancelled {
-      // The indexed part stays, and its state tells that it is not all.
+      // The indexed part stays, with its state.
       try database.execute("COMMIT")
       throw StoreError.cancelled
     } catch {
@@ -188,8 +175,6 @@ extension SearchIndex {
     batch = Batch()
   }
 
-  // MARK: Rows
-
   private func update(
     _ change: MapChange, in head: VersionRecord, _ batch: inout Batch
   ) throws {
@@ -201,8 +186,7 @@ extension SearchIndex {
     }
     let time = new.attributes.mtime?.seconds ?? Int64(head.timestamp + 978_307_200)
     let content = try contentID(new, &batch)
-    // Not INSERT OR REPLACE, which SQLite runs in a savepoint of its own: at each savepoint FTS5 writes out
-    // the words that it has gathered, which makes indexing take twice as long.
+    // INSERT OR REPLACE runs in a savepoint, at which FTS5 writes out its words: it takes twice as long.
     try database.prepared(
       """
       INSERT INTO tree VALUES (?, ?, ?)
@@ -231,8 +215,7 @@ extension SearchIndex {
     do throws(StoreError) {
       text = try self.text(of: entry)
     } catch {
-      // A file that is damaged, or whose bytes are not here, does not keep others from being found.
-      return Self.unreadable
+      return Self.unreadable  // The files with other bytes are still found.
     }
     let isCut = text != nil && entry.stored.length > UInt64(textLimit)
     try database.prepared("INSERT INTO content (digest, isCut) VALUES (?, ?)")
@@ -247,11 +230,11 @@ extension SearchIndex {
     return id
   }
 
-  /// Returns the text of a file, or its beginning; nil for what is no text.
+  /// Returns the text of a file, or its beginning.
   func text(of entry: Entry) throws(StoreError) -> String? {
     guard entry.stored.length > 0 else { return nil }
     let isWhole = entry.stored.length <= UInt64(textLimit)
-    // A file with a NUL at its beginning need not be read to its end.
+    // A file with a NUL at its beginning is not read to its end.
     if entry.stored.length > 65_536, SearchText.isBinary(try bytes(of: entry, 8192)) { return nil }
     let bytes = isWhole ? try store.contents.bytes(entry.stored) : try bytes(of: entry, textLimit)
     return SearchText.text(bytes, isCut: !isWhole)

@@ -3,30 +3,25 @@ internal import SQLite
 internal import TreeNames
 
 extension SearchIndex {
-  /// The order of hits.
   package enum Order: Sendable { case rank, time, path }
 
-  /// The words to look for, and the directory to look in.
   package struct Request: Sendable {
     package var query: SearchQuery
-    /// The directory; empty for the whole tree.
+    /// Empty for the whole tree.
     package var directory: [UInt8] = []
     package var includesHistory = false
     package var isExact = false
     package var order = Order.rank
-    /// The most hits that are returned.
+    /// The most hits, and the most lines of each.
     package var limit = 50
-    /// The most lines of a hit.
     package var lineCount = 3
-    /// The pending changes of the tree.
     package var pending = SearchPending()
-    /// False to answer from what is indexed already.
+    /// False to answer from what is indexed.
     package var isCaughtUp = true
 
     package init(_ query: SearchQuery) { self.query = query }
   }
 
-  /// A row of the query.
   private struct Found {
     var id: Int64
     var version: VersionNumber?
@@ -35,9 +30,7 @@ extension SearchIndex {
 
   /// Returns the files that have the words.
   ///
-  /// - Throws: ``StoreError``.
-  /// - Complexity: O(*k* log *k*) for *k* files that have the words, besides catching up; what is
-  ///   kept in memory is bounded by the limit and the pending files.
+  /// - Complexity: O(*k* log *k*) for *k* such files, in addition to catching up.
   package func search(_ request: Request) throws(StoreError) -> SearchResult {
     try healing {
       defer { dropPending() }
@@ -72,8 +65,6 @@ extension SearchIndex {
       try database.integer(
         "SELECT count(*) FROM tree WHERE content IN (SELECT id FROM content WHERE isCut)") ?? 0)
   }
-
-  // MARK: Hits
 
   private func collect(
     _ request: Request, _ view: TreeView, _ result: inout SearchResult
@@ -125,7 +116,7 @@ extension SearchIndex {
     }
   }
 
-  /// Returns a hit's path and what reads its text; nil if the head has another value there by now.
+  /// Returns a hit's path and its text; nil if the head has another value there.
   private func content(
     of found: Found, _ request: Request, _ view: TreeView, isCurrent: Bool
   ) throws -> (path: [UInt8], text: () throws -> String?)? {
@@ -155,8 +146,6 @@ extension SearchIndex {
     defer { row.reset() }
     return try row.step() && row.bytes(0) == entry.stored.digest.bytes
   }
-
-  // MARK: Pending files
 
   private func lay(_ pending: SearchPending, below directory: [UInt8]) throws {
     try database.execute("CREATE TEMP TABLE IF NOT EXISTS hidden (path INTEGER PRIMARY KEY)")
@@ -196,7 +185,7 @@ extension SearchIndex {
   }
 
   private func dropPending() {
-    // A table that is left would only make the next search fail, and is gone with the connection.
+    // A leftover table is removed with the connection.
     try? database.execute(
       """
       DROP TABLE IF EXISTS temp.hidden; DROP TABLE IF EXISTS temp.pending;
@@ -205,10 +194,8 @@ extension SearchIndex {
   }
 }
 
-/// The keys of all paths below a directory.
 enum KeyRange {
-  /// Returns two ranges, each as its first key and the key behind its last: of keys that are paths
-  /// and of keys that are escaped paths.
+  /// Returns two ranges, of paths and of escaped paths, each as its first key and the key after its last.
   static func below(_ directory: [UInt8]) -> [[UInt8]] {
     let start = directory + [0x2F]
     return [start, KeyCoding.escaped(start)].flatMap { key in

@@ -2,33 +2,27 @@ package import LLVSCore
 internal import Platform
 internal import SQLite
 
-/// The words of all files of a store's head, and of its history, in a file of its own:
-/// `search.sqlite`.
+/// The words of all files of a store's head and history, in `search.sqlite`.
 ///
-/// The index is a cache. It is made when somebody first searches, and is brought up to the head
-/// before each answer by what differs. No commit waits for it or writes to it. Each distinct value
-/// is in it once, so that a copy, a renamed file and a value of many versions take no more room.
+/// The index is a cache. The first search makes it, and each search brings it up to the head; no commit waits for
+/// it. Each distinct value is in it once.
 ///
-/// INVARIANT 1: The rows of `tree` follow from the version that the fact `head` names, unless the
-/// fact `towards` is there: then catching up was interrupted, and the rows are made again.
+/// INVARIANT 1: The rows of `tree` follow from the version of the fact `head`, unless the
+/// fact `towards` exists: then catching up was interrupted, and the rows are made again.
 /// INVARIANT 2: A row of `content` is written in the transaction that indexes its words.
 /// INVARIANT 3: One connection at a time catches up: it holds a lock on `search.lock`.
 ///
 /// - Concurrency: one thread at a time; several processes may have one each.
 package final class SearchIndex {
-  /// A function that is told how many of how many steps are done.
+  /// Called with the number of steps that are done, and of all.
   package typealias Progress = (Int, Int) -> Void
-
-  /// The number of the format; a file of another one is made again.
   private static let format = 2
-  /// Texts of this many bytes are indexed in one transaction.
+  /// The bytes of texts in one transaction.
   static let batchLimit = 32 << 20
-  /// Words are gathered in so many bytes of memory before they are written. SQLite's own 1 MiB makes
-  /// many small parts, which are then merged again and again.
+  /// The memory for words, in bytes. SQLite's own 1 MiB makes many small parts.
   private static let hashSize = 4 << 20
-  /// With more values than this for each that the head has, the index is made again.
+  /// With more values than this for each of the head, the index is made again.
   private static let wasteLimit = 4
-
   let store: Store
   /// Longer files are indexed up to here, in bytes.
   let textLimit: Int
@@ -36,18 +30,10 @@ package final class SearchIndex {
   let isCancelled: () -> Bool
   private let path: String
   private(set) var database: Database
-  /// True if the store's directory cannot be written: the index is then a file without a name that
-  /// goes with this object.
+  /// True if the store's directory cannot be written, so that the index is an unnamed file.
   package private(set) var isTemporary = false
 
-  /// Opens the index of a store, or makes an empty one.
-  ///
-  /// - Parameters:
-  ///   - store: the store, open for reading or writing.
-  ///   - textLimit: longer files are indexed up to here, in bytes.
-  ///   - isCancelled: ends catching up with ``StoreError/cancelled`` once it returns true.
-  ///   - progress: is called while files are indexed.
-  /// - Throws: ``StoreError``.
+  /// Opens or makes the index of a store. `isCancelled` ends catching up with ``StoreError/cancelled``.
   package init(
     of store: Store, textLimit: Int = SearchIndex.defaultTextLimit,
     isCancelled: @escaping () -> Bool = { false },
@@ -64,16 +50,13 @@ package final class SearchIndex {
     } catch { throw StoreError(searching: error) }
   }
 
-  /// The length up to which files are indexed, in bytes, unless a setting says another.
+  /// In bytes.
   package static let defaultTextLimit = 8 << 20
   private static let fileName = "search.sqlite"
 
-  /// True if a store has an index.
   package static func exists(of store: Store) -> Bool {
     (try? FileSystem.exists("\(store.path)/\(fileName)")) ?? false
   }
-
-  // MARK: Opening
 
   private static func opened(
     _ path: String, _ owner: String
@@ -83,7 +66,7 @@ package final class SearchIndex {
     } catch {
       if case .busy = error { throw error }
     }
-    // A damaged file, one of another store or format, or one that another user left.
+    // The file is damaged, of another store or format, or of another user.
     remove(path)
     do throws(DatabaseError) {
       return (try opened(at: path, owner), false)
@@ -95,14 +78,14 @@ package final class SearchIndex {
       default: throw error
       }
     }
-    // SQLite keeps a database without a name in a temporary file.
+    // SQLite keeps an unnamed database in a temporary file.
     let database = try Database(path: "", mode: .create, options: .document(patience: 0))
     try lay(owner, in: database)
     return (database, true)
   }
 
   private static func remove(_ path: String) {
-    // A file that cannot be removed is opened again, and that fails with the reason.
+    // The next opening fails with the reason.
     for suffix in ["", "-wal", "-shm"] { try? FileSystem.unlink(path + suffix) }
   }
 
@@ -151,9 +134,7 @@ package final class SearchIndex {
       """)
   }
 
-  // MARK: Healing
-
-  /// Runs a body; if the index turns out to be damaged, makes it again and runs the body again.
+  /// Runs a body; if the index is damaged, makes it again and runs the body again.
   func healing<R>(_ body: () throws -> R) throws(StoreError) -> R {
     do {
       return try body()
@@ -165,7 +146,6 @@ package final class SearchIndex {
     } catch { throw Self.wrapped(error) }
   }
 
-  /// Replaces the index by an empty one.
   private func renew() throws(DatabaseError) {
     database.rollBack()
     Self.remove(path)
@@ -173,8 +153,7 @@ package final class SearchIndex {
       path, "\(Self.format) \(textLimit) \(store.replicaID)")
   }
 
-  /// Replaces the index by an empty one if most of it is values that the head has no more, and
-  /// nobody has searched history.
+  /// Empties the index if most of its values are gone from the head and history was never searched.
   func renewIfWasteful(_ head: VersionRecord) throws {
     guard try fact("history") == nil,
       let known = try database.integer("SELECT max(id) FROM content")

@@ -1,38 +1,33 @@
-/// Words that somebody looks for.
+/// The words of a search, all of which must be in a file, in any order.
 ///
-/// All must be there, in any order. `"a phrase"` is a row of words, `begin*` a beginning, `-not` a
-/// word that must not be there, `a OR b` either, `name:word` a word of the file's path. A word with
-/// punctuation inside is a row of words. Each character of Chinese, Japanese, Korean and Thai is a
-/// word, a row of them a phrase.
+/// `"a phrase"` is a row of words, `begin*` a beginning, `-not` a word that must be missing, `a OR b` either,
+/// `name:word` a word of the path. A word with punctuation inside is a row of words, and so are the characters
+/// of Chinese, Japanese, Korean and Thai.
 package struct SearchQuery: Hashable, Sendable {
-  /// A word or a phrase.
   struct Term: Hashable, Sendable {
     var text: String
     var isPrefix = false
     var isExcluded = false
     var isName = false
 
-    /// The term for FTS5.
     var expression: String {
-      // A NUL would end the text of the query.
+      // A NUL would end the query.
       let plain = SearchText.separated(text).filter { $0 != "\"" && $0 != "\0" }
       return "\"\(plain)\"\(isPrefix ? " *" : "")"
     }
   }
 
-  /// The most terms of a query; further ones make no query.
   private static let termLimit = 256
 
-  /// The most groups that ask for a word of the text or one of the name: each doubles the queries.
+  /// The most groups with words of text and name: each doubles the queries.
   private static let mixedLimit = 4
 
-  /// Each group is one term, or several of which one is enough.
+  /// In each group one term is enough.
   private(set) var groups: [[Term]] = []
 
   private init(groups: [[Term]]) { self.groups = groups }
 
-  /// Parses the words; nil if there is no word that must be there, more than 256 words, or more than
-  /// four times a word of the text or one of the name.
+  /// Nil without a word that must be there, or with too many words or mixed groups.
   package init?(_ text: String) {
     var parser = Parser(rest: Substring(text))
     var joinsNext = false
@@ -60,8 +55,7 @@ package struct SearchQuery: Hashable, Sendable {
     group.contains { $0.isName != group[0].isName }
   }
 
-  /// Queries of which one is enough. In none of them is a word of the text or one of the name enough, as
-  /// both have an index of their own.
+  /// Queries, one of which is enough; each group is about the text or about the name, which have their indexes.
   var alternatives: [SearchQuery] {
     var all: [[[Term]]] = [[]]
     for group in groups {
@@ -72,13 +66,10 @@ package struct SearchQuery: Hashable, Sendable {
     return all.map { SearchQuery(groups: $0) }
   }
 
-  /// The query for FTS5 of all that must be in the text; nil if all words are about names.
+  /// Queries for FTS5; nil if there is no such condition.
   var textExpression: String? { expression { !$0.isName } }
-  /// The query for FTS5 of all that must be in the name; nil if no word is about names.
   var nameExpression: String? { expression { $0.isName } }
-  /// The query for FTS5 of a text that must not be there; nil if any may be.
   var excludedText: String? { excluded { !$0.isName } }
-  /// The query for FTS5 of a name that a file must not have; nil if it may have any.
   var excludedName: String? { excluded { $0.isName } }
 
   private func excluded(_ isWanted: (Term) -> Bool) -> String? {
@@ -98,23 +89,21 @@ package struct SearchQuery: Hashable, Sendable {
       + excluded.map { " NOT \(text($0))" }.joined()
   }
 
-  /// The terms by which lines are chosen.
   var lineTerms: [Term] { groups.joined().filter { !$0.isExcluded && !$0.isName } }
 
-  /// The texts that a file must have byte by byte: one of each group. It is asked of an alternative.
+  /// The texts that an alternative wants byte by byte: one of each group.
   var exactGroups: [[String]] {
     groups.map { $0.filter { !$0.isExcluded && !$0.isName }.map(\.text) }.filter { !$0.isEmpty }
   }
 }
 
 extension SearchQuery.Term {
-  /// True if one of both terms can be enough.
+  /// True if one of both can be enough.
   fileprivate func canBeEither(_ other: Self) -> Bool {
     !isExcluded && !other.isExcluded
   }
 }
 
-/// Reads terms one by one.
 private struct Parser {
   enum Item {
     case or

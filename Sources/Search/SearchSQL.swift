@@ -1,14 +1,11 @@
-/// The queries of a search.
 struct SearchSQL {
-  /// The numbers of parameters in the text of a query.
   private struct Names {
     var text: String
     var name: String
     var excludedText: String
     var excludedName: String
 
-    /// Parameters 1 to 4 are the ranges of the directory's keys; four more belong to each
-    /// alternative.
+    /// Parameters 1 to 4 are the directory's ranges; four more belong to each alternative.
     init(ofAlternative index: Int) {
       let first = 5 + 4 * index
       (text, name) = ("?\(first)", "?\(first + 1)")
@@ -24,7 +21,6 @@ struct SearchSQL {
     alternatives = request.query.alternatives
   }
 
-  /// The values of the parameters, in order.
   var parameters: [Parameter] {
     KeyRange.below(request.directory).map { .key($0) }
       + alternatives.flatMap { query in
@@ -39,8 +35,8 @@ struct SearchSQL {
     case text(String?)
   }
 
-  /// Rows of the path's id or the pending file's number, the version, 1 for a pending file, and, for
-  /// those who ask for the very bytes, the numbers of the alternatives that it meets, with commas.
+  /// Rows of the path's id or the pending file's number, the version, 1 for a pending file, and the numbers of
+  /// the alternatives that an exact search meets.
   var hits: String {
     let order =
       switch request.order {
@@ -67,7 +63,6 @@ struct SearchSQL {
       """
   }
 
-  /// One row, with the number of all hits.
   var count: String {
     """
     SELECT count(*) FROM (SELECT DISTINCT id, version, isPending FROM (\(union(withRank: false))))
@@ -132,7 +127,7 @@ struct SearchSQL {
           WHERE \(words) MATCH \(wanted.text)\(hasName ? " AND \(inName)" : "")\(rest)
         """)
     }
-    // Words that are all in the name count ten times as much.
+    // Names count ten times as much.
     guard hasName != hasText, !request.isExact || !hasText else { return parts }
     if query.excludedText != nil {
       let excluded = "SELECT rowid FROM \(words) WHERE \(words) MATCH \(wanted.excludedText)"

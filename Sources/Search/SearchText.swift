@@ -1,8 +1,6 @@
-/// Text as the index takes it.
 enum SearchText {
-  /// The text of a file's bytes; nil for bytes that are no text: not UTF-8, nor UTF-16 with a mark,
-  /// or with a NUL. `isCut` says that the bytes are only the beginning of a file, which may end
-  /// within a character.
+  /// Returns the text of UTF-8, or of UTF-16 with a mark, without NULs; with `isCut` it may end within a
+  /// character.
   static func text(_ bytes: [UInt8], isCut: Bool) -> String? {
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
       return wideText(bytes, isCut: isCut)
@@ -25,25 +23,24 @@ enum SearchText {
       let (first, second) = (UInt16(bytes[at]), UInt16(bytes[at + 1]))
       units.append(isLittle ? first | second << 8 : second | first << 8)
     }
-    // The first half of a character that the end cuts.
+    // The first half of a character at the cut.
     if isCut, let last = units.last, UTF16.isLeadSurrogate(last) { units.removeLast() }
     guard !units.contains(0) else { return nil }
     return String(validating: units, as: UTF16.self)
   }
 
-  /// True if a beginning of a file shows that it is no text.
+  /// True if a beginning is not text.
   static func isBinary(_ bytes: [UInt8]) -> Bool {
     bytes.contains(0) && !bytes.starts(with: [0xFF, 0xFE]) && !bytes.starts(with: [0xFE, 0xFF])
   }
 
-  /// Returns a path's words.
   static func ofPath(_ path: [UInt8]) -> String { separated(String(decoding: path, as: UTF8.self)) }
 
-  /// True if a text has anything that FTS5 takes as a word.
+  /// True if a text has a word for FTS5.
   static func hasWord(_ text: String) -> Bool {
     text.unicodeScalars.contains { scalar in
       switch scalar.properties.generalCategory {
-      // The categories that unicode61 takes, without marks, which it takes only behind letters.
+      // The categories of unicode61, without marks, which it takes only after letters.
       case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
         .decimalNumber, .letterNumber, .otherNumber, .privateUse:
         true
@@ -52,7 +49,7 @@ enum SearchText {
     }
   }
 
-  /// Puts blanks around each character of scripts that are written without any.
+  /// Puts blanks around each character of scripts without blanks.
   static func separated(_ text: String) -> String {
     var text = text
     let isPlain = text.withUTF8 { bytes in !bytes.contains { $0 >= 0xE0 } }

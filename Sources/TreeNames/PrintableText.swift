@@ -1,5 +1,4 @@
-/// Shows names and texts of any bytes as text for people, in which nothing moves a terminal's
-/// cursor.
+/// Shows any bytes as text that moves no terminal's cursor.
 package enum PrintableText {
   /// Writes control bytes and the backslash as `\ooo`; the byte `spared` is left as it is.
   package static func visible(_ bytes: [UInt8], sparing spared: UInt8? = nil) -> [UInt8] {
@@ -16,8 +15,7 @@ package enum PrintableText {
     [0x5C, 0x30 + (byte >> 6), 0x30 + (byte >> 3 & 7), 0x30 + (byte & 7)]
   }
 
-  /// Writes control characters other than newlines as `\ooo`, so that a text from any source cannot
-  /// move a terminal's cursor or change its colours.
+  /// Writes control characters other than newlines as `\ooo`.
   package static func harmless(_ text: String) -> String {
     func isControl(_ scalar: Unicode.Scalar) -> Bool {
       scalar.value < 0x20 && scalar != "\n" || (0x7F...0x9F).contains(scalar.value)
@@ -31,8 +29,7 @@ package enum PrintableText {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Like ``visible(_:sparing:)``, as a string; bytes that are not UTF-8 are written as `\ooo` too,
-  /// so that different names look different.
+  /// Like ``visible(_:sparing:)``; bytes that are not UTF-8 are written as `\ooo` too.
   package static func text(_ bytes: [UInt8]) -> String {
     let shown = visible(bytes)
     if let text = String(validating: shown, as: UTF8.self) { return text }

@@ -2,31 +2,25 @@ package import LLVSCore
 
 /// The attributes that a tree shows if none are recorded.
 package struct AttributeDefaults: Sendable {
-  /// The user who mounts.
   package var uid: UInt32
-  /// The group of that user.
   package var gid: UInt32
 
-  /// Creates defaults for a user.
   package init(uid: UInt32, gid: UInt32) {
     self.uid = uid
     self.gid = gid
   }
 
-  /// Only root can give files away, so only a tree that root mounts keeps owners; an ordinary user's
-  /// shows everything as his.
+  /// Only root can give files away, so only a tree that root mounts keeps owners.
   package var keepsOwners: Bool { uid == 0 }
 
-  /// The owner to show for attributes; the greatest number, which chown(2) takes for "none", is nobody's.
+  /// Returns the owner to show; the greatest number is no id for chown(2).
   package func owner(_ attributes: Attributes) -> (uid: UInt32, gid: UInt32) {
     guard keepsOwners else { return (uid, gid) }
     return (attributes.uid.flatMap(Self.id) ?? uid, attributes.gid.flatMap(Self.id) ?? gid)
   }
 
-  /// The mode to show.
-  ///
-  /// A set-user-ID bit acts in the name of the owner who allowed it. One without a recorded owner is from
-  /// an ordinary user's tree, and is not shown by root's as root's; so chown(2) clears it for a new owner.
+  /// Returns the mode to show. A set-user-ID bit without a recorded owner is from an ordinary user's tree, so
+  /// root's does not show it as root's.
   package func mode(_ attributes: Attributes, of kind: EntryKind) -> UInt32 {
     switch kind {
     case .directory: return attributes.mode ?? 0o755
@@ -40,9 +34,7 @@ package struct AttributeDefaults: Sendable {
     return mode
   }
 
-  /// Records the owner also where it is who mounts, if bits of the mode act in his name.
-  ///
-  /// An ordinary user allows that in his own name alone, whoever else was recorded.
+  /// Records the owner if bits of the mode act in his name; an ordinary user's tree records its user.
   package func nameOwner(in attributes: inout Attributes, of kind: EntryKind) {
     guard kind != .directory, let mode = attributes.mode else { return }
     if mode & 0o4000 != 0, attributes.uid == nil || !keepsOwners { attributes.uid = uid }

@@ -17,7 +17,7 @@ package struct PosixACL: Hashable {
 
   private struct Entry: Hashable {
     let tag: Tag
-    /// The sum of read (4), write (2) and execute (1).
+    /// Read (4), write (2) and execute (1).
     var permissions: UInt16
     let id: UInt32
   }
@@ -25,10 +25,9 @@ package struct PosixACL: Hashable {
   private static let version: UInt32 = 2
   private static let headerSize = 4
   private static let entrySize = 8
-
   private var entries: [Entry] = []
 
-  /// Reads a list; nil if the bytes are no list, or one that is not valid by acl(5).
+  /// Nil for bytes that are no valid list by acl(5).
   package init?(_ bytes: [UInt8]) {
     guard bytes.count > Self.headerSize, bytes.count <= Attributes.longestACL,
       (bytes.count - Self.headerSize) % Self.entrySize == 0,
@@ -45,7 +44,7 @@ package struct PosixACL: Hashable {
     guard isValid else { return nil }
   }
 
-  /// Returns true for the bytes of a list without entries: setting it removes the list.
+  /// True for a list without entries, which removes the list.
   package static func isNone(_ bytes: [UInt8]) -> Bool {
     bytes.count == headerSize && integer(bytes, 0, headerSize) == version
   }
@@ -54,8 +53,8 @@ package struct PosixACL: Hashable {
     (0..<count).reduce(0) { $0 | UInt32(bytes[start + $1]) << UInt32(8 * $1) }
   }
 
-  /// True if the entries are in order: the owner, named users, the owning group, named groups, the mask,
-  /// which is there if anybody is named, and the others.
+  /// True if the entries are in order: the owner, named users, the owning group, named groups, the mask, which
+  /// named entries need, and the others.
   private var isValid: Bool {
     var last: UInt16 = 0
     for entry in entries {
@@ -63,7 +62,6 @@ package struct PosixACL: Hashable {
       guard entry.tag.rawValue > last || entry.tag.rawValue == last && mayRepeat else {
         return false
       }
-      // This number is no id.
       guard !mayRepeat || entry.id != .max else { return false }
       last = entry.tag.rawValue
     }
@@ -72,7 +70,6 @@ package struct PosixACL: Hashable {
       && (tags.contains(.mask) || tags.isDisjoint(with: [.user, .group]))
   }
 
-  /// The encoded list.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     func append(_ value: UInt32, _ count: Int) {
@@ -90,7 +87,7 @@ package struct PosixACL: Hashable {
   /// True if a mode can express the list.
   package var isMode: Bool { entries.count == 3 }
 
-  /// The nine permission bits of the mode; those of the group are the mask's, if there is a mask.
+  /// The permission bits; those of the group are the mask's, if there is one.
   package var mode: UInt32 {
     UInt32(self[.owner]) << 6 | UInt32(self[groupClass]) << 3 | UInt32(self[.other])
   }
@@ -105,7 +102,7 @@ package struct PosixACL: Hashable {
     }
   }
 
-  /// The list after chmod(2) to a mode.
+  /// Returns the list after chmod(2).
   package func changed(to mode: UInt32) -> PosixACL {
     var result = self
     result[.owner] = UInt16(mode >> 6 & 7)
@@ -114,8 +111,7 @@ package struct PosixACL: Hashable {
     return result
   }
 
-  /// Returns the list and the mode of a file that is created with a mode in a directory with this
-  /// default list: both restrict the permissions.
+  /// Returns the list and the mode of a file that is created in a directory with this default list.
   package func inherited(with mode: UInt32) -> (acl: PosixACL, mode: UInt32) {
     let common = self.mode & mode & 0o777
     return (changed(to: common), mode & ~0o777 | common)
@@ -123,15 +119,14 @@ package struct PosixACL: Hashable {
 }
 
 extension Attributes {
-  /// Returns the list of a name; nil if there is none, or none that the kernel accepts.
+  /// Returns the list of a name that the kernel accepts.
   package func acl(_ name: [UInt8]) -> PosixACL? {
     extended.first { $0.name == name }.flatMap { PosixACL($0.value) }
   }
 
-  /// Sets or removes the list of a name.
   package mutating func set(_ acl: PosixACL?, _ name: [UInt8]) { setExtended(acl?.bytes, name) }
 
-  /// Sets or removes an extended attribute, and keeps the order of names.
+  /// Sets or removes an extended attribute in the order of names.
   package mutating func setExtended(_ value: [UInt8]?, _ name: [UInt8]) {
     let index =
       extended.firstIndex { !$0.name.lexicographicallyPrecedes(name) } ?? extended.count
@@ -141,10 +136,7 @@ extension Attributes {
       index..<(isThere ? index + 1 : index), with: item.map { [$0] } ?? [])
   }
 
-  /// Returns the value of an access control list for getxattr(2); nil if there is none.
-  ///
-  /// The list agrees with `mode`: after a merge the mode may be from one side and the list from the
-  /// other, and then the mode has priority.
+  /// Returns a list for getxattr(2). It agrees with `mode`, which a merge may take from the other side.
   package func shownACL(_ name: [UInt8], of kind: EntryKind, mode: UInt32) -> [UInt8]? {
     guard kind != .symlink, let acl = acl(name) else { return nil }
     switch name {

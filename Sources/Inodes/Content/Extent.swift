@@ -1,13 +1,13 @@
-/// A run of a file's bytes and where they stand.
+/// A run of a file's bytes and their place.
 package struct Extent: Hashable, Sendable {
-  /// The values of an extent's `source` that are no number of a data file.
+  /// The `source` that is no data file.
   package static let base: UInt32 = 0
 
-  /// The first byte's offset in the file.
+  /// The offset in the file.
   package var start: UInt64
-  /// Bytes, at least 1.
+  /// At least 1.
   package var length: UInt64
-  /// The first byte's offset in the source.
+  /// The offset in the source.
   package var offset: UInt64
   /// ``base`` for the value under the file, else a data file's number.
   package var source: UInt32
@@ -19,17 +19,16 @@ package struct Extent: Hashable, Sendable {
     self.source = source
   }
 
-  /// The first offset behind the extent.
   package var end: UInt64 { start + length }
 
-  /// The part of the extent inside `range`, which must overlap it.
+  /// Returns the part inside `range`, which must overlap.
   package func clipped(to range: Range<UInt64>) -> Extent {
     let from = max(start, range.lowerBound)
     let to = min(end, range.upperBound)
     return Extent(start: from, length: to - from, offset: offset + (from - start), source: source)
   }
 
-  /// True if `next` goes on where this one ends, in the file and in the source.
+  /// True if `next` follows this one in the file and in the source.
   package func continues(into next: Extent) -> Bool {
     next.start == end && next.source == source && next.offset == offset + length
   }

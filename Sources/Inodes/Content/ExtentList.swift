@@ -1,22 +1,19 @@
 import Platform
 
-// The places of a pending file's bytes.
-//
-// Extents are plain values in blocks of at most `blockLimit`, so a copy (a save) shares all blocks
-// and a later change copies one block; inserting into a file of many extents costs one block, not the
-// whole list. What no extent covers reads as zeros.
+// The places of a pending file's bytes, in blocks of at most `blockLimit`: a copy (a save) shares all blocks, and a
+// change copies one. What no extent covers reads as zeros.
 
 /// The extents of a file in ascending order, none overlapping.
 package struct ExtentList: Hashable, Sendable {
   private static let blockLimit = 256
   private var blocks: [[Extent]] = []
-  /// Bytes that extents cover, and those of them that the value under the file has.
+  /// The covered bytes, and those of them in the value under the file.
   package private(set) var covered: UInt64 = 0
   package private(set) var coveredByBase: UInt64 = 0
 
   package init() {}
 
-  /// A list of one extent that shows a base value of `length` bytes.
+  /// One extent that shows a base value.
   package init(baseLength length: UInt64) {
     if length > 0 {
       blocks = [[Extent(start: 0, length: length, offset: 0, source: Extent.base)]]
@@ -25,18 +22,14 @@ package struct ExtentList: Hashable, Sendable {
     }
   }
 
-  /// True if nothing is covered.
   package var isEmpty: Bool { blocks.isEmpty }
-
-  /// The number of extents.
   package var count: Int { blocks.reduce(0) { $0 + $1.count } }
 
-  /// Calls `body` with every extent in order.
   package func forEach(_ body: (Extent) -> Void) {
     for block in blocks { for extent in block { body(extent) } }
   }
 
-  /// The parts of extents that lie in `range`, in order.
+  /// Returns the parts of extents in `range`.
   ///
   /// - Complexity: O(log *n* + *k*) for *k* extents returned.
   package func extents(in range: Range<UInt64>) -> [Extent] {
@@ -56,7 +49,7 @@ package struct ExtentList: Hashable, Sendable {
     return found
   }
 
-  /// The extent that covers an offset, from there on, or else the next behind it; nil for a hole to the end.
+  /// Returns the extent at or after an offset, from there on; nil for a hole to the end.
   ///
   /// - Complexity: O(log *n*).
   package func extent(from offset: UInt64) -> Extent? {
@@ -73,9 +66,9 @@ package struct ExtentList: Hashable, Sendable {
     return extent.clipped(to: max(offset, extent.start)..<extent.end)
   }
 
-  /// Puts `extent` over whatever its range held.
+  /// Replaces the range of `extent`.
   ///
-  /// - Complexity: O(log *n* + block) for a list of *n* extents, plus what is replaced.
+  /// - Complexity: O(log *n* + block), and the number of replaced extents.
   package mutating func put(_ extent: Extent) {
     guard extent.length > 0 else { return }
     if let last = blocks.indices.last, let tail = blocks[last].last, tail.end <= extent.start {
@@ -124,12 +117,7 @@ package struct ExtentList: Hashable, Sendable {
     }
   }
 
-  /// Drops everything at and behind `size`.
-  package mutating func truncate(to size: UInt64) {
-    clear(size..<UInt64.max)
-  }
-
-  // MARK: - Blocks
+  package mutating func truncate(to size: UInt64) { clear(size..<UInt64.max) }
 
   private mutating func append(_ extent: Extent, toBlock last: Int, after tail: Extent) {
     if tail.continues(into: extent) {
@@ -160,7 +148,7 @@ package struct ExtentList: Hashable, Sendable {
     }
   }
 
-  /// The first block that ends behind `offset`; nil if none does.
+  /// Returns the first block that ends after `offset`.
   private func blockIndex(of offset: UInt64) -> Int? {
     let index = blocks.partitioningIndex { block in
       block.last.map { $0.end > offset } ?? true

@@ -2,21 +2,19 @@ package import LLVSCore
 
 /// The bytes of a file: a value of the store, with pending extents over it.
 ///
-/// A copy is a save: it costs one reference and shares everything.
+/// A copy is a save and shares everything.
 package struct FileContent: Hashable, Sendable {
-  /// A value of the store, outside of the files that show it: most have none, or the same one in several states.
+  /// In an object, because most files have no value, or the same one in several states.
   private final class Base: Hashable, Sendable {
     let stored: StoredContent
 
     init(_ stored: StoredContent) { self.stored = stored }
-
     static func == (a: Base, b: Base) -> Bool { a === b || a.stored == b.stored }
-
     func hash(into hasher: inout Hasher) { hasher.combine(stored) }
   }
 
   private var shared: Base?
-  /// The value that ``Extent/base`` extents read; nil while there is none.
+  /// The value that ``Extent/base`` extents read.
   package var base: StoredContent? {
     get { shared?.stored }
     set { shared = newValue.map { Base($0) } }
@@ -24,27 +22,25 @@ package struct FileContent: Hashable, Sendable {
   package var extents: ExtentList
   package var size: UInt64
 
-  /// An empty file.
   package init() {
     extents = ExtentList()
     size = 0
   }
 
-  /// A file that shows a value of the store.
   package init(stored: StoredContent) {
     shared = Base(stored)
     extents = ExtentList(baseLength: stored.length)
     size = stored.length
   }
 
-  /// A file read back from a checkpoint.
+  /// A file of a checkpoint.
   package init(base: StoredContent?, extents: ExtentList, size: UInt64) {
     shared = base.map { Base($0) }
     self.extents = extents
     self.size = size
   }
 
-  /// The value of the store, if the file is exactly that value.
+  /// The value, if the file is exactly that value.
   package var unchangedBase: StoredContent? {
     guard let base, base.length == size else { return nil }
     let whole = ExtentList(baseLength: base.length)
@@ -61,7 +57,5 @@ package struct FileContent: Hashable, Sendable {
     size = newSize
   }
 
-  package mutating func punchHole(_ range: Range<UInt64>) {
-    extents.clear(range)
-  }
+  package mutating func punchHole(_ range: Range<UInt64>) { extents.clear(range) }
 }

@@ -1,15 +1,12 @@
 package import LLVSCore
 import Platform
 
-// The kinds of errors that callers treat apart.
-
 extension SystemError {
-  /// True if the disk is full, or the user's part of it.
   fileprivate var isOfFullDisk: Bool { errno == Errno.noSpace || errno == Errno.quota }
 }
 
 extension FSError {
-  /// True if the disk is full, or the user's part of it.
+  /// True if the disk or the user's quota is full.
   package var isNoSpace: Bool {
     switch self {
     case .noSpace, .store(.noSpace): true
@@ -18,7 +15,7 @@ extension FSError {
     }
   }
 
-  /// The damage, in words; nil for every other error.
+  /// The damage, in words.
   package var damage: String? {
     switch self {
     case .store(let error): error.damage
@@ -29,10 +26,8 @@ extension FSError {
 }
 
 extension StoreError {
-  /// True if the disk is full, or the user's part of it.
   package var isNoSpace: Bool { FSError.store(self).isNoSpace }
 
-  /// The damage, in words; nil for every other error.
   package var damage: String? {
     switch self {
     case .corrupt(let text): text
@@ -43,16 +38,11 @@ extension StoreError {
 }
 
 extension ContentStore {
-  /// Returns the number of bytes of a value that are zeros that take no room; 0 where its nodes are damaged: its
-  /// name and size are shown all the same, and who reads it is told.
-  ///
-  /// - Throws: the error of the disk for anything but damage.
-  /// - Complexity: that of ``zeroBytes(_:)``.
+  /// Returns the bytes of holes; 0 for damaged nodes, because name and size are shown all the same.
   package func shownZeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
     do throws(StoreError) {
       return try zeroBytes(stored)
-    } catch {
-      guard error.damage != nil else { throw error }
+    } catch  where error.damage != nil {
       return 0
     }
   }

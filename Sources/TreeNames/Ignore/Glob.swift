@@ -1,54 +1,19 @@
 /// A set of bytes.
 struct ByteSet: Hashable, Sendable {
-  private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+  private var words = SIMD4<UInt64>()
+  static let all = ByteSet().complement
 
-  static let all: ByteSet = {
-    var set = ByteSet()
-    for byte in UInt8.min...UInt8.max { set.insert(byte) }
-    return set
-  }()
-
-  mutating func insert(_ byte: UInt8) {
-    let bit = UInt64(1) << UInt64(byte & 63)
-    switch byte >> 6 {
-    case 0: words.0 |= bit
-    case 1: words.1 |= bit
-    case 2: words.2 |= bit
-    default: words.3 |= bit
-    }
-  }
-
-  func contains(_ byte: UInt8) -> Bool {
-    let bit = UInt64(1) << UInt64(byte & 63)
-    switch byte >> 6 {
-    case 0: return words.0 & bit != 0
-    case 1: return words.1 & bit != 0
-    case 2: return words.2 & bit != 0
-    default: return words.3 & bit != 0
-    }
-  }
+  private static func bit(_ byte: UInt8) -> UInt64 { 1 << UInt64(byte & 63) }
+  mutating func insert(_ byte: UInt8) { words[Int(byte >> 6)] |= Self.bit(byte) }
+  func contains(_ byte: UInt8) -> Bool { words[Int(byte >> 6)] & Self.bit(byte) != 0 }
 
   var complement: ByteSet {
-    var set = ByteSet()
-    set.words = (~words.0, ~words.1, ~words.2, ~words.3)
+    var set = self
+    set.words = ~words
     return set
   }
 
-  mutating func formUnion(_ other: ByteSet) {
-    words.0 |= other.words.0
-    words.1 |= other.words.1
-    words.2 |= other.words.2
-    words.3 |= other.words.3
-  }
-
-  static func == (a: ByteSet, b: ByteSet) -> Bool { a.words == b.words }
-
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(words.0)
-    hasher.combine(words.1)
-    hasher.combine(words.2)
-    hasher.combine(words.3)
-  }
+  mutating func formUnion(_ other: ByteSet) { words |= other.words }
 }
 
 /// A pattern for one component of a path: `*`, `?`, `[...]` and bytes.
@@ -83,8 +48,7 @@ struct Glob: Hashable, Sendable {
     self.tokens = tokens
   }
 
-  /// Parses the rest of a bracket expression: everything after its `[`, up to and including its
-  /// `]`.
+  /// Parses a bracket expression after its `[`.
   private static func bracket(_ rest: inout ArraySlice<UInt8>) -> ByteSet? {
     var set = ByteSet()
     var isNegated = false
@@ -149,9 +113,8 @@ struct Glob: Hashable, Sendable {
     return set
   }
 
-  /// The bytes that a matching name can begin with.
+  /// The bytes that a matching name can begin with, and end with.
   var firstBytes: ByteSet { Glob.bytes(of: tokens.first) }
-  /// The bytes that a matching name can end with.
   var lastBytes: ByteSet { Glob.bytes(of: tokens.last) }
 
   private static func bytes(of token: Token?) -> ByteSet {
@@ -167,7 +130,7 @@ struct Glob: Hashable, Sendable {
 
   /// True if the whole name matches.
   ///
-  /// - Complexity: O(name * pattern) at worst: the search goes back to the last star only.
+  /// - Complexity: O(name * pattern) at worst.
   func matches(_ name: UnsafeRawBufferPointer) -> Bool {
     tokens.withUnsafeBufferPointer { tokens in
       var token = 0
@@ -182,19 +145,12 @@ struct Glob: Hashable, Sendable {
             resume = index
             token += 1
             continue
-          case .byte(let byte) where byte == name[index]:
+          case .byte(let byte) where byte != name[index]: break
+          case .oneOf(let set) where !set.contains(name[index]): break
+          case .byte, .any, .oneOf:
             token += 1
             index += 1
             continue
-          case .any:
-            token += 1
-            index += 1
-            continue
-          case .oneOf(let set) where set.contains(name[index]):
-            token += 1
-            index += 1
-            continue
-          case .byte, .oneOf: break
           }
         }
         guard star >= 0 else { return false }

@@ -8,15 +8,14 @@ struct IgnorePattern: Hashable, Sendable {
 
   enum Fault: Error { case malformed }
 
-  /// The pattern begins with `!`: matching files go into versions again.
+  /// Begins with `!`: matching files go into versions again.
   let isNegated: Bool
-  /// The pattern ends with `/`: it matches directories only.
+  /// Ends with `/`: it matches directories only.
   let isDirectoryOnly: Bool
-  /// The pattern has no `/` inside: it matches a name in any directory, and has one part.
+  /// Has no `/` inside: it matches a name in any directory, and has one part.
   let isForNames: Bool
   let parts: [Part]
 
-  /// Parses a line; nil for an empty line or a comment.
   init?(line: ArraySlice<UInt8>) throws(Fault) {
     var text = IgnorePattern.trimmed(line)
     guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
@@ -39,8 +38,7 @@ struct IgnorePattern: Hashable, Sendable {
     self.parts = parts
   }
 
-  /// Returns the line without its line end, and without spaces at its end unless a backslash
-  /// precedes them.
+  /// Returns the line without its end, and without trailing spaces that no backslash precedes.
   private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var text = line
     if text.last == UInt8(ascii: "\r") { text.removeLast() }
@@ -62,8 +60,7 @@ struct IgnorePattern: Hashable, Sendable {
     return glob.firstBytes
   }
 
-  /// True if a path matches. A pattern that ``isForNames`` is compared with the last component
-  /// alone.
+  /// A pattern that ``isForNames`` is compared with the last component alone.
   func matches(path: UnsafeRawBufferPointer, nameStart: Int) -> Bool {
     if isForNames {
       guard case .component(let glob) = parts.first else { return false }
@@ -82,8 +79,7 @@ struct IgnorePattern: Hashable, Sendable {
       if part < parts.count {
         switch parts[part] {
         case .anyDepth:
-          // `**` at the end of a pattern matches everything inside a directory, not the directory
-          // itself.
+          // `**` at the end matches everything inside a directory, not the directory itself.
           if part + 1 == parts.count { return part == 0 || start <= path.count }
           lastDepth = part
           resume = start

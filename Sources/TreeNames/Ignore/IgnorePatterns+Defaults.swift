@@ -1,16 +1,12 @@
 extension IgnorePatterns {
-  /// The name of the setting that holds a store's own patterns.
+  /// The setting with a store's own patterns.
   package static let settingName = "ignore"
 
-  /// The patterns of a new store: swap, backup and lock files that editors leave next to a file, the
-  /// trash, and files in which systems keep how a directory is shown.
+  /// The patterns of a new store: files that editors and systems leave next to others.
   ///
-  /// Some names of temporary files are left out on purpose, since people also give them to files of
-  /// their own, and other rules keep the temporary files out of versions: a file that is made and
-  /// removed between two cuts (vim's `4913`) is in no version, nor is a temporary file that is
-  /// renamed over its target (`sed` -i, rsync's `.name.XXXXXX`, `lu*.tmp`). Were such names
-  /// ignored, a story called `sedatives`, message 4913 of a mail folder or a game's `slot.save`
-  /// would never be kept, and no message would say so.
+  /// Names of temporary files that people also use are missing on purpose. Such files are in no version
+  /// anyway if they are removed or renamed between two cuts (vim's `4913`, `sed` -i, rsync). Ignored, a
+  /// story called `sedatives` or message 4913 of a mail folder would silently never be kept.
   package static let defaultText = Array(
     """
     # Files that never enter a version: kept here, never sent. Lines as in .gitignore.
@@ -56,6 +52,5 @@ extension IgnorePatterns {
 
     """.utf8)
 
-  /// The parsed ``defaultText``, for a store without patterns of its own.
   package static let defaults = IgnorePatterns(defaultText)
 }

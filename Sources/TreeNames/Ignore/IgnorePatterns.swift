@@ -1,33 +1,27 @@
 /// Patterns for names that never enter a version: lines as in gitignore(5), matched on bytes.
 ///
-/// The last matching line decides. Everything in an ignored directory is ignored, even if a later
-/// line matches it. A table indexed by the first and the last byte of a name excludes most lines,
-/// so that nearly every name is decided without matching a pattern.
+/// The last matching line decides. Everything in an ignored directory is ignored. A table indexed by the first
+/// and the last byte of a name excludes most lines.
 ///
 /// - Concurrency: immutable; any thread.
 package struct IgnorePatterns: Sendable {
   /// A line that cannot be parsed; it has no effect.
   package struct Fault: Hashable, Sendable {
-    /// The number of the line, counted from 1.
+    /// Counted from 1.
     package let line: Int
-    /// The bytes of the line.
     package let text: [UInt8]
   }
 
-  /// The longest text that is parsed, in bytes; the rest of a longer one is ignored.
+  /// In bytes; the rest of a longer text is ignored.
   package static let maximumLength = 1 << 20
-
-  /// The lines that could not be parsed, in the order of the text.
   package let faults: [Fault]
   private let patterns: [IgnorePattern]
-  /// The lines of the patterns, counted from 1.
+  /// Counted from 1.
   private let lines: [Int]
-  /// True if no pattern is there.
   package var isEmpty: Bool { patterns.isEmpty }
   /// Bit p % 64 of word p / 64 is set if pattern p can match a name with that first, or last, byte.
   private let masks: [(first: [UInt64], last: [UInt64])]
 
-  /// Parses patterns; lines that cannot be parsed have no effect and are listed in ``faults``.
   package init(_ text: [UInt8]) {
     var patterns: [IgnorePattern] = []
     var numbers: [Int] = []
@@ -64,9 +58,7 @@ package struct IgnorePatterns: Sendable {
     self.masks = masks
   }
 
-  /// True if a path, or a directory on the way to it, is ignored. The path has no slashes at its
-  /// ends.
-  ///
+  /// True if a path, or a directory above it, is ignored; the path has no slashes at its ends.
   /// - Complexity: O(components) as a rule.
   package func ignores(path: [UInt8], isDirectory: Bool = false) -> Bool {
     guard !patterns.isEmpty, !path.isEmpty else { return false }
@@ -90,13 +82,12 @@ package struct IgnorePatterns: Sendable {
 
   /// The pattern that decides about a path.
   package struct Verdict: Hashable, Sendable {
-    /// True if the path stays out of versions.
     package let ignores: Bool
-    /// The number of the pattern's line, counted from 1.
+    /// Counted from 1.
     package let line: Int
   }
 
-  /// Returns the verdict on a path itself, not on the directories above it; nil if no line matches.
+  /// Returns the verdict on a path itself, not on the directories above it.
   package func verdict(on path: ArraySlice<UInt8>, isDirectory: Bool) -> Verdict? {
     guard !patterns.isEmpty, !path.isEmpty else { return nil }
     let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 - path.startIndex } ?? 0
@@ -114,7 +105,6 @@ package struct IgnorePatterns: Sendable {
       .map { !patterns[$0].isNegated } ?? false
   }
 
-  /// Returns the index of the last pattern that matches.
   private func match(
     _ path: UnsafeRawBufferPointer, nameStart: Int, isDirectory: Bool
   ) -> Int? {

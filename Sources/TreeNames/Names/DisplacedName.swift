@@ -2,19 +2,16 @@ package import LLVSCore
 
 /// The escaped names of keys that cannot be shown at their own path.
 ///
-/// The name is `%llvs%` and the whole key, with every byte outside `A-Za-z0-9._-` as `%XX`. If that
-/// is over 255 bytes, the name is its beginning, `%~` and 32 hex digits of the key's SHA-256. If
-/// another file has the name, `%~1`, `%~2` ... is appended. Only these two marks contain `%~`.
+/// The name is `%llvs%` and the whole key, with every byte outside `A-Za-z0-9._-` as `%XX`. Over 255 bytes, it
+/// is its beginning, `%~` and 32 hex digits of the key's SHA-256. `%~1`, `%~2` ... follow a name that is taken.
 package enum DisplacedName {
-  /// The bytes that every such name begins with.
   package static let prefix = Array("%llvs%".utf8)
   private static let digits = Array("0123456789ABCDEF".utf8)
   private static let limit = 255
-  /// The length of the beginning of a long name: it leaves space for the hash and for `%~` with a
-  /// number.
+  /// The length of the beginning of a long name, before the hash and `%~` with a number.
   private static let headLimit = 200
 
-  /// The name that is tried for a key after `index` others turned out to be taken.
+  /// Returns the name to try after `index` others were taken.
   package static func candidate(_ index: Int, for key: Key) -> [UInt8] {
     var name = prefix
     for byte in key.bytes {
@@ -31,7 +28,7 @@ package enum DisplacedName {
     return Array(name[..<headLimit]) + Array("%~".utf8) + hash + suffix
   }
 
-  /// Decodes a name to its key; nil if it is no such name, or if it holds only a hash of the key.
+  /// Decodes a name to its key; nil if it is no such name, or has only a hash of the key.
   package static func key(of name: [UInt8]) -> Key? {
     guard name.starts(with: prefix) else { return nil }
     var bytes: [UInt8] = []
@@ -52,8 +49,7 @@ package enum DisplacedName {
         index += 1
       }
     }
-    // At most 12 bytes may follow: `%~` and a number. More than that is a hash, so the key is not
-    // in the name.
+    // Up to 12 bytes are `%~` and a number; more are a hash.
     guard name.count - index <= 12 else { return nil }
     return Key(bytes: bytes)
   }

@@ -1,20 +1,16 @@
 import LLVSCore
 
-// Limits for paths. A key is 65,535 bytes at most, and the tree keeps the full path of each
-// directory: without a limit on the number of names, one key of 64 KiB, "a/a/a/...", would need a
-// gigabyte.
+// The tree keeps the full path of each directory: without a limit on the number of names, one key of 64 KiB,
+// "a/a/a/...", would need a gigabyte.
 
-/// The longest path: a longer one cannot be made, and deeper keys are shown under escaped names.
+/// The longest path; deeper keys are shown under escaped names.
 package enum PathLimit {
-  /// The most names in a path: as many as a path of 4,095 bytes has if each takes four bytes with
-  /// its slash.
+  /// The most names in a path: as in 4,095 bytes of names with three bytes.
   static let names = 1_024
-  /// The most bytes of a path that is made here: its key is not too long even if every byte is
-  /// escaped.
+  /// The most bytes of a new path: its key is not too long even if every byte is escaped.
   static let bytes = (Entry.maximumKeyLength - DisplacedName.prefix.count) / 3
 
-  /// Returns the end index of the longest beginning of a path that has valid names and not too many
-  /// of them.
+  /// Returns the end of the longest beginning of a path that has valid names and not too many.
   package static func reach(of path: ArraySlice<UInt8>) -> Int {
     var start = path.startIndex
     var count = 0
@@ -28,37 +24,32 @@ package enum PathLimit {
     return max(path.startIndex, start - 1)
   }
 
-  /// True if a path may have one more name than a directory's path.
+  /// True if a directory's path may have one more name.
   package static func allowsName(below directory: [UInt8]) -> Bool {
-    // So many names take at least so many bytes: for nearly every path the length decides.
+    // For nearly every path the length decides.
     directory.count < 2 * names - 1 || directory.count { $0 == 0x2F } + 1 < names
   }
 
   /// True if a file or directory can be made at a path.
   package static func allows(path: [UInt8]) -> Bool { allows(PathExtent(path: path)) }
 
-  /// True if a file or directory can be made at a path of this extent.
   package static func allows(_ path: PathExtent) -> Bool {
     path.names <= names && path.bytes <= bytes
   }
 }
 
-/// The number of names and bytes in a path, slashes between the names included.
+/// The number of names and bytes in a path, with slashes between the names.
 package struct PathExtent: Hashable {
-  /// The number of names.
   package var names = 0
-  /// The number of bytes, slashes between the names included.
   package var bytes = 0
 
-  /// The extent of the empty path.
   package init() {}
 
-  /// The extent of a path with one name.
   package init(name: some Collection<UInt8>) {
     (names, bytes) = (1, name.count)
   }
 
-  /// The extent of a path without slashes at its ends; "" is the empty path.
+  /// A path without slashes at its ends.
   package init(path: some Collection<UInt8>) {
     guard !path.isEmpty else { return }
     names = 1
@@ -66,7 +57,7 @@ package struct PathExtent: Hashable {
     bytes = path.count
   }
 
-  /// Returns the extent of this path with another, relative to it, appended.
+  /// Returns the extent of this path with a relative path after it.
   package func adding(_ other: PathExtent) -> PathExtent {
     guard names > 0 else { return other }
     guard other.names > 0 else { return self }

@@ -1,19 +1,15 @@
 package import LLVSCore
 
-/// Lists the names of one directory of a ``TreeView``, one at a time: first the names of literal
-/// keys, then those that only escaped keys have. A displaced key is listed at the place in the
-/// order of its key.
+/// Lists the names of one directory of a ``TreeView``: those of literal keys, then those of escaped keys alone.
+/// A displaced key is listed in the order of its key.
 ///
 /// - Complexity: O(1) memory; O(log *n*) time for each subdirectory, less for other names.
 package struct TreeListing {
-  /// One name.
   package struct Item: Sendable {
-    /// The name in the directory.
     package var name: [UInt8]
-    /// The kind of the file; a directory for names that only keys below them imply.
+    /// A directory for names that only keys below them imply.
     package var kind: EntryKind
-    /// The entry of the key; nil for an implicit directory, which exists only because of the keys
-    /// below it.
+    /// Nil for an implicit directory.
     package var entry: Entry?
   }
 
@@ -24,14 +20,12 @@ package struct TreeListing {
   private let view: TreeView
   private let directory: [UInt8]
   private let pathPrefix: [UInt8]
-  /// True if names other than those of displaced keys can be here: the path is not too long for one
-  /// more name.
+  /// False if the path is too long for one more name, so that only displaced keys are here.
   private let allowsNames: Bool
   private var cursor: MapCursor
   private var phase = Phase.start
-  /// The bytes that the keys of this phase begin with.
   private var prefix: [UInt8]
-  /// Items that were found together with the last one and are returned next.
+  /// Items that were found with the last one.
   private var pending: [Item] = []
 
   init(view: TreeView, directory: [UInt8]) {
@@ -43,7 +37,6 @@ package struct TreeListing {
     cursor = MapCursor(view.map)
   }
 
-  /// The next name; nil at the end.
   package mutating func next() throws(StoreError) -> Item? {
     while true {
       if let item = pending.popLast() { return item }
@@ -74,8 +67,7 @@ package struct TreeListing {
     let slash = rest.firstIndex(of: 0x2F)
     let name = Array(rest[..<(slash ?? rest.endIndex)])
     guard allowsNames, DisplacedName.isName(name) else {
-      // A key below a component that is no valid name, or is one name too many, is shown here;
-      // directories without a valid name are not.
+      // Of keys below an invalid name, or with a name too many, values are shown here.
       if let entry = try cursor.entry(), !entry.isDirectory { try addDisplaced(entry) }
       return try cursor.advance()
     }
@@ -88,9 +80,7 @@ package struct TreeListing {
     }
   }
 
-  // MARK: Claims under the cursor
-
-  /// Reads the entries at a key and moves the cursor behind them; finds out whether keys lie below.
+  /// Reads the entries at a key and moves the cursor past them.
   private mutating func exactClaim(
     _ start: [UInt8], _ isEscaped: Bool
   ) throws(StoreError) -> PathClaim {
@@ -108,13 +98,12 @@ package struct TreeListing {
     guard case .some(.some(let byte)) = next, byte <= 0x2F else { return claim }
     var probe = cursor
     claim.hasBelow = try view.hasKeys(below: start, isEscaped, &probe)
-    // The keys below follow directly; this skips them.
+    // Skips the keys below, which follow directly.
     if byte == 0x2F { try cursor.seek(to: start + [0x30]) }
     return claim
   }
 
-  /// Adds the name whose first key below was just met, if that name has no entry of its own. A name
-  /// with an entry was listed already.
+  /// Adds the name of keys below it, unless an entry of its own was listed already.
   private mutating func takeGroup(
     _ name: [UInt8], _ child: [UInt8], _ start: [UInt8], _ isEscaped: Bool
   ) throws(StoreError) {
@@ -124,9 +113,7 @@ package struct TreeListing {
     try add(name, own, child, isEscaped)
   }
 
-  // MARK: Items
-
-  /// Adds what a claim shows, after looking up the claim of the other form (literal or escaped).
+  /// Adds the result of a claim, with the claim of the other form.
   private mutating func add(
     _ name: [UInt8], _ claim: PathClaim, _ path: [UInt8], _ isEscaped: Bool
   ) throws(StoreError) {
@@ -138,7 +125,7 @@ package struct TreeListing {
       claims.literal = claim
       if try view.hasEscaped() { claims.escaped = try view.escapedClaim(to: path) }
     }
-    // The phase of literal keys came first, and listed the winner then.
+    // The phase of literal keys came first.
     let isFirst = !isEscaped || claims.literal.isEmpty
     switch claims.winner {
     case nil: break

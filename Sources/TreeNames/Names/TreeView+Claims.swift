@@ -1,15 +1,12 @@
 import LLVSCore
 
-// Decides which of these is shown at a path: the literal key, the escaped key, or the directory
-// that keys below the path imply.
+// Decides between the literal key, the escaped key, and the directory that keys below the path imply.
 
-/// The entries that keys of one form, literal or escaped, have for a path.
+/// The entries of a path with keys of one form, literal or escaped.
 struct PathClaim {
   var value: Entry?
   var directory: Entry?
-  /// True if keys of this form lie below the path.
   var hasBelow = false
-
   var isEmpty: Bool { value == nil && !isDirectory }
   var isDirectory: Bool { directory != nil || hasBelow }
 }
@@ -28,7 +25,7 @@ struct PathClaims {
 }
 
 extension TreeView {
-  /// All claims to a path whose components are valid names.
+  /// Returns all claims to a path of valid names.
   func claims(to path: [UInt8]) throws(StoreError) -> PathClaims {
     var claims = PathClaims(literal: try literalClaim(to: path))
     if try hasEscaped() { claims.escaped = try escapedClaim(to: path) }
@@ -61,8 +58,7 @@ extension TreeView {
     return claim
   }
 
-  /// True if a key of the form lies below a key and is shown there. Directories without a valid
-  /// name are not shown.
+  /// True if a key of the form is below a key and shown there; directories without a valid name are not.
   func hasKeys(
     below key: [UInt8], _ isEscaped: Bool, _ cursor: inout MapCursor
   ) throws(StoreError) -> Bool {
@@ -75,7 +71,6 @@ extension TreeView {
     return false
   }
 
-  /// True if a key has the form that `isEscaped` says.
   func isOfForm(_ key: Key, _ isEscaped: Bool) throws(StoreError) -> Bool {
     guard try hasEscaped(), key.bytes.starts(with: DisplacedName.prefix) else { return !isEscaped }
     return (Self.ownPath(key) != key.bytes) == isEscaped

@@ -1,26 +1,24 @@
 package import LLVSCore
 
-// Values whose own path is taken by a directory: one side of a merge made the file and the other
-// the directory, or a program stored both. The keys differ, so no merge saw a clash and dropped
-// anything. The set of such values depends on the tree alone: it is the same on every replica that
-// has the tree.
+// Values whose own path a directory has: one side of a merge made the file and the other the directory, or a
+// program stored both. The keys differ, so no merge saw a clash. The set depends on the tree alone.
 
 extension TreeView {
-  /// The number of new keys from which on a scan of the whole map is quicker than a look at each.
+  /// For more new keys a scan of the whole map is quicker than a look at each.
   private static let newKeysLookedUp = 10_000
 
-  /// The keys of values whose path is taken by a directory, ascending.
+  /// Returns the keys of values whose path is that of a directory, ascending.
   ///
-  /// - Complexity: O(*n*), in memory for what is found.
+  /// - Complexity: O(*n*), in memory for the result.
   package func valuesBehindDirectories() throws(StoreError) -> [Key] {
     var candidates = try valuesBeforeLongerKeys([])
     try addValuesBehindEscaped(below: DisplacedName.prefix, to: &candidates)
     return try behindDirectories(candidates)
   }
 
-  /// The keys of values below a directory that are not shown at their paths.
+  /// Returns the keys of values below a directory that are not shown at their paths.
   ///
-  /// - Complexity: O(*k*) for *k* keys below it, in memory for what is found.
+  /// - Complexity: O(*k*) for *k* keys below it, in memory for the result.
   package func displacedValues(below directory: [UInt8]) throws(StoreError) -> Set<Key> {
     let prefix = directory + [0x2F]
     var candidates = try valuesBeforeLongerKeys(prefix)
@@ -29,7 +27,7 @@ extension TreeView {
       try behindDirectories(candidates.filter { Self.ownPath($0).starts(with: prefix) }))
   }
 
-  /// Adds the values at and above the paths of escaped keys; these values may have literal keys.
+  /// Adds the values at and above the paths of escaped keys, which may have literal keys.
   private func addValuesBehindEscaped(
     below prefix: [UInt8], to candidates: inout Set<Key>
   ) throws(StoreError) {
@@ -43,12 +41,10 @@ extension TreeView {
     }
   }
 
-  /// The keys of values with a prefix whose key is also the key of a directory, or the beginning of
-  /// a path below one.
+  /// Returns the keys of values with a prefix whose key begins the path of another key.
   private func valuesBeforeLongerKeys(_ prefix: [UInt8]) throws(StoreError) -> Set<Key> {
     var candidates: Set<Key> = []
-    // A stack of values whose keys are beginnings of the current key; each is a beginning of the
-    // next.
+    // A stack of values whose keys begin the current key; each begins the next.
     var open: [[UInt8]] = []
     var cursor = MapCursor(map)
     if prefix.isEmpty { try cursor.seekToStart() } else { try cursor.seek(to: prefix) }
@@ -70,7 +66,7 @@ extension TreeView {
     return candidates
   }
 
-  /// The same, computed from the result for an older map and the difference of the maps.
+  /// Returns the same from the result for an older map and the difference of the maps.
   ///
   /// - Complexity: O(changes log *n*).
   package func valuesBehindDirectories(
@@ -89,8 +85,7 @@ extension TreeView {
     return try behindDirectories(candidates)
   }
 
-  /// True if a directory is at the path of a value, so that the value is shown under an escaped
-  /// name.
+  /// True if a directory has the path of a value.
   func isBehindDirectory(_ key: Key) throws(StoreError) -> Bool {
     let path = Self.ownPath(key)
     guard !path.isEmpty, Self.validParts(of: path).count == path.count,
@@ -108,8 +103,7 @@ extension TreeView {
     return keys.sorted()
   }
 
-  /// Adds the values at the path of a key and above it, except above the path `last`, which were
-  /// added before.
+  /// Adds the values at and above the path of a key, except above `last`, which were added before.
   private func addCandidates(
     at key: Key, to candidates: inout Set<Key>, _ last: inout [UInt8]
   ) throws(StoreError) {
@@ -118,7 +112,7 @@ extension TreeView {
     var isNew = true
     while isNew, let slash = path.lastIndex(of: 0x2F) {
       path = path[..<slash]
-      // The directories above `last` were looked at in the call before.
+      // The directories above `last` were handled in the call before.
       isNew = !(last.starts(with: path) && (last.count == path.count || last[path.count] == 0x2F))
       if isNew { try addValues(at: Array(path), to: &candidates) }
     }
@@ -135,7 +129,7 @@ extension TreeView {
     if try map.entry(at: escaped) != nil { candidates.insert(escaped) }
   }
 
-  /// The longest beginning of a path whose components are valid names.
+  /// Returns the longest beginning of valid names.
   private static func validParts(of path: [UInt8]) -> [UInt8] {
     Array(path[..<PathLimit.reach(of: path[...])])
   }

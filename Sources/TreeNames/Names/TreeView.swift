@@ -1,24 +1,18 @@
 package import LLVSCore
 import Synchronization
 
-// Keys as a tree of names.
-//
-// A key's own path is the path that the key decodes to, or the key's bytes if it is a literal key.
-// A directory shows the keys of the literal range below its path and, if any key of the map begins
-// with `%llvs%`, of the escaped range. A key is displaced if it cannot be shown at its own path:
-// because of a component that is no valid name, a directory with that path, or a literal key of the
-// same path. It is then shown under an escaped name in the deepest directory that its path reaches
-// through valid names.
+// A key's own path is the one it decodes to, or the key's bytes for a literal key. A directory shows the keys of
+// the literal range below its path and, if any key of the map begins with `%llvs%`, of the escaped range. A key
+// is displaced if an invalid name, a directory or a literal key keeps it from its own path. It is then shown
+// under an escaped name in the deepest directory that its path reaches through valid names.
 
-/// One version's map, shown as a directory tree: keys and paths are a bijection of whole trees.
+/// One version's map as a directory tree: keys and paths are a bijection of whole trees.
 ///
 /// - Concurrency: immutable; any thread.
 package struct TreeView: Sendable {
-  /// The entry that is found at a path.
   package enum Found: Hashable, Sendable {
-    /// A value.
     case value(Entry)
-    /// A directory; nil for an implicit directory, which exists only because of the keys below it.
+    /// Nil for an implicit directory, which exists only because of the keys below it.
     case directory(Entry?)
   }
 
@@ -27,14 +21,10 @@ package struct TreeView: Sendable {
     let hasEscaped = Mutex<Bool?>(nil)
   }
 
-  /// The map that the tree shows.
   package let map: ValueMap
   private let knowledge = Knowledge()
 
-  /// Creates a view of a map; nothing is read yet.
-  package init(map: ValueMap) {
-    self.map = map
-  }
+  package init(map: ValueMap) { self.map = map }
 
   /// True if any key begins with `%llvs%`; the answer is kept.
   package func hasEscaped() throws(StoreError) -> Bool {
@@ -44,12 +34,8 @@ package struct TreeView: Sendable {
     return found
   }
 
-  // MARK: - Looking up
-
-  /// Looks up a name in a directory. The directory's path has no slashes at its ends, and is empty
-  /// for the root.
+  /// Looks up a name in a directory, whose path has no slashes at its ends.
   ///
-  /// - Returns: The entry, or nil if there is no such name.
   /// - Complexity: O(log *n*).
   package func child(
     of directory: [UInt8], named name: [UInt8]
@@ -69,20 +55,19 @@ package struct TreeView: Sendable {
     return nil
   }
 
-  /// Looks up a path; the root is always a directory. Nil if nothing is there.
   package func find(path: [UInt8]) throws(StoreError) -> Found? {
     guard !path.isEmpty else { return .directory(nil) }
     guard let slash = path.lastIndex(of: 0x2F) else { return try child(of: [], named: path) }
     let reach = PathLimit.reach(of: path[...])
     guard slash > 0, reach >= slash else { return nil }
     let name = path[(slash + 1)...]
-    // The usual case, without a copy of either part.
+    // The usual case copies no part.
     if reach == path.count, let found = try claims(to: path).winner { return found }
     guard name.starts(with: DisplacedName.prefix) else { return nil }
     return try child(of: Array(path[..<slash]), named: Array(name))
   }
 
-  /// Looks up a name, without the escaped names of displaced keys.
+  /// Looks up a name other than the escaped ones of displaced keys.
   package func normalChild(
     of directory: [UInt8], named name: [UInt8]
   ) throws(StoreError) -> Found? {
@@ -90,19 +75,16 @@ package struct TreeView: Sendable {
     return try claims(to: join(directory, name)).winner
   }
 
-  // MARK: - Keys and paths
-
-  /// The path at which a key is shown unless another key or directory takes it.
+  /// The path of a key unless another key or directory takes it.
   package static func ownPath(_ key: Key) -> [UInt8] {
     KeyCoding.path(of: key) ?? key.bytes
   }
 
-  /// The bytes that the escaped keys below a path prefix begin with.
+  /// The beginning of the escaped keys below a prefix.
   package static func escapedPrefix(_ prefix: [UInt8]) -> [UInt8] {
     KeyCoding.escaped(prefix)
   }
 
-  /// True if a value cannot be shown at its own path.
   package func isDisplaced(_ key: Key) throws(StoreError) -> Bool {
     let path = Self.ownPath(key)
     guard !path.isEmpty, PathLimit.reach(of: path[...]) == path.count else { return true }
@@ -110,7 +92,7 @@ package struct TreeView: Sendable {
     return entry.key != key
   }
 
-  /// The path at which a key of the map is shown.
+  /// Returns the path at which a key of the map is shown.
   ///
   /// - Complexity: O(log *n*).
   package func path(of key: Key) throws(StoreError) -> [UInt8] {
@@ -119,14 +101,13 @@ package struct TreeView: Sendable {
     return join(home, try displacedName(of: key, in: home))
   }
 
-  /// The deepest directory that a path reaches through valid names.
+  /// Returns the deepest directory that a path reaches through valid names.
   package static func home(of path: [UInt8]) -> [UInt8] {
     guard let slash = path.lastIndex(of: 0x2F) else { return [] }
     return Array(path[..<PathLimit.reach(of: path[..<slash])])
   }
 
-  /// The escaped name of a displaced key in the directory that shows it: the first that is not
-  /// taken.
+  /// Returns the first free escaped name of a displaced key.
   package func displacedName(of key: Key, in home: [UInt8]) throws(StoreError) -> [UInt8] {
     var index = 0
     while true {
@@ -136,18 +117,15 @@ package struct TreeView: Sendable {
     }
   }
 
-  /// The key of a file or directory that is made at a path: the key that is shown there already,
-  /// else the path encoded.
+  /// Returns the key of a new file or directory: that of what is shown there, else the path encoded.
   package func key(
     forNewPath path: [UInt8], isDirectory: Bool = false
   ) throws(StoreError) -> Key {
     Self.key(ofPath: path, showing: try find(path: path), isDirectory: isDirectory)
   }
 
-  /// The key of a path, given what ``find(path:)`` found there.
-  ///
-  /// A directory is never displaced. If it replaces a displaced value, it does not take the value's
-  /// key: the directory at the value's own path has that key.
+  /// Returns the key of a path, given what ``find(path:)`` found there. A directory does not take the key of a
+  /// displaced value, because the directory at the value's own path has it.
   package static func key(
     ofPath path: [UInt8], showing found: Found?, isDirectory: Bool = false
   ) -> Key {
@@ -160,25 +138,21 @@ package struct TreeView: Sendable {
     }
   }
 
-  // MARK: - Walking
-
-  /// Lists a directory in no promised order; see ``TreeListing``.
+  /// Lists a directory in no promised order.
   package func list(_ directory: [UInt8]) -> TreeListing {
     TreeListing(view: self, directory: directory)
   }
 
-  /// True if a directory shows anything.
   package func hasChildren(_ directory: [UInt8]) throws(StoreError) -> Bool {
     var listing = list(directory)
     return try listing.next() != nil
   }
 
-  /// Walks everything below a directory, subdirectories included, with paths relative to it.
+  /// Walks everything below a directory, with relative paths.
   package func entries(below directory: [UInt8]) -> TreeWalk {
     TreeWalk(view: self, directory: directory)
   }
 
-  /// Appends a name to a directory's path, which is empty for the root.
   package func join(_ directory: [UInt8], _ name: [UInt8]) -> [UInt8] {
     directory.isEmpty ? name : directory + [0x2F] + name
   }

@@ -1,7 +1,6 @@
 package import LLVSCore
 
-/// Walks the entries whose own paths lie below a directory: literal keys first, then escaped keys,
-/// each in key order.
+/// Walks the entries whose own paths are below a directory: literal keys first, then escaped keys.
 ///
 /// - Complexity: O(1) memory and O(*k*) time for *k* entries.
 package struct TreeWalk {
@@ -21,7 +20,6 @@ package struct TreeWalk {
     cursor = MapCursor(view.map)
   }
 
-  /// The next entry and its path relative to the directory; nil at the end.
   package mutating func next() throws(StoreError) -> (relative: [UInt8], entry: Entry)? {
     if !hasBegun {
       hasBegun = true
@@ -45,29 +43,6 @@ package struct TreeWalk {
       }
       try cursor.advance()
       return (Array(path[pathPrefix.count...]), entry)
-    }
-  }
-}
-
-extension TreeView {
-  /// Calls `body` with the relative path of everything below a directory, until `body` returns
-  /// false.
-  ///
-  /// - Complexity: O(*k*) for *k* entries, of which none is decoded.
-  package func visitPaths(
-    below directory: [UInt8], _ body: ([UInt8]) -> Bool
-  ) throws(StoreError) {
-    let pathPrefix = directory.isEmpty ? [] : directory + [0x2F]
-    var prefixes = [pathPrefix]
-    if try hasEscaped() { prefixes.append(Self.escapedPrefix(pathPrefix)) }
-    var cursor = MapCursor(map)
-    for (index, prefix) in prefixes.enumerated() {
-      try cursor.seek(to: prefix)
-      while let key = cursor.key, key.bytes.starts(with: prefix) {
-        let path = index == 0 ? key.bytes : Self.ownPath(key)
-        if path.starts(with: pathPrefix), !body(Array(path[pathPrefix.count...])) { return }
-        try cursor.advance()
-      }
     }
   }
 }
