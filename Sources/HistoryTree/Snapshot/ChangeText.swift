@@ -2,11 +2,9 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// The text of the file `changes`, made while it is read; reading at an earlier offset starts
-/// again.
+/// The text of the file `changes`, made while it is read; an earlier offset starts again.
 ///
-/// - Concurrency: one reader at a time. Its lock is held while maps are read; only other readers of
-///   the same open file wait for it.
+/// - Concurrency: one reader at a time. Its lock is held while maps are read.
 package final class ChangeText: Sendable {
   static let added = UInt8(ascii: "+")
   static let removed = UInt8(ascii: "-")
@@ -14,7 +12,7 @@ package final class ChangeText: Sendable {
 
   private struct State {
     var changes: SnapshotChanges
-    /// The part of the text that was made last; below, its offset.
+    /// The part of the text that was made last, and below its offset.
     var text: [UInt8] = []
     var start: UInt64 = 0
   }
@@ -31,7 +29,6 @@ package final class ChangeText: Sendable {
     [change.mark, 0x20] + PrintableText.visible(change.path) + [0x0A]
   }
 
-  /// Returns the length of the text in bytes, without keeping the text.
   func length() throws(FSError) -> UInt64 {
     var changes = begin
     var length: UInt64 = 0
@@ -69,8 +66,7 @@ package final class ChangeText: Sendable {
 }
 
 extension [UInt8] {
-  /// Copies the bytes from an offset on, as many as the buffer has room for, and returns their
-  /// number.
+  /// Copies the bytes from an offset on, and returns their number.
   func copy(from offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard offset < UInt64(count) else { return 0 }
     let start = Int(offset)

@@ -16,27 +16,22 @@ final class Snapshot: Sendable {
   var time: Attributes.Time { Attributes.Time(ofVersion: record.timestamp) }
 }
 
-/// The versions that were used lately.
+/// The recently used versions.
 ///
 /// - Concurrency: any thread; a leaf lock, not held while the store reads.
 final class Snapshots: Sendable {
   private static let limit = 256
   private static let timeLimit = 65_536
-
   private let store: Store
   private let known = Mutex<[VersionNumber: Snapshot]>([:])
   private let times = Mutex<[VersionNumber: Attributes.Time]>([:])
 
-  init(store: Store) {
-    self.store = store
-  }
+  init(store: Store) { self.store = store }
 
-  /// Returns a version as a tree.
-  ///
   /// - Throws: ``FSError/stale`` if the version does not exist any more.
   func snapshot(_ number: VersionNumber) throws(FSError) -> Snapshot {
     if let found = known.withLock({ $0[number] }) { return found }
-    let record = try FSError.wrapping { () throws(StoreError) in try store.version(number) }
+    let record = try FSError.translating(try store.version(number))
     guard let record else { throw .stale }
     return remember(record)
   }
@@ -52,10 +47,10 @@ final class Snapshots: Sendable {
     }
   }
 
-  /// Returns the time at which a version was made; it is shown for files without a recorded time.
+  /// Returns the time of a version, which is shown for files without a recorded time.
   func time(of number: VersionNumber) throws(FSError) -> Attributes.Time {
     if let found = times.withLock({ $0[number] }) { return found }
-    let node = try FSError.wrapping { () throws(StoreError) in try store.graph.node(number) }
+    let node = try FSError.translating(try store.graph.node(number))
     let time = Attributes.Time(ofVersion: node.timestamp)
     times.withLock { times in
       if times.count >= Self.timeLimit { times = [:] }

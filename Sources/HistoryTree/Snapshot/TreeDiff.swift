@@ -1,24 +1,20 @@
 package import LLVSCore
 package import TreeNames
 
-/// The paths at which two versions differ, at and below given paths or anywhere, one at a time.
-///
-/// The given paths come in order, without those inside others; below each, the differences come in
-/// order of key.
+/// The paths at which two versions differ, at and below given paths or anywhere, by path and then by key.
 ///
 /// - Concurrency: a value for one thread at a time.
 /// - Complexity: O(*k* log *n*) for *k* changes there, in O(log *n*) memory.
 package struct TreeDiff {
   private let old: TreeView
   private let new: TreeView
-  /// The ranges that are still to be compared: a path, and the prefix of its keys.
+  /// The ranges to be compared: a path, and the prefix of its keys.
   private var open: [(path: [UInt8], prefix: [UInt8], isEscaped: Bool)]
   private var path: [UInt8] = []
   private var isEscapedRange = false
   private var diff: MapDiff?
 
-  /// Begins a comparison at and below paths. It covers the whole tree if there are none or the root
-  /// is among them.
+  /// Covers the whole tree if there are no paths or the root is among them.
   package init(from old: TreeView, to new: TreeView, paths: [[UInt8]] = []) throws(StoreError) {
     self.old = old
     self.new = new
@@ -41,7 +37,7 @@ package struct TreeDiff {
     }
   }
 
-  /// The next change and the path at which it is shown; nil at the end.
+  /// Returns the next change and the path at which it is shown.
   package mutating func next() throws(StoreError) -> (path: [UInt8], change: MapChange)? {
     while true {
       guard let change = try diff?.next() else {

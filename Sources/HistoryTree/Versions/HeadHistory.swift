@@ -3,19 +3,15 @@ import Grammar
 package import LLVSCore
 package import WorkingTree
 
-// Undo and redo over the log of heads.
-//
-// Each entry of the log is a position. Undo and redo add entries that name the position that they
-// return to. So the newest entry gives the current position, and the entries
-// since the last ordinary one give the target of redo.
+// Undo and redo over the log of heads. Undo and redo add entries that name the position that they return
+// to, so the newest entry gives the current position, and the entries since the last ordinary one give the
+// target of redo.
 
-/// Finds the heads that undo and redo return to.
 package struct HeadHistory {
   private let store: Store
-  /// Gets entries that are damaged, and are skipped.
+  /// Receives damaged entries, which are skipped.
   private let damage: DamageReport
 
-  /// Reads the log of a tree's store.
   package init(of tree: TreeSession) {
     store = tree.store
     damage = tree.damage
@@ -32,7 +28,7 @@ package struct HeadHistory {
     /// The entry whose head is the outcome.
     package var target: HeadLogEntry
 
-    /// True if the change switched the tree to another line, so that undo switches it back.
+    /// True if the change switched the tree to another line.
     package var isMove: Bool { change.reason.isMove }
   }
 
@@ -48,8 +44,7 @@ package struct HeadHistory {
         if step.isMove { return step }
         if try content(of: target) != content(of: change) { return step }
         if try hasSettled(change, since: target) { return step }
-        // The change had no visible effect, like one that another store made and undid. Go one position
-        // further, or undo would stop here permanently.
+        // The change had no visible effect, like one that another store made and undid, so go one further.
         change = target
       }
       before = min(entry.sequence, target.sequence)
@@ -93,7 +88,7 @@ package struct HeadHistory {
     return entry
   }
 
-  /// Tells whether conflicts were closed between two heads, or opened again.
+  /// True if conflicts were closed between two heads, or opened again.
   private func hasSettled(
     _ change: HeadLogEntry, since target: HeadLogEntry
   ) throws(StoreError) -> Bool {
@@ -104,7 +99,6 @@ package struct HeadHistory {
     return try !store.settledDrops(at: old, since: new).isEmpty
   }
 
-  /// Returns the digest of a head's contents; nil for no head.
   private func content(of entry: HeadLogEntry) throws(StoreError) -> Digest? {
     guard let number = entry.version else { return nil }
     return try store.version(number)?.map.digest

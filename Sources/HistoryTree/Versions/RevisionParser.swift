@@ -1,8 +1,6 @@
 package import Grammar
 package import LLVSCore
 
-// The names that users give to versions, in the control file and on the command line.
-
 extension Store {
   /// Finds the version that a word names.
   ///
@@ -25,7 +23,6 @@ extension Store {
         + (names.isEmpty ? "" : "; nearest: \(names.joined(separator: ", "))"))
   }
 
-  /// Finds the version that a word without steps names; nil if there is none.
   private func exactly(_ word: String) throws(ControlError) -> VersionRecord? {
     guard !word.isEmpty else { return nil }
     if word == "head" {
@@ -59,7 +56,7 @@ extension Store {
     return try newestHead(ofLine: name) == nil ? nil : name
   }
 
-  /// Finds the version that a path in one of the directories of `.llvs` names.
+  /// Finds the version of a path in a directory of `.llvs`.
   private func foldered(_ word: String) throws(ControlError) -> VersionRecord? {
     for folder in ["versions/", "heads/", "tags/"] where word.hasPrefix(folder) {
       let name = String(word.dropFirst(folder.count))
@@ -73,7 +70,7 @@ extension Store {
     return nil
   }
 
-  /// Finds the version whose name begins with a text, if it is the only one.
+  /// Finds the only version whose name begins with a text.
   private func beginning(with text: String) throws(ControlError) -> VersionRecord? {
     guard text.utf8.count >= 4 else { return nil }
     let matches = try translating { () throws(StoreError) in
@@ -85,7 +82,7 @@ extension Store {
     return matches.first
   }
 
-  /// Finds the version some steps before another: `V~`, `V~3`, `V^`, `V^2`.
+  /// Finds a version some steps before another: `V~`, `V~3`, `V^`, `V^2`.
   private func stepped(_ word: String) throws(ControlError) -> VersionRecord? {
     // Each step is a recursive call.
     guard word.utf8.count <= 300, let mark = word.lastIndex(where: { $0 == "~" || $0 == "^" }),
@@ -127,7 +124,7 @@ extension Store {
       if let logged = try head(at: instant) {
         return try logged.version.map { (number) throws(StoreError) in try version(number) } ?? nil
       }
-      // Before the first entry of the log, ancestors of the head are taken.
+      // Before the first entry of the log, ancestors of the head count.
       guard let head = try state().head else { return nil }
       return try Ancestors.newest(
         of: head, in: self, notAfter: MetaTree.referenceTime(instant))
@@ -144,7 +141,7 @@ extension Store {
     )
   }
 
-  /// Returns the newest head of a line that no other head contains; nil if there is no such line.
+  /// Returns the newest uncontained head of a line.
   package func newestHead(ofLine line: String) throws(ControlError) -> VersionRecord? {
     guard !line.hasPrefix("llvs.") else { return nil }
     return try translating { () throws(StoreError) in
@@ -156,11 +153,8 @@ extension Store {
     }
   }
 
-  // MARK: - Names near to a word
-
   private static let tagPrefix = "llvs.tag/"
 
-  /// The names of branches and of tags, each in order.
   package func lineNames() throws(StoreError) -> (branches: [String], tags: [String]) {
     var (branches, tags): ([String], [String]) = ([], [])
     var last: String?
@@ -185,9 +179,8 @@ extension Store {
     return try !graph.openHeads(ofLine: Branch(rawValue: line)).isEmpty
   }
 
-  /// Returns at most three names that the user may have meant: lines, tags and the newest versions.
+  /// Returns up to three names that the user may have meant: lines, tags and the newest versions.
   ///
-  /// - Throws: ``ControlError`` if the store cannot be read.
   /// - Complexity: O(lines and tags).
   package func nearestNames(to word: String) throws(ControlError) -> [String] {
     let word = Array(word.utf8.prefix(64))
@@ -207,17 +200,15 @@ extension Store {
       guard let distance, !near.contains(where: { $0.name == name }) else { continue }
       near.append((distance, name))
     }
-    // The first of equally near names is taken: lines before versions, newer versions before older.
+    // Of equally near names lines come before versions, and newer versions before older ones.
     return near.enumerated().sorted {
       ($0.element.distance, $0.offset) < ($1.element.distance, $1.offset)
     }.prefix(3).map(\.element.name)
   }
 }
 
-/// Measures the difference between two words.
 package enum SpellingDistance {
-  /// Counts insertions, removals and replacements of bytes, ignoring case; nil if there are more
-  /// than a bound.
+  /// Counts insertions, removals and replacements of bytes, ignoring case; nil beyond a bound.
   ///
   /// - Complexity: O(product of the lengths).
   package static func between(_ a: [UInt8], _ b: [UInt8], atMost bound: Int) -> Int? {

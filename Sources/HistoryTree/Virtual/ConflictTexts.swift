@@ -2,21 +2,15 @@ package import LLVSCore
 
 /// The texts of a conflict: the base, and the text of each side.
 package struct ConflictTexts: Sendable {
-  /// The common ancestor's text; empty if it had none.
   package let base: [UInt8]
-  /// The tree's text, then those that merges dropped, newest first.
+  /// The tree's text, then the dropped ones, newest first.
   package let sides: [TextMerge.Side]
 
-  /// The file name of a dropped revision: `theirs`, `theirs.2` and so on.
   package static func name(ofTheirs index: Int) -> String {
     index == 0 ? "theirs" : "theirs.\(index + 1)"
   }
 
-  /// Reads the texts.
-  ///
-  /// - Returns: Nil if a side removed the value, is no regular file, or is too long for a text
-  ///   merge.
-  /// - Throws: the errors of reading the store.
+  /// Nil if a side removed the value, is no regular file, or is too long for a text merge.
   package init?(_ conflict: ValueConflict, in store: Store) throws(StoreError) {
     guard let ours = conflict.ours else { return nil }
     var entries: [(String, Entry)] = [("ours", ours)]
@@ -43,8 +37,7 @@ package struct ConflictTexts: Sendable {
     base = if let base = conflict.base { try bytes(base) } else { [] }
   }
 
-  /// The merge with markers: two sides of JSON by property, others by line; nil if a side is no
-  /// text.
+  /// The merge with markers: two sides of JSON by property, others by line; nil if a side is no text.
   package var marked: [UInt8]? {
     if sides.count == 2, let marked = JSONMerge.marked(base: base, sides[0], sides[1]) {
       return marked
@@ -52,7 +45,7 @@ package struct ConflictTexts: Sendable {
     return TextMerge.marked(base: base, sides)
   }
 
-  /// True if a text that was made from these still contains lines with markers.
+  /// True if a text still contains lines with markers.
   package func areMarkersLeft(in text: [UInt8]) -> Bool {
     TextMerge.holdsMarkers(text, besides: [base] + sides.map(\.text))
   }

@@ -6,7 +6,6 @@ package struct DisplacedValue: Sendable {
   package var path: [UInt8]
   /// The value's own path, which is now the directory's.
   package var directory: [UInt8]
-  /// The value's entry.
   package var entry: Entry
 
   package init(path: [UInt8], directory: [UInt8], entry: Entry) {

@@ -1,6 +1,3 @@
-// Names that the kernel is to forget where it remembers too many: of history, which has a node for each.
-
-/// A name that the kernel knows.
 package struct KernelName: Hashable, Sendable {
   package var parent: UInt64
   package var name: [UInt8]
@@ -11,13 +8,12 @@ package struct KernelName: Hashable, Sendable {
   }
 }
 
-/// The directories that must not be taken from the kernel although no handle says so.
+/// The directories that the kernel must keep although no handle says so.
 package struct KernelUse: Sendable {
-  /// Directories where processes work, by number.
   package var directories: Set<UInt64>
-  /// Paths from the root where something else is mounted.
+  /// Paths from the root of other mounts.
   package var mounts: [[UInt8]]
-  /// True if that is all of it: if not, no directory is taken.
+  /// False if there may be more: then every directory is kept.
   package var isKnown: Bool
 
   package init(directories: Set<UInt64> = [], mounts: [[UInt8]] = [], isKnown: Bool = true) {
@@ -26,36 +22,29 @@ package struct KernelUse: Sendable {
     self.isKnown = isKnown
   }
 
-  /// True if something is mounted at or below a path.
-  package func coversMount(_ path: [UInt8]) -> Bool {
-    mounts.contains {
-      $0.starts(with: path) && (path.isEmpty || $0.count == path.count || $0[path.count] == 0x2F)
-    }
-  }
 }
 
-/// The number of nodes that is too many, and those who are told.
+/// The limit on nodes, and the closure that is called beyond it.
 package struct Crowd {
-  /// More nodes than this are too many.
   package var limit = Int.max
-  /// At more than this it is told; above the limit while what is in use or pending has to stay.
+  /// More nodes than this are reported; above the limit while what is in use or pending has to stay.
   package var threshold = Int.max
-  /// Called with the lock held, once until the watch is called again.
+  /// Called with the lock held, once for each call of the watch.
   package var isCrowded: (@Sendable () -> Void)?
-  /// The number of nodes by which remembered paths count more than they are.
+  /// The number of nodes that long paths count for in addition.
   package var weight = 0
 
   package init() {}
 
-  /// Returns as how many nodes a path of so many bytes counts: one is about 190 bytes, and most paths shorter.
+  /// Returns the nodes that a path counts for: one is about 190 bytes, and most paths are shorter.
   package static func weight(ofPath count: Int) -> Int { count / 256 }
 
-  /// Returns where to tell again after something had to stay.
+  /// Returns the next threshold after something had to stay.
   package static func threshold(over count: Int, limit: Int) -> Int {
     max(limit, count.addingReportingOverflow(limit / 8).partialValue)
   }
 
-  /// Fewer have to stay: the threshold comes down with them, unless it was reached and is being seen to.
+  /// Lowers the threshold after nodes were freed, unless it was reached.
   package mutating func noteCount(_ count: Int) {
     guard threshold != Int.max, threshold > limit else { return }
     threshold = min(threshold, Self.threshold(over: count, limit: limit))

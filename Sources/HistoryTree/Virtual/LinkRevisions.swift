@@ -1,16 +1,13 @@
 import LLVSCore
 import Synchronization
 
-/// The revision that the names of a file with hard links share in a version, for recently used
-/// files.
-///
-/// All names of a file have the same answer, and finding it takes a look at all of them.
+/// The revision that the hard links of a file share in a version, for recently used files: finding it
+/// takes a look at all of them.
 final class LinkRevisions: Sendable {
   struct File: Hashable {
-    /// The version's map.
     var root: MapRoot
     var link: [UInt8]
-    /// The head that the working tree shows: a later one may add names of the file.
+    /// The head that the working tree shows, because a later one may add names of the file.
     var head: VersionNumber?
   }
 
@@ -19,8 +16,8 @@ final class LinkRevisions: Sendable {
   // A leaf lock.
   private let known = Mutex<[File: [Entry]]>([:])
 
-  /// Returns one entry for each content that names of the file have, without a key and with the
-  /// least revision among those names; nil if it is not known.
+  /// Returns an entry without a key for each content that names of the file have, with their least
+  /// revision.
   func contents(of file: File) -> [Entry]? { known.withLock { $0[file] } }
 
   func add(_ contents: [Entry], of file: File) {

@@ -1,30 +1,23 @@
 import Synchronization
 import TreeNames
 
-/// The memory that all drafts together may use: every user who may write can make drafts, and only
-/// memory holds them.
+/// The limit on the memory of all drafts together, which every user may make.
 ///
 /// - Concurrency: any thread; a leaf lock.
 final class MemoryBudget: Sendable {
   private let limit: Int
   private let used = Mutex(0)
 
-  init(limit: Int) {
-    self.limit = limit
-  }
+  init(limit: Int) { self.limit = limit }
 
-  /// The memory of one file; returned when the file is released.
+  /// The memory of one file, until it is released.
   final class Charge: Sendable {
     private let budget: MemoryBudget
     private let size = Mutex(0)
 
-    init(_ budget: MemoryBudget) {
-      self.budget = budget
-    }
+    init(_ budget: MemoryBudget) { self.budget = budget }
 
-    /// Reserves memory for a file that grows to a size.
-    ///
-    /// - Throws: ``FSError/noSpace`` if the budget has not enough left.
+    /// Reserves memory for a file that grows to a size; throws ``FSError/noSpace`` if too little is left.
     func reach(_ wanted: Int) throws(FSError) {
       try size.withLock { size throws(FSError) in
         let more = wanted - size

@@ -6,22 +6,17 @@ package import TreeNames
 ///
 /// - Concurrency: any thread; one leaf lock, released while names are read.
 package final class MetaDirectory: Sendable {
-  /// One name.
   package struct Item: Sendable {
-    /// The name.
     package var name: [UInt8]
-    /// The kind of file.
     package var kind: EntryKind
-    /// The inode number.
     package var inode: UInt64
     /// The offset of the next name.
     package var next: UInt64
-    /// The result of looking up the name, if the listing knows it.
+    /// The result of the look-up, if the listing knows it.
     let found: MetaTree.Found?
   }
 
-  /// The source of names: it returns one at a time, at an offset, in an order that does not change
-  /// in the meantime.
+  /// The source of names, in an order that does not change in the meantime.
   enum Source {
     /// All names; offsets are positions in the array.
     case list([MetaListing.Name])
@@ -36,13 +31,13 @@ package final class MetaDirectory: Sendable {
   private let above: UInt64
   private struct Reading {
     var source: Source
-    /// The names that were read last; not all of them may have fitted into the reply.
+    /// The last names, not all of which may have fitted into the reply.
     var items: ArraySlice<Item> = []
     /// The offset before these names.
     var start: UInt64 = 0
   }
 
-  // Removed while a thread reads from it; another thread then starts a new one.
+  // Taken while a thread reads from it; another thread then starts a new one.
   private let reading: Mutex<Reading?>
 
   /// True if the names never change, so that the kernel may cache the listing.
@@ -55,10 +50,9 @@ package final class MetaDirectory: Sendable {
     reading = Mutex(nil)
   }
 
-  /// Returns the names after an offset, which is 0 or an item's ``Item/next``: `.` and `..` first.
+  /// Returns up to `limit` names after an offset, which is 0 or an item's ``Item/next``: `.` and `..` first.
   ///
-  /// - Returns: At most `limit` items; none at the end.
-  /// - Complexity: bounded memory, whatever the directory holds, if its source is no array.
+  /// - Complexity: bounded memory if its source is no array.
   package func next(after offset: UInt64, limit: Int) throws(FSError) -> [Item] {
     var items: [Item] = []
     if offset == 0 { items.append(dot([0x2E], node.inode, 1)) }
@@ -68,7 +62,7 @@ package final class MetaDirectory: Sendable {
     var current = offset == 0 ? nil : reading.withLock { $0.take() }
     if current == nil { current = Reading(source: try tree.source(of: node)) }
     guard var reading = current else { return items }
-    // Going back in the source would mean starting again.
+    // The source cannot go back.
     if let last = reading.items.last, start >= reading.start, start < last.next {
       reading.items = reading.items.drop { $0.next <= start }
     } else {
@@ -99,7 +93,7 @@ package final class MetaDirectory: Sendable {
     Item(name: name, kind: .directory, inode: inode, next: next, found: nil)
   }
 
-  /// True if a listed name's attributes cost too much for a plain listing.
+  /// True if the attributes cost too much for a plain listing.
   package func isCostly(_ item: Item) -> Bool {
     guard tree.sized != nil, item.kind == .regular, case .snapshotMeta = node.content else {
       return false
@@ -107,9 +101,7 @@ package final class MetaDirectory: Sendable {
     return true
   }
 
-  /// Counts a look-up of a listed name. If the listing has the result, nothing is searched again.
-  ///
-  /// - Throws: ``FSError/noEntry`` if it is gone.
+  /// Counts a look-up of a listed name, without a search if the listing has the result.
   package func lookup(_ item: Item) throws(FSError) -> MetaEntry {
     guard let found = item.found else { return try tree.lookup(node.inode, item.name) }
     return try tree.adopt(found, in: node, name: item.name)
@@ -142,9 +134,7 @@ extension MetaDirectory.Source {
 }
 
 extension MetaTree {
-  /// Opens a directory for reading its names.
-  ///
-  /// - Throws: ``FSError/notDirectory`` if the node is none.
+  /// Opens a directory; throws ``FSError/notDirectory`` for another node.
   package func openDirectory(_ inode: UInt64) throws(FSError) -> MetaDirectory {
     let node = try nodes.node(inode)
     guard node.content.kind == .directory else { throw .notDirectory }
@@ -166,7 +156,7 @@ extension MetaTree {
     case .versions: return .versions(try MetaListing.OfVersions(self, node))
     case .times: return .days(MetaListing.OfDays())
     case .conflicts(let path): return .list(try conflictNames(of: path))
-    // Every name would be one.
+    // Every name would be in it.
     case .search: return .list([])
     case .found(let words, let directory): return .list(try foundNames(words, below: directory))
     case .history(let path): return .history(try MetaListing.OfHistory(self, path))
@@ -189,8 +179,7 @@ extension MetaTree {
     var names: [MetaListing.Name] = []
     for name in MetaName.allCases where name != .ignore {
       guard let found = try metaChild(of: root, name) else { continue }
-      // Each look-up of `control` makes a new node, so the listing shows an inode number that no
-      // node has.
+      // Each look-up of `control` makes a new node, so the listing shows an unused number.
       let numbering = found.numbering == .fresh ? .other : found.numbering
       names.append(
         MetaListing.Name(name: name.bytes, kind: found.content.kind, numbering: numbering))

@@ -7,16 +7,15 @@ import WorkingTree
 
 /// An open file below `.llvs`.
 ///
-/// - Concurrency: any thread. The locks guard memory only, except the one of a list of changes,
-///   which is made while it is read.
+/// - Concurrency: any thread. The locks guard memory only, except the one of a list of changes.
 package final class MetaFile: Sendable {
   /// The kind of an open file, which decides how the kernel may cache it.
   package enum Kind: Sendable {
-    /// Served by the part of the program that executes commands.
+    /// It executes commands.
     case control
     /// Made when it is opened or read. Its size is unknown before, so reads bypass the page cache.
     case generated
-    /// A value of a version: it never changes, and the page cache may keep it for ever.
+    /// A value of a version, which never changes.
     case value(StoredContent)
     /// Edited in memory.
     case writable
@@ -31,7 +30,7 @@ package final class MetaFile: Sendable {
     case writable(WritableFile)
   }
 
-  /// The use of a writable file's handle; a leaf lock.
+  /// The use of a handle; a leaf lock.
   private struct Use {
     var wrote = false
     var flushes = 0
@@ -42,7 +41,6 @@ package final class MetaFile: Sendable {
   private let source: Source
   private let use = Mutex(Use())
 
-  /// The kind, which decides how the kernel may cache the file.
   package var kind: Kind {
     switch source {
     case .control: .control
@@ -74,8 +72,7 @@ package final class MetaFile: Sendable {
     source = .writable(file)
   }
 
-  /// Reads bytes and returns their number, which is less than the buffer's size only at the end of
-  /// the file.
+  /// Reads bytes; fewer than fit into the buffer only at the end of the file.
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(FSError) -> Int {
@@ -86,9 +83,8 @@ package final class MetaFile: Sendable {
     case .changes(let text): return try text.read(at: offset, into: buffer)
     case .value(let stored, let number, let key):
       do throws(FSError) {
-        return try FSError.wrapping { () throws(StoreError) in
-          try tree.store.contents.read(stored, at: offset, into: buffer)
-        }
+        return try FSError.translating(
+          try tree.store.contents.read(stored, at: offset, into: buffer))
       } catch {
         if let reason = error.damage { tree.tell(reason, of: key, in: number) }
         throw error
@@ -98,9 +94,7 @@ package final class MetaFile: Sendable {
     }
   }
 
-  /// Returns the length of a file that never changes.
-  ///
-  /// - Complexity: that of making the text, if the text is made while it is read.
+  /// Returns the length of a file that never changes; made texts cost as much as reading them.
   func length() throws(FSError) -> UInt64 {
     switch source {
     case .text(let bytes): UInt64(bytes.count)
@@ -111,16 +105,12 @@ package final class MetaFile: Sendable {
   }
 
   /// Finds data or a hole as lseek(2) does; only values have holes.
-  ///
-  /// - Throws: ``FSError/noDevice`` if there is none, ``FSError/invalid`` if the file is no value.
   package func seek(from offset: UInt64, toData: Bool) throws(FSError) -> UInt64 {
     guard case .value(let stored, _, _) = source else { throw .invalid }
     guard offset < stored.length else { throw .noDevice }
     var at = offset
     while at < stored.length {
-      let run = try FSError.wrapping { () throws(StoreError) in
-        try tree.store.contents.run(stored, at: at)
-      }
+      let run = try FSError.translating(try tree.store.contents.run(stored, at: at))
       if run.isHole != toData { return at }
       at = run.end
     }
@@ -128,8 +118,7 @@ package final class MetaFile: Sendable {
     return stored.length
   }
 
-  /// True if saving the file changes the store. It may then wait for a command or make a version,
-  /// and must not run on a thread that the kernel waits for.
+  /// True if saving may make a version, and so must not run on a thread that the kernel waits for.
   package var changesStore: Bool {
     if case .writable = source { return true }
     return false
@@ -140,18 +129,13 @@ package final class MetaFile: Sendable {
     return file
   }
 
-  /// Writes bytes of a writable file.
-  ///
-  /// - Throws: ``FSError/fileTooBig`` beyond the file's limit, ``FSError/readOnly`` for other
-  ///   files.
+  /// - Throws: ``FSError/fileTooBig`` beyond the limit, ``FSError/readOnly`` if it is not writable.
   package func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(FSError) {
     let file = try writable()
     try file.place.write(file, at: offset, bytes)
     use.withLock { $0.wrote = true }
   }
 
-  /// Changes the length of a writable file.
-  ///
   /// - Throws: as ``write(at:_:)``.
   package func resize(to size: UInt64) throws(FSError) {
     let file = try writable()
@@ -159,10 +143,9 @@ package final class MetaFile: Sendable {
     use.withLock { $0.wrote = true }
   }
 
-  /// Saves the file: at a flush or fsync of a handle that wrote, and at the second flush of one
-  /// that only truncated the file.
+  /// Saves the file: at a flush of a handle that wrote, and at the second flush of one that truncated.
   ///
-  /// - Throws: ``FSError/invalid`` if the text is no valid address; the text stays, without effect.
+  /// - Throws: ``FSError/invalid`` for an invalid address, which stays without effect.
   package func flush() throws(FSError) {
     guard case .writable(let file) = source else { return }
     let isSave = use.withLock { use in
@@ -172,7 +155,7 @@ package final class MetaFile: Sendable {
     if isSave { try file.place.save(file) }
   }
 
-  /// Releases the open file, after its last descriptor was closed.
+  /// Releases the open file after its last descriptor was closed.
   package func release() {
     guard case .writable(let file) = source else { return }
     let isFirst = use.withLock { use in
@@ -180,21 +163,20 @@ package final class MetaFile: Sendable {
       return !use.isReleased
     }
     guard isFirst else { return }
-    // close(2) got its answer at the flush, which refused an invalid address.
+    // close(2) got its answer at the flush.
     try? file.place.save(file)
     file.place.close(file)
   }
 }
 
 extension MetaTree {
-  /// Reports a value of a version whose bytes cannot be read.
   fileprivate func tell(_ reason: String, of key: Key, in number: VersionNumber) {
     // If the version's name cannot be read, the report has its number.
     let version = (try? store.version(number))?.name ?? "number \(number.rawValue)"
     live.damage.tell(reason, of: "\(key.rawValue) in version \(version)")
   }
 
-  /// True for a file that says what is pending.
+  /// True for a file that shows what is pending.
   package func tellsPending(_ inode: UInt64) -> Bool {
     switch try? nodes.node(inode).content {
     case .status, .statusJSON: true
@@ -202,10 +184,8 @@ extension MetaTree {
     }
   }
 
-  /// Opens a file.
-  ///
-  /// - Throws: ``FSError/readOnly`` for writing in history, ``FSError/accessDenied`` for writing to
-  ///   a generated file, ``FSError/isDirectory``.
+  /// - Throws: ``FSError/readOnly`` in history, ``FSError/accessDenied`` for a generated file,
+  ///   ``FSError/isDirectory``.
   package func open(
     _ inode: UInt64, writing: Bool = false, truncating: Bool = false
   ) throws(FSError) -> MetaFile {
@@ -220,10 +200,7 @@ extension MetaTree {
     return file
   }
 
-  /// Makes a file in a writable directory and opens it.
-  ///
-  /// - Throws: ``FSError/exists``; ``FSError/readOnly`` in history, ``FSError/notPermitted``
-  ///   elsewhere in `.llvs`.
+  /// - Throws: ``FSError/exists``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func create(
     _ parent: UInt64, _ name: [UInt8], mode: UInt32
   ) throws(FSError) -> (MetaEntry, MetaFile) {

@@ -14,25 +14,6 @@ enum MetaListing {
     /// The position after which the next name comes.
     var position: UInt64 = 0
 
-    init(
-      name: [UInt8], kind: EntryKind, numbering: MetaNodes.Numbering,
-      found: MetaTree.Found? = nil, position: UInt64 = 0
-    ) {
-      self.name = name
-      self.kind = kind
-      self.numbering = numbering
-      self.found = found
-      self.position = position
-    }
-
-    init(link name: [UInt8]) {
-      self.init(name: name, kind: .symlink, numbering: .other)
-    }
-
-    init(_ name: String, _ kind: EntryKind) {
-      self.init(
-        name: Array(name.utf8), kind: kind, numbering: kind == .directory ? .directory : .other)
-    }
   }
 
   /// The names of a version's directory. Positions count names; going back starts again.
@@ -65,7 +46,7 @@ enum MetaListing {
     }
 
     private mutating func advance() throws(FSError) -> TreeListing.Item? {
-      try FSError.wrapping { () throws(StoreError) in try listing.next() }
+      try FSError.translating(try listing.next())
     }
 
     private func name(_ item: TreeListing.Item, _ tree: MetaTree) throws(FSError) -> Name {
@@ -83,8 +64,7 @@ enum MetaListing {
     }
   }
 
-  /// The versions by number; positions are numbers. A subdirectory shows only the versions that
-  /// changed it.
+  /// The versions by number. A subdirectory shows only the versions that changed it.
   struct OfVersions {
     private static let pageLimit = 256
     private let path: [UInt8]
@@ -105,9 +85,7 @@ enum MetaListing {
       while let line = try advance(tree) {
         position = UInt64(line.number.rawValue)
         if !isTop {
-          let isShown = try FSError.wrapping { () throws(StoreError) in
-            try tree.changes(line, below: path)
-          }
+          let isShown = try FSError.translating(try tree.changes(line, below: path))
           guard isShown else { continue }
         }
         let numbering: MetaNodes.Numbering = isTop ? .version(line.number.rawValue) : .directory
@@ -123,16 +101,14 @@ enum MetaListing {
     private mutating func advance(_ tree: MetaTree) throws(FSError) -> VersionLine? {
       if page.isEmpty {
         let after = UInt32(clamping: position)
-        page = try FSError.wrapping { () throws(StoreError) in
-          try tree.store.versionLines(after: after, limit: Self.pageLimit)[...]
-        }
+        page = try FSError.translating(
+          try tree.store.versionLines(after: after, limit: Self.pageLimit)[...])
       }
       return page.popFirst()
     }
   }
 
-  /// The local days that have versions, newest first; positions count days back from a day in the
-  /// far future.
+  /// The local days with versions, newest first; positions count back from a day in the far future.
   struct OfDays {
     /// The last possible day of a version: timestamps are below 2^33 seconds from 2001.
     private static let lastDay: Int64 = 200_000
@@ -143,7 +119,7 @@ enum MetaListing {
         position = UInt64(Self.lastDay - day)
         let expression = TimeExpression(
           now: MetaTree.instant(TreeSession.now()), calendar: tree.calendar)
-        // A version from another store may be older than everything that this tree ever showed.
+        // A version of another store may be older than all that this tree ever showed.
         guard let instant = expression.instant(text), try tree.shown(at: instant) != nil else {
           continue
         }
@@ -154,7 +130,7 @@ enum MetaListing {
       return nil
     }
 
-    /// Returns the newest day with versions before the day of a position.
+    /// Returns the newest day with versions before a position.
     private func day(
       after position: UInt64, _ tree: MetaTree
     ) throws(FSError) -> (String, Int64)? {
@@ -177,7 +153,7 @@ enum MetaListing {
     }
   }
 
-  /// The revisions of the value at a path, then the names that the head has below it.
+  /// The revisions of the value at a path, then the head's names below it.
   struct OfHistory {
     private let revisions: [Name]
     private let view: TreeView
@@ -210,5 +186,16 @@ enum MetaListing {
           content: .history(path: joined(path, item.name)), numbering: .directory),
         position: count + item.position)
     }
+  }
+}
+
+extension MetaListing.Name {
+  init(link name: [UInt8]) {
+    self.init(name: name, kind: .symlink, numbering: .other)
+  }
+
+  init(_ name: String, _ kind: EntryKind) {
+    self.init(
+      name: Array(name.utf8), kind: kind, numbering: kind == .directory ? .directory : .other)
   }
 }

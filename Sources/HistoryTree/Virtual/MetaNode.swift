@@ -1,13 +1,11 @@
 import LLVSCore
 package import WorkingTree
 
-/// The node that a name below `.llvs` leads to.
+/// The node of a name below `.llvs`.
 package struct MetaEntry: Sendable {
-  /// The node's attributes.
   package var status: InodeStatus
-  /// Neither the name nor the node ever changes: the kernel may cache both for ever.
+  /// True if name and node never change, so that the kernel may cache both.
   package var isLasting: Bool
-  /// True for a control file, which executes commands.
   package var isControl: Bool
 
   init(status: InodeStatus, isLasting: Bool, isControl: Bool = false) {
@@ -19,7 +17,7 @@ package struct MetaEntry: Sendable {
 
 /// The content of a node below `.llvs`.
 enum MetaContent: Hashable, Sendable {
-  /// `.llvs` of a directory of the working tree, given by its inode number.
+  /// `.llvs` of a directory of the working tree.
   case meta(root: UInt64)
   case heads
   case branches
@@ -27,14 +25,12 @@ enum MetaContent: Hashable, Sendable {
   case versions
   case times
   case peers
-  /// A directory of `history`, by the path from the mount's root. The path may be that of a value,
-  /// of a directory or of both, in the same or in different versions.
+  /// A directory of `history`, which may stand for a value, a directory or both.
   case history(path: [UInt8])
-  /// A directory of `conflicts`, by the path from the mount's root.
+  /// A directory of `conflicts`.
   case conflicts(path: [UInt8])
-  /// The directory in which every look-up searches, by the path of the directory it searches.
+  /// The directory in which every look-up searches.
   case search(directory: [UInt8])
-  /// The values found below a directory.
   case found(words: [UInt8], directory: [UInt8])
   case link(target: [UInt8])
   case readme
@@ -42,17 +38,13 @@ enum MetaContent: Hashable, Sendable {
   case status
   case statusJSON
   case log
-  /// A directory of a version, by its path in it; `base` bytes of the path lead to the directory
-  /// whose `.llvs` shows it.
+  /// A directory of a version; `base` bytes of the path lead to the directory whose `.llvs` shows it.
   case directory(VersionNumber, path: [UInt8], base: Int)
-  /// A value of a version.
   case value(VersionNumber, key: Key)
-  /// `.llvs` of a version's directory.
   case snapshotMeta(VersionNumber, path: [UInt8], base: Int)
   case info(VersionNumber, path: [UInt8])
   case changes(VersionNumber, path: [UInt8])
   case parents(VersionNumber, path: [UInt8], base: Int)
-  /// A file of a writable directory: a peer's, the ignore patterns, or scratch.
   case writable(WritableFile)
 
   var kind: EntryKind {
@@ -66,7 +58,6 @@ enum MetaContent: Hashable, Sendable {
     }
   }
 
-  /// The length of the path in the content, in bytes.
   var pathLength: Int {
     switch self {
     case .history(let path), .conflicts(let path), .directory(_, let path, _),
@@ -80,7 +71,7 @@ enum MetaContent: Hashable, Sendable {
     }
   }
 
-  /// True if the content is part of history, where every change fails with EROFS.
+  /// True for history, where every change fails with EROFS.
   var isHistory: Bool {
     switch self {
     case .directory, .value, .snapshotMeta, .info, .changes, .parents, .history, .versions: true
@@ -89,21 +80,20 @@ enum MetaContent: Hashable, Sendable {
   }
 }
 
-/// A node that the kernel knows, or that lies above one.
+/// A node that the kernel knows, or one above it.
 final class MetaNode: @unchecked Sendable {
   // Unchecked: the lock of ``MetaNodes`` guards the variables; the rest is constant.
 
   let inode: UInt64
   let content: MetaContent
-  /// The parent directory; nil for `.llvs` of the working tree, and for values, which are in many
-  /// directories.
+  /// Nil for `.llvs` of the working tree, and for values, which are in many directories.
   let parent: MetaNode?
   let name: [UInt8]
   /// Look-ups minus FORGETs.
   var lookups: UInt64 = 0
-  /// The number of nodes whose ``parent`` this is.
+  /// The number of nodes of this parent.
   var pins = 0
-  /// The time of the last look-up in it, and below the number of look-ups since it was made.
+  /// The time of the last look-up in it, and the number of look-ups.
   var used: UInt32 = 0
   var given: UInt32 = 0
 

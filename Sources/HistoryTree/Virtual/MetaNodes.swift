@@ -15,18 +15,16 @@ final class MetaNodes: Sendable {
   static let values: UInt64 = 1 << 40
   static let directories: UInt64 = 1 << 41
   static let others: UInt64 = 1 << 42
-  /// Directories below this number are numbered by version.
   private static let counted = directories + (1 << 33)
-  /// The number of inode numbers that are kept for names that were listed and not looked up.
+  /// The most numbers that are kept for listed names without a look-up.
   private static let promiseLimit = 32_768
 
-  /// The way in which a node gets its number.
   enum Numbering: Hashable {
     case revision(UInt64)
     case version(UInt32)
     case directory
     case other
-    /// A new number and a new node for every look-up.
+    /// A new number for every look-up.
     case fresh
     case given(UInt64)
   }
@@ -39,25 +37,22 @@ final class MetaNodes: Sendable {
   private struct State {
     var nodes: [UInt64: MetaNode] = [:]
     var children: [Place: UInt64] = [:]
-    /// Numbers that listings showed, so that a look-up returns the same; in two halves, of which
-    /// the older is dropped.
+    /// Numbers that listings showed, for look-ups; in two halves, of which the older is dropped.
     var promised: [Place: UInt64] = [:]
     var promisedBefore: [Place: UInt64] = [:]
     var nextDirectory = MetaNodes.counted
     var nextOther = MetaNodes.others
-    /// The nodes among ``nodes`` that are directories of history, which the kernel can be made to
-    /// forget.
+    /// Directories of history among ``nodes``, which the kernel can be made to forget.
     var directories: [UInt64: MetaNode] = [:]
     /// Increases with every look-up.
     var uses: UInt32 = 0
     var crowd = Crowd()
-
     var count: Int { nodes.count + crowd.weight }
   }
 
   private let state = Mutex(State())
 
-  /// The number of nodes in memory, weighted by size: a long path counts as several.
+  /// The number of nodes, weighted by their paths.
   var count: Int { state.withLock { $0.count } }
 
   func node(_ inode: UInt64) throws(FSError) -> MetaNode {
@@ -65,9 +60,7 @@ final class MetaNodes: Sendable {
     return node
   }
 
-  /// Raises the look-up count of a node by one, and returns the node.
-  ///
-  /// - Throws: ``FSError/stale`` if no node has the number.
+  /// Counts a look-up of a number; ``FSError/stale`` if no node has it.
   func again(_ inode: UInt64) throws(FSError) -> MetaNode {
     try state.withLock { state throws(FSError) in
       guard let node = state.nodes[inode] else { throw .stale }
@@ -76,7 +69,7 @@ final class MetaNodes: Sendable {
     }
   }
 
-  /// Returns a number that was never used.
+  /// Returns an unused number.
   func allot() -> UInt64 { state.withLock { Self.allot(.other, &$0) } }
 
   private static func allot(_ numbering: Numbering, _ state: inout State) -> UInt64 {
@@ -93,7 +86,7 @@ final class MetaNodes: Sendable {
     }
   }
 
-  /// Counts a look-up and returns the node.
+  /// Counts a look-up.
   func adopt(
     _ content: MetaContent, numbering: Numbering, under parent: UInt64, _ above: MetaNode?,
     name: [UInt8]
@@ -139,8 +132,7 @@ final class MetaNodes: Sendable {
     }
     var inode: UInt64?
     if isPlaced {
-      // A name that leads to another node than before gets a new number, unless a listing has shown
-      // its number already.
+      // A name with another node than before gets a new number, unless a listing has shown one.
       inode =
         state.promised.removeValue(forKey: place)
         ?? state.promisedBefore.removeValue(forKey: place)
@@ -188,7 +180,7 @@ final class MetaNodes: Sendable {
     }
   }
 
-  /// Lowers a look-up count by `count`; returns the node if that was its last.
+  /// Lowers a look-up count; returns the node after its last.
   func forget(_ inode: UInt64, count: UInt64) -> MetaNode? {
     state.withLock { state in
       guard let node = state.nodes[inode] else { return nil }
@@ -221,12 +213,8 @@ final class MetaNodes: Sendable {
     guard state.children[place] == node.inode else { return }
     state.children[place] = nil
   }
-  // MARK: - Too many
-
-  /// Sets the limit, and the closure that is called once the number of nodes exceeds `limit` and
-  /// also the number that had to stay by an eighth. It is called with a lock held.
-  ///
-  /// - Returns: The current number of nodes.
+  /// Sets the limit, and the closure that is called, with a lock held, once there are more nodes than
+  /// `limit` and an eighth more than had to stay; returns the number of nodes.
   func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.crowd.limit = limit
@@ -236,11 +224,8 @@ final class MetaNodes: Sendable {
     }
   }
 
-  /// Returns directories of history, those used longest ago first, so that the kernel frees about
-  /// `wanted` nodes when it forgets them.
-  ///
-  /// A value is in many versions and is freed with the last of its names, so fewer nodes may be
-  /// freed.
+  /// Returns the least recently used directories of history, so that the kernel frees up to `wanted` nodes
+  /// when it forgets them; values that other versions show stay.
   ///
   /// - Complexity: O(*d* · depth + *d* log *d*) for *d* directories in memory, with the lock held.
   func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {

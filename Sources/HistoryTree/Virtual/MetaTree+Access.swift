@@ -4,24 +4,20 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// Access to history. Files with facts about the whole tree (status, log, conflicts, peers, the
-// texts of versions) are readable by the user who mounted alone. Files and directories of a version
-// have the modes that they had, as in the working tree. But two kinds of paths avoid directories
-// that would have denied access:
+// Access to history. Files with facts about the whole tree are readable by the user who mounted alone, and
+// those of a version have the modes that they had. Two kinds of paths avoid directories that would have
+// denied access:
 //
-// - `.llvs/history/PATH` leads to a path in any version, without a pass through the directories
-//   above it there.
+// - `.llvs/history/PATH` leads to a path in any version, past the directories above it there.
 // - `.llvs` of a subdirectory begins below the directories above it, which may have been closed in
 //   that version.
 
 extension MetaTree {
-  /// The number of revisions up to which this is found out; a value with more is accessible to the
-  /// user who mounted alone.
+  /// A value with more revisions is accessible to the user who mounted alone.
   private static let revisionLimit = 4096
 
-  /// The permissions of a directory of history. If the directory exists in the working tree, it
-  /// permits no more than it does there. A directory with revisions permits no more than the
-  /// directories above each revision did.
+  /// Returns the permissions of a directory of history: no more than it has in the working tree, and than
+  /// the directories above each revision had.
   ///
   /// - Complexity: O(revisions times depth); kept until there are new versions.
   func historyPermissions(_ path: [UInt8]) throws(FSError) -> Permissions {
@@ -37,7 +33,7 @@ extension MetaTree {
       return Permissions(uid: live.defaults.uid, gid: live.defaults.gid, mode: 0o500)
     }
     for above in known.above { permissions = permissions.narrowed(bySearchOf: above) }
-    // The user who mounted can read the store itself, so nothing is denied to that user.
+    // The user who mounted can read the store itself.
     if permissions.uid == live.defaults.uid { permissions.mode |= 0o500 }
     return permissions
   }
@@ -58,8 +54,7 @@ extension MetaTree {
     return known
   }
 
-  /// Narrows the status of the top of a version, seen from a subdirectory, by the directories above
-  /// it in that version.
+  /// Narrows the status of the top of a version in a subdirectory by the directories above it.
   func narrowed(
     _ status: InodeStatus, _ number: VersionNumber, _ path: [UInt8]
   ) throws(FSError) -> InodeStatus {
@@ -72,8 +67,7 @@ extension MetaTree {
     return narrow
   }
 
-  /// Returns the permissions of the directories above a path in a version, without those that let
-  /// all users pass.
+  /// Returns the permissions of the directories above a path that do not let all users pass.
   private func permissions(
     above path: [UInt8], in number: VersionNumber
   ) throws(FSError) -> Set<Permissions> {
@@ -94,7 +88,7 @@ extension MetaTree {
 struct KnownAccess: Sendable {
   var last: UInt32
   var above: Set<Permissions> = []
-  /// There are too many versions to examine; only the user who mounted has access.
+  /// True if there are too many versions; then only the user who mounted has access.
   var isOwnerOnly = false
 
   init(last: UInt32) { self.last = last }

@@ -4,22 +4,20 @@ import Platform
 package import TreeNames
 package import WorkingTree
 
-// Changes: those in writable directories, and the refusal of all others before anything has
-// changed.
+// Changes in writable directories, and the refusal of all others.
 
 extension MetaTree {
-  /// Names that exist, or may exist later, in the `.llvs` of a directory of the working tree.
+  /// Names that may exist in the `.llvs` of a directory of the working tree.
   private static let reserved: Set<[UInt8]> = Set(
     MetaName.allCases.filter { $0 != .ignore }.map(\.bytes))
 
-  /// The error for a change of a node: EROFS in history, EPERM elsewhere.
+  /// The error for a change of a node.
   package func refusal(of inode: UInt64) -> FSError {
     guard let node = try? nodes.node(inode) else { return .stale }
     return refusal(of: node)
   }
 
-  /// The error for a change of extended attributes: EROFS in history. Drafts have none and give
-  /// ENOTSUP, which programs that copy a file's attributes do not treat as a failure.
+  /// The error for a change of extended attributes. Programs that copy attributes ignore ENOTSUP.
   package func refusalOfExtended(of inode: UInt64) -> FSError {
     guard case .writable? = (try? nodes.node(inode))?.content else { return .readOnly }
     return .notSupported
@@ -29,7 +27,7 @@ extension MetaTree {
     node.content.isHistory ? .readOnly : .notPermitted
   }
 
-  /// Returns the writable place to which a name in a directory belongs.
+  /// Returns the writable place of a name in a directory.
   func place(of directory: MetaNode, changing name: [UInt8]) throws(FSError) -> WritablePlace {
     guard directory.content.kind == .directory else { throw .notDirectory }
     guard name.count <= 255 else { throw .nameTooLong }
@@ -49,14 +47,11 @@ extension MetaTree {
 
   /// Removes a name: a peer is removed, a scratch file is dropped.
   ///
-  /// - Parameters:
-  ///   - parent: the directory.
-  ///   - name: the name in it.
-  ///   - process: who asks, so that `rm -r .llvs` changes nothing; nil for nobody who could do that.
-  /// - Concurrency: may change the store or make a version, and so wait for a command, or the kernel: not for
-  ///   a thread that the kernel waits for.
-  /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere, and
-  ///   everywhere for ten seconds to a process that was refused a fixed name.
+  /// A `process` that was refused a fixed name may remove nothing for ten seconds, so that `rm -r .llvs`
+  /// changes nothing.
+  ///
+  /// - Concurrency: may make a version or wait for the kernel: not for a thread that the kernel waits for.
+  /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func unlink(
     _ parent: UInt64, _ name: [UInt8], by process: Int32? = nil
   ) throws(FSError) {
@@ -65,7 +60,7 @@ extension MetaTree {
       guard let found = try conflictChild(of: path, named: name) else { throw .noEntry }
       if found.content.kind == .directory { throw .isDirectory }
       if case .writable(let file) = found.content { try file.place.unlink(name) }
-      // Other files disappear with their directory.
+      // Other files are removed with their directory.
       return
     }
     try noting(process) { () throws(FSError) in
@@ -75,8 +70,7 @@ extension MetaTree {
     }
   }
 
-  /// Removes a directory: below `conflicts` this settles the conflict; everywhere else it is
-  /// refused.
+  /// Removes a directory: below `conflicts` this settles the conflict; elsewhere it is refused.
   ///
   /// - Concurrency: as ``unlink(_:_:by:)``.
   package func removeDirectory(
@@ -96,7 +90,7 @@ extension MetaTree {
     try settle(path)
   }
 
-  /// Does what is refused where a name is fixed, and remembers whom it was refused.
+  /// Remembers a process whose change is refused.
   private func noting(
     _ process: Int32?, _ body: () throws(FSError) -> Void
   ) throws(FSError) {
@@ -111,7 +105,7 @@ extension MetaTree {
     }
   }
 
-  /// Refuses to make anything but a file: mkdir, mknod, symlink, link.
+  /// Refuses mkdir, mknod, symlink and link.
   package func refuseToMake(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> Never {
     let directory = try nodes.node(parent)
     guard name.count <= 255 else { throw .nameTooLong }
@@ -122,8 +116,7 @@ extension MetaTree {
   /// Renames within a writable place.
   ///
   /// - Concurrency: as ``unlink(_:_:by:)``.
-  /// - Throws: ``FSError/readOnly`` into, out of or in history and between the trees; between places,
-  ///   ``FSError/crossDevice``.
+  /// - Throws: ``FSError/readOnly`` in history and between the trees, ``FSError/crossDevice`` between places.
   package func rename(
     _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8],
     mode: RenameMode
@@ -137,8 +130,7 @@ extension MetaTree {
     try place.rename(from, to, mode: mode)
   }
 
-  /// Changes attributes: size, mode and time of writable files; for a control file it does nothing
-  /// and succeeds.
+  /// Changes size, mode and time of writable files; succeeds without effect for a control file.
   ///
   /// - Throws: ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func setattr(
@@ -157,7 +149,7 @@ extension MetaTree {
       }
       let mtime = change.mtimeIsNow ? TreeSession.now() : change.mtime
       file.place.change(file, mode: change.mode, mtime: mtime)
-      // truncate(2) by path: no flush will follow.
+      // truncate(2) by path, which no flush follows.
       if change.size != nil, handle == nil, !file.place.makesVersions, !file.place.isOpen(file) {
         try file.place.save(file)
       }
@@ -166,15 +158,12 @@ extension MetaTree {
     return try getattr(inode)
   }
 
-  // MARK: - Extended attributes
-
   private static let userPrefix = Array("user.".utf8)
   private static let ownPrefix = Array("user.llvs.".utf8)
 
-  /// Returns an extended attribute: one that a version's file has, or one of `user.llvs.*`.
+  /// Returns an extended attribute of a version's file, or one of `user.llvs.*`.
   ///
-  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` for a name that is neither
-  ///   in `user.` nor an access control list's.
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` for another kind of name.
   package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
     if ExtendedName.isACL(name) {
       guard let entry = try recorded(try nodes.node(inode), isShort: true),
@@ -199,13 +188,13 @@ extension MetaTree {
     return found.value
   }
 
-  /// Returns the names of all extended attributes, each followed by a zero byte.
+  /// Returns the names of all extended attributes, with zero bytes after them.
   package func listxattr(_ inode: UInt64) throws(FSError) -> [UInt8] {
     let entry = try recorded(try nodes.node(inode))
     return entry?.attributes.extended.flatMap { $0.name + [0] } ?? []
   }
 
-  /// Returns the entry of a node, shortened if that is enough; nil if nothing records one.
+  /// Returns the recorded entry of a node, which may be shortened.
   private func recorded(
     _ node: MetaNode, isShort: Bool = false
   ) throws(FSError) -> Entry? {

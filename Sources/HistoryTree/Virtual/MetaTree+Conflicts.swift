@@ -4,15 +4,13 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// `conflicts/PATH/{base,ours,theirs,theirs.2}`: the sides of clashes that are not settled yet, as
-// plain files. A component that is one of these names, possibly after one or more `%llvs%`, is
-// shown with one more `%llvs%` before it. `merged` is the merge by line with markers: saved without
-// markers, its text settles the conflict (WritablePlace). rmdir of PATH settles the conflict with
-// the value that the tree has. The files disappear with their directory, so removing them first, as
-// rm -r does, changes nothing. A value whose own path a directory has taken is shown with `ours`
-// alone, and cannot be settled here.
+// `conflicts/PATH/{base,ours,theirs,theirs.2}`: the sides of open conflicts. A component with one of these
+// names, possibly after `%llvs%`, is shown with one more `%llvs%` before it. `merged` is the merge by line
+// with markers; saved without markers, it settles the conflict (WritablePlace). rmdir of PATH settles it
+// with the tree's value. The files disappear with their directory, so removing them first, as rm -r does,
+// changes nothing. A value whose path a directory has taken is shown with `ours` alone, and cannot be
+// settled here.
 
-/// The state of the directories below `conflicts`.
 final class ConflictDirectories: Sendable {
   struct Shown: Sendable {
     var path: [UInt8]
@@ -22,24 +20,20 @@ final class ConflictDirectories: Sendable {
   struct State {
     var head: VersionNumber?
     var shown: [Shown] = []
-    /// The head whose conflicts were looked up at a path, and the number of those look-ups.
+    /// The head whose conflicts were looked up at single paths, and the number of those look-ups.
     var part: (head: VersionNumber, count: Int)?
-    /// Directories whose last conflict was settled by rmdir, with the time until which they still
-    /// exist: rm -r goes on to remove them.
+    /// Directories whose last conflict was settled by rmdir, and until when they still exist for rm -r.
     var emptied: [[UInt8]: UInt64] = [:]
-    /// The merged texts of ``mergedHead``, as far as they were read; nil for values that are no
-    /// text.
+    /// The merged texts of ``mergedHead``; nil for values that are no text.
     var merged: [[UInt8]: [UInt8]?] = [:]
     var mergedHead: VersionNumber?
-    /// The places in which `merged` is edited, by the value's path.
+    /// The places in which `merged` is edited.
     var places: [[UInt8]: WritablePlace] = [:]
   }
 
-  /// The number of look-ups at single paths of a head from which on all its conflicts are read.
+  /// After this many look-ups at single paths of a head all its conflicts are read.
   static let partLimit = 64
-  /// The number of conflicts that may be edited at once.
   static let placeLimit = 256
-  /// The memory that their drafts may use.
   let budget = MemoryBudget(limit: 256 << 20)
 
   // A leaf lock.
@@ -49,12 +43,10 @@ final class ConflictDirectories: Sendable {
 extension MetaTree {
   private static let emptiedTime: UInt64 = 5_000_000_000
 
-  /// Returns the open conflicts of the head that the working tree shows, at a path and below it, in
-  /// order of keys.
+  /// Returns the open conflicts of the shown head at and below a path, in order of keys.
   ///
-  /// Removing directories of conflicts one by one makes a new head each time, and looks at one
-  /// conflict of it. So a single path of a new head is looked up on its own, until there are many
-  /// such look-ups.
+  /// Removing directories of conflicts one by one makes a new head each time, so a single path of a new head
+  /// is looked up on its own at first.
   func shownConflicts(
     atOrBelow path: [UInt8] = []
   ) throws(FSError) -> [ConflictDirectories.Shown] {
@@ -90,7 +82,7 @@ extension MetaTree {
       }
       return shown
     }
-    // A value that also clashed has its `ours` already.
+    // A value in a conflict has its `ours` already.
     let clashed = Set(shown.map(\.conflict.key))
     let displaced = try services.displaced(head).filter { !clashed.contains($0.entry.key) }
       .map { value in
@@ -108,8 +100,7 @@ extension MetaTree {
     /// A version that has the entry; for a base, the one that stored its bytes.
     var version: VersionNumber
 
-    /// The node gets a number of its own: a version may have given the bytes other attributes than
-    /// this revision has, and a number by revision would show the same attributes in every version.
+    /// A number by revision would show the same attributes in every version.
     var found: Found {
       var found = MetaTree.found(entry, in: version)
       found.numbering = .other
@@ -131,7 +122,6 @@ extension MetaTree {
     return files
   }
 
-  /// Returns the path of a conflict's directory below `conflicts`.
   package static func conflictDirectory(of path: [UInt8]) -> [UInt8] {
     Array(
       path.split(separator: 0x2F, omittingEmptySubsequences: false)
@@ -197,9 +187,7 @@ extension MetaTree {
     return names
   }
 
-  /// Settles the conflict at a path with the value that the tree has.
-  ///
-  /// - Throws: ``FSError/notEmpty`` while there are conflicts below it.
+  /// Settles the conflict at a path with the tree's value; ``FSError/notEmpty`` with conflicts below it.
   func settle(_ path: [UInt8]) throws(FSError) {
     let shown = try shownConflicts(atOrBelow: path)
     guard !shown.contains(where: { $0.path != path }) else { throw .notEmpty }

@@ -2,12 +2,10 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-// `history/PATH/V`: the distinct revisions of one value, each named after the version that first
-// held it.
+// `history/PATH/V`: the distinct revisions of one value, each named after the version that first had it.
 //
-// A path leads to revisions if it was a value's in any version, and to the names below it if it was
-// a directory's. A component that is the name of a version, possibly after one or more `%llvs%`, is
-// shown with one more `%llvs%` before it, so that no two files have the same name.
+// A path leads to revisions if a value had it in any version, and to names below it if a directory had it. A
+// component that is a version's name, possibly after `%llvs%`, is shown with one more `%llvs%` before it.
 
 extension MetaTree {
   func historyChild(of path: [UInt8], named name: [UInt8]) throws(FSError) -> Found? {
@@ -15,7 +13,7 @@ extension MetaTree {
       guard !path.isEmpty else { return nil }
       snapshots.remember(version)
       let view = try snapshots.snapshot(version.number).view
-      let found = try FSError.wrapping { () throws(StoreError) in try view.find(path: path) }
+      let found = try FSError.translating(try view.find(path: path))
       guard case .value(let entry)? = found else { return nil }
       return Self.found(try linked(entry, in: view), in: version.number)
     }
@@ -28,7 +26,7 @@ extension MetaTree {
 
   private func version(called name: [UInt8]) throws(FSError) -> VersionRecord? {
     guard let text = String(validating: name, as: UTF8.self) else { return nil }
-    return try FSError.wrapping { () throws(StoreError) in try store.version(named: text) }
+    return try FSError.translating(try store.version(named: text))
   }
 
   private func isVersionName(_ name: [UInt8]) throws(FSError) -> Bool {
@@ -39,7 +37,6 @@ extension MetaTree {
     return try version(called: Array(rest)) != nil
   }
 
-  /// Returns the name under which a component is shown.
   func historyName(of component: [UInt8]) throws(FSError) -> [UInt8] {
     try isVersionName(component) ? DisplacedName.prefix + component : component
   }
@@ -49,7 +46,6 @@ extension MetaTree {
     return Array(name.dropFirst(DisplacedName.prefix.count))
   }
 
-  /// Returns the key of the value that is, or was, at a path.
   private func historyKey(_ path: [UInt8]) throws(StoreError) -> Key {
     let view = live.shownBase
     guard case .value(let entry)? = try view.find(path: path) else {
@@ -58,10 +54,10 @@ extension MetaTree {
     return entry.key
   }
 
-  /// True if a version ever held a file at or below a path.
+  /// True if a version ever had a file at or below a path.
   ///
-  /// - Complexity: O(log *n*) if the head or the index of revisions knows the path, else a look-up
-  ///   in each version back to the last one that held it.
+  /// - Complexity: O(log *n*) if the head or the index of revisions has the path, else a look-up in each
+  ///   version back to the last one that had it.
   private func hasHistory(_ path: [UInt8]) throws(FSError) -> Bool {
     try FSError.wrapping { () throws(StoreError) in
       let view = live.shownBase
@@ -85,7 +81,7 @@ extension MetaTree {
 
   /// Returns the versions that changed the value at a path, oldest first.
   func revisionVersions(of path: [UInt8]) throws(FSError) -> [VersionRecord] {
-    try FSError.wrapping { () throws(StoreError) in try store.versions(changing: historyKey(path)) }
+    try FSError.translating(try store.versions(changing: historyKey(path)))
   }
 
   /// Returns the distinct revisions of the value at a path, oldest first.

@@ -10,8 +10,7 @@ extension MetaTree {
     conflicts.state.withLock { $0.places[path] }
   }
 
-  /// Returns the place in which the merged text of a conflict is edited; nil for a directory above
-  /// conflicts.
+  /// Returns the place in which a conflict's merged text is edited; nil above conflicts.
   func mergedPlace(of path: [UInt8]) throws(FSError) -> WritablePlace? {
     if let known = knownPlace(of: path) { return known }
     let isOpen = try shownConflicts(atOrBelow: path).contains {
@@ -51,19 +50,16 @@ extension MetaTree {
     return Found(content: .writable(file), numbering: .given(file.inode))
   }
 
-  /// Returns the merge of a conflict with markers; nil if a side is absent or no text, or there is
-  /// no conflict.
+  /// Returns the merge of a conflict with markers; nil if a side is absent or no text.
   private func mergedText(of path: [UInt8]) throws(FSError) -> [UInt8]? {
     let head = live.shownHead
     let shown = try shownConflicts(atOrBelow: path).first { $0.path == path }
     guard let conflict = shown?.conflict else { return nil }
     let known = conflicts.state.withLock { $0.mergedHead == head ? $0.merged[path] : nil }
     if let known { return known }
-    let text = try FSError.wrapping { () throws(StoreError) in
-      try ConflictTexts(conflict, in: store)?.marked
-    }
+    let text = try FSError.translating(try ConflictTexts(conflict, in: store)?.marked)
     conflicts.state.withLock { state in
-      // Only a few are kept: those that are being looked at.
+      // Only a few are kept.
       if state.mergedHead != head || state.merged.count >= 64 || (text?.count ?? 0) > 1 << 20 {
         state.merged = [:]
       }
@@ -73,17 +69,13 @@ extension MetaTree {
     return text
   }
 
-  /// Settles with a text that contains no markers.
-  ///
-  /// - Returns: false, and nothing is done, while there are markers: people save between two clashes.
+  /// Settles with a text; false, without effect, while it contains markers.
   private func put(
     _ bytes: [UInt8], at path: [UInt8], seen: VersionNumber?
   ) throws(FSError) -> Bool {
     let shown = try shownConflicts(atOrBelow: path).first { $0.path == path }
     if let shown {
-      let texts = try FSError.wrapping { () throws(StoreError) in
-        try ConflictTexts(shown.conflict, in: store)
-      }
+      let texts = try FSError.translating(try ConflictTexts(shown.conflict, in: store))
       if texts?.areMarkersLeft(in: bytes) ?? TextMerge.holdsMarkers(bytes, besides: []) {
         return false
       }

@@ -2,9 +2,7 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-// Looks up names in the directories below `.llvs`.
-
-/// The names in `.llvs` of a directory of the working tree, in the order of its listing.
+/// The names in `.llvs` of the working tree, in the order of its listing.
 enum MetaName: String, CaseIterable {
   case readme = "README"
   case control
@@ -22,7 +20,6 @@ enum MetaName: String, CaseIterable {
   case search
   case peers
   case ignore
-
   var bytes: [UInt8] { Array(rawValue.utf8) }
 
   private static let all = Dictionary(
@@ -39,7 +36,6 @@ extension MetaTree {
   private static let changeList = Array("changes".utf8)
   private static let parentList = Array("parents".utf8)
 
-  /// Looks up a name in a directory; nil if nothing is there.
   func child(of directory: MetaNode, named name: [UInt8]) throws(FSError) -> Found? {
     switch directory.content {
     case .meta(let root): return try metaChild(of: root, named: name)
@@ -116,21 +112,17 @@ extension MetaTree {
     }
   }
 
-  /// Returns the version that the working tree continues from.
   func headRecord() throws(FSError) -> VersionRecord? {
     guard let number = live.shownHead else { return nil }
     return try snapshots.snapshot(number).record
   }
 
-  /// Returns the line of the working tree.
   func headLine() throws(FSError) -> Branch? {
     guard let record = try headRecord(), record.line != VersionRecord.unnamedLine else {
       return nil
     }
     return Branch(rawValue: record.line)
   }
-
-  // MARK: - A version's directories
 
   private func snapshotChild(
     _ number: VersionNumber, _ path: [UInt8], _ base: Int, named name: [UInt8]
@@ -140,9 +132,7 @@ extension MetaTree {
         content: .snapshotMeta(number, path: path, base: base), numbering: .directory)
     }
     let view = try snapshots.snapshot(number).view
-    let found = try FSError.wrapping { () throws(StoreError) in
-      try view.child(of: path, named: name)
-    }
+    let found = try FSError.translating(try view.child(of: path, named: name))
     switch found {
     case nil: return nil
     case .value(let entry)?: return Self.found(try linked(entry, in: view), in: number)
@@ -153,11 +143,9 @@ extension MetaTree {
     }
   }
 
-  /// Returns an entry with the revision that all names of its file share in a version: hard links
-  /// are one inode, even if another store gave each name its own revision.
+  /// Returns an entry with the revision that all hard links of its file share in a version.
   ///
-  /// - Complexity: O(1); for a file with hard links that was not looked up before, O(*k* log *n*)
-  ///   for *k* names.
+  /// - Complexity: O(1); at the first look-up of a file with *k* names O(*k* log *n*).
   func linked(_ entry: Entry, in view: TreeView) throws(FSError) -> Entry {
     guard let id = entry.attributes.linkID, entry.revision > 0 else { return entry }
     let file = LinkRevisions.File(root: view.map.root, link: id, head: live.shownHead)
@@ -197,13 +185,13 @@ extension MetaTree {
       content: .value(number, key: entry.key), numbering: .revision(entry.revision), entry: entry)
   }
 
-  /// Returns the targets of the links in `parents`: the same directory in each predecessor.
+  /// Returns the targets of the links in `parents`.
   func parentTargets(
     _ number: VersionNumber, _ path: [UInt8], _ base: Int
   ) throws(FSError) -> [[UInt8]] {
     let below = path.dropFirst(base).drop { $0 == 0x2F }
     let depth = below.isEmpty ? 0 : below.split(separator: 0x2F).count
-    // Up from `parents` and `.llvs` to the directory, and from there to `versions`.
+    // Up from `parents` and `.llvs` to the directory, and then to `versions`.
     let up = String(repeating: "../", count: depth + 3)
     var targets: [[UInt8]] = []
     for predecessor in try snapshots.snapshot(number).record.predecessors {

@@ -3,11 +3,9 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// `search/WORDS/0001-NAME`: links to the files that have the words, the best first. A look-up of
-// WORDS searches; no listing shows it. Everything here is for the user who mounted alone, since the
-// index does not know who may read which file.
+// `search/WORDS/0001-NAME`: links to the files that have the words, the best first. The index does not know
+// who may read a file, so all is for the user who mounted.
 
-/// The searches that were asked for last.
 final class SearchDirectories: Sendable {
   struct Query: Equatable {
     var words: [UInt8]
@@ -16,11 +14,9 @@ final class SearchDirectories: Sendable {
 
   struct Answer {
     var paths: [[UInt8]]
-    /// The stamp of the tree that was searched.
     var stamp: ShownStamp
   }
 
-  /// The number of searches that are kept.
   private static let limit = 64
   // A leaf lock.
   let answers = Mutex(RecentlyUsed<Query, Answer>(limit: limit))
@@ -59,7 +55,7 @@ extension MetaTree {
     _ words: [UInt8], below directory: [UInt8]
   ) throws(FSError) -> [[UInt8]] {
     let query = SearchDirectories.Query(words: words, directory: directory)
-    // Read first: what changes while the search runs makes its answer old.
+    // Read first, because changes during the search make the answer old.
     let stamp = live.shownStamp
     if let known = searches.answers.withLock({ $0.use(query) }), known.stamp == stamp {
       return known.paths
@@ -69,14 +65,13 @@ extension MetaTree {
     return paths
   }
 
-  /// The name of a link: the place in the order, and the file's name as far as there is room.
+  /// The name of a link: the place in the order, and as much of the file's name as there is room for.
   private static func linkName(_ number: Int, _ path: [UInt8]) -> [UInt8] {
     let digits = String(number)
     let place = String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "-"
     return Array((Array(place.utf8) + path.suffix(while: { $0 != 0x2F })).prefix(255))
   }
 
-  /// The path of a file from `search/WORDS` in the `.llvs` of a directory.
   private static func target(_ path: [UInt8], from directory: [UInt8]) -> [UInt8] {
     let below = directory.isEmpty ? path : Array(path.dropFirst(directory.count + 1))
     return Array("../../../".utf8) + below

@@ -5,15 +5,14 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// Makes `info` and `changes`, the files in a version's `.llvs`, for the directory that they are in.
+// `info` and `changes`, the files in a version's `.llvs`.
 
 extension MetaTree {
-  /// Returns the text of `info`: author, time and predecessors of a version, and the size of its
-  /// changes here.
+  /// Returns the text of `info`.
   func info(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> [UInt8] {
     let snapshot = try snapshots.snapshot(number)
     let record = snapshot.record
-    let metadata = try FSError.wrapping { () throws(StoreError) in try store.metadata(of: record) }
+    let metadata = try FSError.translating(try store.metadata(of: record))
     var lines: [(String, String)] = [
       ("version", record.name), ("id", record.id.rawValue), ("time", Self.text(record.timestamp)),
       ("line", record.line),
@@ -74,13 +73,14 @@ extension MetaTree {
     return TimestampText.utc(seconds: time.seconds)
   }
 
-  /// Returns the changes of a version below a path, compared with its first predecessor.
+  /// Returns the changes of a version and its first predecessor below a path.
   func changes(of number: VersionNumber, _ path: [UInt8]) throws(FSError) -> SnapshotChanges {
     let snapshot = try snapshots.snapshot(number)
     var before: Snapshot?
     if let first = snapshot.record.first { before = try snapshots.snapshot(first) }
     let empty = TreeView(map: store.map(.empty))
-    return SnapshotChanges(from: before?.view ?? empty, to: snapshot.view, below: path)
+    return try FSError.translating(
+      try SnapshotChanges(from: before?.view ?? empty, to: snapshot.view, below: path))
   }
 
   func changeText(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> ChangeText {

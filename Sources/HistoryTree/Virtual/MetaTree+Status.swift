@@ -4,38 +4,32 @@ import LLVSCore
 package import TreeNames
 package import WorkingTree
 
-// Attributes of the nodes below `.llvs`.
-
 extension MetaTree {
-  /// Returns a node's attributes.
   package func getattr(_ inode: UInt64) throws(FSError) -> InodeStatus {
     try status(of: try nodes.node(inode), nil)
   }
 
-  /// Returns a node's attributes, and whether they never change; counts no look-up.
+  /// Returns a node's attributes without counting a look-up.
   package func entry(of inode: UInt64) throws(FSError) -> MetaEntry {
     let node = try nodes.node(inode)
     return MetaEntry(status: try status(of: node, nil), isLasting: isLasting(node))
   }
 
-  /// True if a node's name and attributes never change.
   func isLasting(_ node: MetaNode) -> Bool {
     switch node.content {
     case .directory(_, let path, let base):
-      // At the top of a subdirectory's view, the path is that of a directory that can be renamed.
+      // The path at the top of a subdirectory's view can be renamed.
       path.count > base || node.root == TreeSession.rootInode
     case .value: true
     case .snapshotMeta: true
-    // Every path into history begins here: if these were not cached, they would cost two round
-    // trips each time.
+    // Every path into history begins here.
     case .meta, .versions: node.root == TreeSession.rootInode
-    // A version's own texts never change; but if their size is not shown, they are read each time.
+    // These never change, but without a shown size they are read each time.
     case .info, .changes: sized != nil
     default: false
     }
   }
 
-  /// True if the names in a directory never change.
   func isFixed(_ node: MetaNode) -> Bool {
     switch node.content {
     case .meta, .versions: false
@@ -95,7 +89,7 @@ extension MetaTree {
   ) throws(FSError) -> Entry? {
     guard !path.isEmpty else { return nil }
     let view = try snapshots.snapshot(number).view
-    let found = try FSError.wrapping { () throws(StoreError) in try view.find(path: path) }
+    let found = try FSError.translating(try view.find(path: path))
     guard case .directory(let entry)? = found else { return nil }
     return entry
   }
@@ -111,17 +105,14 @@ extension MetaTree {
       ctime: time, atime: time)
   }
 
-  /// Returns the status of an entry of a version: the same in every version that holds this
-  /// revision.
+  /// Returns the status of a version's entry, the same in every version that has this revision.
   private func status(of entry: Entry, inode: UInt64) throws(FSError) -> InodeStatus {
     let attributes = entry.attributes
     let stored = try snapshots.time(of: entry.storedVersion)
     let mtime = attributes.mtime ?? stored
     var mode = live.defaults.mode(attributes, of: entry.kind)
     if hidesPrivileges, entry.kind == .regular { mode &= ~0o6000 }
-    let zeros = try FSError.wrapping { () throws(StoreError) in
-      try store.contents.shownZeroBytes(entry.stored)
-    }
+    let zeros = try FSError.translating(try store.contents.shownZeroBytes(entry.stored))
     // Two links tell du, tar and rsync that the bytes may be in other versions too.
     let owner = live.defaults.owner(attributes)
     return InodeStatus(

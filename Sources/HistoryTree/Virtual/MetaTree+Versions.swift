@@ -4,8 +4,6 @@ package import LLVSCore
 import TreeNames
 import WorkingTree
 
-// `versions`, and the directories of links next to it: `heads`, `branches`, `tags`, `at`.
-
 extension MetaTree {
   private static let up = Array("../versions/".utf8)
 
@@ -21,13 +19,11 @@ extension MetaTree {
     case .branches:
       guard let line = try line(named: name, among: lineNames),
         let newest = try newest(ofLine: line)
-      else {
-        return nil
-      }
+      else { return nil }
       return alias(newest.name)
     case .tags:
       guard let tag = try line(named: name, among: tagNames) else { return nil }
-      let tagged = try FSError.wrapping { () throws(StoreError) in try store.version(tagged: tag) }
+      let tagged = try FSError.translating(try store.version(tagged: tag))
       return tagged.map { alias($0.name) }
     case .times:
       let now = TreeSession.now()
@@ -50,12 +46,10 @@ extension MetaTree {
     return overflows || carries ? (time.seconds < 0 ? .min : .max) : sum
   }
 
-  // MARK: versions
-
   private func version(
     _ name: String, in directory: MetaNode
   ) throws(FSError) -> Found? {
-    let named = try FSError.wrapping { () throws(StoreError) in try store.version(named: name) }
+    let named = try FSError.translating(try store.version(named: name))
     if let named {
       snapshots.remember(named)
       let isTop = directory.root == TreeSession.rootInode
@@ -67,17 +61,14 @@ extension MetaTree {
     do throws(StoreError) {
       let target = try store.resolve(name)
       return Found(content: .link(target: Array(target.name.utf8)), numbering: .other)
+    } catch .notFound, .invalid {
+      return nil
     } catch {
-      switch error {
-      // No id begins so, or several do.
-      case .notFound, .invalid: return nil
-      default: throw FSError(error)
-      }
+      throw FSError(error)
     }
   }
 
-  /// True if a version changed something below a directory: it differs there from each predecessor.
-  /// So a merge that only took over the changes of a predecessor is not listed.
+  /// True if a version differs below a directory from each predecessor.
   func changes(_ version: VersionLine, below path: [UInt8]) throws(StoreError) -> Bool {
     let prefix = path + [0x2F]
     var prefixes = [prefix]
@@ -102,20 +93,15 @@ extension MetaTree {
     return true
   }
 
-  // MARK: heads and branches
-
   func uncontainedHeads() throws(FSError) -> [VersionRecord] {
     let line = try headLine()
-    let nodes = try FSError.wrapping { () throws(StoreError) in
-      try store.graph.uncontainedHeads(ofLine: line)
-    }
+    let nodes = try FSError.translating(try store.graph.uncontainedHeads(ofLine: line))
     var records: [VersionRecord] = []
     for node in nodes { records.append(try snapshots.snapshot(node.number).record) }
     return records
   }
 
-  /// Returns the name of a line's link: the line's name if a file can have it, else that in escaped
-  /// form.
+  /// Returns the name of a line's link: the line's name if a file can have it, else an escaped one.
   static func name(ofLine line: String) -> [UInt8]? {
     guard !line.hasPrefix("llvs.") else { return nil }
     let bytes = Array(line.utf8)
@@ -125,8 +111,7 @@ extension MetaTree {
     return isPlain ? bytes : DisplacedName.candidate(0, for: Key(bytes: bytes))
   }
 
-  /// Returns the line or tag that a link names. An escaped name that holds only a hash, as those of
-  /// long names do, is found by comparing all of them.
+  /// Returns the line or tag of a link. An escaped name with only a hash is compared with all.
   private func line(
     named name: [UInt8], among all: () throws(FSError) -> [String]
   ) throws(FSError) -> String? {
@@ -145,21 +130,17 @@ extension MetaTree {
 
   private func newest(ofLine line: String) throws(FSError) -> VersionRecord? {
     let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
-    let heads = try FSError.wrapping { () throws(StoreError) in
-      try store.graph.openHeads(ofLine: branch)
-    }
+    let heads = try FSError.translating(try store.graph.openHeads(ofLine: branch))
     guard let newest = heads.max(by: HistoryNode.isOlder) else { return nil }
     return try snapshots.snapshot(newest.number).record
   }
 
-  /// Returns the names of all lines but those that were removed.
+  /// Returns the names of all lines that were not removed.
   func lineNames() throws(FSError) -> [String] {
     var names: [String] = []
     var last: String?
     while true {
-      let page = try FSError.wrapping { () throws(StoreError) in
-        try store.lines(after: last, limit: 512)
-      }
+      let page = try FSError.translating(try store.lines(after: last, limit: 512))
       guard let end = page.last else { return names }
       for line in page
       where try FSError.wrapping({ () throws(StoreError) in try store.hasOpenHead(line) }) {
@@ -169,23 +150,18 @@ extension MetaTree {
     }
   }
 
-  /// Returns the names of all tags.
   func tagNames() throws(FSError) -> [String] {
     var names: [String] = []
     var last: String?
     while true {
-      let page = try FSError.wrapping { () throws(StoreError) in
-        try store.tags(after: last, limit: 512)
-      }
+      let page = try FSError.translating(try store.tags(after: last, limit: 512))
       guard let end = page.last else { return names }
       names += page
       last = end
     }
   }
 
-  // MARK: at
-
-  /// Returns the version that the working tree showed at an instant, in nanoseconds since 1970.
+  /// Returns the version that the tree showed at an instant, in nanoseconds since 1970.
   func shown(at instant: Int64) throws(FSError) -> VersionRecord? {
     let logged = try FSError.wrapping { () throws(StoreError) in
       try store.head(at: instant) { live.damage.tell($0) }
@@ -195,13 +171,12 @@ extension MetaTree {
       return try snapshots.snapshot(number).record
     }
     guard let head = live.shownHead else { return nil }
-    return try FSError.wrapping { () throws(StoreError) in
-      try Ancestors.newest(of: head, in: store, notAfter: Self.referenceTime(instant))
-    }
+    return try FSError.translating(
+      try Ancestors.newest(of: head, in: store, notAfter: Self.referenceTime(instant)))
   }
 
-  /// Converts an instant to seconds since 2001-01-01 UTC, rounded down to a Double: the last
-  /// instant of a day must not become the first of the next.
+  /// Converts an instant to seconds since 2001-01-01 UTC, rounded down: the last instant of a day must not
+  /// become the first of the next.
   static func referenceTime(_ instant: Int64) -> Double {
     var seconds = instant / 1_000_000_000
     var rest = instant % 1_000_000_000
@@ -222,20 +197,17 @@ package struct Ancestors {
   private var open: [VersionNumber]
   private var seen: Set<VersionNumber>
 
-  /// Begins with a version and the graph that holds it.
   package init(of number: VersionNumber, in graph: VersionGraph) {
     self.graph = graph
     open = [number]
     seen = [number]
   }
 
-  /// True if a version is an ancestor, or the version itself.
-  ///
-  /// - Complexity: O(ancestors with greater numbers that were not visited before).
+  /// - Complexity: O(unvisited ancestors with greater numbers).
   package mutating func contains(_ number: VersionNumber) throws(StoreError) -> Bool {
     var later: [VersionNumber] = []
     while let next = open.popLast() {
-      // Predecessors have smaller numbers: versions below `number` lead to none above it.
+      // Predecessors have smaller numbers.
       guard next > number else {
         later.append(next)
         continue
@@ -250,8 +222,7 @@ package struct Ancestors {
     return seen.contains(number)
   }
 
-  /// Returns the version, among a version and its ancestors, with the greatest (timestamp,
-  /// generation, id) that is not after a time.
+  /// Returns the version among the ancestors with the greatest (timestamp, generation, id) up to a time.
   static func newest(
     of head: VersionNumber, in store: Store, notAfter time: Double
   ) throws(StoreError) -> VersionRecord? {
@@ -268,8 +239,7 @@ package struct Ancestors {
 }
 
 extension VersionRecord {
-  /// Turns the record into a position in the order of versions: before all with the timestamp,
-  /// after all older ones.
+  /// Makes the record a position before all versions with a timestamp and after older ones.
   mutating func start(at timestamp: Double) {
     self.timestamp = timestamp
     generation = 0

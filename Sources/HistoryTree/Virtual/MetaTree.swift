@@ -6,10 +6,8 @@ import Synchronization
 package import TreeNames
 package import WorkingTree
 
-// The tree at and below `.llvs`, computed when it is read.
-//
-// Lock order: none of the locks here is held while another is taken, or while the store, the
-// working tree or a service is called.
+// Lock order: none of the locks here is held while another is taken, or while the store, the working tree or
+// a service is called.
 
 /// The tree below `.llvs` in every directory of a working tree and of its versions.
 ///
@@ -20,31 +18,25 @@ package final class MetaTree: Sendable {
   let nodes: MetaNodes
   let snapshots: Snapshots
   let calendar: LocalCalendar
-  /// The peers, and the files that editors leave next to them.
+  /// The peers, and their editors' files.
   let peerFiles: WritablePlace
   let links = LinkRevisions()
-  /// The permissions of directories of history, by path; a leaf lock.
+  /// The permissions of directories of history; a leaf lock.
   let historyAccess = Mutex(RecentlyUsed<[UInt8], KnownAccess>(limit: 64))
-  /// The open conflicts.
   let conflicts: ConflictDirectories
-  /// The ignore patterns, and the files that editors leave next to them.
+  /// The ignore patterns, and their editors' files.
   let ignoreFiles: WritablePlace
   let removals: RemovalGuard
-  /// The searches that were asked for last.
   let searches: SearchDirectories
-  /// The time at which this was made: shown for nodes without a time.
+  /// Shown for nodes without a time.
   let born: Attributes.Time
-  /// The texts that are made while they are read, if their true size must be shown, for which they
-  /// are made in advance; nil if they show no size.
+  /// The texts whose true size must be shown; nil if they show no size.
   let sized: SizedTexts?
-  /// Files are shown without set-user-ID and set-group-ID bits: if the kernel obeyed the bits, a
-  /// program that was removed or fixed in the tree could still be run from history with its owner's
-  /// rights.
+  /// Hides set-user-ID and set-group-ID bits: a program that was fixed in the tree could otherwise be run
+  /// from history with its owner's rights.
   let hidesPrivileges: Bool
-
   var store: Store { live.store }
 
-  /// Creates the tree for a working tree.
   package init(
     live: TreeSession, services: MetaServices, calendar: LocalCalendar = .system,
     hidesPrivileges: Bool = false
@@ -65,10 +57,9 @@ package final class MetaTree: Sendable {
     sized = nil
   }
 
-  /// Creates another view of the same tree, with its own nodes, for the separate file system of
-  /// versions, in which sizes must be known before a file is read.
+  /// Creates a view with its own nodes for the file system of versions, which shows sizes.
   init(sizing other: MetaTree) {
-    // The kernel ignores these bits on that file system, as it is always mounted so.
+    // The kernel ignores these bits on that file system.
     hidesPrivileges = false
     live = other.live
     services = other.services
@@ -84,33 +75,24 @@ package final class MetaTree: Sendable {
     sized = SizedTexts()
   }
 
-  /// True if an inode number is one of this tree's; those of the working tree are smaller.
+  /// True for this tree's numbers; those of the working tree are smaller.
   package static func owns(_ inode: UInt64) -> Bool { inode >= MetaNodes.values }
 
-  /// The number of nodes in memory.
   package var nodeCount: Int { nodes.count }
 
-  /// Sets the limit, and the closure that is called, once, when the number of nodes exceeds `limit`
-  /// and also the number that had to stay by an eighth. It is called with a lock held and must
-  /// return at once.
-  ///
-  /// - Returns: The current number of nodes.
+  /// Sets the limit, and the closure that is called once there are more nodes than `limit` and an eighth more
+  /// than had to stay; returns their number. It is called with a lock held and must return at once.
   @discardableResult
   package func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
     nodes.watchCrowd(limit: limit, isCrowded: isCrowded)
   }
 
-  /// Returns names of history, those used longest ago first, so that the kernel frees about
-  /// `wanted` nodes when it forgets them.
+  /// Returns the least recently used names, so that the kernel frees about `wanted` nodes.
   package func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {
     nodes.coldNames(toFree: wanted, sparing: use)
   }
 
-  // MARK: - Finding
-
-  /// Looks up `.llvs` in a directory of the working tree or of a version, and counts a look-up.
-  ///
-  /// - Throws: ``FSError/noEntry`` elsewhere inside `.llvs`.
+  /// Looks up `.llvs` in a directory, and counts a look-up; ``FSError/noEntry`` elsewhere inside `.llvs`.
   package func metaDirectory(of directory: UInt64) throws(FSError) -> MetaEntry {
     if Self.owns(directory) { return try lookup(directory, ReservedName.bytes) }
     guard try live.files.status(of: InodeNumber(directory)).kind == .directory else {
@@ -124,8 +106,6 @@ package final class MetaTree: Sendable {
   }
 
   /// Looks up a name and counts a look-up, which ``forget(_:count:)`` lowers.
-  ///
-  /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/nameTooLong``.
   package func lookup(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> MetaEntry {
     let directory = try nodes.node(parent)
     guard directory.content.kind == .directory else { throw .notDirectory }
@@ -135,11 +115,10 @@ package final class MetaTree: Sendable {
     return try adopt(found, in: directory, name: name)
   }
 
-  /// The result of a look-up, before it has a node.
   struct Found {
     var content: MetaContent
     var numbering: MetaNodes.Numbering
-    /// The entry of a value or directory, if it is known already.
+    /// The entry of a value or directory, if it is known.
     var entry: Entry?
   }
 
@@ -151,7 +130,7 @@ package final class MetaTree: Sendable {
     return try entry(of: node, found.entry)
   }
 
-  /// Returns the entry of a node whose look-up was counted; if that fails, lowers the count again.
+  /// Returns a counted node's entry, or lowers its count.
   private func entry(of node: MetaNode, _ known: Entry? = nil) throws(FSError) -> MetaEntry {
     do throws(FSError) {
       return MetaEntry(
@@ -163,35 +142,29 @@ package final class MetaTree: Sendable {
     }
   }
 
-  /// Raises the look-up count of the node of a number by one, and returns its entry.
-  ///
-  /// - Throws: ``FSError/stale`` for a node that the kernel has forgotten: numbers here do not last.
+  /// Counts a look-up by number; ``FSError/stale`` for a node that the kernel has forgotten.
   package func lookup(number inode: UInt64) throws(FSError) -> MetaEntry {
     try entry(of: try nodes.again(inode))
   }
 
-  /// Lowers the look-up count of a node by `count`.
   package func forget(_ inode: UInt64, count: UInt64) {
     guard let last = nodes.forget(inode, count: count) else { return }
     if case .writable(let file) = last.content { file.place.tidy(file) }
   }
 
-  /// Returns the parent directory, for `..`.
   package func parent(of inode: UInt64) throws(FSError) -> UInt64 {
     let node = try nodes.node(inode)
     if case .meta(let root) = node.content { return root }
     return node.parent?.inode ?? TreeSession.rootInode
   }
 
-  /// Returns the path of the directory of the working tree in whose `.llvs` a node is.
+  /// Returns the path of the working tree's directory above a node.
   func rootPath(of node: MetaNode) throws(FSError) -> [UInt8] {
     guard let path = live.path(of: node.root) else { throw .noEntry }
     return path
   }
 
-  /// Returns the target of a symbolic link.
-  ///
-  /// - Throws: ``FSError/invalid`` if the node is no link.
+  /// Returns a link's target; ``FSError/invalid`` for another node.
   package func readlink(_ inode: UInt64) throws(FSError) -> [UInt8] {
     let node = try nodes.node(inode)
     switch node.content {
@@ -200,8 +173,7 @@ package final class MetaTree: Sendable {
       let entry = try entry(number, key)
       guard entry.kind == .symlink else { throw .invalid }
       return LinkTarget.shown(
-        try FSError.wrapping { () throws(StoreError) in try store.contents.linkTarget(entry.stored)
-        })
+        try FSError.translating(try store.contents.linkTarget(entry.stored)))
     default: throw .invalid
     }
   }
@@ -219,7 +191,6 @@ package final class MetaTree: Sendable {
   }
 }
 
-/// Appends a name to a path, which is empty for the root.
 func joined(_ path: [UInt8], _ name: some Collection<UInt8>) -> [UInt8] {
   path.isEmpty ? Array(name) : path + [0x2F] + name
 }

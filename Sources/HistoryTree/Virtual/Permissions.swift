@@ -1,17 +1,12 @@
 /// The permissions of owner, group and others.
 ///
-/// A node that stands for several files gets the permissions of all, narrowed by each other: an
-/// action is denied if one of the files denies it. If that depends on the groups of the user, it is
-/// denied.
+/// A node for several files permits what all of them permit; what depends on the user's groups is denied.
 package struct Permissions: Hashable, Sendable {
-  /// The owner.
   package var uid: UInt32
-  /// The group.
   package var gid: UInt32
-  /// The nine permission bits.
   package var mode: UInt32
 
-  /// Creates permissions; other bits of the mode are dropped.
+  /// Drops other bits of the mode.
   package init(uid: UInt32, gid: UInt32, mode: UInt32) {
     self.uid = uid
     self.gid = gid
@@ -22,11 +17,9 @@ package struct Permissions: Hashable, Sendable {
   private var group: UInt32 { mode >> 3 & 7 }
   private var others: UInt32 { mode & 7 }
 
-  /// Removes the permissions that another file denies, which may have another owner and another
-  /// group.
+  /// Removes the permissions that a file denies, which may have another owner and group.
   ///
-  /// The user `uid` may be in the other file's group, or not. So each class keeps only what the
-  /// other file permits to all classes that a user of this class may be in there.
+  /// `uid` may be in the other file's group, so each class keeps what all its possible classes there have.
   package func narrowed(by other: Permissions) -> Permissions {
     let isOwner = uid == other.uid
     let isGroup = gid == other.gid
@@ -38,10 +31,10 @@ package struct Permissions: Hashable, Sendable {
     return narrow
   }
 
-  /// Removes all permissions of the classes that may not search a directory above.
+  /// Removes the permissions of the classes that may not search a directory above.
   package func narrowed(bySearchOf directory: Permissions) -> Permissions {
     var passage = directory
-    // All three bits of each class whose search bit is set.
+    // All bits of each class whose search bit is set.
     passage.mode = (directory.mode & 0o111) * 7
     return narrowed(by: passage)
   }

@@ -2,19 +2,17 @@ import Platform
 import Synchronization
 import TreeNames
 
-/// Keeps `rm -r .llvs` from doing anything: whoever just failed to remove what cannot be removed there is
-/// about to remove all that can.
+/// Keeps `rm -r .llvs` from removing anything: a process that failed to remove a fixed name is refused.
 ///
 /// - Concurrency: any thread; its lock is a leaf.
 final class RemovalGuard: Sendable {
-  /// So long after a refusal nothing of a process is removed; in nanoseconds.
+  /// In nanoseconds.
   static let time: UInt64 = 10_000_000_000
   private static let limit = 256
 
-  /// Processes, and until when they remove nothing.
+  /// Processes, and until when they are refused.
   private let barred = Mutex<[Int32: UInt64]>([:])
 
-  /// Notes that a process failed to remove a fixed name.
   func note(_ process: Int32) {
     let now = SystemClock.monotonic()
     barred.withLock { barred in
@@ -24,8 +22,6 @@ final class RemovalGuard: Sendable {
   }
 
   /// Refuses a removal by a process that just failed at another.
-  ///
-  /// - Throws: ``FSError/notPermitted``.
   func check(_ process: Int32) throws(FSError) {
     let now = SystemClock.monotonic()
     if barred.withLock({ ($0[process] ?? 0) > now }) { throw .notPermitted }

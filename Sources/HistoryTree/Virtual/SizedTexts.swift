@@ -2,7 +2,7 @@ import LLVSCore
 import Synchronization
 import TreeNames
 
-/// The texts of versions that are read without being opened, and their lengths.
+/// The texts of versions that are read without a handle, and their lengths.
 ///
 /// - Concurrency: any thread; a leaf lock, not held while a text is made.
 final class SizedTexts: Sendable {
@@ -13,7 +13,7 @@ final class SizedTexts: Sendable {
 
   private let state = Mutex(State())
 
-  /// Returns the text of a node; the next reader uses the same object.
+  /// Returns the text of a node, the same for the next reader.
   func file(of node: MetaNode, in tree: MetaTree) throws(FSError) -> MetaFile {
     if let known = state.withLock({ $0.files.use(node.inode) }) { return known }
     let file = try MetaFile(tree: tree, node: node)
@@ -32,21 +32,19 @@ final class SizedTexts: Sendable {
   }
 }
 
-/// A small cache; the value that was not used for longest is dropped.
+/// A small cache that drops the least recently used value.
 struct RecentlyUsed<Key: Equatable, Value> {
   private var items: [(key: Key, value: Value)] = []
   private let limit: Int
 
   init(limit: Int) { self.limit = limit }
 
-  /// Returns the value for a key and marks it as used last.
   mutating func use(_ key: Key) -> Value? {
     guard let value = take(key) else { return nil }
     items.append((key, value))
     return value
   }
 
-  /// Removes and returns the value for a key.
   mutating func take(_ key: Key) -> Value? {
     guard let index = items.lastIndex(where: { $0.key == key }) else { return nil }
     return items.remove(at: index).value

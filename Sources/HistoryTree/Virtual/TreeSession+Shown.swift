@@ -3,26 +3,23 @@ import LLVSCore
 package import TreeNames
 package import WorkingTree
 
-// Access to the working tree by paths, for the tree below `.llvs`.
-
 extension TreeSession {
   /// Returns the status of a path; nil if nothing is there.
   package func status(at path: [UInt8]) throws(FSError) -> InodeStatus? {
     var found: [InodeStatus] = []
-    // A look-up count keeps a directory in memory while its names are looked up.
+    // A look-up count keeps a directory in memory.
     defer { for status in found { files.forget(status.number, count: 1) } }
     do throws(FSError) {
       for name in path.split(separator: 0x2F) {
         found.append(try files.lookup(found.last?.number ?? .root, FileName(name)))
       }
     } catch .noEntry, .notDirectory, .nameTooLong {
-      // A path of history need not exist any more.
+      // A path of history may not exist any more.
       return nil
     }
     return found.last
   }
 
-  /// Returns the names in a directory.
   package func names(in number: InodeNumber) throws(FSError) -> [FileName] {
     let listing = try files.openDirectory(number)
     var names: [FileName] = []
@@ -31,7 +28,7 @@ extension TreeSession {
     return names
   }
 
-  /// Adds the next names of a listing, and returns the cookie of the last one; nil at the end.
+  /// Adds the next names of a listing; returns the last cookie.
   private func page(
     of listing: DirectoryListing, after cookie: EntryCookie, _ names: inout [FileName]
   ) throws(FSError) -> EntryCookie? {
@@ -40,7 +37,7 @@ extension TreeSession {
     return page.last?.cookie
   }
 
-  /// Returns a path of an inode; nil for one that has none.
+  /// Nil for an inode without a path.
   func path(of number: UInt64) -> [UInt8]? {
     (try? files.path(of: InodeNumber(number)))??.bytes
   }

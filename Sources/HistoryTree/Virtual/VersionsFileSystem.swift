@@ -4,19 +4,15 @@ import Synchronization
 package import TreeNames
 import WorkingTree
 
-// `.llvs/versions` of the root as a separate file system without open files: a request has only the
-// node's number.
-//
-// Nothing below a version ever changes. At the top names are added. The top's time is that of the
-// newest version and changes with every commit, so that a cached listing is recognised as old.
+// `.llvs/versions` of the root as a file system without open files. Nothing below a version changes. The
+// time of the top is that of the newest version, so that a cached listing is recognised as old.
 
-/// The versions of a store as a file system without handles.
 ///
 /// - Concurrency: any thread; a leaf lock, held for memory only.
 package final class VersionsFileSystem: Sendable {
-  /// The nodes; the tree that this was made from has none of them.
+  /// The nodes, which the original tree does not have.
   package let meta: MetaTree
-  /// The inode number of the directory of versions, which is the root.
+  /// The directory of versions, which is the root.
   package let top: UInt64
 
   private struct Place: Equatable {
@@ -24,21 +20,18 @@ package final class VersionsFileSystem: Sendable {
     var offset: UInt64
   }
 
-  /// Listings between two requests: starting again would cost as much as all names that were listed
-  /// before.
+  /// Listings between two requests, because starting again would cost as much as all names before.
   private let listings = Mutex(RecentlyUsed<Place, MetaDirectory>(limit: 64))
 
-  /// Creates the file system for the versions of a tree.
   package init(of tree: MetaTree) throws(FSError) {
     meta = MetaTree(sizing: tree)
     let above = try meta.metaDirectory(of: TreeSession.rootInode)
-    // Looked up once and never forgotten, like every root.
+    // Never forgotten, like every root.
     top = try meta.lookup(above.status.number.rawValue, MetaName.versions.bytes).status.number
       .rawValue
   }
 
-  /// Returns a node's attributes, and whether they never change; those of the root change when
-  /// versions are added.
+  /// Returns a node's attributes, which change at the root alone.
   package func entry(of inode: UInt64) throws(FSError) -> MetaEntry {
     var entry = try meta.entry(of: inode)
     guard inode == top, let time = try newestTime() else { return entry }
@@ -47,9 +40,8 @@ package final class VersionsFileSystem: Sendable {
     return entry
   }
 
-  /// Returns the time at which the newest version was stored, to the microsecond. The nanoseconds
-  /// below hold part of its number, so that the time differs from those before even if the clock
-  /// stood still.
+  /// Returns the time of the newest version to the microsecond. The nanoseconds hold part of its number, so
+  /// that the time changes even if the clock stood still.
   private func newestTime() throws(FSError) -> Attributes.Time? {
     let number = meta.store.lastNumber
     guard number > 0 else { return nil }
@@ -59,7 +51,6 @@ package final class VersionsFileSystem: Sendable {
     return Attributes.Time(seconds: seconds, nanoseconds: microseconds * 1000 + number % 1000)
   }
 
-  /// Returns a directory for listing from an offset.
   package func directory(
     _ inode: UInt64, from offset: UInt64
   ) throws(FSError) -> MetaDirectory {
@@ -68,14 +59,11 @@ package final class VersionsFileSystem: Sendable {
     return try meta.openDirectory(inode)
   }
 
-  /// Keeps a listing for the request that continues at an offset.
   package func keep(_ directory: MetaDirectory, of inode: UInt64, at offset: UInt64) {
     listings.withLock { $0.add(directory, for: Place(directory: inode, offset: offset)) }
   }
 
-  /// Returns a file for reading.
-  ///
-  /// - Throws: ``FSError/isDirectory``, ``FSError/invalid`` if the node has no bytes.
+  /// Opens a file; ``FSError/isDirectory``, or ``FSError/invalid`` without bytes.
   package func file(_ inode: UInt64) throws(FSError) -> MetaFile {
     let node = try meta.nodes.node(inode)
     switch node.content {

@@ -1,8 +1,6 @@
 import LLVSCore
 
-/// A file of a writable place.
-///
-/// The lock of its place guards all variables.
+/// A file of a writable place, whose lock guards all variables.
 final class WritableFile: @unchecked Sendable, Hashable {
   struct State: Sendable {
     var bytes: [UInt8]
@@ -10,21 +8,19 @@ final class WritableFile: @unchecked Sendable, Hashable {
     var mtime: Attributes.Time
   }
 
-  /// Strong, since the kernel may know a file for longer than its place exists:
-  /// ``WritablePlace/leave()``.
+  /// Strong, because the kernel may know a file for longer than its place exists.
   let place: WritablePlace
   let inode: UInt64
   /// Nil once it was unlinked or replaced.
   var name: [UInt8]?
   var state: State
-  /// True if the file was written or resized since it last took effect.
+  /// True if the file was changed since it last took effect.
   var isDirty = false
-  /// True if the file's bytes are those in force: if it is dropped, it can be read again.
+  /// True if the bytes are in force, so that a dropped file can be read again.
   var isInEffect: Bool
   var handles = 0
-  /// The name that this file had before an editor moved it away as a backup.
+  /// The name before an editor moved the file away as a backup.
   var movedFrom: [UInt8]?
-  /// The share of the place's memory that its bytes use.
   let charge: MemoryBudget.Charge?
 
   init(
@@ -40,6 +36,5 @@ final class WritableFile: @unchecked Sendable, Hashable {
   }
 
   static func == (a: WritableFile, b: WritableFile) -> Bool { a === b }
-
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -3,8 +3,6 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// The bytes of writable files, in memory.
-
 extension WritablePlace {
   func open(_ file: WritableFile, truncating: Bool) {
     let head = live.shownHead

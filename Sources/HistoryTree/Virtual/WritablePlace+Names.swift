@@ -3,19 +3,13 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// When saved text takes effect, and the renaming and removing of files.
-
 extension WritablePlace {
-  // MARK: - Taking effect
-
   /// Makes the saved text take effect.
   ///
-  /// An empty file changes nothing: a shell truncates a file, and flushes it, before it writes.
+  /// An empty file changes nothing, because a shell truncates and flushes before it writes. A merge with
+  /// markers is a draft.
   ///
-  /// A merge with markers is kept as a draft, and the conflict stays open.
-  ///
-  /// - Throws: ``FSError/invalid`` for an invalid address; the file keeps its text, and the former
-  ///   text stays in force.
+  /// - Throws: ``FSError/invalid`` for an invalid address, which the file keeps.
   func save(_ file: WritableFile) throws(FSError) {
     let saved = state.withLock { _ -> ([UInt8], [UInt8])? in
       guard file.isDirty, let name = file.name else { return nil }
@@ -33,13 +27,12 @@ extension WritablePlace {
     }
   }
 
-  /// True if an empty text has no effect.
   private var emptySaysNothing: Bool {
     if case .ignore = kind { return false }
     return true
   }
 
-  /// Puts a text in force; false where it is none yet.
+  /// Puts a text in force; false for a draft.
   private func apply(_ name: [UInt8], _ bytes: [UInt8]) throws(FSError) -> Bool {
     switch kind {
     case .ignore: try services.setIgnore(bytes)
@@ -59,11 +52,7 @@ extension WritablePlace {
     try services.removePeer(text)
   }
 
-  // MARK: - Names
-
-  /// Makes an empty file.
-  ///
-  /// - Throws: ``FSError/exists``, ``FSError/noSpace`` if there are too many.
+  /// Makes an empty file; ``FSError/exists``, or ``FSError/noSpace`` if there are too many.
   func create(_ name: [UInt8], mode: UInt32) throws(FSError) -> WritableFile {
     guard try find(name) == nil else { throw .exists }
     let inode = allot()
@@ -79,9 +68,8 @@ extension WritablePlace {
     }
   }
 
-  /// Removes a peer, or drops a scratch file.
-  ///
-  /// - Throws: ``FSError/noEntry``; ``FSError/notPermitted`` for the ignore patterns.
+  /// Removes a peer or drops a scratch file; ``FSError/noEntry``, or ``FSError/notPermitted`` for the ignore
+  /// patterns.
   func unlink(_ name: [UInt8]) throws(FSError) {
     guard let file = try find(name) else { throw .noEntry }
     if case .ignore = kind, name == Self.ignoreName { throw .notPermitted }
@@ -90,8 +78,7 @@ extension WritablePlace {
       if state.files[name] === file { state.files[name] = nil }
       file.name = nil
       state.masked.remove(name)
-      // An editor removes its backup: if no new file replaced the one that was backed up, that one
-      // is removed too.
+      // An editor removes its backup: without a new file, the backed-up one is removed too.
       guard let former = file.movedFrom, state.masked.contains(former) else { return nil }
       state.masked.remove(former)
       return state.files[former] == nil ? former : nil
@@ -99,7 +86,7 @@ extension WritablePlace {
     if let abandoned { try remove(stored: abandoned) }
   }
 
-  /// Renames as rename(2) does; if the new name takes effect, the text does so now.
+  /// Renames as rename(2) does; text under an effective name takes effect.
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/invalid`` for an invalid address.
   func rename(_ from: [UInt8], _ to: [UInt8], mode: RenameMode) throws(FSError) {
@@ -110,7 +97,7 @@ extension WritablePlace {
     guard from != to, over !== file else { return }
     let bytes = look(file).bytes
     let takesEffect = isEffective(to)
-    // A backup that is renamed back holds the text that is in force.
+    // A backup that is renamed back holds the text in force.
     let isReturning = state.withLock { _ in file.movedFrom == to && !file.isDirty }
     var isApplied = true
     if takesEffect, !isReturning, !(bytes.isEmpty && emptySaysNothing) {
@@ -118,8 +105,7 @@ extension WritablePlace {
     }
     var wasStored = false
     if isEffective(from) { wasStored = try stored(from) != nil }
-    // A peer that is renamed to another valid name stays a peer; one that is renamed to a scratch
-    // name may come back.
+    // A peer renamed to a valid name stays a peer; under a scratch name it may come back.
     if takesEffect, wasStored { try remove(stored: from) }
     state.withLock { state in
       if state.files[from] === file { state.files[from] = nil }

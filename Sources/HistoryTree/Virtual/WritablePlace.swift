@@ -4,8 +4,7 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-/// A directory whose files are edited with ordinary editors: some names take effect when they are
-/// saved; all others are scratch files in memory.
+/// A directory for ordinary editors: some names take effect when they are saved, others are scratch files.
 ///
 /// - Concurrency: any thread; a leaf lock, released while a service runs.
 final class WritablePlace: Sendable {
@@ -16,18 +15,15 @@ final class WritablePlace: Sendable {
     case merged(MergedText)
   }
 
-  /// The functions behind the file `merged` of a conflict.
   struct MergedText: Sendable {
-    /// Returns the merge with markers; nil if there is no conflict, or it is not about texts.
+    /// Returns the merge with markers; nil if there is none.
     var text: @Sendable () throws(FSError) -> [UInt8]?
-    /// Settles with the saved text, which was made from the sides at a head; false, and the text is a
-    /// draft, while it holds markers.
+    /// Settles with a text that was made from the sides at a head; false for a draft with markers.
     var put: @Sendable ([UInt8], _ seen: VersionNumber?) throws(FSError) -> Bool
   }
 
   static let countLimit = 64
 
-  /// The longest file, in bytes.
   var fileLimit: Int {
     if case .merged = kind { return 32 << 20 }
     return 1 << 20
@@ -35,20 +31,18 @@ final class WritablePlace: Sendable {
 
   struct State {
     var files: [[UInt8]: WritableFile] = [:]
-    /// Names whose file an editor moved away or replaced, while the text that they had is still in
-    /// force.
+    /// Names whose file an editor moved away, while their text is still in force.
     var masked: Set<[UInt8]> = []
-    /// The head whose sides the last opener of an effective name was shown.
+    /// The head whose sides the last opener of an effective name saw.
     var seen: VersionNumber?
   }
 
   let kind: Kind
   let services: MetaServices
   let live: TreeSession
-  /// The memory that all files of this and similar places may use together.
+  /// The memory for the files of this and similar places.
   let budget: MemoryBudget?
   let state = Mutex(State())
-  /// Returns an unused inode number of the tree.
   let allot: @Sendable () -> UInt64
 
   init(
@@ -71,14 +65,13 @@ final class WritablePlace: Sendable {
     return false
   }
 
-  /// True if an editor is at work: a file is open, or holds text that is not in force.
+  /// True if a file is open, or holds text that is not in force.
   var isBusy: Bool {
     state.withLock { state in
       state.files.values.contains { $0.handles > 0 || $0.isDirty || !$0.isInEffect }
     }
   }
 
-  /// True if saved text takes effect under a name.
   func isEffective(_ name: [UInt8]) -> Bool {
     switch kind {
     case .ignore: return name == Self.ignoreName
@@ -91,9 +84,7 @@ final class WritablePlace: Sendable {
     }
   }
 
-  // MARK: - Finding
-
-  /// Returns the text in force under a name; nil if there is none.
+  /// Returns the text in force.
   func stored(_ name: [UInt8]) throws(FSError) -> [UInt8]? {
     switch kind {
     case .ignore: return name == Self.ignoreName ? try services.ignore() : nil
@@ -114,13 +105,12 @@ final class WritablePlace: Sendable {
     return state.withLock { state in
       if let file = state.files[name] {
         guard file.isInEffect, !file.isDirty else { return file }
-        // The text was changed or removed by another command in the meantime.
+        // Another command changed or removed the text.
         if let bytes {
           if !Self.isSame(file.state.bytes, bytes) { file.state.bytes = bytes }
           return file
         }
-        // The conflict was settled; an editor that still writes the file goes on with the value
-        // itself.
+        // The conflict was settled; an editor that still writes goes on with the value itself.
         if makesVersions, file.handles > 0 { return file }
         state.files[name] = nil
         file.name = nil
@@ -135,12 +125,10 @@ final class WritablePlace: Sendable {
     }
   }
 
-  /// True if two texts are equal apart from a newline at the end.
   private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a == b || a + [0x0A] == b
   }
 
-  /// Returns all names.
   func names() throws(FSError) -> [(name: [UInt8], inode: UInt64)] {
     var all: Set<[UInt8]> = []
     switch kind {
@@ -159,10 +147,7 @@ final class WritablePlace: Sendable {
     return names
   }
 
-  /// Drops all files, since the place has lost its name: open files can still be used, and are
-  /// saved as before.
-  ///
-  /// Until then the files and their place retain each other.
+  /// Drops all files, which retain their place until then; open ones can still be used.
   func leave() {
     state.withLock { state in
       state.files = [:]
@@ -184,6 +169,5 @@ final class WritablePlace: Sendable {
 }
 
 extension MetaServices.Peer {
-  /// The address in the form of the file: one line.
   var shownAddress: [UInt8] { address.last == 0x0A ? address : address + [0x0A] }
 }
