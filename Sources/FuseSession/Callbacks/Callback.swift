@@ -1,13 +1,8 @@
-// From a C callback to a call: the callback recovers the object, wraps the pointers, builds the
-// reply and calls ONE method. The callbacks are closures that capture nothing; libfuse calls them
-// on its threads.
-
 import CFuse3
 import Glibc
 import Synchronization
 
-/// The object behind libfuse's user data pointer: retained when the session is made, released after
-/// the session is destroyed.
+/// The object behind libfuse's user data pointer, released after the session is destroyed.
 final class SessionBox: Sendable {
   // A class existential: one pointer to the object and one to its method table; nothing is boxed.
   let operations: any FuseOperations
@@ -23,7 +18,6 @@ final class SessionBox: Sendable {
   }
 }
 
-/// Returns the file system that a request is for.
 func operations(_ request: fuse_req_t?) -> any FuseOperations {
   guard let pointer = unsafe fuse_req_userdata(request) else {
     preconditionFailure("libfuse sent a request without the session's own data.")
@@ -31,30 +25,27 @@ func operations(_ request: fuse_req_t?) -> any FuseOperations {
   return unsafe Unmanaged<SessionBox>.fromOpaque(pointer).takeUnretainedValue().operations
 }
 
-/// Returns a name's bytes, without the zero at its end. Valid only during the callback.
+/// Returns a name's bytes, valid only during the callback.
 func bytes(_ name: UnsafePointer<CChar>?) -> UnsafeRawBufferPointer {
   guard let name = unsafe name else { return unsafe UnsafeRawBufferPointer(start: nil, count: 0) }
   return unsafe UnsafeRawBufferPointer(start: name, count: strlen(name))
 }
 
-/// Returns the open file of a request; its handle is 0 if the kernel gave none.
+/// The handle is 0 if the kernel gave none.
 func file(_ info: UnsafeMutablePointer<fuse_file_info>?) -> OpenFile {
   guard let info = unsafe info else { return OpenFile(handle: HandleID(0)) }
   return unsafe OpenFile(info.pointee)
 }
 
-/// Returns the open file of a request that may have none.
 func optionalFile(_ info: UnsafeMutablePointer<fuse_file_info>?) -> OpenFile? {
   guard let info = unsafe info else { return nil }
   return unsafe OpenFile(info.pointee)
 }
 
-/// Returns the open flags of an OPEN or CREATE.
 func flags(_ info: UnsafeMutablePointer<fuse_file_info>?) -> Int32 {
   (unsafe info?.pointee.flags ?? 0) & ~PrivilegeAgreement.mark
 }
 
-/// True if an OPEN demands that set-user-id and set-group-id bits are cleared.
 func clearsSetIDs(_ info: UnsafeMutablePointer<fuse_file_info>?) -> Bool {
   (unsafe info?.pointee.flags ?? 0) & PrivilegeAgreement.mark != 0
 }

@@ -37,8 +37,7 @@ extension fuse_lowlevel_ops {
     }
   }
 
-  /// Creates the table for a set of operations; requests for operations that are not in it are
-  /// answered with ENOSYS.
+  /// Requests for operations that are not in the set are answered with ENOSYS.
   init(_ set: OperationSet) {
     self.init()
     installBase()

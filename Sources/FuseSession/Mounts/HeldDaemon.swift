@@ -1,10 +1,8 @@
 import Platform
 
-/// Detects a daemon that was killed and has not ended: the kernel holds one of its threads, and so
-/// everything that it had open (ConnectionWatch.swift explains how that happens).
+/// Detects a daemon that was killed and has not ended (ConnectionWatch.swift).
 package enum HeldDaemon {
-  /// True if a process with this name was killed, or is writing a core dump, and some of its
-  /// threads have not ended.
+  /// True if a process was killed, or is writing a core dump, and some of its threads have not ended.
   package static func isHeld(_ process: Int32, named name: String) -> Bool {
     guard process > 0,
       let text = try? FileSystem.read("/proc/\(process)/status", atMost: 16_384)
@@ -12,8 +10,7 @@ package enum HeldDaemon {
     return isHeld(status: text, named: name)
   }
 
-  /// Answers ``isHeld(_:named:)`` from the text of `/proc/PID/status` (proc(5): Name, State,
-  /// Threads, CoreDumping).
+  /// The same for the text of `/proc/PID/status` (proc(5): Name, State, Threads, CoreDumping).
   package static func isHeld(status: [UInt8], named name: String) -> Bool {
     var fields: [Substring: Substring] = [:]
     for line in String(decoding: status, as: UTF8.self).split(separator: "\n") {

@@ -1,26 +1,19 @@
 import CFuse3
 import Glibc
 
-/// Examines and unmounts directories on which a file system is mounted.
 package enum MountPoint {
-  /// Returns true for a mount whose daemon has died: every use of it fails with ENOTCONN.
-  ///
-  /// Calls statfs(2), which the kernel always forwards to the daemon; the answer of stat(2) may be
-  /// cached.
+  /// True for a mount whose daemon has died. The kernel always forwards statfs(2), while stat(2) may be cached.
   package static func isStale(_ path: String) -> Bool {
     var found = statvfs()
     guard unsafe statvfs(path, &found) != 0 else { return false }
     return errno == ENOTCONN
   }
 
-  /// Unmounts a dead mount, if there is one.
-  ///
-  /// - Returns: True if there was one.
-  /// - Throws: ``FuseError/unmount(path:errno:)`` if it cannot be unmounted.
+  /// Unmounts a dead mount; returns true if there was one.
   @discardableResult
   package static func removeStale(_ path: String) throws(FuseError) -> Bool {
     guard isStale(path) else { return false }
-    // Several dead mounts may be on top of each other.
+    // Dead mounts may be on top of each other.
     var layers = 0
     while isStale(path) {
       guard layers < 64 else { throw .unmount(path: path, errno: EBUSY) }
@@ -30,10 +23,9 @@ package enum MountPoint {
     return true
   }
 
-  /// Unmounts a path: as root with umount2(2), otherwise with fusermount3(1).
+  /// Unmounts a path, as root with umount2(2), otherwise with fusermount3(1).
   ///
-  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while the mount is in use, EINVAL if
-  ///   nothing is mounted there.
+  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while the mount is in use, EINVAL without a mount.
   package static func unmount(_ path: String, lazily: Bool = false) throws(FuseError) {
     let flags = Int32(UMOUNT_NOFOLLOW) | (lazily ? Int32(MNT_DETACH) : 0)
     if unsafe umount2(path, flags) == 0 { return }
@@ -44,8 +36,7 @@ package enum MountPoint {
     guard status == 0 else { throw .unmount(path: path, errno: try refusal(path)) }
   }
 
-  /// Returns an errno for a failure of fusermount3, which prints its reason as text only: the mount
-  /// belongs to another user, or it is in use.
+  /// Returns an errno for a failure of fusermount3, which prints its reason as text.
   private static func refusal(_ path: String) throws(FuseError) -> Int32 {
     let entry = try MountTable().mount(at: Array(path.utf8))
     guard let entry, let user = entry.user else { return EBUSY }

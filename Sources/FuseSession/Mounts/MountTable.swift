@@ -2,49 +2,39 @@ import Glibc
 
 /// One line of the kernel's table of mounts.
 package struct MountEntry: Hashable, Sendable {
-  /// The mount's ID in the kernel.
   package let id: UInt32
-  /// The ID of the mount that this one is mounted on.
+  /// The mount under this one.
   package let parent: UInt32
-  /// The device number as `major:minor`.
+  /// `major:minor`.
   package let device: String
   /// The directory of the file system that the mount shows.
   package let root: [UInt8]
-  /// The path of the mount point.
   package let path: [UInt8]
-  /// The options of the mount, as `rw` and `noatime`, with commas between.
   package let options: [UInt8]
-  /// The file system type, for example `ext4` or `fuse.llvs`.
+  /// For example `ext4` or `fuse.llvs`.
   package let type: String
-  /// The first column of mount(8)'s list; for `fuse.llvs` it is the store's path.
+  /// The first column of mount(8)'s list; for `fuse.llvs` the store's path.
   package let source: [UInt8]
-  /// The user who mounted a file system in user space, and may unmount it; nil for other file
-  /// systems.
+  /// The user who mounted a file system in user space.
   package let user: UInt32?
-
-  /// True for every file system in user space.
   package var isFuse: Bool { type == "fuse" || type == "fuseblk" || type.hasPrefix("fuse.") }
 }
 
 /// The mounts that this process sees, in the order in which they were made.
 package struct MountTable: Sendable {
-  /// The mounts.
   package let entries: [MountEntry]
 
   /// Reads `/proc/self/mountinfo`.
-  ///
-  /// - Throws: ``FuseError/system(call:errno:)`` if there is no such table.
-  /// - Complexity: O(*n*) over all mounts.
   package init() throws(FuseError) {
     self.init(parsing: try Self.read("/proc/self/mountinfo"))
   }
 
-  /// Parses a table; lines of another form are skipped.
+  /// Skips lines of another form.
   package init(parsing bytes: [UInt8]) {
     entries = bytes.split(separator: UInt8(ascii: "\n")).compactMap(Self.entry)
   }
 
-  /// The mount that is visible at a canonical path: the last one made there.
+  /// Returns the last mount at a canonical path.
   package func mount(at path: [UInt8]) -> MountEntry? {
     entries.last { $0.path == path }
   }
@@ -64,7 +54,6 @@ package struct MountTable: Sendable {
       source: unescaped(words[dash + 2]), user: user(words[(dash + 3)...]))
   }
 
-  /// Returns the number after `user_id=` in the options of the file system itself.
   private static func user(_ words: ArraySlice<ArraySlice<UInt8>>) -> UInt32? {
     let prefix = Array("user_id=".utf8)
     let options = (words.last ?? []).split(separator: UInt8(ascii: ","))
@@ -72,8 +61,7 @@ package struct MountTable: Sendable {
     return UInt32(String(decoding: option.dropFirst(prefix.count), as: UTF8.self))
   }
 
-  /// Decodes spaces, tabs, line ends and backslashes, which are written as `\` and three octal
-  /// digits.
+  /// Decodes bytes that are written as `\` and three octal digits.
   static func unescaped(_ word: ArraySlice<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(word.count)

@@ -1,15 +1,12 @@
 import Glibc
 import Platform
 
-/// Follows the options that a mount has in the kernel: mount(8) changes them with `remount`, and the
-/// kernel does not tell the file system.
-///
+/// Follows the options that a mount has in the kernel, which mount(8) changes with `remount`.
 /// - Concurrency: callable from any thread.
 package final class MountWatch: Sendable {
   private struct State {
-    /// The mount and the options that it had last.
     var entry: MountEntry?
-    /// The end of a pipe that ends the thread when something is written to it.
+    /// The end of a pipe whose bytes end the thread.
     var end: Int32?
     var isRunning = false
   }
@@ -17,15 +14,11 @@ package final class MountWatch: Sendable {
   private let state = Monitor(State())
   private let changed: @Sendable (MountFlags) -> Void
 
-  /// Prepares to follow a mount; each change of its options calls `changed`, on a separate thread.
+  /// `changed` is called on a separate thread.
   package init(changed: @escaping @Sendable (MountFlags) -> Void) { self.changed = changed }
-
-  /// Sets the mount and the options that it has now.
   package func follow(_ entry: MountEntry) { state.withLock { $0.entry = entry } }
 
   /// Starts the thread; ``stop()`` must follow.
-  ///
-  /// - Throws: ``FuseError/system(call:errno:)``.
   package func start() throws(FuseError) {
     let table = unsafe open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
     guard table >= 0 else { throw .system(call: "open /proc/self/mountinfo", errno: errno) }
@@ -54,7 +47,6 @@ package final class MountWatch: Sendable {
     }
   }
 
-  /// Ends the thread and waits for that.
   package func stop() {
     let end = state.withLock { state -> Int32? in
       defer { state.end = nil }
@@ -62,7 +54,7 @@ package final class MountWatch: Sendable {
     }
     if let end {
       var byte: UInt8 = 0
-      // The empty pipe has room, and the thread keeps the other end open until it ends.
+      // The empty pipe has room.
       _ = unsafe write(end, &byte, 1)
       close(end)
     }
@@ -74,7 +66,7 @@ package final class MountWatch: Sendable {
     state.broadcast()
   }
 
-  /// proc_pid_mounts(5): the table's file is ready (POLLERR) when mounts have changed.
+  // proc_pid_mounts(5): the table is ready (POLLERR) when mounts have changed.
   private func watch(_ table: Int32, until end: Int32) {
     var waits = [
       pollfd(fd: table, events: Int16(POLLPRI), revents: 0),
@@ -88,7 +80,6 @@ package final class MountWatch: Sendable {
     }
   }
 
-  /// Reports the options if they changed.
   private func look() {
     guard let table = try? MountTable() else { return }
     let now = state.withLock { state -> MountEntry? in

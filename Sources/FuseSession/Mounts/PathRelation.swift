@@ -3,22 +3,13 @@ import Glibc
 
 /// The position of a mount point relative to a store.
 package enum PathRelation: Hashable, Sendable {
-  /// Neither directory contains the other.
   case separate
-  /// Both are the same directory.
   case equal
-  /// The mount would cover the store.
   case above
-  /// The mount would lie in the store.
   case inside
 
-  /// Compares two directories by identity, not by spelling, so symbolic links and bind mounts make
-  /// no difference.
-  ///
-  /// For a store that does not exist yet, the nearest existing directory above it and the missing
-  /// names decide.
-  ///
-  /// - Throws: ``FuseError/system(call:errno:)`` if a directory cannot be examined.
+  /// Compares two directories by identity, so symbolic links and bind mounts make no difference. For a missing store
+  /// the nearest existing directory and the missing names decide.
   package static func of(
     mountPoint: String, toStore store: String
   ) throws(FuseError) -> PathRelation {
@@ -27,7 +18,7 @@ package enum PathRelation: Hashable, Sendable {
     guard let mountItself = mount.directories.first, let storeItself = other.directories.first
     else { return .separate }
     if mountItself == storeItself {
-      // The parts that do not exist yet can only be compared by name.
+      // Missing parts are compared by name.
       if mount.missing == other.missing { return .equal }
       if other.missing.starts(with: mount.missing) { return .above }
       return mount.missing.starts(with: other.missing) ? .inside : .separate
@@ -43,9 +34,9 @@ package enum PathRelation: Hashable, Sendable {
   }
 
   private struct Chain {
-    /// Existing directories, from the nearest one up to the root.
+    /// From the nearest one up to the root.
     var directories: [Identity] = []
-    /// Names below the nearest existing directory; they do not exist.
+    /// Names below the nearest existing directory.
     var missing: [String] = []
   }
 
@@ -72,7 +63,6 @@ package enum PathRelation: Hashable, Sendable {
     }
   }
 
-  /// Returns the canonical path; nil if nothing is there.
   private static func canonical(_ path: String) throws(FuseError) -> String? {
     guard let resolved = unsafe realpath(path, nil) else {
       let code = errno

@@ -1,6 +1,6 @@
 import Glibc
 
-// Defaults of the protocol's methods: ENOSYS where nothing else is given.
+// Defaults: ENOSYS where nothing else is given.
 extension FuseOperations {
   package func initialized(_ connection: ConnectionInfo) {}
 

@@ -1,14 +1,13 @@
-/// The set of operations that a file system serves; each option is the request of its name.
+/// The operations that a file system serves, by the names of the requests.
 ///
-/// The kernel sends the first request for an operation that is not in the set, gets ENOSYS and
-/// sends no more. POSIX locks and flock(2) are never in it, so the kernel's own are used.
+/// The kernel sends the first request for another operation, gets ENOSYS and sends no more. POSIX locks and flock(2) are
+/// never in it, so the kernel's own are used.
 package struct OperationSet: OptionSet, Sendable {
-  /// The bits of the options.
   package let rawValue: UInt64
   package init(rawValue: UInt64) { self.rawValue = rawValue }
   private init(bit: UInt64) { rawValue = 1 << bit }
 
-  /// lookup, forget, getattr, statfs: without these there is no file system.
+  /// lookup, forget, getattr, statfs, which every file system has.
   package static let base = OperationSet(bit: 0)
   package static let setattr = OperationSet(bit: 1)
   package static let readlink = OperationSet(bit: 2)
@@ -34,7 +33,7 @@ package struct OperationSet: OptionSet, Sendable {
   package static let getxattr = OperationSet(bit: 22)
   package static let listxattr = OperationSet(bit: 23)
   package static let removexattr = OperationSet(bit: 24)
-  /// Requested only without `default_permissions`.
+  /// Sent only without `default_permissions`.
   package static let access = OperationSet(bit: 25)
   package static let create = OperationSet(bit: 26)
   package static let fallocate = OperationSet(bit: 27)
@@ -42,12 +41,11 @@ package struct OperationSet: OptionSet, Sendable {
   package static let lseek = OperationSet(bit: 29)
   package static let ioctl = OperationSet(bit: 30)
 
-  /// The operations that a tree for reading only needs.
   package static let reading: OperationSet = [
     base, readlink, open, read, release, opendir, readdir, readdirplus, releasedir, getxattr,
     listxattr, ioctl,
   ]
-  /// All operations but `access`, for which `default_permissions` leaves no use.
+  /// All but `access`, for which `default_permissions` leaves no use.
   package static let all: OperationSet = [
     reading, setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, write, flush, fsync,
     fsyncdir, setxattr, removexattr, create, fallocate, copyFileRange, lseek,

@@ -1,11 +1,10 @@
 import CFuse3
 import Glibc
 
-/// A part of the answer to a read.
 @safe package enum DataPart {
   /// Bytes that stay valid until the reply is sent.
   case bytes(UnsafeRawBufferPointer)
-  /// A range of a file, spliced into the answer if that is faster.
+  /// A range of a file, spliced if that is faster.
   case file(descriptor: Int32, offset: Int64, count: Int)
 }
 
@@ -17,14 +16,13 @@ package struct DataReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with bytes; fewer than requested mean the end of the file.
+  /// Fewer bytes than requested mean the end of the file.
   package consuming func bytes(_ bytes: UnsafeRawBufferPointer) {
     unsafe token.finish {
       unsafe fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
     }
   }
 
-  /// Answers with bytes; fewer than requested mean the end of the file.
   package consuming func bytes(_ bytes: RawSpan) {
     unsafe token.finish { request in
       unsafe bytes.withUnsafeBytes { buffer in
@@ -34,12 +32,10 @@ package struct DataReply: ~Copyable, FuseReply {
     }
   }
 
-  /// Answers with an array's bytes.
   package consuming func bytes(_ bytes: borrowing [UInt8]) { unsafe self.bytes(bytes.span.bytes) }
 
-  /// Answers with a range of a file; a range beyond its end gives fewer bytes.
-  ///
-  /// The bytes are moved with splice(2) if the session has it and there are at least two pages.
+  /// Answers with a range of a file, moved with splice(2) if the session has it and there are at least two pages; beyond
+  /// the end there are fewer bytes.
   package consuming func file(_ descriptor: Int32, offset: Int64, count: Int) {
     var vector = fuse_bufvec()
     vector.count = 1
@@ -51,11 +47,9 @@ package struct DataReply: ~Copyable, FuseReply {
     unsafe token.finish { unsafe fuse_reply_data($0, &vector, FUSE_BUF_SPLICE_MOVE) }
   }
 
-  /// Answers with several parts in order.
-  ///
-  /// If no part is a file, one writev(2) hands them to the kernel uncopied.
+  /// Answers with several parts in order, which are not copied if none is a file.
   package consuming func parts(_ parts: borrowing [DataPart]) {
-    // `fuse_bufvec` ends in an array of one element; the memory for the others follows it.
+    // `fuse_bufvec` ends in an array of one element; the others follow it.
     let room = unsafe MemoryLayout<fuse_bufvec>.size + parts.count * MemoryLayout<fuse_buf>.stride
     unsafe token.finish { request in
       unsafe withUnsafeTemporaryAllocation(

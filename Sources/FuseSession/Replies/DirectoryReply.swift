@@ -1,14 +1,14 @@
 import CFuse3
 import Glibc
 
-/// A buffer for the bytes of a directory listing, of the size that the kernel asked for.
+/// The bytes of a directory listing.
 @safe struct DirectoryBuffer: ~Copyable, @unchecked Sendable {
   // Owned by this value alone.
   private let memory: UnsafeMutablePointer<CChar>?
   private let capacity: Int
   private(set) var used = 0
 
-  /// The kernel asks for one page up to `max_pages`; no larger buffer is allocated.
+  /// The kernel asks for one page up to `max_pages`.
   static var largest: Int { 1 << 20 }
 
   init(size: Int) {
@@ -22,14 +22,13 @@ import Glibc
     unsafe UnsafeBufferPointer(start: memory, count: used)
   }
 
-  /// Appends the bytes that `write` writes for a name; returns false, and appends nothing, if they
-  /// do not fit.
+  /// Appends the bytes that `write` writes for a name; returns false if they do not fit.
   mutating func append(
     _ name: UnsafeRawBufferPointer,
     _ write: (UnsafeMutablePointer<CChar>, Int, UnsafePointer<CChar>) -> Int
   ) -> Bool {
     guard let memory = unsafe memory else { return false }
-    // A single invalid name makes the kernel refuse the whole listing with EIO.
+    // A single invalid name makes the kernel refuse the listing with EIO.
     guard unsafe Self.isValid(name) else {
       assertionFailure("Not a file name.")
       return true
@@ -54,10 +53,19 @@ import Glibc
   }
 }
 
-/// Answers readdir: names, types and inode numbers.
-package struct DirectoryReply: ~Copyable, FuseReply {
+/// The names, types and inode numbers of readdir.
+package enum PlainListing {}
+
+/// The names and attributes of readdirplus.
+package enum ListingWithAttributes {}
+
+package typealias DirectoryReply = ListingReply<PlainListing>
+package typealias DirectoryPlusReply = ListingReply<ListingWithAttributes>
+
+/// Answers readdir or readdirplus.
+package struct ListingReply<Form>: ~Copyable, FuseReply {
   private var token: ReplyToken
-  private var buffer: DirectoryBuffer
+  fileprivate var buffer: DirectoryBuffer
 
   init(_ request: fuse_req_t?, size: Int) {
     unsafe token = ReplyToken(request)
@@ -68,12 +76,21 @@ package struct DirectoryReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Adds an entry.
+  /// Answers with the added entries; none mean the end of the directory.
   ///
-  /// Only the file type bits of the mode are used. `next` is the offset at which the listing
-  /// continues after this entry; it is not 0.
-  ///
-  /// - Returns: False if the buffer is full and the entry was not added.
+  /// - Returns: False if the request was aborted: the kernel counts none of the entries' look-ups.
+  @discardableResult
+  package consuming func finish() -> Bool {
+    let buffer = self.buffer
+    return unsafe token.finish {
+      unsafe fuse_reply_buf($0, buffer.contents.baseAddress, buffer.contents.count)
+    }
+  }
+}
+
+extension ListingReply where Form == PlainListing {
+  /// Adds an entry, of whose mode the file type counts; false if the buffer is full. `next` is the offset after it,
+  /// which is not 0.
   package mutating func add(
     _ name: UnsafeRawBufferPointer, inode: UInt64, mode: UInt32, next: Int64
   ) -> Bool {
@@ -85,38 +102,13 @@ package struct DirectoryReply: ~Copyable, FuseReply {
       unsafe fuse_add_direntry(request.raw, memory, room, text, &stat, off_t(next))
     }
   }
-
-  /// Answers with the added entries; none mean the end of the directory.
-  package consuming func finish() {
-    let buffer = self.buffer
-    unsafe token.finish {
-      unsafe fuse_reply_buf($0, buffer.contents.baseAddress, buffer.contents.count)
-    }
-  }
 }
 
-/// Answers readdirplus: each entry counts as a look-up too.
-package struct DirectoryPlusReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
-  private var buffer: DirectoryBuffer
-
-  init(_ request: fuse_req_t?, size: Int) {
-    unsafe token = ReplyToken(request)
-    buffer = DirectoryBuffer(size: size)
-  }
-
-  package var request: RequestPointer { token.request }
-  package mutating func markParked() { token.markParked() }
-  package consuming func error(_ errno: Int32) { token.error(errno) }
-
-  /// Adds an entry with its attributes.
+extension ListingReply where Form == ListingWithAttributes {
+  /// Adds an entry with its attributes; false if the buffer is full. `next` is the offset after it, which is not 0.
   ///
-  /// The kernel counts a look-up for every added entry, except `.`, `..` and entries with node 0,
-  /// of which it uses only the name, the type and the inode number.
-  ///
-  /// `next` is the offset at which the listing continues after this entry; it is not 0.
-  ///
-  /// - Returns: False if the buffer is full and the entry was not added.
+  /// The kernel counts a look-up for every added entry, except `.`, `..` and entries with node 0, whose name, type and
+  /// inode number alone it uses.
   package mutating func add(
     _ name: UnsafeRawBufferPointer, _ entry: borrowing EntryAttributes, next: Int64
   ) -> Bool {
@@ -124,17 +116,6 @@ package struct DirectoryPlusReply: ~Copyable, FuseReply {
     let request = self.request
     return unsafe buffer.append(name) { memory, room, text in
       unsafe fuse_add_direntry_plus(request.raw, memory, room, text, &parameters, off_t(next))
-    }
-  }
-
-  /// Answers with the added entries; none mean the end of the directory.
-  ///
-  /// - Returns: False if the request was aborted: the kernel counts none of the entries' look-ups.
-  @discardableResult
-  package consuming func finish() -> Bool {
-    let buffer = self.buffer
-    return unsafe token.finish {
-      unsafe fuse_reply_buf($0, buffer.contents.baseAddress, buffer.contents.count)
     }
   }
 }

@@ -1,15 +1,11 @@
-// Requests that another thread answers later.
-//
-// Lock order: ParkedReply.reply and ParkedRequests.state are never held together, nor while a reply
-// is sent or a handler runs.
+// Lock order: ParkedReply.reply and ParkedRequests.state are never held together, nor while a reply is sent or a handler
+// runs.
 
 import CFuse3
 import Glibc
 import Synchronization
 
-/// A reply that waits for its answer, while its caller may be interrupted and its session may end.
-///
-/// The first thread that takes the reply answers it; all others get nil.
+/// A reply that another thread answers later. The first thread that takes the reply answers it.
 ///
 /// - Concurrency: Callable from any thread.
 package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
@@ -17,13 +13,9 @@ package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
   private let number: UInt64
   private let requests: ParkedRequests?
 
-  /// Parks a reply.
-  ///
-  /// `onInterrupt` is called at most once, on a thread of the session, when a signal tells the
-  /// caller to stop waiting (SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGKILL) or the session ends. It
-  /// is not called after the reply was taken, but it may be running at that moment. It may take the
-  /// reply and answer EINTR; it may also do nothing, but then the end of the session waits until
-  /// the reply is answered.
+  /// `onInterrupt` is called at most once, on a thread of the session, when a signal tells the caller to stop waiting
+  /// (SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGKILL) or the session ends; it may still run when the reply was taken. It may
+  /// take the reply and answer EINTR. The end of the session waits until the reply is answered.
   package init(
     _ reply: consuming Reply,
     onInterrupt: @escaping @Sendable (ParkedReply<Reply>) -> Void = { $0.take()?.error(EINTR) }
@@ -35,9 +27,8 @@ package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
     if requests != nil { reply.markParked() }
     number = requests?.announce() ?? 0
     self.reply = Mutex(reply)
-    // libfuse gets the number, not an object: its thread may call back while another thread answers
-    // this reply, and a number that is no longer known does nothing. No other thread can answer
-    // before the handler is added, so the request still exists here.
+    // libfuse gets the number, not an object: its thread may call back while another thread answers this reply, and an
+    // unknown number does nothing. No thread can answer before the handler is added, so the request exists here.
     unsafe fuse_req_interrupt_func(
       request.raw, noteInterrupt, UnsafeMutableRawPointer(bitPattern: UInt(number)))
     requests?.add(number, caller: caller) { [weak self] in
@@ -46,15 +37,13 @@ package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
     }
   }
 
-  /// Takes the reply; nil if it was taken before.
   package func take() -> Reply? {
     requests?.remove(number)
     return reply.withLock { $0.take() }
   }
 }
 
-// Called with the request's lock held (fuse_lowlevel.c): an answer from here would free the lock
-// that is about to be released. So only the number is recorded.
+// Called with the request's lock held (fuse_lowlevel.c), which an answer would free: only the number is recorded.
 private let noteInterrupt: @convention(c) (fuse_req_t?, UnsafeMutableRawPointer?) -> Void = {
   request, data in
   unsafe RequestPointer(raw: request).userData?.parked.interrupt(UInt64(UInt(bitPattern: data)))

@@ -2,20 +2,18 @@ import Platform
 
 /// The parked requests of a session, and the thread that interrupts them.
 ///
-/// The kernel reports that a caller has a signal, but not which. A signal that the caller handles
-/// and continues after (a child ended, a terminal was resized) would not interrupt a call of a
-/// local file system, and does not interrupt one here. So the thread looks up the caller's pending
-/// signals, and looks again while the request is parked, since the kernel reports only once.
+/// The kernel reports once that a caller has a signal, but not which. A signal that the caller handles (a child ended, a
+/// terminal was resized) interrupts no call here, as in a local file system. So the thread looks up the caller's pending
+/// signals again and again.
 ///
 /// - Concurrency: Callable from any thread; handlers run without a lock held.
 final class ParkedRequests: Sendable {
   private enum Slot {
-    /// The request is counted; its handler will be added next.
+    /// Counted, before its handler is added.
     case announced
-    /// The request was interrupted before its handler was added.
     case interruptedEarly
     case waiting(Handler)
-    /// The caller got a signal. It is unknown whether that ends its wait, or it does not.
+    /// The caller got a signal that may not end its wait.
     case signalled(Handler)
   }
 
@@ -24,12 +22,12 @@ final class ParkedRequests: Sendable {
     var run: @Sendable () -> Void
   }
 
-  /// The interval between two looks at the signals of callers that had one before, in nanoseconds.
+  /// The interval between two looks at the signals of callers, in nanoseconds.
   private static let glance: UInt64 = 200_000_000
 
   private struct State {
     var slots: [UInt64: Slot] = [:]
-    /// Requests whose callers got a signal and whose signals were not looked up yet.
+    /// Requests whose callers' signals were not looked up yet.
     var due: [UInt64] = []
     var nextNumber: UInt64 = 1
     var unanswered = 0
@@ -46,7 +44,7 @@ final class ParkedRequests: Sendable {
 
   private let monitor = Monitor(State())
 
-  /// Counts a request as parked and returns its number, which is never 0.
+  /// Counts a request and returns its number, which is never 0.
   func announce() -> UInt64 {
     monitor.withLock { state in
       defer { state.nextNumber += 1 }
@@ -56,7 +54,6 @@ final class ParkedRequests: Sendable {
     }
   }
 
-  /// Sets the handler that runs when the calling thread is told to stop waiting.
   func add(_ number: UInt64, caller: Int32, _ handler: @escaping @Sendable () -> Void) {
     let handler = Handler(caller: caller, run: handler)
     let startsThread = monitor.withLock { state in
@@ -73,22 +70,21 @@ final class ParkedRequests: Sendable {
       do throws(SystemError) {
         try SystemThread.detach(name: "llvs-interrupt") { [self] in run() }
       } catch {
-        // Without the thread no signal is handled until the next parked request starts it.
+        // The next parked request starts the thread.
         monitor.withLock { $0.isThreadRunning = false }
       }
     }
     monitor.broadcast()
   }
 
-  /// Removes a request's handler, since the request is being answered.
+  /// Removes the handler of a request that is being answered.
   func remove(_ number: UInt64) {
-    // Released outside the lock: the handler may own much.
+    // Released outside the lock.
     let slot = monitor.withLock { $0.slots.removeValue(forKey: number) }
     withExtendedLifetime(slot) {}
   }
 
-  /// Runs the request's handler if the caller's signals demand it; does nothing for an unknown
-  /// number.
+  /// Runs a known request's handler if the caller's signals demand it.
   func interrupt(_ number: UInt64) {
     monitor.withLock { state in
       switch state.slots[number] {
@@ -102,15 +98,12 @@ final class ParkedRequests: Sendable {
     monitor.broadcast()
   }
 
-  /// Counts a parked request as answered.
   func settled() {
     monitor.withLock { $0.unanswered -= 1 }
     monitor.broadcast()
   }
 
-  /// Interrupts every parked request and waits until all are answered.
-  ///
-  /// No request may be parked after this call begins.
+  /// Interrupts every parked request and waits until all are answered; none may be parked afterwards.
   func close() {
     let handlers = monitor.withLock { state in
       state.isClosed = true
@@ -140,7 +133,7 @@ final class ParkedRequests: Sendable {
       }
       if isDue == false { return }
       for (number, handler) in monitor.withLock({ $0.signalled }) {
-        // If the calling thread is gone, nothing waits for the answer: the handler runs too.
+        // The handler also runs if the calling thread is gone.
         guard SystemProcess.isAskedToEnd(thread: handler.caller) ?? true else { continue }
         let isKnown = monitor.withLock { $0.slots.removeValue(forKey: number) != nil }
         if isKnown { handler.run() }

@@ -1,7 +1,7 @@
 import CFuse3
 import Glibc
 
-/// Answers an operation that has no result.
+/// Answers without a result.
 package struct EmptyReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
@@ -9,7 +9,6 @@ package struct EmptyReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with success.
   package consuming func done() { token.error(0) }
 }
 
@@ -21,8 +20,7 @@ package struct EntryReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with a node. The caller has raised its look-up count before, since a FORGET may come
-  /// at once.
+  /// The caller has raised its look-up count before, since a FORGET may come at once.
   ///
   /// - Returns: False if the request was aborted: the kernel does not count this look-up.
   @discardableResult
@@ -40,15 +38,14 @@ package struct AttributesReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with attributes that the kernel may keep for `timeout` seconds.
+  /// The kernel may keep the attributes for `timeout` seconds.
   package consuming func attributes(_ attributes: borrowing FileAttributes, timeout: Double) {
     var stat = attributes.stat
     unsafe token.finish { unsafe fuse_reply_attr($0, &stat, timeout) }
   }
 }
 
-/// Answers open and opendir. If the session allows it, ENOSYS ends all opens for the life of the
-/// session.
+/// Answers open and opendir. If the session allows it, ENOSYS ends all opens.
 package struct OpenReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
@@ -56,8 +53,6 @@ package struct OpenReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with a handle.
-  ///
   /// - Returns: False if the request was aborted: no RELEASE of the handle will come.
   @discardableResult
   package consuming func opened(_ handle: HandleID, _ options: OpenOptions = []) -> Bool {
@@ -76,8 +71,6 @@ package struct CreateReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with the new node and its handle.
-  ///
   /// - Returns: False if the request was aborted: the kernel counts neither look-up nor handle.
   @discardableResult
   package consuming func created(
@@ -91,7 +84,7 @@ package struct CreateReply: ~Copyable, FuseReply {
   }
 }
 
-/// Answers write and copy_file_range with the number of bytes that were written.
+/// Answers write and copy_file_range.
 package struct WriteReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
@@ -99,7 +92,6 @@ package struct WriteReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers that `count` bytes were written.
   package consuming func wrote(_ count: Int) {
     unsafe token.finish { unsafe fuse_reply_write($0, count) }
   }
@@ -113,7 +105,6 @@ package struct OffsetReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with an offset.
   package consuming func offset(_ offset: Int64) {
     unsafe token.finish { unsafe fuse_reply_lseek($0, off_t(offset)) }
   }
@@ -127,7 +118,6 @@ package struct StatisticsReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with the file system's size and free space.
   package consuming func statistics(_ statistics: FileSystemStatistics) {
     var result = statvfs()
     result.f_bsize = UInt(statistics.blockSize)

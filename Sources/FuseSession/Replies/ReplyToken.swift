@@ -1,18 +1,15 @@
 // The right to answer a request, which exists once.
 //
-// INVARIANT 1: every request is answered once. Its answer consumes the token; a token that is
-// dropped answers EIO and, in debug builds, stops the program.
-// INVARIANT 2: no request outlives its session. libfuse's threads are joined before the session is
-// destroyed, so a token may leave the thread of its request only inside a `ParkedReply`, which the
-// session counts and waits for.
+// INVARIANT 1: every request is answered once. Its answer consumes the token; a dropped token answers EIO and, in debug
+// builds, stops the program.
+// INVARIANT 2: no request outlives its session. libfuse's threads are joined before the session is destroyed, so a token
+// leaves the thread of its request only inside a `ParkedReply`, for which the session waits.
 
 import CFuse3
 import Glibc
 
-/// The libfuse request that a reply belongs to.
 @safe package struct RequestPointer: @unchecked Sendable {
-  // Any thread may answer a request (fuse_lowlevel.h). The reply frees it, and consumes the only
-  // `ReplyToken` that holds it.
+  // Any thread may answer a request (fuse_lowlevel.h). The only `ReplyToken` that holds it is consumed then.
   let raw: fuse_req_t?
 
   var userData: SessionBox? {
@@ -22,7 +19,7 @@ import Glibc
 }
 
 extension RequestPointer {
-  /// The caller that made the request; valid only until the request is answered.
+  /// Valid only until the request is answered.
   package var caller: FuseCaller {
     guard let context = unsafe fuse_req_ctx(raw) else {
       return FuseCaller(uid: 0, gid: 0, pid: 0, umask: 0)
@@ -32,11 +29,8 @@ extension RequestPointer {
       umask: context.pointee.umask)
   }
 
-  /// True if the caller belongs to a group, including its supplementary groups; false once the
-  /// caller has ended.
-  ///
-  /// Valid only until the request is answered. Reads /proc unless `group` is the caller's first
-  /// group.
+  /// True if the caller belongs to a group, also a supplementary one. Valid only until the request is answered; reads
+  /// /proc unless it is the first group.
   package func isCallerMember(of group: UInt32) -> Bool {
     if caller.gid == group { return true }
     // 65536 is NGROUPS_MAX; most callers have few groups.
@@ -52,12 +46,10 @@ extension RequestPointer {
   }
 }
 
-/// The operations of every reply.
 package protocol FuseReply: ~Copyable, Sendable {
   /// Answers with an errno: a positive number, or 0 for success of an operation without a result.
   consuming func error(_ errno: Int32)
 
-  /// The request that is answered.
   var request: RequestPointer { get }
 
   /// Marks the reply as counted among the session's parked requests.
@@ -65,7 +57,6 @@ package protocol FuseReply: ~Copyable, Sendable {
 }
 
 extension FuseReply where Self: ~Copyable {
-  /// The caller that made the request.
   package var caller: FuseCaller { request.caller }
 
   /// True once a signal told the caller to stop waiting.
@@ -82,7 +73,7 @@ struct ReplyToken: ~Copyable, @unchecked Sendable {
 
   mutating func markParked() { isParked = true }
 
-  /// Sends the answer with `send`; returns false if the request was aborted.
+  /// Returns false if the request was aborted.
   @discardableResult
   consuming func finish(_ send: (fuse_req_t?) -> Int32) -> Bool {
     let request = self.request

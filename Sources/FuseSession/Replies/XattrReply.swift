@@ -1,8 +1,7 @@
 import CFuse3
 import Glibc
 
-/// Answers getxattr and listxattr: with the size if the caller asked for that alone, otherwise with
-/// bytes.
+/// Answers getxattr and listxattr, with the size alone if the caller wants that.
 package struct XattrReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   /// The size of the caller's buffer; 0 asks for the size alone.
@@ -17,8 +16,7 @@ package struct XattrReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with a value, or with a list of names that each end with a zero; ERANGE if the buffer
-  /// is too small.
+  /// Answers with a value, or with names that each end with a zero; ERANGE if the buffer is too small.
   package consuming func value(_ bytes: UnsafeRawBufferPointer) {
     let room = self.room
     unsafe token.finish { request in
@@ -29,7 +27,6 @@ package struct XattrReply: ~Copyable, FuseReply {
     }
   }
 
-  /// Answers with an array's bytes, as ``value(_:)`` does.
   package consuming func value(_ bytes: borrowing [UInt8]) {
     let room = self.room
     unsafe token.finish { request in

@@ -2,32 +2,27 @@ import CShims
 
 /// Polls for the next request for a short time before its thread waits in the kernel.
 ///
-/// Waking a thread on a sleeping processor takes longer than most answers. Polling pays only while
-/// the calling program runs on another processor and no other thread wants this one; then the
-/// request comes while this thread polls. Each time that none comes, twice as many of the following
-/// requests are waited for in the kernel at once.
+/// Polling pays only while the calling program runs on another processor and no thread wants this one. Each time that no
+/// request comes, twice as many of the following ones are waited for in the kernel at once.
 struct AdaptiveSpin {
   /// The longest time to poll, in nanoseconds.
   static let patience: UInt64 = 50_000
-  /// If two polls are so far apart, another thread had the processor; in nanoseconds.
+  /// The time between two polls that shows another thread on the processor, in nanoseconds.
   static let interruption: UInt64 = 20_000
-  /// The most requests that are waited for without polling before the next attempt.
+  /// The most requests without polling before the next attempt.
   static let mostSkipped: UInt32 = 255
-  /// The number of pause instructions between two polls: each poll is a system call.
+  /// The pause instructions between two polls, which are system calls.
   private static let rest: Int32 = 20
-
   private var skipped: UInt32 = 0
   private var toSkip: UInt32 = 0
 
-  /// Polls until a request is pending or further polling does not pay.
-  ///
-  /// `clock` returns nanoseconds of a monotonic clock.
+  /// Polls until a request is pending or further polling does not pay; `clock` is monotonic, in nanoseconds.
   mutating func wait(clock: () -> UInt64, isPending: () -> Bool) {
     guard toSkip == 0 else {
       toSkip -= 1
       return
     }
-    // A request that is pending already shows nothing about waiting.
+    // A pending request shows nothing about waiting.
     if isPending() { return }
     let start = clock()
     var last = start

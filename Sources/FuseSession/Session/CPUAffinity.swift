@@ -1,9 +1,8 @@
 import CShims
 import Glibc
 
-/// Binds a thread to the processor on which the calling program runs.
 struct CPUAffinity {
-  /// A thread with the affinity of this process, from which a released thread's is copied.
+  /// A thread with the affinity of this process.
   let model: Int32
   private var thread: Int32 = 0
   private var processor: Int32 = -1
@@ -11,11 +10,9 @@ struct CPUAffinity {
 
   init(model: Int32) { self.model = model }
 
-  /// True while a thread is bound.
   var isMade: Bool { thread != 0 }
 
-  /// Binds `thread` to the processor on which `caller` last ran, if two calls in a row found the
-  /// same one.
+  /// Binds `thread` to the processor of `caller` if two calls in a row found the same one.
   mutating func follow(_ caller: Int32, with thread: Int32) {
     guard caller > 0, let found = Self.processor(of: caller) else { return }
     defer { seen = found }
@@ -26,7 +23,6 @@ struct CPUAffinity {
     processor = found
   }
 
-  /// Lets the thread run on any processor again.
   mutating func end() {
     if thread != 0 { _ = llvs_let_thread_roam(thread, model) }
     thread = 0

@@ -1,13 +1,10 @@
 import CFuse3
 
 extension ConnectionOptions {
-  /// Chooses among the capabilities that the kernel offers; called in INIT.
+  /// Chooses among the capabilities that the kernel offers in INIT, instead of libfuse's defaults.
   ///
-  /// Every capability is set here: libfuse's own defaults (clearing set-user-id bits, invalidation
-  /// by attributes) are not used. The writeback cache stays off: with it the kernel does not pass
-  /// on which process wrote, or when. FUSE_CAP_ASYNC_DIO stays off too: after a direct write that
-  /// was answered on its own (io_submit(2)) the kernel does not drop the pages that readers brought
-  /// into its page cache during the write, and continues to show the old bytes.
+  /// The writeback cache stays off: with it the kernel does not say which process wrote, or when. FUSE_CAP_ASYNC_DIO
+  /// stays off: after a direct write with io_submit(2) the kernel keeps pages that readers cached during the write.
   func negotiate(_ connection: inout fuse_conn_info) -> ConnectionInfo {
     var wanted: UInt32 = 0
     func want(_ capability: Int32, _ condition: Bool = true) {

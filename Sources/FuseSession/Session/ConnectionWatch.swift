@@ -1,43 +1,36 @@
 // Ends connections whose daemon has died.
 //
-// The kernel ends a connection when no process has its descriptor open any more. A daemon that was
-// killed may never get that far. A thread of it that notifies the kernel of a name waits,
-// uninterruptibly, for the lock of a directory that a program holds, and that program waits for the
-// daemon's answer (fuse_reverse_inval_entry and fuse_atomic_open take the same lock). All
-// descriptors stay open as long as the process has one thread, so programs, waiters for the store's
-// lock and callers on the mount would wait for ever. The same holds for a thread of the daemon that
-// makes a request to its own mount.
+// The kernel ends a connection when no process has its descriptor open. A killed daemon may never get that far: a thread
+// that notifies the kernel of a name waits, uninterruptibly, for the lock of a directory that a program holds, and that
+// program waits for the daemon's answer (fuse_reverse_inval_entry and fuse_atomic_open take the same lock). All
+// descriptors stay open while the process has one thread, so programs, waiters for the store's lock and callers on the
+// mount would wait for ever. The same holds for a thread of the daemon that makes a request to its own mount.
 //
-// So a small process runs next to the daemon, forked before the daemon has threads or memory. It has
-// one end of a pipe. The other end belongs to a thread of the daemon that only waits, and has a
-// descriptor table of its own: so that end closes when the daemon is killed, even if other threads
-// are held. Then, or when the daemon reports a crash (whose core dump waits for all threads), the
-// process writes to the `abort` files of the connections (fusectl,
-// Documentation/filesystems/fuse.rst). It was passed open descriptors of them, since numbers of
-// connections are reused. It needs no path, holds nothing of the store or the mount open, and ends
-// with the daemon. Without it (it was killed, an ordinary user finds no fusectl mounted, or a
-// thread's stack overflowed so that the crash is not reported), MountedStores+Dead.swift does what
-// remains.
+// So a small process, forked before the daemon has threads or memory, has one end of a pipe. The other end belongs to a
+// waiting thread of the daemon with a descriptor table of its own, so it closes when the daemon is killed. Then, or when
+// the daemon reports a crash (whose core dump waits for all threads), the process writes to the `abort` files of the
+// connections (fusectl, Documentation/filesystems/fuse.rst). It got open descriptors of them, since numbers of
+// connections are reused, and ends with the daemon. Without it (it was killed, fusectl is not mounted, or a stack
+// overflowed), MountedStores+Dead.swift does the rest.
 
 import CShims
 import Glibc
 import Platform
 import Synchronization
 
-/// A process next to this one that ends the connections of this one when it dies.
+/// A process that ends the connections of this one when this one dies.
 ///
 /// - Concurrency: callable from any thread, except ``init()``.
 package final class ConnectionWatch: Sendable {
   private let words: Int32
 
-  /// Starts the process; called once, before this process has a second thread. Nil if it cannot be
-  /// started.
+  /// Starts the process; called once, before this process has a second thread.
   package init?() {
     var (life, words): (Int32, Int32) = (-1, -1)
     let length = SystemProcess.arguments.reduce(0) { $0 + $1.count + 1 }
     guard unsafe llvs_start_watcher(length, &life, &words) == 0 else { return nil }
     self.words = words
-    // Both descriptors stay open until the process ends: their closing is the signal that it has.
+    // Both descriptors stay open until the process ends, which their closing signals.
     do throws(SystemError) {
       let pipe = life
       let isAlone = Monitor<Bool?>(nil)
@@ -50,14 +43,12 @@ package final class ConnectionWatch: Sendable {
       let isKept = isAlone.wait { isKept -> Bool? in isKept }
       if isKept == true { close(life) }
     } catch {
-      // The descriptor is then shared with all threads: it closes when the last of them has ended.
+      // All threads then share the descriptor, which closes when the last of them has ended.
     }
     llvs_tell_of_crashes(words)
   }
 
-  /// Makes the watcher end a mount's connection when this process ends.
-  ///
-  /// - Parameter path: the mount point, mounted just now, as the kernel spells it.
+  /// Ends a mount's connection when this process ends; `path` was mounted just now, as the kernel spells it.
   func guardConnection(mountedAt path: String) {
     guard let entry = (try? MountTable())?.mount(at: Array(path.utf8)) else { return }
     let abort = MountPoint.connection(device: entry.device)
@@ -68,20 +59,15 @@ package final class ConnectionWatch: Sendable {
 }
 
 extension MountPoint {
-  /// Opens the file that ends a mount's connection when something is written to it; negative if
-  /// that is not permitted.
+  /// Opens the file that ends a mount's connection; negative without permission.
   fileprivate static func connection(device: String) -> Int32 {
     guard device.hasPrefix("0:"), let number = UInt32(device.dropFirst(2)) else { return -1 }
     return llvs_open_connection(number)
   }
 
-  /// Ends the connection of a mount whose daemon is dead, given its device, `major:minor`: all
-  /// callers that wait for answers get ENOTCONN.
+  /// Ends the connection of a dead mount by its device, `major:minor`: callers get ENOTCONN, and the mount stays.
   ///
-  /// The mount stays, dead. Nothing is sent to the file system.
-  ///
-  /// - Returns: False if that is not permitted, for example to an ordinary user if fusectl is not
-  ///   mounted.
+  /// - Returns: False without permission, for example to an ordinary user without fusectl.
   package static func endConnection(device: String) -> Bool {
     let abort = connection(device: device)
     guard abort >= 0 else { return false }

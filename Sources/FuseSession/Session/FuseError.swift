@@ -1,19 +1,15 @@
 import Glibc
 import Platform
 
-/// The reason that a mount could not be made or ended.
 package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// libfuse could not make a session; the reason is its message.
+  /// libfuse's message.
   case session(reason: String)
-  /// The file system could not be mounted; the reason is libfuse's message, empty if fusermount3(1)
-  /// printed it.
+  /// libfuse's message, empty if fusermount3(1) printed it.
   case mount(path: String, reason: String)
-  /// The file system could not be unmounted.
   case unmount(path: String, errno: Int32)
-  /// A system call failed.
   case system(call: String, errno: Int32)
 
-  /// Runs `body`, and throws its system error as ``system(call:errno:)``.
+  /// Throws a system error as ``system(call:errno:)``.
   static func wrapping<Result: ~Copyable>(
     _ body: () throws(SystemError) -> Result
   ) throws(FuseError) -> Result {
@@ -24,7 +20,6 @@ package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The error as a sentence.
   package var description: String {
     switch self {
     case .session(let reason): "The file system session could not be made: \(reason)."

@@ -1,17 +1,15 @@
 import CShims
 import Synchronization
 
-/// Keeps the last error that libfuse reported, which tells why a session could not be made.
+/// The last error that libfuse reported, one for the process as in libfuse.
 ///
-/// There is one for the process, as in libfuse.
 ///
 /// - Concurrency: Callable from any thread.
 package enum FuseLog {
-  /// The severity, as in syslog(3).
+  /// As in syslog(3).
   package enum Level: Int32, Sendable, Comparable {
     case emergency, alert, critical, error, warning, notice, information, debug
 
-    /// True if the left level is more severe.
     package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
   }
 
@@ -30,7 +28,6 @@ package enum FuseLog {
     }
   }
 
-  /// Returns the last message at error level or worse, and clears it.
   static func takeLastError() -> String {
     state.withLock { state in
       defer { state.lastError = "" }
@@ -40,7 +37,7 @@ package enum FuseLog {
 
   private static func take(_ level: Level, _ message: String) {
     state.withLock { state in
-      // libfuse prints some sentences in pieces; the last piece ends the line.
+      // libfuse prints some sentences in pieces.
       var text = (state.beginning + message)[...]
       state.beginning = message.last == "\n" ? "" : String(text)
       while text.last == "\n" { text.removeLast() }

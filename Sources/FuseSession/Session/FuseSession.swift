@@ -1,18 +1,14 @@
-// A mounted file system, from mount to unmount.
-//
-// State: made -> mounted (`mount(at:)`) -> serving (`run()` or `start()`) -> ended. A session is
-// used once. An unmount, by any process, ends it: the kernel then answers the threads that wait for
-// requests with ENODEV. The end, in order: libfuse's threads are joined, the notifier's thread is
-// joined, parked requests are interrupted and waited for, the session is destroyed.
+// State: made -> mounted (`mount(at:)`) -> serving (`run()` or `start()`) -> ended. A session is used once. An unmount by
+// any process ends it: the kernel then answers the waiting threads with ENODEV. At the end libfuse's threads and the
+// notifier's thread are joined, parked requests are interrupted and waited for, and the session is destroyed.
 
 import CFuse3
 import Glibc
 import Platform
 import Synchronization
 
-/// libfuse's session.
 @safe struct SessionPointer: @unchecked Sendable {
-  // libfuse allows several threads to use a fuse_session; only `FuseSession.end()` destroys it.
+  // Several threads may use a fuse_session; only `FuseSession.end()` destroys it.
   let raw: OpaquePointer
 }
 
@@ -27,20 +23,15 @@ package final class FuseSession: Sendable {
     case ended
   }
 
-  /// Notifies the kernel of changes that it did not make itself.
   package let notifier = Notifier()
-
   private let pointer: SessionPointer
   private let box: SessionBox
   private let flags: MountFlags
   private let state: Monitor<State>
 
-  /// Makes a session.
+  /// Retains the operations as long as the session exists.
   ///
-  /// The operations are retained as long as the session exists.
-  ///
-  /// - Throws: ``FuseError/session(reason:)`` with libfuse's message, for example on an invalid
-  ///   option.
+  /// - Throws: ``FuseError/session(reason:)``, for example on an invalid option.
   package init(
     _ operations: any FuseOperations, serving set: OperationSet = .all, mount: MountOptions,
     connection: ConnectionOptions = ConnectionOptions()
@@ -76,7 +67,7 @@ package final class FuseSession: Sendable {
     unsafe Unmanaged.passUnretained(box).release()
   }
 
-  /// The path of the mount point; nil before the mount and after the end.
+  /// Nil before the mount and after the end.
   package var mountPoint: String? {
     state.withLock {
       switch $0 {
@@ -88,8 +79,7 @@ package final class FuseSession: Sendable {
 
   /// Mounts the file system; callers at the path wait until it is served.
   ///
-  /// - Throws: ``FuseError/mount(path:reason:)`` with libfuse's message,
-  ///   ``FuseError/system(call:errno:)`` if the kernel refuses one of the mount's flags.
+  /// - Throws: ``FuseError/mount(path:reason:)``, or ``FuseError/system(call:errno:)`` if the kernel refuses a flag.
   package func mount(at path: String) throws(FuseError) {
     guard case .made = state.withLock({ $0 }) else {
       throw .mount(path: path, reason: "the session was mounted before")
@@ -109,10 +99,9 @@ package final class FuseSession: Sendable {
     state.withLock { $0 = .mounted(path: path) }
   }
 
-  /// Serves until the file system is unmounted, by any process.
+  /// Serves until any process unmounts the file system.
   ///
-  /// - Throws: ``FuseError/system(call:errno:)`` if serving ended for another reason; the file
-  ///   system is unmounted then too.
+  /// - Throws: ``FuseError/system(call:errno:)`` if serving ended for another reason, after an unmount.
   package func run() throws(FuseError) {
     let path: String? = state.withLock { state in
       guard case .mounted(let path) = state else { return nil }
@@ -131,22 +120,18 @@ package final class FuseSession: Sendable {
     } catch {
       status = error.errno
     }
-    // If the kernel did not end the session, programs must not wait for answers that will not come.
+    // Programs must not wait for answers that will not come.
     if status != 0 { _ = try? MountPoint.unmount(path, lazily: true) }
     notifier.close(notifierThread)
     box.parked.close()
-    // Closes the descriptor; the path is already unmounted.
+    // Closes the descriptor of the unmounted path.
     unsafe fuse_session_unmount(pointer.raw)
     state.withLock { $0 = .ended }
     state.broadcast()
     if status != 0 { throw .system(call: "read /dev/fuse", errno: status) }
   }
 
-  /// Serves on another thread and returns at once.
-  ///
-  /// `ended` is called on that thread at the end, with the error of ``run()`` if there is one.
-  ///
-  /// - Throws: ``FuseError/system(call:errno:)`` if no thread can be started.
+  /// Serves on another thread, where `ended` is called at the end with the error of ``run()``.
   package func start(
     ended: @escaping @Sendable (FuseError?) -> Void = { _ in }
   ) throws(FuseError) {
@@ -162,26 +147,18 @@ package final class FuseSession: Sendable {
     }
   }
 
-  /// Ends the session by unmounting; ``run()`` returns once the requests in progress are answered.
+  /// Ends the session by unmounting, `lazily` even while files are open, which are served until they are closed.
   ///
-  /// - Parameter lazily: Removes the mount from the tree at once even while files in it are open;
-  ///   it is then served until the last of them is closed.
-  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while files are open or a process has its
-  ///   working directory there. A session that has ended is no error.
+  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while the mount is in use.
   package func requestUnmount(lazily: Bool = false) throws(FuseError) {
     guard let path = mountPoint else { return }
     try MountPoint.unmount(path, lazily: lazily)
   }
 
-  /// Announces that the calling handler will take long (a disk's sync, a lock that is held for
-  /// long), so that another thread takes requests in the meantime.
-  ///
-  /// Without it other requests wait for a millisecond before the loop starts another thread.
-  ///
-  /// - Complexity: O(1), cheap if another thread waits for requests already.
+  /// Announces that the calling handler will take long, so that another thread takes requests in the meantime; otherwise
+  /// they wait for a millisecond. O(1).
   package func aboutToBlock() { box.loop.withLock { $0 }?.aboutToBlock() }
 
-  /// Waits until ``run()`` has done its work.
   package func waitUntilEnded() {
     state.wait { state -> Void? in
       if case .ended = state { () } else { nil }

@@ -1,41 +1,38 @@
 import Glibc
 
-/// The mount(8) options of every file system: those that the kernel itself follows.
+/// The mount(8) options that the kernel itself follows.
 package struct MountFlags: Hashable, Sendable {
   /// When a read updates the access time (mount(2)).
   package enum AccessTimes: Hashable, Sendable {
-    /// If it is not later than the other two times, or is a day old: `relatime`, the kernel's
-    /// default.
+    /// If it is not later than the other two times, or is a day old: `relatime`, the default.
     case relative
     case strict
     case never
   }
 
-  /// The mount is read-only (`ro`).
+  /// `ro`.
   package var isReadOnly = false
   /// Device nodes work (`dev`).
   package var allowsDevices = false
-  /// Programs run as the owner if their set-user-ID bit is set, and likewise for groups (`suid`).
+  /// Set-user-ID and set-group-ID bits work (`suid`).
   package var allowsSetIDs = false
-  /// Programs can be run (`exec`).
+  /// `exec`.
   package var allowsPrograms = true
-  /// Symbolic links are followed (`symfollow`).
+  /// `symfollow`.
   package var followsSymlinks = true
   /// Every write is durable before it returns (`sync`).
   package var isSynchronous = false
   /// Every change of a directory is durable before it returns (`dirsync`).
   package var synchronizesDirectories = false
-  /// The updates of access times.
   package var accessTimes = AccessTimes.relative
-  /// Listing a directory does not update its access time, whatever ``accessTimes`` is.
+  /// Listing a directory never updates its access time.
   package var sparesDirectories = false
-  /// Updates of times may stay in memory (`lazytime`); the times that it concerns always do here.
+  /// Updates of times may stay in memory (`lazytime`), as they do here.
   package var isLazy = false
 
-  /// Creates the default flags.
   package init() {}
 
-  /// Reads the options that the kernel shows of a mount (``MountEntry/options``).
+  /// Reads ``MountEntry/options``.
   init(of entry: MountEntry) {
     let words = entry.options.split(separator: UInt8(ascii: ",")).map {
       String(decoding: $0, as: UTF8.self)
@@ -47,12 +44,8 @@ package struct MountFlags: Hashable, Sendable {
     if accessTimes == .relative, !words.contains("relatime") { accessTimes = .strict }
   }
 
-  /// Sets the flag of one word of `-o`, as mount(8) defines it.
-  ///
-  /// A later word overrides an earlier one. Words without effect here (`silent`, `iversion`, and
-  /// `mand`, which kernels ignore by now) are accepted.
-  ///
-  /// - Returns: False for a word that is none of these options.
+  /// Sets the flag of a word of `-o` (mount(8)), which overrides earlier ones; false for another word. Some words have no
+  /// effect here.
   package mutating func take(_ word: String) -> Bool {
     switch word {
     case "ro": isReadOnly = true
@@ -81,7 +74,7 @@ package struct MountFlags: Hashable, Sendable {
     return true
   }
 
-  /// The words that libfuse 3.14 and fusermount3 know; ``complete(at:)`` sets the other flags.
+  /// The words of libfuse 3.14 and fusermount3; ``complete(at:)`` sets the other flags.
   var libraryWords: [String] {
     var words: [String] = []
     if isReadOnly { words.append("ro") }
@@ -94,9 +87,7 @@ package struct MountFlags: Hashable, Sendable {
     return words
   }
 
-  // MARK: - What libfuse does not know
-
-  /// The flags of mount(2), with Linux's numbers.
+  /// mount(2).
   private enum Flag {
     static let readOnly: UInt = 1
     static let noSetIDs: UInt = 2
@@ -113,27 +104,19 @@ package struct MountFlags: Hashable, Sendable {
     static let lazy: UInt = 1 << 25
   }
 
-  /// True if a flag is set that libfuse cannot pass to the kernel.
   private var isBeyondLibrary: Bool {
     !followsSymlinks || sparesDirectories || accessTimes == .strict || isLazy
   }
 
-  /// Sets the flags that libfuse could not pass to the kernel, after it mounted the file system
-  /// with the others.
-  ///
-  /// In an ordinary user's mount only ``followsSymlinks`` fails. The daemon keeps access times by
-  /// itself, so the kernel need not know that they differ from the default.
-  ///
-  /// - Throws: ``FuseError/system(call:errno:)`` if the kernel refuses.
+  /// Sets the flags that libfuse could not pass to the kernel, after the mount. In an ordinary user's mount only
+  /// ``followsSymlinks`` fails, because the daemon keeps access times by itself.
   func complete(at path: String) throws(FuseError) {
     guard isBeyondLibrary, geteuid() == 0 || !followsSymlinks else { return }
     try remount(path)
   }
 
-  /// Sets all these flags on the mount at a path, including those that belong to its file system.
-  ///
-  /// - Throws: ``FuseError/system(call:errno:)``: EPERM except for root; EBUSY for a read-only
-  ///   mount while files are open for writing.
+  /// Sets all flags of a mount and its file system: EPERM except for root; EBUSY for a read-only mount while files are
+  /// open for writing.
   package func remount(_ path: String) throws(FuseError) {
     var flags = Flag.remount
     if isReadOnly { flags |= Flag.readOnly }

@@ -1,36 +1,32 @@
 // Notifies the kernel that cached entries, attributes or bytes are no longer valid.
 //
-// A notification takes kernel locks that a request in progress may hold (`inval_entry`: the parent
-// directory's). So it is never sent from a thread that serves requests, nor by a thread that holds
-// a lock that serving needs: one thread sends them all, in order.
+// A notification takes kernel locks that a request in progress may hold (`inval_entry`: the parent directory's). So one
+// thread sends them all, in order, which serves no requests and holds no lock that serving needs.
 
 import CFuse3
 import Glibc
 import Platform
 
-/// Receives notifications for the kernel; tests of a file system without a mount implement it.
+/// Receives notifications for the kernel; tests without a mount implement it.
 ///
 /// - Concurrency: Callable from any thread; only ``flush()`` waits.
 package protocol KernelCache: AnyObject, Sendable {
-  /// Invalidates the node's attributes and, from `offset` on, `length` of its cached bytes (0 means
-  /// to the end; a negative offset keeps the bytes).
+  /// Invalidates the node's attributes and `length` cached bytes from `offset` on: 0 means to the end, and a negative
+  /// offset keeps the bytes.
   func invalidate(_ node: NodeID, offset: Int64, length: Int64)
-  /// Invalidates a cached name, also one that is cached as absent.
+  /// Invalidates a cached name, also an absent one.
   func invalidate(_ name: [UInt8], in parent: NodeID)
-  /// Makes the kernel look up a name again before its next use; a name in use stays.
+  /// Makes the kernel look up a name again before its next use.
   func expire(_ name: [UInt8], in parent: NodeID)
-  /// Reports that a name was removed, so that programs that watch the directory get an event.
+  /// Reports a removed name to programs that watch the directory.
   func removed(_ name: [UInt8], in parent: NodeID, child: NodeID)
-  /// Waits until the kernel got all notifications of calls before this one.
-  ///
-  /// Never to be called while serving a request.
+  /// Waits until the kernel got all earlier notifications; never while serving a request.
   func flush()
 }
 
 extension KernelCache {
-  /// Invalidates the node's attributes and all cached bytes.
   package func invalidate(_ node: NodeID) { invalidate(node, offset: 0, length: 0) }
-  /// Invalidates the node's attributes and keeps its cached bytes.
+  /// Keeps the cached bytes.
   package func invalidateAttributes(_ node: NodeID) { invalidate(node, offset: -1, length: 0) }
 }
 
@@ -45,13 +41,13 @@ package final class Notifier: KernelCache {
 
   private struct State {
     var queue: [Notification] = []
-    /// The number of notifications that were ever queued, and below it the number that were sent.
+    /// The numbers of notifications that were queued, and sent.
     var queued: UInt64 = 0
     var delivered: UInt64 = 0
     var isClosed = false
-    /// Set once the session runs.
+    /// Set while the session runs.
     var session: SessionPointer?
-    /// The number of threads that are sending a notification themselves.
+    /// The number of threads that send a notification themselves.
     var telling = 0
   }
 
@@ -80,9 +76,8 @@ package final class Notifier: KernelCache {
     monitor.wait { $0.delivered >= target || $0.isClosed || $0.session == nil ? () : nil }
   }
 
-  /// Invalidates the node's attributes before it returns; may be called while serving a request.
-  ///
-  /// The kernel takes no lock for this: it only marks them (fuse_reverse_inval_inode).
+  /// Invalidates the node's attributes at once, also while serving a request: the kernel takes no lock for it
+  /// (fuse_reverse_inval_inode).
   package func invalidateAttributesAtOnce(_ node: NodeID) {
     let session = monitor.withLock { state -> SessionPointer? in
       guard !state.isClosed, let session = state.session else { return nil }
@@ -106,7 +101,7 @@ package final class Notifier: KernelCache {
     if wakes { monitor.broadcast() }
   }
 
-  /// Starts the thread; `session` must exist until ``close(_:)`` has returned.
+  /// `session` must exist until ``close(_:)`` has returned.
   func start(_ session: SessionPointer) throws(SystemError) -> SystemThread {
     monitor.withLock { $0.session = session }
     return try SystemThread(name: "llvs-notify") { [self] in
@@ -118,8 +113,7 @@ package final class Notifier: KernelCache {
     }
   }
 
-  /// Ends the thread after the notification that it is sending; queued ones are dropped, since the
-  /// mount is gone.
+  /// Ends the thread after its current notification, since the mount is gone.
   func close(_ thread: consuming SystemThread) {
     monitor.withLock { state in
       state.isClosed = true
@@ -127,7 +121,7 @@ package final class Notifier: KernelCache {
     }
     monitor.broadcast()
     thread.join()
-    // The descriptor that these threads write to is closed next, and its number may be reused.
+    // The descriptor of these threads is closed next, and its number may be reused.
     monitor.wait { $0.telling == 0 ? () : nil }
   }
 
@@ -143,7 +137,7 @@ package final class Notifier: KernelCache {
     return batch
   }
 
-  /// Errors are ignored: the kernel does not know the node or name (ENOENT), or the mount is gone.
+  /// Ignores errors: the kernel does not know the node or name (ENOENT), or the mount is gone.
   private static func send(_ notification: Notification, to session: OpaquePointer) {
     switch notification {
     case .node(let node, let offset, let length):
@@ -155,7 +149,7 @@ package final class Notifier: KernelCache {
       }
     case .expired(let name, let parent):
       unsafe withName(name) {
-        // Kernels before 6.2 do not know it; they get an invalidation.
+        // For kernels before 6.2.
         if unsafe fuse_lowlevel_notify_expire_entry(
           session, parent.rawValue, $0, name.count, FUSE_LL_EXPIRE_ONLY) == -ENOSYS
         {

@@ -1,33 +1,27 @@
 // FUSE_HANDLE_KILLPRIV_V2: the file system clears set-user-id and set-group-id bits itself.
 //
-// Without it the kernel reads `security.capability` before every write(2): a second round trip.
-// With it, the kernel reads it once for each inode (again after it refreshed the attributes), and
-// WRITE, OPEN and SETATTR say when bits must be cleared. libfuse 3.14 does not know the flag. So
-// the answer to INIT is changed on its way to the kernel, and the demand in OPEN and WRITE is moved
-// to a bit of the open flags, which libfuse passes on. libfuse passes on the bit of SETATTR
-// unchanged.
+// Without it the kernel reads `security.capability` before every write(2), in a round trip. With it, the kernel reads it
+// once for each inode, and WRITE, OPEN and SETATTR say when bits must be cleared. libfuse 3.14 does not know the flag. So
+// the answer to INIT is changed on its way to the kernel, and the demand in OPEN and WRITE becomes a bit of the open
+// flags, which libfuse passes on, as it passes on the bit of SETATTR.
 
 import CFuse3
 import CShims
 import Glibc
 import Synchronization
 
-/// The agreement with the kernel about clearing set-user-id and set-group-id bits.
+/// The agreement with the kernel about clearing these bits.
 ///
 /// - Concurrency: callable from any thread.
 final class PrivilegeAgreement: Sendable {
-  /// Set in a request's open flags when bits must be cleared; open(2) has no such flag (fcntl.h).
+  /// A bit of a request's open flags that open(2) does not have (fcntl.h).
   static let mark: Int32 = 1 << 30
 
-  /// The id of the INIT request in which the kernel offered it, until that is answered; else 0.
+  /// The INIT request with the kernel's offer, until that is answered; else 0.
   private let offer = Atomic<UInt64>(0)
   private let isAgreed = Atomic<Bool>(false)
 
-  // MARK: - Requests
-
-  /// Reads a request's demand to clear these bits and moves it to the flags that libfuse passes on.
-  ///
-  /// `memory` is the whole request as the kernel wrote it. If it is too short, it is not changed.
+  /// Moves a request's demand to clear these bits to the flags that libfuse passes on. `memory` is the whole request.
   func prepare(_ memory: UnsafeMutableRawBufferPointer) {
     guard let header = unsafe Self.part(fuse_in_header.self, of: memory, at: 0) else { return }
     let body = MemoryLayout<fuse_in_header>.size
@@ -62,11 +56,7 @@ final class PrivilegeAgreement: Sendable {
     return kills && isAgreed.load(ordering: .relaxed) ? flags | bit : flags & ~bit
   }
 
-  // MARK: - Replies
-
-  /// Makes the session's replies pass through ``amend(_:)``; `session` must be mounted.
-  ///
-  /// - Returns: False if memory is short; nothing is agreed then.
+  /// Makes the replies of a mounted session pass through ``amend(_:)``; false if memory is short.
   static func install(in session: OpaquePointer) -> Bool {
     var calls = fuse_custom_io()
     unsafe calls.writev = { descriptor, parts, count, userData in
@@ -74,7 +64,7 @@ final class PrivilegeAgreement: Sendable {
         let box = unsafe Unmanaged<SessionBox>.fromOpaque(userData).takeUnretainedValue()
         unsafe box.privileges.amend(UnsafeMutableBufferPointer(start: parts, count: Int(count)))
       }
-      // The last call: libfuse reads errno after it.
+      // The last call, since libfuse reads errno after it.
       return unsafe Glibc.writev(descriptor, parts, count)
     }
     unsafe calls.read = { descriptor, memory, count, _ in
@@ -82,11 +72,11 @@ final class PrivilegeAgreement: Sendable {
     }
     unsafe calls.splice_receive = llvs_fuse_splice
     unsafe calls.splice_send = llvs_fuse_splice
-    // The descriptor remains libfuse's own; libfuse closes it once, at the unmount.
+    // The descriptor remains libfuse's own.
     return unsafe fuse_session_custom_io(session, &calls, fuse_session_fd(session)) == 0
   }
 
-  /// Accepts the kernel's offer in the answer to its INIT; changes no other reply.
+  /// Accepts the kernel's offer in the answer to its INIT.
   private func amend(_ parts: UnsafeMutableBufferPointer<iovec>) {
     let offered = offer.load(ordering: .relaxed)
     guard offered != 0, parts.count >= 2 else { return }
@@ -96,14 +86,14 @@ final class PrivilegeAgreement: Sendable {
       header.unique == offered
     else { return }
     offer.store(0, ordering: .relaxed)
-    // Very old kernels and answers are shorter.
+    // Answers to very old kernels are shorter.
     guard header.error == 0, unsafe body.iov_len >= MemoryLayout<fuse_init_out>.size,
       let memory = unsafe body.iov_base
     else { return }
     var answer = unsafe memory.loadUnaligned(as: fuse_init_out.self)
     answer.flags |= UInt32(FUSE_HANDLE_KILLPRIV_V2)
     unsafe memory.storeBytes(of: answer, as: fuse_init_out.self)
-    // Set before the kernel sees the answer: the first request may come at once.
+    // Set before the kernel sees the answer.
     isAgreed.store(true, ordering: .sequentiallyConsistent)
   }
 }

@@ -2,17 +2,14 @@ import Platform
 
 /// Keeps processors from sleeping so deeply that waking takes longer than a request.
 ///
-/// A program that waits for an answer leaves its processor idle, and so does the thread that waits
-/// for the next request. Waking an idle processor takes ten times as long as an answer, above all
-/// in a virtual machine, where the host must help. The kernel's PM QoS interface forbids deep sleep
-/// as long as a descriptor is open (Documentation/power/pm_qos_interface.rst), so the effect ends
-/// with this process at the latest. Only root may use it; other users get ``AdaptiveSpin``.
+/// Waking an idle processor takes ten times as long as an answer, above all in a virtual machine, where the host must
+/// help. PM QoS forbids deep sleep while a descriptor is open (Documentation/power/pm_qos_interface.rst). Only root may use
+/// it; other users get ``AdaptiveSpin``.
 struct ProcessorLatency {
   static let device = "/dev/cpu_dma_latency"
   private static let driver = "/sys/devices/system/cpu/cpuidle/current_driver"
 
-  /// The longest time that a processor may take to wake up, in microseconds; nil if none can be
-  /// kept awake.
+  /// The longest time for waking up, in microseconds; nil if no processor can be kept awake.
   private let limit: Int32?
   private var request: File?
   private var isRefused = false
@@ -23,19 +20,19 @@ struct ProcessorLatency {
     limit = name.flatMap(Self.limit(of:))
   }
 
-  /// Returns the limit for a cpuidle driver of the kernel.
+  /// Returns the limit for a cpuidle driver.
   static func limit(of driver: String) -> Int32? {
     switch driver {
-    // There is no driver, so no sleep state can be chosen.
+    // Without a driver no sleep state can be chosen.
     case "none", "": nil
-    // A virtual machine: its only sleep state claims to wake in 1 us, but needs the host.
+    // Its only sleep state claims to wake in 1 us, but needs the host.
     case "haltpoll": 0
-    // The shallowest sleep of a real processor (C1) wakes nearly as fast as none, and saves power.
+    // The shallowest sleep of a real processor (C1) is nearly as fast, and saves power.
     default: 2
     }
   }
 
-  /// Keeps processors awake; returns false if that is not possible here.
+  /// Keeps processors awake; false if that is impossible.
   mutating func hold() -> Bool {
     guard let limit, !isRefused else { return false }
     guard request == nil else { return true }
@@ -52,6 +49,5 @@ struct ProcessorLatency {
     }
   }
 
-  /// Lets processors sleep again.
   mutating func release() { request = nil }
 }

@@ -1,32 +1,24 @@
 // The threads that take requests from the kernel.
 //
-// The kernel wakes the threads that wait for requests in turn. With several waiting, each request
-// of a single program wakes a thread that last ran long ago, often on another processor; measured,
-// a round trip then takes two to three times as long as with one thread. So one thread waits,
-// answers the request that it took and waits again. The others sleep until they are needed; a
-// warden thread finds out when:
+// The kernel wakes waiting threads in turn. With several waiting, each request of a single program wakes a thread that
+// last ran long ago, often on another processor, and a round trip takes two to three times as long. So one thread waits,
+// answers and waits again. The others sleep until a warden thread finds that they are needed:
 //
-// - at every tick while there are requests: the warden wakes another thread if a request is
-//   pending, no thread waits for requests, and none was taken since the last tick (the thread that
-//   should take it is busy in a handler); also if a request is pending at several ticks in a row
-//   (there is work for more than one thread);
-// - a handler that will take long announces it (`aboutToBlock`). If all requests have come from one
-//   thread for a while, and that thread waits for this answer, no thread is woken: to wake two
-//   threads for each fsync(2) takes longer than a disk. Any other request then waits for a tick.
+// - at a tick, if a request is pending, no thread waits for requests, and none was taken since the last tick; or if a
+//   request is pending at several ticks in a row;
+// - when a handler announces that it will take long (`aboutToBlock`). If all requests have come from one thread for a
+//   while, which waits for this answer, no thread is woken: that would cost more than an fsync(2).
 //
-// A woken thread goes back to sleep when, after a request, another thread waits and nothing is
-// pending. An unforeseen delay of one handler delays other requests by a tick or two.
+// A woken thread goes back to sleep when, after a request, another thread waits and nothing is pending. Waking a sleeping
+// processor costs more than the rest of a round trip, so the warden also
 //
-// Waking a sleeping processor costs more than the rest of a round trip. So the warden also
+// - keeps the answering thread on the processor of the calling program while one thread is enough, except while the kernel
+//   reads ahead (large READs), when the program needs the other processor;
+// - keeps all processors from deep sleep during a stream of requests (`RequestRate`), or, without permission, makes the
+//   waiting thread poll for a short time (`AdaptiveSpin`).
 //
-// - keeps the answering thread on the processor of the calling program, as long as one thread is
-//   enough: one sleeps while the other works. It does not while the kernel reads ahead, which shows
-//   in large READs, because the program then runs at the same time and needs the other processor;
-// - keeps all processors from deep sleep while requests come in a stream (`RequestRate`), or, if
-//   this process may not, makes the waiting thread poll for a short time (`AdaptiveSpin`).
-//
-// The thread that wakes another raises `waiting`, so that no second one is woken for the same need.
-// The monitors' locks are held for counting only, and never one inside the other.
+// The thread that wakes another raises `waiting`, so that no second one is woken for the same need. The monitors' locks
+// are held for counting only, and never one inside the other.
 
 import CFuse3
 import CShims
@@ -38,7 +30,7 @@ final class RequestLoop: Sendable {
   private struct State {
     var threads = 0
     var sleeping = 0
-    /// Wake-ups that no sleeping thread has taken yet.
+    /// Wake-ups that no thread has taken yet.
     var calls = 0
     var isOver = false
     var error: Int32 = 0
@@ -49,43 +41,36 @@ final class RequestLoop: Sendable {
     var isOver = false
   }
 
-  /// The time that the warden lets a request wait that no thread takes, in microseconds.
+  /// The time that the warden lets an untaken request wait, in microseconds.
   private static let tick: UInt32 = 500
-  /// The number of ticks in a row at which a request must be pending, although requests are being
-  /// taken, before another thread is woken: a single program leaves one pending now and then.
+  /// The ticks in a row with a pending request before another thread is woken: a single program leaves one now and then.
   private static let overloadTicks = 6
-  /// The number of ticks without a request after which the warden goes to sleep.
+  /// The ticks without a request before the warden sleeps.
   private static let quietTicks = 20
-  /// The size from which on a READ counts as the kernel's readahead: copying so many bytes takes as
-  /// long as waking a processor.
+  /// The size of a READ that counts as readahead: copying it takes as long as waking a processor.
   private static let largeRead: UInt32 = 64 << 10
-  /// After so many requests in a row from one thread, no others are expected while it waits.
+  /// After this many requests in a row from one thread, no others are expected while it waits.
   private static let aloneRequests = 64
-
   private let session: SessionPointer
   private let descriptor: Int32
   private let privileges: PrivilegeAgreement
   private let mostThreads: Int
   private let staysAwake: Bool
   private let monitor = Monitor(State())
-  /// Separate from `monitor`, so that waking a thread does not wake the warden, and the other way
-  /// round.
+  /// Separate, so that waking a thread does not wake the warden, and the other way round.
   private let watchMonitor = Monitor(Watch())
   /// The number of threads that wait for a request, or are about to.
   private let waiting = Atomic<Int>(0)
   private let taken = Atomic<UInt64>(0)
-  /// The thread that made the last request; below, the thread that took it.
+  /// The thread that made the last request, and the thread that took it.
   private let caller = Atomic<Int32>(0)
   private let taker = Atomic<Int32>(0)
-  /// The number of requests from `caller` since the last one from another thread.
+  /// The requests from `caller` since the last one from another thread.
   private let alone = Atomic<Int>(0)
-  /// True if there was a large READ since the last tick.
   private let readsAhead = Atomic<Bool>(false)
   private let wardenSleeps = Atomic<Bool>(true)
-  /// True if the waiting thread polls for requests.
   private let looksOut = Atomic<Bool>(false)
-  /// True if the answering thread is bound to the calling program's processor; polling would then
-  /// keep that program from running.
+  /// True if the answering thread is bound to the program's processor, which polling would keep busy.
   private let isPlaced = Atomic<Bool>(false)
 
   init(_ session: SessionPointer, _ box: SessionBox) {
@@ -94,7 +79,7 @@ final class RequestLoop: Sendable {
     self.session = session
     unsafe descriptor = fuse_session_fd(session.raw)
     mostThreads = max(1, Int(clamping: options.threads))
-    // On a single processor the program and the answering thread take turns: it is never idle.
+    // A single processor is never idle.
     staysAwake = options.staysAwake && llvs_processor_count() > 1
   }
 
@@ -104,25 +89,24 @@ final class RequestLoop: Sendable {
     monitor.withLock { $0.threads = 1 }
     waiting.add(1, ordering: .sequentiallyConsistent)
     do throws(SystemError) {
-      // Not on the caller's thread: it would return bound to a processor.
+      // On the caller's thread it would leave that bound to a processor.
       try SystemThread(name: "llvs-fuse") { [self] in serve() }.join()
     } catch {
       monitor.withLock { $0.threads = 0 }
       end(-EAGAIN)
     }
     warden.join()
-    // The threads are detached; the session may be destroyed only after the last has left it.
+    // The session may be destroyed only after the last thread has left it.
     return monitor.wait { $0.threads == 0 ? $0.error : nil } ?? 0
   }
 
-  /// Wakes another thread if none waits for requests and others may come; called by a handler that
-  /// will take long.
+  /// Wakes another thread if none waits for requests and others may come.
   func aboutToBlock() {
     guard alone.load(ordering: .relaxed) < Self.aloneRequests else { return }
     if waiting.load(ordering: .sequentiallyConsistent) == 0 { call() }
   }
 
-  /// The body of one thread; it starts as a waiting one.
+  /// The body of one thread, which starts as a waiting one.
   private func serve() {
     var buffer = unsafe fuse_buf()
     let thread = llvs_thread_id()
@@ -137,7 +121,7 @@ final class RequestLoop: Sendable {
     monitor.broadcast()
   }
 
-  /// Reads the fields of a request that libfuse does not pass on.
+  /// Reads fields that libfuse does not pass on.
   private func look(at buffer: fuse_buf, _ thread: Int32) {
     taker.store(thread, ordering: .relaxed)
     guard unsafe buffer.size >= MemoryLayout<fuse_in_header>.size else { return }
@@ -148,16 +132,15 @@ final class RequestLoop: Sendable {
     unsafe privileges.prepare(request)
   }
 
-  /// Counts the requests in a row from one calling thread.
   private func note(_ thread: Int32, _ opcode: UInt32) {
     switch opcode {
     case FUSE_FORGET.rawValue, FUSE_BATCH_FORGET.rawValue, FUSE_RELEASE.rawValue,
       FUSE_RELEASEDIR.rawValue:
-      // No thread waits for these, and the kernel does not say whose they are.
+      // No thread waits for these.
       return
     default: break
     }
-    // Threads of another PID namespace all have the number 0.
+    // Threads of another PID namespace have the number 0.
     let isSame = thread > 0 && caller.load(ordering: .relaxed) == thread
     alone.store(isSame ? alone.load(ordering: .relaxed) &+ 1 : 0, ordering: .relaxed)
     if !isSame { caller.store(thread, ordering: .relaxed) }
@@ -176,7 +159,7 @@ final class RequestLoop: Sendable {
 
   /// Waits for a request; returns false at the end.
   private func take(_ buffer: inout fuse_buf, _ lookout: inout AdaptiveSpin) -> Bool {
-    // The kernel wakes the other waiting threads: one that polls is enough.
+    // The kernel wakes the other waiting threads.
     if looksOut.load(ordering: .relaxed), !isPlaced.load(ordering: .relaxed),
       waiting.load(ordering: .relaxed) == 1
     {
@@ -196,7 +179,7 @@ final class RequestLoop: Sendable {
     return true
   }
 
-  /// Decides, after a request, whether to wait for the next one or sleep; false at the end.
+  /// Returns true to wait for the next request, false at the end.
   private func goesOn() -> Bool {
     if waiting.load(ordering: .sequentiallyConsistent) == 0 || isPending {
       waiting.add(1, ordering: .sequentiallyConsistent)
@@ -206,7 +189,7 @@ final class RequestLoop: Sendable {
     let goesOn: Bool? = monitor.wait { state in
       guard state.calls > 0 || state.isOver else { return nil }
       state.sleeping -= 1
-      // The waking thread has counted this thread as waiting.
+      // The waking thread has counted this one as waiting.
       if state.calls > 0 { state.calls -= 1 }
       return !state.isOver
     }
@@ -218,7 +201,6 @@ final class RequestLoop: Sendable {
     return unsafe Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLIN) != 0
   }
 
-  /// Makes one more thread wait for requests.
   private func call() {
     enum Answer { case wake, start, none }
     let answer: Answer = monitor.withLock { state in
@@ -240,7 +222,7 @@ final class RequestLoop: Sendable {
       do throws(SystemError) {
         try SystemThread.detach(name: "llvs-fuse") { [self] in serve() }
       } catch {
-        // The running threads go on; the next need tries again.
+        // The next need tries again.
         waiting.subtract(1, ordering: .sequentiallyConsistent)
         monitor.withLock { $0.threads -= 1 }
       }
@@ -252,7 +234,7 @@ final class RequestLoop: Sendable {
       state.isOver = true
       if status < 0, state.error == 0 { state.error = -status }
     }
-    // Threads that wait in the kernel for requests see the end by themselves.
+    // Threads that wait in the kernel see the end by themselves.
     unsafe fuse_session_exit(session.raw)
     monitor.broadcast()
     watchMonitor.withLock { $0.isOver = true }
@@ -276,7 +258,6 @@ final class RequestLoop: Sendable {
     }
   }
 
-  /// The body of the warden thread.
   private func watch() {
     var lastTaken: UInt64 = 0
     var quiet = 0
@@ -324,7 +305,7 @@ final class RequestLoop: Sendable {
           watch.isAsleep = true
           wardenSleeps.store(true, ordering: .sequentiallyConsistent)
         }
-        // A request that came before the flag was set has not woken the warden.
+        // A request before the flag was set has not woken the warden.
         if taken.load(ordering: .sequentiallyConsistent) != lastTaken { wakeWarden() }
       }
     }

@@ -1,21 +1,16 @@
-/// Measures the rate of requests, to detect a stream, in which programs wait for one answer after
-/// another.
+/// Detects a stream, in which programs wait for one answer after another.
 struct RequestRate {
-  /// The time over which requests are counted, in nanoseconds.
+  /// In nanoseconds.
   static let window: UInt64 = 4_000_000
-  /// A stream begins at this many requests a second: waking up then costs a tenth of the time or
-  /// more.
+  /// A stream begins at this many requests a second: waking up then costs a tenth of the time.
   static let fast: UInt64 = 4000
   /// A stream ends below this many requests a second.
   static let slow: UInt64 = 1000
-
   private(set) var isStream = false
   private var start: UInt64 = 0
   private var counted: UInt64 = 0
 
-  /// Updates the rate with the number of requests so far, at a time of the monotonic clock.
-  ///
-  /// - Returns: True if ``isStream`` has changed.
+  /// Updates the rate with the number of requests so far; true if ``isStream`` has changed.
   mutating func note(_ taken: UInt64, at now: UInt64) -> Bool {
     let elapsed = now &- start
     guard elapsed >= Self.window else { return false }
@@ -27,9 +22,7 @@ struct RequestRate {
     return isStream != before
   }
 
-  /// Resets the rate when no request is expected soon.
-  ///
-  /// - Returns: True if ``isStream`` has changed.
+  /// Resets the rate; true if ``isStream`` has changed.
   mutating func pause() -> Bool {
     defer { isStream = false }
     return isStream

@@ -3,32 +3,24 @@ import Glibc
 
 /// The changes that a SETATTR demands; nil and false mean no change.
 package struct SetAttributes: Hashable, Sendable {
-  /// A time to set: the time of the call, or a given one.
   package enum Time: Hashable, Sendable {
     case now
     case at(FileTime)
   }
 
-  /// The permission bits; file type bits that may be set too are ignored.
+  /// Permission bits; file type bits are ignored.
   package var mode: UInt32?
-  /// The owner.
   package var uid: UInt32?
-  /// The group.
   package var gid: UInt32?
-  /// The length in bytes.
   package var size: UInt64?
-  /// The time of the last access.
   package var accessed: Time?
-  /// The time of the last change of the contents.
   package var modified: Time?
-  /// The ctime; sent only with the writeback cache.
+  /// Sent only with the writeback cache.
   package var changed: FileTime?
-  /// Set-user-id and set-group-id bits must be cleared: the owner changes, or a caller that may not
-  /// keep them resizes the file.
+  /// The owner changes, or a caller resizes the file that may not keep set-user-id and set-group-id bits.
   package var clearsSetIDs = false
 
-  /// True if nothing changes but the ctime: chown(2) of -1 and -1, which clears set-id bits like
-  /// any other.
+  /// True for chown(2) of -1 and -1, which clears set-id bits like any other.
   package var namesNothing: Bool {
     mode ?? uid ?? gid == nil && size == nil && accessed == nil && modified == nil && changed == nil
   }
@@ -39,8 +31,7 @@ package struct SetAttributes: Hashable, Sendable {
     if set & FUSE_SET_ATTR_MODE != 0 { mode = attributes.st_mode }
     if set & FUSE_SET_ATTR_UID != 0 { uid = attributes.st_uid }
     if set & FUSE_SET_ATTR_GID != 0 { gid = attributes.st_gid }
-    // The kernel has refused negative sizes; one that arrived all the same must not become a huge
-    // one.
+    // A negative size must not become a huge one.
     if set & FUSE_SET_ATTR_SIZE != 0 { size = UInt64(max(0, attributes.st_size)) }
     if set & FUSE_SET_ATTR_ATIME_NOW != 0 {
       accessed = .now
@@ -53,7 +44,7 @@ package struct SetAttributes: Hashable, Sendable {
       modified = .at(FileTime(attributes.st_mtim))
     }
     if set & FUSE_SET_ATTR_CTIME != 0 { changed = FileTime(attributes.st_ctim) }
-    // The bit that the kernel calls FATTR_KILL_SUIDGID.
+    // FATTR_KILL_SUIDGID.
     clearsSetIDs = set & FUSE_SET_ATTR_KILL_SUID != 0
   }
 }
