@@ -6,7 +6,7 @@ struct AddressComponents {
   var path: String
   var query: [(name: String, value: String)] = []
 
-  /// Reads what is behind `SCHEME:`.
+  /// Reads the text after `SCHEME:`.
   ///
   /// - Throws: ``RemoteError`` with `invalid`; `form` is how it should look.
   init(_ rest: Substring, _ form: String) throws(RemoteError) {

@@ -2,9 +2,7 @@ extension RemoteAddress {
   /// The longest address in bytes.
   package static let longest = 4096
 
-  /// Reads an address.
-  ///
-  /// - Throws: ``RemoteError`` with `invalid`, whose words say what is wrong and what an address looks like.
+  /// - Throws: ``RemoteError`` with `invalid`, whose words say how an address looks.
   package init(_ text: String) throws(RemoteError) {
     guard text.utf8.count <= Self.longest else {
       throw Self.wrong("an address has at most \(Self.longest) bytes")

@@ -8,10 +8,9 @@
 /// rclone:REMOTE:PATH
 /// ```
 ///
-/// Printing one gives the same place in one form, which reads back as the same; it holds no secrets, since
-/// none can be written in an address.
+/// Printing one gives the same place in one form, without secrets.
 package enum RemoteAddress: Hashable, Sendable {
-  /// A directory, or another store; `isBundles` where bundles are to be kept in it.
+  /// A directory, or another store.
   case directory(path: String, isBundles: Bool)
   case s3(S3Address)
   case webDAV(WebDAVAddress)
@@ -29,7 +28,6 @@ package struct S3Address: Hashable, Sendable {
   /// A file of certificates that are trusted in place of the system's.
   package var certificates: String?
 
-  /// Creates one.
   package init(_ place: S3Location) { self.place = place }
 }
 
@@ -41,12 +39,10 @@ package struct WebDAVAddress: Hashable, Sendable {
   /// True if a password may be sent over a connection that is not encrypted.
   package var isInsecure = false
 
-  /// Creates one.
   package init(_ place: WebDAVLocation) { self.place = place }
 }
 
 extension RemoteAddress: CustomStringConvertible {
-  /// The address as it is read.
   package var description: String {
     switch self {
     case .directory(let path, let isBundles): return (isBundles ? "bundle+" : "") + path

@@ -1,16 +1,15 @@
-/// Opens what an address names.
+/// Opens the remote at an address.
 package struct RemoteConnector: Sendable {
   package var address: RemoteAddress
   package var credentials: CredentialSources
   package var control: TransferControl
   /// Nil for those of the kind of remote.
   package var limits: RemoteLimits?
-  /// The name of this store's own directory for what is not whole yet, where the remote is a directory.
+  /// The name of this store's own directory for unfinished objects in a remote that is a directory.
   package var scratch: String
-  /// The most objects in a page of a list, for remotes that can be asked for that.
+  /// The most objects in a page of a list, where the remote lets that be chosen.
   package var pageLength = 1000
 
-  /// Prepares to open; nothing is asked or read yet.
   package init(
     _ address: RemoteAddress, credentials: CredentialSources, control: TransferControl,
     scratch: String
@@ -21,17 +20,11 @@ package struct RemoteConnector: Sendable {
     self.scratch = scratch
   }
 
-  /// Opens it, to be used: what fails is tried again.
+  /// Opens a remote that retries failed requests.
   ///
-  /// - Throws: ``RemoteError`` if there are no credentials, or the program that is needed.
+  /// - Throws: ``RemoteError`` if there are no credentials, or no program that is needed.
   package func open() throws(RemoteError) -> any ObjectStore {
-    Self.retrying(try openOnce(), limits ?? usualLimits, control)
-  }
-
-  private static func retrying(
-    _ store: some ObjectStore, _ limits: RemoteLimits, _ control: TransferControl
-  ) -> any ObjectStore {
-    RetryingStore(store, limits: limits, control: control)
+    RetryingStore(try openOnce(), limits: limits ?? usualLimits, control: control)
   }
 
   private var usualLimits: RemoteLimits {
@@ -41,9 +34,7 @@ package struct RemoteConnector: Sendable {
     }
   }
 
-  /// Opens the back-end alone, whose requests are made once.
-  ///
-  /// - Throws: as ``open()``.
+  /// Opens the back-end alone, which makes each request once.
   package func openOnce() throws(RemoteError) -> any ObjectStore {
     let limits = limits ?? usualLimits
     switch address {

@@ -1,11 +1,11 @@
 internal import Platform
 internal import Synchronization
 
-/// Objects that appear whole at a server: written under names of this writer's own and then moved, or, where
-/// nothing can be moved, put at once when they are published.
+/// Objects that appear whole at a server: moved from names of this writer's own, or, where nothing can be
+/// moved, put when they are published.
 final class RemoteStaging: ObjectStaging {
   private struct Ready {
-    /// The name that it has until it is published; nil for one that is not at the remote yet.
+    /// The name until it is published; nil for an object that is not at the remote yet.
     var place: ObjectName?
     var body: ObjectBody
   }
@@ -23,11 +23,11 @@ final class RemoteStaging: ObjectStaging {
   // A leaf lock.
   private let state = Mutex(State())
 
-  /// Requests at a time; the store itself bounds them too.
+  /// The most concurrent requests.
   private static let width = 8
-  /// Looks for an object that a list does not show yet, half a second apart.
+  /// The most looks for an object that a list does not show yet, half a second apart.
   private static let looks = 10
-  /// The longest time for removing what was not published, in nanoseconds.
+  /// The longest time for removing unpublished objects, in nanoseconds.
   private static let patience: UInt64 = 500_000_000
 
   init(
@@ -49,7 +49,7 @@ final class RemoteStaging: ObjectStaging {
     try clear()
   }
 
-  /// Removes what a send that was interrupted has left.
+  /// Removes what an interrupted send has left.
   private func clear() throws(RemoteError) {
     guard let prefix = ObjectPrefix(folder: folder) else { return }
     let left = try store.all(prefix)
@@ -57,8 +57,6 @@ final class RemoteStaging: ObjectStaging {
       try store.delete(left[index].name)
     }
   }
-
-  // MARK: Writing
 
   private final class Writing: StagedObject {
     private let staging: RemoteStaging
@@ -71,7 +69,7 @@ final class RemoteStaging: ObjectStaging {
       spool = BodySpool(directory: staging.temporary)
     }
 
-    /// Looks at this machine's disk, where the object waits until it is whole.
+    /// Looks at this machine's disk, where the unfinished object waits.
     func checkRoom(for length: UInt64) throws(RemoteError) {
       let room: UInt64
       do throws(SystemError) {
@@ -112,13 +110,9 @@ final class RemoteStaging: ObjectStaging {
     state.withLock { $0.ready[name] = Ready(place: place, body: body) }
   }
 
-  // MARK: Publishing
-
-  /// An object that is being published.
   private struct Publishing {
     let name: ObjectName
     var object: Ready
-    /// True if something else has, or had, its name.
     var isTaken = false
   }
 
@@ -154,7 +148,7 @@ final class RemoteStaging: ObjectStaging {
     }
   }
 
-  /// Waits until lists show the objects, and lets those take the place of others that shall.
+  /// Waits until lists show the objects, and replaces others where it should.
   private func check(_ objects: [Publishing], replacing: Bool) throws(RemoteError) {
     var open = objects
     for look in 0..<Self.looks where !open.isEmpty {

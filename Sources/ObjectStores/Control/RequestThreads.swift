@@ -1,15 +1,13 @@
 internal import Platform
 internal import Synchronization
 
-/// Requests that several threads make at once.
+/// Requests from several threads at once.
 package enum RequestThreads {
   private static let pool = WorkerPool(name: "llvs-requests")
 
-  /// Calls a body with 0 to `count` from at most `width` threads, this one among them, and waits for all.
+  /// Calls a body with 0 to `count` from at most `width` threads, one of them this one, and waits. After an
+  /// error no more calls begin; the error with the lowest number is thrown.
   ///
-  /// Once one fails, no more are begun; the error of the one with the lowest number is thrown.
-  ///
-  /// - Concurrency: the body must be able to run on several threads at once.
   package static func each<Failure: Error>(
     _ count: Int, width: Int, _ body: @escaping (Int) throws(Failure) -> Void
   ) throws(Failure) {

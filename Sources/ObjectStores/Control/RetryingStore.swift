@@ -1,21 +1,19 @@
 internal import Platform
 
-/// A remote that is asked again where that may help, and not too much at a time.
+/// A remote that repeats failed requests and limits concurrent ones.
 ///
-/// The one place where requests are counted and tried again: every back-end is used through it. A get that
-/// breaks off goes on behind the bytes that came, so an object must not be rewritten with other
+/// A get that breaks off goes on after the bytes that came, so an object must not be rewritten with other
 /// bytes, or the reader must check its hash.
-package final class RetryingStore<Base: ObjectStore>: ObjectStore {
-  private let base: Base
+package final class RetryingStore: ObjectStore {
+  private let base: any ObjectStore
   private let limits: RemoteLimits
   private let control: TransferControl
   private let free: Monitor<Int>
 
-  /// Bytes that make an attempt count as progress: the next failure is the first again.
-  private static var progress: UInt64 { 1 << 20 }
+  /// The bytes that make an attempt count as progress: the next failure is the first again.
+  private static let progress: UInt64 = 1 << 20
 
-  /// Puts it before a back-end.
-  package init(_ base: Base, limits: RemoteLimits = RemoteLimits(), control: TransferControl) {
+  package init(_ base: any ObjectStore, limits: RemoteLimits = .init(), control: TransferControl) {
     self.base = base
     self.limits = limits
     self.control = control
@@ -38,7 +36,7 @@ package final class RetryingStore<Base: ObjectStore>: ObjectStore {
     _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
   ) throws(RemoteError) -> UInt64 {
     var done: UInt64 = 0
-    var failures = Failures()
+    var failures = 0
     while true {
       let before = done
       do throws(RemoteError) {
@@ -57,7 +55,7 @@ package final class RetryingStore<Base: ObjectStore>: ObjectStore {
           return done
         }
       } catch {
-        if done - before >= Self.progress { failures = Failures() }
+        if done - before >= Self.progress { failures = 0 }
         try wait(after: error, &failures)
       }
     }
@@ -91,36 +89,28 @@ package final class RetryingStore<Base: ObjectStore>: ObjectStore {
     return try base.all(prefix).contains { $0.name == name }
   }
 
-  // MARK: Trying again
-
-  private struct Failures {
-    var count = 0
-  }
-
   private func attempt<Result>(
     _ body: (_ isAgain: Bool) throws(RemoteError) -> Result
   ) throws(RemoteError) -> Result {
-    var failures = Failures()
+    var failures = 0
     while true {
       do throws(RemoteError) {
-        return try taken { () throws(RemoteError) in try body(failures.count > 0) }
+        return try taken { () throws(RemoteError) in try body(failures > 0) }
       } catch {
         try wait(after: error, &failures)
       }
     }
   }
 
-  /// Waits for the next attempt.
-  ///
-  /// - Throws: the error itself where there is none.
-  private func wait(after error: RemoteError, _ failures: inout Failures) throws(RemoteError) {
-    failures.count += 1
-    guard error.isTransient, failures.count < limits.attempts, !control.isCancelled else {
+  /// Waits for the next attempt; throws the error where there is none.
+  private func wait(after error: RemoteError, _ failures: inout Int) throws(RemoteError) {
+    failures += 1
+    guard error.isTransient, failures < limits.attempts, !control.isCancelled else {
       throw control.isCancelled ? .cancelled : error
     }
     guard let asked = error.retryAfter else {
-      // Drawn from 0 up, so that many who failed at once do not come back at once.
-      let doublings = min(failures.count - 1, 32)
+      // Random, so that clients that failed at once do not come back at once.
+      let doublings = min(failures - 1, 32)
       let (grown, overflows) = limits.firstWait.multipliedReportingOverflow(by: 1 << doublings)
       let most = overflows ? limits.longestWait : min(grown, limits.longestWait)
       return try control.pause(nanoseconds: UInt64.random(in: 0...most))
@@ -130,7 +120,7 @@ package final class RetryingStore<Base: ObjectStore>: ObjectStore {
     try control.pause(nanoseconds: asked)
   }
 
-  /// Does one request once there are not too many.
+  /// Runs one request once there is room for it.
   private func taken<Result>(
     _ body: () throws(RemoteError) -> Result
   ) throws(RemoteError) -> Result {

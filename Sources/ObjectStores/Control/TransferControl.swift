@@ -1,39 +1,29 @@
 internal import Platform
 internal import Synchronization
 
-/// Connects a transfer with its caller: the caller cancels it and limits its speed, and the transfer reports its
-/// bytes and messages for the user.
+/// Cancels a transfer, limits its speed, and reports its bytes and messages for the user.
 ///
 /// - Concurrency: callable from any thread; its locks are leaves, and none is held while it calls out.
 package final class TransferControl: Sendable {
   /// The longest time between two checks for cancellation, in nanoseconds.
   package static let patience: UInt64 = 100_000_000
-
-  private struct Pace {
-    /// When the line is free again, on ``SystemClock/monotonic()``.
-    var free: UInt64 = 0
-  }
-
   private let isCancelledFlag = Atomic<Bool>(false)
   private let isStopped: @Sendable () -> Bool
-  private let say: @Sendable (String) -> Void
+  /// Called with sentences for the user about what did not fail.
+  let tell: @Sendable (String) -> Void
   private let moved: @Sendable (_ sent: UInt64, _ received: UInt64) -> Void
-  /// When the bytes were last told, on ``SystemClock/monotonic()``.
+  /// When the bytes were last reported, on ``SystemClock/monotonic()``.
   private let told = Atomic<UInt64>(0)
   /// The least time between two reports, in nanoseconds.
   private static let interval: UInt64 = 100_000_000
   private let bytesPerSecond: UInt64?
   private let sentBytes = Atomic<UInt64>(0)
   private let receivedBytes = Atomic<UInt64>(0)
-  private let pace = Monitor(Pace())
+  /// When the line is free again, on ``SystemClock/monotonic()``.
+  private let pace = Monitor<UInt64>(0)
 
-  /// Creates one.
-  ///
-  /// - Parameters:
-  ///   - bytesPerSecond: a limit on both directions together; nil for none.
-  ///   - isStopped: asked at least ten times a second while there is work, from any thread.
-  ///   - moved: is given the bytes that went and came so far, at most ten times a second, from any thread.
-  ///   - say: is given what a user should know though nothing failed, as a sentence.
+  /// `bytesPerSecond` limits both directions together. `isStopped` is asked at least ten times a second, and `moved` is
+  /// called with the bytes so far at most ten times a second, both from any thread.
   package init(
     bytesPerSecond: UInt64? = nil, isStopped: @escaping @Sendable () -> Bool = { false },
     moved: @escaping @Sendable (_ sent: UInt64, _ received: UInt64) -> Void = { _, _ in },
@@ -42,18 +32,15 @@ package final class TransferControl: Sendable {
     self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
     self.isStopped = isStopped
     self.moved = moved
-    self.say = say
+    tell = say
   }
 
-  // MARK: Stopping
-
-  /// Has everything under way end, with ``RemoteError/cancelled``, within a second.
+  /// Ends all transfers with ``RemoteError/cancelled`` within a second.
   package func cancel() {
     isCancelledFlag.store(true, ordering: .relaxed)
     pace.broadcast()
   }
 
-  /// True once the work should stop.
   package var isCancelled: Bool {
     if isCancelledFlag.load(ordering: .relaxed) { return true }
     guard isStopped() else { return false }
@@ -61,16 +48,12 @@ package final class TransferControl: Sendable {
     return true
   }
 
-  /// Ends what is not wanted any more.
-  ///
-  /// - Throws: ``RemoteError/cancelled``.
+  /// Throws ``RemoteError/cancelled`` after a cancellation.
   package func check() throws(RemoteError) {
     if isCancelled { throw .cancelled }
   }
 
-  /// Waits.
-  ///
-  /// - Throws: ``RemoteError/cancelled`` as soon as it is told to stop.
+  /// Waits, or throws ``RemoteError/cancelled``.
   package func pause(nanoseconds: UInt64) throws(RemoteError) {
     let end = SystemClock.monotonic() + nanoseconds
     while true {
@@ -83,31 +66,25 @@ package final class TransferControl: Sendable {
     }
   }
 
-  // MARK: Bytes
-
-  /// Bytes that went to the remote, those of attempts that failed too.
+  /// Bytes that went to the remote, with those of failed attempts.
   package var sent: UInt64 { sentBytes.load(ordering: .relaxed) }
-  /// Bytes that came from the remote, those of attempts that failed too.
+  /// Bytes that came from the remote, with those of failed attempts.
   package var received: UInt64 { receivedBytes.load(ordering: .relaxed) }
 
-  /// The most bytes that are handed over at once, so that a limit does not come in long jerks.
+  /// Limits the bytes that are handed over at once, so that a speed limit does not come in jerks.
   func piece(_ most: Int) -> Int {
     guard let bytesPerSecond else { return most }
     return max(1, min(most, Int(clamping: bytesPerSecond / 8)))
   }
 
-  /// Notes bytes on their way to the remote, and waits until the limit lets them go.
-  ///
-  /// - Throws: ``RemoteError/cancelled``.
+  /// Notes bytes on their way to the remote, and waits for the limit.
   func send(_ count: Int) throws(RemoteError) {
     sentBytes.add(UInt64(count), ordering: .relaxed)
     report()
     try takeTurn(UInt64(count))
   }
 
-  /// Notes bytes that came, and waits until the limit lets more come.
-  ///
-  /// - Throws: ``RemoteError/cancelled``.
+  /// Notes bytes that came, and waits for the limit.
   func receive(_ count: Int) throws(RemoteError) {
     receivedBytes.add(UInt64(count), ordering: .relaxed)
     report()
@@ -129,17 +106,12 @@ package final class TransferControl: Sendable {
     let takes = count.multipliedFullWidth(by: 1_000_000_000)
     let needed = takes.high < bytesPerSecond ? bytesPerSecond.dividingFullWidth(takes).quotient : 0
     let now = SystemClock.monotonic()
-    let begins = pace.withLock { pace -> UInt64 in
-      let begins = max(now, pace.free)
-      pace.free = begins &+ needed
+    let begins = pace.withLock { free -> UInt64 in
+      let begins = max(now, free)
+      free = begins &+ needed
       return begins
     }
-    // Each waits for those before it, so that after the first bytes the rate is the limit's.
+    // Each waits for those before it, so after the first bytes the rate is the limit's.
     try pause(nanoseconds: begins - now)
   }
-
-  // MARK: Words
-
-  /// Tells the user something.
-  func tell(_ sentence: String) { say(sentence) }
 }

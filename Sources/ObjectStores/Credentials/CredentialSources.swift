@@ -1,24 +1,21 @@
 internal import Platform
 
-/// The places where the credentials for a remote are looked for: the first that has some is taken.
+/// The places of the credentials for a remote; the first that has some counts:
 ///
 /// 1. a file of the store's own, which only its owner may read;
 /// 2. a file that systemd hands to a service (`LoadCredential=`);
 /// 3. for S3 the variables `AWS_*`, then a profile in `~/.aws`;
 /// 4. for WebDAV `~/.netrc`.
 package struct CredentialSources: Sendable {
-  /// The peer's name, by which the first two files are named.
+  /// The peer's name, which the first two files have.
   package var peer: String
-  /// The directory of the store's own files of secrets; nil for none.
+  /// The directory of the store's own secrets.
   package var secrets: String?
-  /// The value of a variable of the environment.
   package var environment: @Sendable (String) -> String?
-
   private static let longestFile = 1 << 16
   /// The longest run time of a command that prints credentials, in nanoseconds.
   private static let patience: UInt64 = 30_000_000_000
 
-  /// Creates one; `environment` is this process's unless another is given.
   package init(
     peer: String, secrets: String?,
     environment: @escaping @Sendable (String) -> String? = { SystemProcess.environment($0) }
@@ -28,17 +25,16 @@ package struct CredentialSources: Sendable {
     self.environment = environment
   }
 
-  /// Credentials, and the place where they were found.
   package struct Found: Sendable {
     package var credentials: RemoteCredentials
-    /// The place, for messages.
+    /// Where they were found, for messages.
     package var place: String
   }
 
-  /// The keys for a bucket.
+  /// Returns the keys for a bucket.
   ///
-  /// - Throws: ``RemoteError`` with `denied` where there are none: its words name all places that were
-  ///   looked at; `invalid` for a file that does not read.
+  /// - Throws: ``RemoteError`` with `denied` and all places if there are none; `invalid` for a malformed
+  ///   file.
   package func find(
     for address: S3Address, control: TransferControl
   ) throws(RemoteError) -> Found {
@@ -62,9 +58,9 @@ package struct CredentialSources: Sendable {
         + "\"llvs peer \(peer) --login\" asks for them")
   }
 
-  /// The user and the password for a WebDAV server; nil where there are none, as some servers need none.
+  /// Returns the user and password for a WebDAV server; nil if there are none.
   ///
-  /// - Throws: ``RemoteError`` with `invalid` for a file that does not read.
+  /// - Throws: ``RemoteError`` with `invalid` for a malformed file.
   package func find(
     for address: WebDAVAddress, control: TransferControl
   ) throws(RemoteError) -> Found? {
@@ -76,7 +72,7 @@ package struct CredentialSources: Sendable {
     return Found(credentials: credentials, place: path)
   }
 
-  /// The places that are looked at, for a message that nothing is there.
+  /// The places, for a message that nothing is there.
   package func places(forS3 isS3: Bool) -> String {
     let own = secrets.map { "\($0)/\(peer)" } ?? "the store's secrets"
     let others =
@@ -85,9 +81,7 @@ package struct CredentialSources: Sendable {
     return ([own, "$CREDENTIALS_DIRECTORY/llvs.\(peer)"] + others).joined(separator: ", ")
   }
 
-  /// The region of a bucket: the address's, the environment's, the profile's, or `us-east-1`.
-  ///
-  /// - Throws: ``RemoteError`` for a profile that cannot be read.
+  /// Returns the region of a bucket: the address's, the environment's, the profile's, or `us-east-1`.
   package func region(for address: S3Address) throws(RemoteError) -> String {
     if let region = address.region ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") {
       return region
@@ -98,8 +92,6 @@ package struct CredentialSources: Sendable {
   private func variable(_ name: String) -> String? {
     environment(name).flatMap { $0.isEmpty ? nil : $0 }
   }
-
-  // MARK: The store's own and systemd's
 
   private func own(_ control: TransferControl) throws(RemoteError) -> Found? {
     // A name that leads out of the directory is no peer's.
@@ -153,8 +145,6 @@ package struct CredentialSources: Sendable {
     return found
   }
 
-  // MARK: ~/.aws
-
   private func profileName(_ address: S3Address) -> String {
     address.profile ?? variable("AWS_PROFILE") ?? "default"
   }
@@ -169,18 +159,14 @@ package struct CredentialSources: Sendable {
     var settings: [String: String] = [:]
     for (path, section) in files {
       guard let path, let bytes = try read(path) else { continue }
-      // The usual profile is called so in both files.
+      // The usual profile has this name in both files.
       let names: Set = name == "default" ? [section, name] : [section]
       settings.merge(CredentialText.section(names, of: bytes)) { $1 }
     }
     return settings
   }
 
-  // MARK: Files
-
-  /// The bytes of a file; nil where there is none.
-  ///
-  /// - Throws: `denied` for a file of the store's own that others may read, or that cannot be read.
+  /// Returns the bytes of a file; nil if it is missing. `denied` for a secret that others may read.
   private func read(_ path: String, isOwn: Bool = false) throws(RemoteError) -> [UInt8]? {
     do throws(SystemError) {
       let file = try File(path, [.read, .nonBlocking])
@@ -198,7 +184,7 @@ package struct CredentialSources: Sendable {
       case Errno.noEntry, Errno.notDirectory: return nil
       case Errno.operationNotPermitted where isOwn:
         throw RemoteError(.denied, "\(path) can be read by others: chmod 600 it")
-      // The home of another user, as a service may see it, has nothing for us.
+      // The home of another user, as a service may see it, holds nothing for this user.
       case Errno.accessDenied where !isOwn: return nil
       default: throw RemoteError(.denied, "the credentials cannot be read: \(error)")
       }

@@ -1,15 +1,13 @@
-/// The files that credentials are read from, each as far as it is needed.
 enum CredentialText {
-  /// The lines of a file of secrets: `user=`, `password=`, `access_key=`, `secret_key=`, `session_token=`, or
-  /// `command=` alone.
+  /// A file of secrets: `user=`, `password=`, `access_key=`, `secret_key=`, `session_token=`, or `command=`.
   struct Lines {
     var credentials = RemoteCredentials()
     var command: String?
   }
 
-  /// Reads such lines; empty ones and those that begin with `#` are passed over.
+  /// Reads a file of secrets, in which lines may be empty or begin with `#`.
   ///
-  /// - Throws: ``RemoteError`` with `invalid`, which names the line by its number and shows none of it.
+  /// - Throws: ``RemoteError`` with `invalid`, which names the line by its number alone.
   static func lines(_ bytes: [UInt8], of file: String) throws(RemoteError) -> Lines {
     var lines = Lines()
     for (index, line) in text(bytes).enumerated() {
@@ -38,7 +36,7 @@ enum CredentialText {
     return lines
   }
 
-  /// The lines of a text, without line ends and blanks at their ends.
+  /// Returns the lines, trimmed.
   private static func text(_ bytes: [UInt8]) -> [Substring] {
     String(decoding: bytes, as: UTF8.self)
       .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(trimmed)
@@ -51,7 +49,7 @@ enum CredentialText {
     return rest
   }
 
-  /// The settings of a section of a file in `~/.aws`; empty where it is not there.
+  /// Returns the settings of a section of a file in `~/.aws`.
   static func section(_ names: Set<String>, of bytes: [UInt8]) -> [String: String] {
     var settings: [String: String] = [:]
     var isIn = false
@@ -68,7 +66,7 @@ enum CredentialText {
     return settings
   }
 
-  /// The login and the password for a host in a `.netrc` (netrc(5)); nil where there are none.
+  /// Returns the login and password for a host in a `.netrc` (netrc(5)).
   static func netrc(_ bytes: [UInt8], host: String) -> RemoteCredentials? {
     // Macros run to the next empty line and may hold anything.
     var plain: [Substring] = []

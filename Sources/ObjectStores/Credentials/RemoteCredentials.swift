@@ -4,15 +4,12 @@
 package struct RemoteCredentials: Hashable, Sendable, CustomStringConvertible,
   CustomDebugStringConvertible, CustomReflectable
 {
-  /// For servers that ask for a name and a password.
   package var user: String?
   package var password: String?
-  /// For S3.
   package var accessKey: String?
   package var secretKey: String?
   package var sessionToken: String?
 
-  /// Creates some.
   package init(
     user: String? = nil, password: String? = nil, accessKey: String? = nil,
     secretKey: String? = nil, sessionToken: String? = nil

@@ -1,15 +1,15 @@
 internal import Platform
 internal import Synchronization
 
-/// Objects that appear whole in a directory: written next to it, made durable all at once, and renamed.
+/// Objects that appear whole in a directory: written next to it, synced together, and renamed.
 final class DirectoryStaging: ObjectStaging {
   private struct State {
     /// The open folders, in which a file is found by its name alone.
     var folders: [String: File] = [:]
-    /// The files that were written, by the name that they are going to have.
+    /// The written files, by their future name.
     var ready: [ObjectName: String] = [:]
     var number = 0
-    /// The directory of the unfinished files. While one is in it nobody can remove it.
+    /// The directory of the unfinished files; no process can remove it while one is in it.
     var scratch: File
   }
 
@@ -18,7 +18,7 @@ final class DirectoryStaging: ObjectStaging {
   // A leaf lock.
   private let state: Mutex<State>
 
-  /// The longest time for removing what was not published, in nanoseconds.
+  /// The longest time for removing unpublished files, in nanoseconds.
   private static let patience: UInt64 = 300_000_000
 
   init(_ directory: DirectoryStore, control: TransferControl) throws(RemoteError) {
@@ -26,8 +26,6 @@ final class DirectoryStaging: ObjectStaging {
     self.control = control
     state = Mutex(State(scratch: try directory.openScratch()))
   }
-
-  // MARK: Writing
 
   private final class Writing: StagedObject {
     private let staging: DirectoryStaging
@@ -55,11 +53,7 @@ final class DirectoryStaging: ObjectStaging {
 
     func append(_ bytes: UnsafeRawBufferPointer) throws(RemoteError) {
       try staging.control.send(bytes.count)
-      do throws(SystemError) {
-        try file.write(bytes, at: offset)
-      } catch {
-        throw staging.directory.translated(error, name.text)
-      }
+      try staging.directory.translating(try file.write(bytes, at: offset), name.text)
       offset += UInt64(bytes.count)
     }
 
@@ -75,59 +69,38 @@ final class DirectoryStaging: ObjectStaging {
     return try Writing(self, name, "\(directory.token)-staged-\(number)")
   }
 
-  /// Creates an unfinished file, in a new directory where an earlier use of this one removed it in the meantime.
+  /// Creates an unfinished file, in a new directory if an earlier use of this one removed it.
   private func created(_ path: String, for name: ObjectName) throws(RemoteError) -> File {
+    let options: File.Mode = [.readWrite, .create, .truncate, .noFollow]
+    let scratch = state.withLock { $0.scratch }
     do throws(SystemError) {
-      let scratch = state.withLock { $0.scratch }
-      do throws(SystemError) {
-        return try File(path, in: scratch, [.readWrite, .create, .truncate, .noFollow])
-      } catch {
-        guard error.errno == Errno.noEntry else { throw error }
-      }
+      return try File(path, in: scratch, options)
+    } catch  where error.errno == Errno.noEntry {
     } catch {
       throw directory.translated(error, name.text)
     }
-    let scratch = try directory.openScratch()
-    do throws(SystemError) {
-      let file = try File(path, in: scratch, [.readWrite, .create, .truncate, .noFollow])
-      state.withLock { $0.scratch = scratch }
-      return file
-    } catch {
-      throw directory.translated(error, name.text)
-    }
+    let new = try directory.openScratch()
+    let file = try directory.translating(try File(path, in: new, options), name.text)
+    state.withLock { $0.scratch = new }
+    return file
   }
-
-  // MARK: Publishing
 
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError) {
     try control.check()
     let (ready, scratch) = state.withLock { ($0.ready, $0.scratch) }
-    do throws(SystemError) {
-      // One call for all files, so that their bytes are on the disk before their names.
-      try scratch.syncFileSystem()
-    } catch {
-      throw directory.translated(error)
-    }
+    // One call for all files, so that their bytes are on the disk before their names.
+    try directory.translating(try scratch.syncFileSystem())
     var touched: [String: File] = [:]
     for name in names {
       guard let path = ready[name] else { continue }
       try control.check()
       let folder = try folder(name.folder)
       touched[name.folder] = folder
-      do throws(SystemError) {
-        try move(path, from: scratch, to: name, in: folder, replacing: replacing)
-      } catch {
-        throw directory.translated(error, name.text)
-      }
+      try directory.translating(
+        try move(path, from: scratch, to: name, in: folder, replacing: replacing), name.text)
       state.withLock { $0.ready[name] = nil }
     }
-    for (name, folder) in touched {
-      do throws(SystemError) {
-        try folder.sync()
-      } catch {
-        throw directory.translated(error, name)
-      }
-    }
+    for (name, folder) in touched { try directory.translating(try folder.sync(), name) }
   }
 
   private func folder(_ name: String) throws(RemoteError) -> File {

@@ -14,21 +14,20 @@ package final class DirectoryStore: ObjectStore {
   private let path: String
   private let scratch: String
   private let control: TransferControl
-  /// Begins the names of this object's unfinished files. An earlier object of the same writer may end while
-  /// this one is at work, and must leave them alone.
+  /// Begins the names of this object's unfinished files, which other objects of the writer leave alone.
   let token = String(UInt64.random(in: .min ... .max), radix: 16)
   private let number = Atomic<UInt64>(0)
   private let isPrepared = Atomic<Bool>(false)
   /// The open folders, in which a file is found by its name alone. A leaf lock.
   private let opened = Mutex<[String: Folder]>([:])
 
-  /// A folder that is open, and its identity: a directory of the same name that is made later is another.
+  /// An open folder; a later directory of the same name has another place.
   private struct Folder {
     let file: File
     let place: Place
   }
 
-  /// The directory at the path when it was first used. A leaf lock.
+  /// The directory when it was first used. A leaf lock.
   private let seen = Mutex<Place?>(nil)
 
   private struct Place: Hashable {
@@ -42,15 +41,11 @@ package final class DirectoryStore: ObjectStore {
   }
 
   private static let piece = 1 << 20
-  /// The longest time for removing unfinished files at the end, in nanoseconds.
+  /// The longest time for removing unfinished files, in nanoseconds.
   private static let patience: UInt64 = 300_000_000
 
-  /// Uses a directory, which has to be there by the first call.
-  ///
-  /// - Parameters:
-  ///   - path: absolute.
-  ///   - scratch: the name of a directory in it for unfinished files, which only this writer uses.
-  ///   - control: is asked and told by all that is done.
+  /// Uses a directory, which has to exist at the first call; `scratch` is the name of one in it for
+  /// unfinished files, which only this writer uses.
   package init(path: String, scratch: String, control: TransferControl) {
     self.path = path
     self.scratch = "\(path)/\(scratch)"
@@ -63,8 +58,7 @@ package final class DirectoryStore: ObjectStore {
     try? clear("\(token)-") { SystemClock.monotonic() < end }
   }
 
-  /// Removes unfinished files whose names begin so, as long as `goesOn` says so, and their directory if it is
-  /// empty then.
+  /// Removes unfinished files with a prefix while `goesOn` is true, and then their directory if it is empty.
   private func clear(_ prefix: String, while goesOn: () -> Bool) throws(SystemError) {
     guard try FileSystem.exists(scratch) else { return }
     for name in try FileSystem.list(scratch) where name.hasPrefix(prefix) {
@@ -81,18 +75,12 @@ package final class DirectoryStore: ObjectStore {
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try control.check()
     try checkPlace()
-    do throws(SystemError) {
-      // Removes the files of an earlier use that crashed. Only once: later there may be puts under way.
-      if !isPrepared.exchange(true, ordering: .relaxed) {
-        try clear("") { !control.isCancelled }
-      }
-    } catch {
-      throw translated(error)
+    // Removes the files of an earlier use that crashed; later there may be puts under way.
+    if !isPrepared.exchange(true, ordering: .relaxed) {
+      try translating(try clear("") { !control.isCancelled })
     }
     for folder in folders { try make(folder) }
   }
-
-  // MARK: Reading
 
   package func list(
     _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
@@ -146,7 +134,7 @@ package final class DirectoryStore: ObjectStore {
       try control.receive(count)
       done += UInt64(count)
       guard try sink(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { break }
-      // A regular file gives less than it was asked for only at its end.
+      // A regular file gives less only at its end.
       guard count == wanted else { break }
     }
     return done
@@ -158,7 +146,7 @@ package final class DirectoryStore: ObjectStore {
       throw absent(name)
     }
     do throws(SystemError) {
-      // Opening a device can do something; of what is none, opening a FIFO could wait.
+      // Opening a device can have an effect, opening a FIFO could block.
       guard let status = try status(name.last, in: directory) else {
         throw SystemError(errno: Errno.noEntry, call: "open")
       }
@@ -189,8 +177,6 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
-  // MARK: Writing
-
   package func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
     try control.check()
     try checkPlace()
@@ -202,19 +188,11 @@ package final class DirectoryStore: ObjectStore {
       var offset: UInt64 = 0
       try body.read(pieces: control.piece(Self.piece)) { (piece) throws(RemoteError) in
         try control.send(piece.count)
-        do throws(SystemError) {
-          try file.write(piece, at: offset)
-        } catch {
-          throw translated(error, name.text)
-        }
+        try translating(try file.write(piece, at: offset), name.text)
         offset += UInt64(piece.count)
       }
-      do throws(SystemError) {
-        try file.sync()
-        try FileSystem.rename(temporary, to: "\(path)/\(name.text)")
-      } catch {
-        throw translated(error, name.text)
-      }
+      try translating(try file.sync(), name.text)
+      try translating(try FileSystem.rename(temporary, to: "\(path)/\(name.text)"), name.text)
     } catch {
       try? FileSystem.unlink(temporary)
       throw error
@@ -235,10 +213,8 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
-  /// Opens something in the directory for unfinished files, which is made if it is not there.
-  ///
-  /// An earlier object of the same writer that ends may remove the empty directory in between: then it is
-  /// made once more.
+  /// Opens something in the directory for unfinished files, which is made if it is missing. An earlier object
+  /// of the same writer may remove the empty directory in between.
   private func inScratch(
     _ object: String, _ open: () throws(SystemError) -> File
   ) throws(RemoteError) -> File {
@@ -248,9 +224,8 @@ package final class DirectoryStore: ObjectStore {
         if try !FileSystem.exists(scratch) {
           do throws(SystemError) {
             try FileSystem.makeDirectory(scratch)
-          } catch {
+          } catch  where error.errno == Errno.exists {
             // Another thread was first.
-            guard error.errno == Errno.exists else { throw error }
           }
         }
         return try open()
@@ -290,11 +265,8 @@ package final class DirectoryStore: ObjectStore {
     do throws(SystemError) {
       do throws(SystemError) {
         try FileSystem.rename(old, to: new, .exclusive)
-      } catch {
-        // Some file systems do not know of RENAME_NOREPLACE.
-        guard error.errno == Errno.invalid || error.errno == Errno.notImplemented else {
-          throw error
-        }
+      } catch  where error.errno == Errno.invalid || error.errno == Errno.notImplemented {
+        // Some file systems do not know RENAME_NOREPLACE.
         try FileSystem.link(old, to: new)
         try FileSystem.unlink(old)
       }
@@ -308,8 +280,6 @@ package final class DirectoryStore: ObjectStore {
     try sync(target.folder)
     if name.folder != target.folder { try sync(name.folder) }
   }
-
-  // MARK: Folders
 
   private func checkPlace() throws(RemoteError) {
     let place: Place
@@ -340,25 +310,18 @@ package final class DirectoryStore: ObjectStore {
     )
   }
 
-  /// A folder, open; nil where it is not there.
+  /// Returns an open folder; nil if it is missing.
   ///
-  /// - Throws: `noPlace` for a link, which leads to a place that is not the remote's, and for a folder that is
-  ///   not the one that was seen before.
+  /// - Throws: `noPlace` for a link, and for a folder that is not the one that was seen before.
   func folder(_ folder: String) throws(RemoteError) -> File? {
     if let known = opened.withLock({ $0[folder] }) { return known.file }
     guard let found = try findFolder(folder) else { return nil }
-    do throws(SystemError) {
-      let place = Place(try found.status())
-      opened.withLock { $0[folder] = Folder(file: found, place: place) }
-    } catch {
-      throw translated(error, folder)
-    }
+    let place = Place(try translating(try found.status(), folder))
+    opened.withLock { $0[folder] = Folder(file: found, place: place) }
     return found
   }
 
-  /// Checks whether a folder that is open is still the one at its path.
-  ///
-  /// - Throws: `noPlace` if it is not.
+  /// Throws `noPlace` if an open folder is not the one at its path any more.
   func checkFolder(_ folder: String) throws(RemoteError) {
     guard let known = opened.withLock({ $0[folder] }) else { return }
     let path = folder.isEmpty ? path : "\(path)/\(folder)"
@@ -407,8 +370,8 @@ package final class DirectoryStore: ObjectStore {
       do throws(SystemError) {
         try FileSystem.makeDirectory(made)
         try FileSystem.syncDirectory(parent)
+      } catch  where error.errno == Errno.exists {
       } catch {
-        guard error.errno != Errno.exists else { continue }
         throw translated(error, folder)
       }
     }
@@ -419,17 +382,23 @@ package final class DirectoryStore: ObjectStore {
   }
 
   private func sync(_ folder: String) throws(RemoteError) {
-    do throws(SystemError) {
-      try FileSystem.syncDirectory(folder.isEmpty ? path : "\(path)/\(folder)")
-    } catch {
-      throw translated(error, folder)
-    }
+    try translating(
+      try FileSystem.syncDirectory(folder.isEmpty ? path : "\(path)/\(folder)"), folder)
   }
-
-  // MARK: Errors
 
   private func absent(_ name: ObjectName) -> RemoteError {
     RemoteError(.absent, "not there", object: name.text)
+  }
+
+  /// Throws an error of the body as one of this remote.
+  func translating<Result>(
+    _ body: @autoclosure () throws(SystemError) -> Result, _ object: String? = nil
+  ) throws(RemoteError) -> Result {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw translated(error, object)
+    }
   }
 
   func translated(_ error: SystemError, _ object: String? = nil) -> RemoteError {
@@ -450,7 +419,7 @@ package final class DirectoryStore: ObjectStore {
     return RemoteError(kind, words)
   }
 
-  /// The sentence about an error that the whole directory has, whatever file it was met at; nil for others.
+  /// The sentence about an error of the whole directory; nil for others.
   private func words(for error: SystemError) -> String? {
     switch error.errno {
     case Errno.readOnlyFileSystem: return "the directory \(path) is read-only"
@@ -470,6 +439,6 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
-  /// The call in an error about room that was looked for before anything was written; the bytes follow.
+  /// The call in an error about missing room; the bytes follow.
   static let needing = "room for "
 }

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Platform
 
-/// A connection of libcurl's, or the place for one.
+/// A connection of libcurl's.
 ///
 /// - Concurrency: used by one thread at a time, whichever.
 final class CurlHandle: @unchecked Sendable {
@@ -33,8 +33,6 @@ final class CurlHandle: @unchecked Sendable {
     return CurlHandle(easy: easy, multi: multi)
   }
 
-  // MARK: A request
-
   func perform(
     _ request: HTTPRequest, _ settings: HTTPClient.Settings, _ control: TransferControl,
     into sink: HTTPClient.Sink?
@@ -50,7 +48,7 @@ final class CurlHandle: @unchecked Sendable {
     curl_easy_reset(easy)
     configure(request, settings)
     llvs_curl_set_list(easy, CURLOPT_HTTPHEADER, list)
-    // Unretained: `transfer` lives until the handle is taken out again.
+    // Unretained: `transfer` lives until the handle is removed.
     let context = Unmanaged.passUnretained(transfer).toOpaque()
     transfer.attach(to: easy, context)
     guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
@@ -103,7 +101,7 @@ final class CurlHandle: @unchecked Sendable {
     }
   }
 
-  /// Works until the request is answered, has failed, has stalled or is not wanted any more.
+  /// Works until the request is answered, has failed, has stalled or is cancelled.
   private func wait(
     for transfer: CurlTransfer, _ settings: HTTPClient.Settings, _ control: TransferControl
   ) -> CurlTransfer.Ending {

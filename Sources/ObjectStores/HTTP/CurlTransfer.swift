@@ -3,9 +3,8 @@ internal import Platform
 
 /// The state of one request, which libcurl's callbacks work on.
 final class CurlTransfer {
-  /// The way in which a request ended.
   enum Ending {
-    /// With libcurl's word, which may be that it went well.
+    /// libcurl's result, which may be success.
     case failed(CURLcode)
     case stalled
     case cancelled
@@ -65,8 +64,6 @@ final class CurlTransfer {
 
   func noteMove() { lastMove = SystemClock.monotonic() }
 
-  // MARK: Callbacks
-
   private func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
     noteMove()
     var line = String(decoding: bytes, as: UTF8.self)
@@ -82,7 +79,7 @@ final class CurlTransfer {
     noteMove()
     do throws(RemoteError) {
       try control.receive(bytes.count)
-      // A wait for the limit's sake is none of the server's.
+      // A wait for the speed limit is not the server's.
       noteMove()
       guard let sink, [200, 206, 207].contains(head.status) else { return keep(bytes) }
       if let encoding = head["content-encoding"], encoding != "identity" {
@@ -108,7 +105,7 @@ final class CurlTransfer {
       return bytes.count
     }
     kept += bytes.prefix(room)
-    // The beginning of what a server says of an error is enough.
+    // The beginning of an error's text is enough.
     if head.status >= 300 {
       isCut = true
     } else {
@@ -133,7 +130,7 @@ final class CurlTransfer {
     }
   }
 
-  /// A connection that was kept may turn out to be closed once bytes were handed over: they are sent again.
+  /// A kept connection may turn out to be closed after bytes were handed over, which are sent again.
   private func rewind(to offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard offset == 0, origin == 0, let body = request.body else { return CURL_SEEKFUNC_CANTSEEK }
     do throws(RemoteError) {
@@ -144,8 +141,6 @@ final class CurlTransfer {
       return CURL_SEEKFUNC_FAIL
     }
   }
-
-  // MARK: The end
 
   func response(_ ending: Ending) throws(RemoteError) -> HTTPResponse {
     if let failure { throw failure }
@@ -158,7 +153,7 @@ final class CurlTransfer {
       if code == CURLE_OK || isCut {
         return HTTPResponse(head: head, body: kept, isCut: isCut)
       }
-      // A server that refuses may close the connection before it took the body.
+      // A server that refuses may close the connection before it has read the body.
       if head.status >= 400, code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR {
         return HTTPResponse(head: head, body: kept)
       }
@@ -180,7 +175,7 @@ final class CurlTransfer {
     }
   }
 
-  /// The bytes of a request's body, in order.
+  /// The bytes of a request's body.
   private struct Outgoing {
     private enum Part {
       case bytes(ArraySlice<UInt8>)

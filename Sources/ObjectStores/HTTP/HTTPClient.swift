@@ -1,24 +1,21 @@
 internal import Platform
 internal import Synchronization
 
-/// Makes requests over connections that are kept.
+/// Makes requests over kept connections.
 ///
-/// It follows no redirects, sends no credentials that are not among a request's headers, unpacks nothing, and
-/// always verifies TLS.
+/// It follows no redirects, adds no credentials, unpacks nothing, and always verifies TLS.
 ///
 /// - Concurrency: callable from any thread; each request has a connection to itself.
 final class HTTPClient: Sendable {
-  /// The settings of the connections to a server.
   struct Settings: Sendable {
-    /// A file of certificates that are trusted in place of the system's.
+    /// A file of certificates that replace the system's.
     var certificates: String?
-    /// A unix socket that leads to the server, whatever the URL's host.
+    /// A unix socket to the server, for any host.
     var socket: String?
-    /// True if the proxies of the environment are used.
+    /// True to use the proxies of the environment.
     var usesProxies = true
-    /// The longest time for connecting, in nanoseconds.
+    /// The longest time for connecting, and without a byte in either direction, in nanoseconds.
     var connect: UInt64
-    /// The longest time without a byte in either direction, in nanoseconds.
     var stall: UInt64
 
     init(limits: RemoteLimits) {
@@ -27,12 +24,11 @@ final class HTTPClient: Sendable {
     }
   }
 
-  /// Takes bytes of an answer's body as they come; false once it wants no more.
+  /// Receives bytes of an answer's body; false ends the answer.
   typealias Sink = (HTTPHead, UnsafeRawBufferPointer) throws(RemoteError) -> Bool
-
   let settings: Settings
   let control: TransferControl
-  /// Handles that no request uses at the moment. A leaf lock.
+  /// Handles that are not in use. A leaf lock.
   private let idle = Mutex<[CurlHandle]>([])
 
   init(_ settings: Settings, control: TransferControl) {
@@ -40,18 +36,11 @@ final class HTTPClient: Sendable {
     self.control = control
   }
 
-  /// Makes a request and waits for the answer, whatever its status.
+  /// Makes a request and returns the answer, of any status.
   ///
-  /// - Parameters:
-  ///   - request: the request.
-  ///   - sink: takes the body of an answer whose status is 200, 206 or 207; that of any other is kept, up to
-  ///     the request's bound.
-  /// - Returns: the answer, with its body where no sink took that.
-  /// - Throws: ``RemoteError`` where there is no whole answer.
-  func send(
-    _ request: HTTPRequest,
-    into sink: Sink? = nil
-  ) throws(RemoteError) -> HTTPResponse {
+  /// A sink receives the body of an answer of status 200, 206 or 207; another body is in the answer, up to
+  /// the request's bound.
+  func send(_ request: HTTPRequest, into sink: Sink? = nil) throws(RemoteError) -> HTTPResponse {
     try control.check()
     let kept = idle.withLock { $0.popLast() }
     let handle: CurlHandle

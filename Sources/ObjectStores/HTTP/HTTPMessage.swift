@@ -1,8 +1,7 @@
-/// A request.
 struct HTTPRequest {
   var method: String
   var url: String
-  /// Besides those that the client adds: Host, Content-Length, User-Agent and Accept-Encoding.
+  /// In addition to Host, Content-Length, User-Agent and Accept-Encoding.
   var headers: [(name: String, value: String)] = []
   var body: Body?
   /// The object or folder that messages name.
@@ -10,7 +9,6 @@ struct HTTPRequest {
   /// The most bytes of an answer that are kept where no sink takes them.
   var bound = 1 << 16
 
-  /// The body of a request.
   enum Body {
     case bytes([UInt8])
     case object(ObjectBody)
@@ -28,17 +26,14 @@ struct HTTPRequest {
   }
 }
 
-/// The status and the headers of an answer.
 struct HTTPHead {
   var status = 0
   private var values: [String: String] = [:]
 
-  /// A header by its name in lower-case letters.
+  /// A header by its lower-case name.
   subscript(_ name: String) -> String? { values[name] }
 
-  /// Adds a line of an answer; one that begins with `HTTP/` begins again, as after `100 Continue`.
-  ///
-  /// - Returns: false once there are more headers than servers send.
+  /// Adds a line; one with `HTTP/` begins again, as after `100 Continue`. False after too many headers.
   mutating func add(line: String) -> Bool {
     if line.hasPrefix("HTTP/") {
       let words = line.split(separator: " ", maxSplits: 2)
@@ -55,13 +50,11 @@ struct HTTPHead {
   }
 }
 
-/// An answer, with its body where no sink took that.
 struct HTTPResponse {
   var head: HTTPHead
   var body: [UInt8] = []
-  /// True if a sink took a part of the body and wanted no more.
+  /// True if a sink ended the answer.
   var isCut = false
-
   var status: Int { head.status }
   var text: String { String(decoding: body, as: UTF8.self) }
 }

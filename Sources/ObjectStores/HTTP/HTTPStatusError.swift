@@ -1,14 +1,8 @@
 internal import Platform
 
-/// Translates statuses of HTTP to errors.
 enum HTTPStatusError {
-  /// Tells what an answer stands for.
-  ///
-  /// - Parameters:
-  ///   - response: one whose status is not what was hoped for.
-  ///   - object: the object or folder that the message names.
-  ///   - words: the server's own explanation; nil if there is none.
-  /// - Returns: the error, which is transient where the server may answer otherwise a little later.
+  /// Returns the error of an answer with an unexpected status, transient where the server may soon answer
+  /// otherwise; `words` are the server's explanation.
   static func error(
     _ response: HTTPResponse, _ object: String, _ words: String? = nil
   ) -> RemoteError {
@@ -44,7 +38,7 @@ enum HTTPStatusError {
     }
   }
 
-  /// Text from a server as a message may show it.
+  /// Returns text from a server as a message may show it.
   static func shown(_ text: String) -> String {
     let line = text.unicodeScalars.prefix(200).map { scalar -> Character in
       let isPlain = scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)

@@ -1,7 +1,6 @@
 /// Percent-encoding of the parts of a URL (RFC 3986).
 enum PercentCoding {
-  /// Every byte but letters, digits, `-`, `.`, `_` and `~` becomes `%` and two upper-case digits; a slash too
-  /// unless it is kept.
+  /// Encodes all bytes but letters, digits, `-`, `.`, `_`, `~` and, if they are kept, slashes.
   static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
     let digits = Array<UInt8>("0123456789ABCDEF".utf8)
     var out: [UInt8] = []
@@ -16,9 +15,8 @@ enum PercentCoding {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// The text that was encoded; nil where a `%` has no two digits behind it, or the bytes are not UTF-8.
-  ///
-  /// With `plusIsSpace` a plus is a space, as forms have it.
+  /// Decodes a text; nil if a `%` lacks its digits, or the bytes are not UTF-8. With `plusIsSpace` a plus is a
+  /// space, as in forms.
   static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
     var out: [UInt8] = []
     var rest = Array(text.utf8)[...]

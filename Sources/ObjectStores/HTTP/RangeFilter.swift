@@ -1,10 +1,9 @@
 /// Cuts a range out of an answer, whether the server gave the range or the whole object.
 struct RangeFilter {
-  /// The range that is wanted, and the one that the server is asked for.
+  /// The wanted range, and the one that the server is asked for.
   private let range: Range<UInt64>
   private let asked: Range<UInt64>?
   private var position: UInt64?
-  /// The bytes that were passed on.
   private var count: UInt64 = 0
 
   private init(_ range: Range<UInt64>?) {
@@ -13,21 +12,17 @@ struct RangeFilter {
     asked = range.map { $0.isEmpty ? 0..<1 : $0 }
   }
 
-  /// The headers of a request for a range.
   static func headers(_ range: Range<UInt64>?) -> [(name: String, value: String)] {
     guard let asked = RangeFilter(range).asked else { return [] }
     let end = asked.upperBound == .max ? "" : "\(asked.upperBound - 1)"
     return [(name: "Range", value: "bytes=\(asked.lowerBound)-\(end)")]
   }
 
-  /// Has a request made whose answer goes through a cut into a sink.
-  ///
-  /// - Returns: the number of bytes that the sink was given.
+  /// Makes a request whose answer's range goes into a sink; returns the number of bytes.
   static func run(
     _ range: Range<UInt64>?, into sink: ObjectSink,
     _ request: (@escaping HTTPClient.Sink) throws(RemoteError) -> Void
   ) throws(RemoteError) -> UInt64 {
-    // The request is over when this ends.
     try withoutActuallyEscaping(sink) { (sink) throws(RemoteError) in
       var cut = RangeFilter(range)
       try request { (head, bytes) throws(RemoteError) in try cut.take(head, bytes, sink) }
@@ -35,10 +30,7 @@ struct RangeFilter {
     }
   }
 
-  /// Passes on what of some bytes is wanted.
-  ///
-  /// - Returns: true if more bytes are wanted.
-  /// - Throws: `malformed` for an answer that is some other range; what the sink throws.
+  /// Passes the wanted bytes on; false if no more are wanted. `malformed` for some other range.
   private mutating func take(
     _ head: HTTPHead, _ bytes: UnsafeRawBufferPointer, _ sink: ObjectSink
   ) throws(RemoteError) -> Bool {

@@ -1,8 +1,8 @@
 internal import Platform
 
-/// Times as servers write them, in seconds since 1970.
+/// Times of servers, in seconds since 1970.
 enum ServerTime {
-  /// The form of HTTP's headers: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7); nil for any other.
+  /// The form of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
   static func http(_ text: String) -> Int64? {
     let words = text.split(whereSeparator: { $0 == " " || $0 == ":" })
     let months = [
@@ -16,8 +16,7 @@ enum ServerTime {
     return seconds(year, Int64(month) + 1, day, hour, minute, second)
   }
 
-  /// The form of S3 and of rclone: `1994-11-06T08:49:37.000Z` (ISO 8601), with a zone or without; nil for
-  /// any other.
+  /// The form of S3 and rclone: `1994-11-06T08:49:37.000Z` (ISO 8601), with a zone or without.
   static func iso(_ text: String) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 19, bytes[4] == UInt8(ascii: "-"), bytes[10] == UInt8(ascii: "T") else {
@@ -48,7 +47,7 @@ enum ServerTime {
     return text.filter { $0 != "-" && $0 != ":" }
   }
 
-  /// The wait that a `Retry-After` asks for, in nanoseconds: it holds seconds or a time (RFC 9110 10.2.3).
+  /// The wait of a `Retry-After` in nanoseconds, from seconds or a time (RFC 9110 10.2.3).
   static func retryAfter(_ text: String, now: Int64) -> UInt64? {
     let seconds: Int64
     if let number = number(text) {
@@ -70,8 +69,7 @@ enum ServerTime {
     return Int64(text)
   }
 
-  /// From the fields of a date, by the days before it (Hinnant, "chrono-Compatible Low-Level Date
-  /// Algorithms"); nil for fields out of their bounds.
+  /// From the fields of a date (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
   private static func seconds(
     _ year: Int64, _ month: Int64, _ day: Int64, _ hour: Int64, _ minute: Int64, _ second: Int64
   ) -> Int64? {

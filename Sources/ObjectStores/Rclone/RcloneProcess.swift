@@ -1,14 +1,12 @@
 internal import Platform
 
-/// One `rclone rcd`, which speaks to a cloud for us as long as it is held.
+/// One `rclone rcd`, which runs while this object exists.
 ///
-/// It listens at a unix socket in a directory of this user's, or, before version 1.61, at a port of 127.0.0.1;
-/// either way it asks for a name and a password that are made for it and handed over in its environment.
+/// It listens at a unix socket in a directory of this user's, or before version 1.61 at a port of 127.0.0.1,
+/// and asks for a name and password that its environment contains.
 final class RcloneProcess: Sendable {
   private static let patience: UInt64 = 15_000_000_000
-
   private let process: OwnedProcess
-  /// The directory of the socket; nil where there is none.
   private let directory: String?
   let socket: String?
   /// The scheme, host and port of every URL.
@@ -16,9 +14,7 @@ final class RcloneProcess: Sendable {
   let user: String
   let password: String
 
-  /// Starts `program` and waits until it listens.
-  ///
-  /// - Throws: ``RemoteError`` with `unsupported` if there is no such program, or it does not start.
+  /// Starts `program` and waits until it listens; `unsupported` if that fails.
   init(program: String, control: TransferControl) throws(RemoteError) {
     let version = try Self.version(of: program, control)
     user = SystemRandom.hex(8)
@@ -57,10 +53,7 @@ final class RcloneProcess: Sendable {
     }
   }
 
-  /// Waits until it answers.
-  ///
-  /// - Throws: `unsupported` if it ends before that, or takes too long; the error of `ask`,
-  ///   unless it is that there is no connection yet.
+  /// Waits until it answers; `unsupported` if it ends or takes too long.
   func wait(control: TransferControl, _ ask: () throws(RemoteError) -> Void) throws(RemoteError) {
     let end = SystemClock.monotonic() + Self.patience
     while true {
@@ -89,11 +82,7 @@ final class RcloneProcess: Sendable {
   private static func start(
     _ arguments: [String], _ environment: [String]
   ) throws(RemoteError) -> OwnedProcess {
-    do throws(SystemError) {
-      return try OwnedProcess(arguments, environment: environment)
-    } catch {
-      throw RemoteError(error)
-    }
+    try RemoteError.wrapping(try OwnedProcess(arguments, environment: environment))
   }
 
   private static func makeDirectory() throws(RemoteError) -> String {
@@ -101,11 +90,7 @@ final class RcloneProcess: Sendable {
     let usual = SystemProcess.temporaryDirectory
     let parent = usual.utf8.count <= 64 ? usual : "/tmp"
     let path = "\(parent)/llvs-rclone-\(SystemRandom.hex(8))"
-    do throws(SystemError) {
-      try FileSystem.makeDirectory(path, permissions: 0o700)
-    } catch {
-      throw RemoteError(error)
-    }
+    try RemoteError.wrapping(try FileSystem.makeDirectory(path, permissions: 0o700))
     return path
   }
 
@@ -135,7 +120,7 @@ final class RcloneProcess: Sendable {
 }
 
 extension String {
-  /// The place behind the first occurrence of a text.
+  /// The place after the first occurrence of a text.
   fileprivate func range(after text: String) -> Index? {
     var rest = self[...]
     while let first = text.first, let start = rest.firstIndex(of: first) {

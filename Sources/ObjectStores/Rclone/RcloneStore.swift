@@ -22,25 +22,19 @@ package final class RcloneStore: ObjectStore {
   }
   private struct Failure: Decodable { var error: String? }
 
-  /// The remote and the path there, as rclone has them.
+  /// The remote and the path there, with a colon between them.
   private let place: String
   private let process: RcloneProcess
   private let authorization: String
   private let client: HTTPClient
   private let control: TransferControl
   package let capabilities: StoreCapabilities
-
   private static let longestList = 1 << 26
 
-  /// Starts rclone and asks what the remote can do.
+  /// Starts rclone, found as execvp(3) finds it, and asks what the remote can do.
   ///
-  /// - Parameters:
-  ///   - place: the remote and a path there, with a colon between them.
-  ///   - program: rclone, found as execvp(3) finds it.
-  ///   - limits: the times of connections.
-  ///   - control: is asked and told by all that is done.
-  /// - Throws: ``RemoteError`` with `unsupported` where rclone is not installed, `noPlace` where it knows no
-  ///   such remote.
+  /// - Throws: ``RemoteError`` with `unsupported` if rclone is not installed, `noPlace` if it knows no such
+  ///   remote.
   package init(
     _ place: String, program: String = "rclone", limits: RemoteLimits, control: TransferControl
   ) throws(RemoteError) {
@@ -69,8 +63,6 @@ package final class RcloneStore: ObjectStore {
     let moves = info.Features.Move == true || info.Features.Copy == true
     capabilities = moves ? [.move] : []
   }
-
-  // MARK: Calls
 
   private static func call(
     _ method: String, _ input: [String: Any], _ origin: String, _ authorization: String,
@@ -107,7 +99,7 @@ package final class RcloneStore: ObjectStore {
     }
   }
 
-  /// Translates a failure of rclone: its status is mostly 500, so its words decide.
+  /// Translates a failure of rclone by its words, because its status is mostly 500.
   private static func error(_ response: HTTPResponse, _ object: String) -> RemoteError {
     let failure = try? JSONDecoder().decode(Failure.self, from: Data(response.body))
     let said = failure?.error ?? response.text
@@ -133,8 +125,6 @@ package final class RcloneStore: ObjectStore {
     return HTTPStatusError.error(response, object, said)
   }
 
-  // MARK: Objects
-
   package func prepare(_ folders: [String]) throws(RemoteError) {
     for folder in [""] + folders {
       _ = try call(
@@ -156,8 +146,7 @@ package final class RcloneStore: ObjectStore {
           // Else some clouds are asked once more for each object.
           "_config": ["UseServerModTime": true],
         ], object: "\(prefix)")
-    } catch {
-      guard error.kind == .absent else { throw error }
+    } catch  where error.kind == .absent {
       return ListPage(objects: [])
     }
     let found = try Self.decoded(List.self, response, object: "\(prefix)").list ?? []
@@ -226,8 +215,7 @@ package final class RcloneStore: ObjectStore {
     do throws(RemoteError) {
       _ = try call(
         "operations/deletefile", ["fs": place, "remote": name.text], object: name.text)
-    } catch {
-      guard error.kind == .absent else { throw error }
+    } catch  where error.kind == .absent {
     }
   }
 
@@ -251,8 +239,7 @@ package final class RcloneStore: ObjectStore {
       let response = try call(
         "operations/stat", ["fs": place, "remote": name.text], object: name.text)
       return try Self.decoded(Found.self, response, object: name.text).item != nil
-    } catch {
-      guard error.kind == .absent else { throw error }
+    } catch  where error.kind == .absent {
       return false
     }
   }

@@ -1,8 +1,8 @@
-/// The location of a bucket, and the part of it that belongs to this remote.
+/// A bucket, and the part of it that belongs to this remote.
 package struct S3Location: Hashable, Sendable {
   /// True if the connection uses TLS.
   package var isEncrypted = true
-  /// The server; nil for Amazon's, which differs by region.
+  /// Nil for Amazon's, which differs by region.
   package var host: String?
   /// Nil for the scheme's own.
   package var port: UInt16?
@@ -10,7 +10,6 @@ package struct S3Location: Hashable, Sendable {
   /// Without slashes at its ends; empty for the whole bucket.
   package var prefix: String
 
-  /// Creates one.
   package init(
     isEncrypted: Bool = true, host: String? = nil, port: UInt16? = nil, bucket: String,
     prefix: String = ""

@@ -1,13 +1,12 @@
-/// Reads the XML of S3's responses.
 enum S3Response {
-  /// An error as it is told: `<Error>` with a code, a message and sometimes a region.
+  /// `<Error>`.
   struct Failure {
     var code = ""
     var message = ""
     var region: String?
   }
 
-  /// Reads an error; an empty one where it is not told in XML, as by a proxy in between.
+  /// Reads an error; an empty one where it is not XML, as by a proxy in between.
   static func failure(_ response: HTTPResponse) -> Failure {
     var failure = Failure()
     try? XMLStreamReader.read(response.body) { (name, _, text) in
@@ -22,7 +21,7 @@ enum S3Response {
     return failure
   }
 
-  /// Reads a page of ListObjectsV2; `name` turns a key into a name, nil for keys that are none of ours.
+  /// Reads a page of ListObjectsV2; `name` is nil for keys that are no names.
   static func list(
     _ bytes: [UInt8], name: (String) -> ObjectName?
   ) throws(RemoteError) -> ListPage {

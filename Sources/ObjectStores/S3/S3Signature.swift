@@ -6,16 +6,11 @@ struct S3Signature {
   var credentials: RemoteCredentials
   var region: String
 
-  /// Signs a request.
+  /// Returns the headers that sign a request, Host among them.
   ///
-  /// - Parameters:
-  ///   - method: `GET`, `PUT` and so on.
-  ///   - host: with the port where it is not the scheme's own, as the Host header has it.
-  ///   - path: encoded, from the first slash.
-  ///   - query: not encoded yet. The URL must hold the result of ``text(_:)``.
-  ///   - hash: of the body.
-  ///   - time: in seconds since 1970.
-  /// - Returns: the headers that sign it; Host is one of them.
+  /// `host` is that of the Host header, `path` encoded from the first slash, `query` not encoded (the URL must hold the
+  /// result of ``text(_:)``), `time` in seconds since 1970.
+  ///
   /// - Throws: ``RemoteError`` with `denied` where a key is missing.
   func headers(
     method: String, host: String, path: String, query: [(String, String)], hash: SHA256Digest,
@@ -55,7 +50,7 @@ struct S3Signature {
     return signed
   }
 
-  /// A query, encoded and sorted.
+  /// Returns a query encoded and sorted.
   static func text(_ query: [(String, String)]) -> String {
     let pairs = query.map { name, value in
       (name: PercentCoding.encode(name), value: PercentCoding.encode(value))

@@ -1,16 +1,15 @@
 internal import Platform
 internal import Synchronization
 
-/// A bucket of S3, or a part of one: Amazon's, Ceph's, MinIO's or another's.
-///
-/// The bucket's name is in the path, so that no name has to be resolved for it. An object is one PUT.
+/// A bucket of S3, or a part of one: Amazon's, Ceph's, MinIO's or another's. An object is one PUT.
 package final class S3Store: ObjectStore {
+  /// What the server's responses told.
   /// Facts that the server's responses told.
   private struct Learnt {
     var region: String
     /// Seconds that the server's clock is ahead.
     var skew: Int64 = 0
-    /// True once a list was answered: the bucket is there.
+    /// True once a list was answered, so that the bucket exists.
     var hasListed = false
   }
 
@@ -41,7 +40,7 @@ package final class S3Store: ObjectStore {
   package var capabilities: StoreCapabilities { [.wholePuts, .emptyObjects] }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
-    // A bucket has no folders; that it is there and may be listed is seen by a list.
+    // A bucket has no folders; a list shows that it exists.
     guard !learnt.withLock({ $0.hasListed }) else { return }
     let query = [("list-type", "2"), ("max-keys", "1"), ("prefix", key("x"))]
     _ = try send("GET", nil, query: query, object: place.bucket, expecting: [200])
@@ -50,8 +49,6 @@ package final class S3Store: ObjectStore {
   private func key(_ text: String) -> String {
     place.prefix.isEmpty ? text : "\(place.prefix)/\(text)"
   }
-
-  // MARK: Objects
 
   package func list(
     _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
@@ -74,7 +71,7 @@ package final class S3Store: ObjectStore {
         let name = ObjectName(String(decoding: key.utf8.dropFirst(start.count), as: UTF8.self)),
         prefix.holds(name)
       else { return nil }
-      // A server may take no notice of `start-after`.
+      // A server may ignore `start-after`.
       return after.map { name > $0 } ?? true ? name : nil
     }
   }
@@ -101,8 +98,7 @@ package final class S3Store: ObjectStore {
   package func delete(_ name: ObjectName) throws(RemoteError) {
     do throws(RemoteError) {
       _ = try send("DELETE", name, object: name.text, expecting: [200, 202, 204])
-    } catch {
-      guard error.kind == .absent else { throw error }
+    } catch  where error.kind == .absent {
     }
   }
 
@@ -110,8 +106,6 @@ package final class S3Store: ObjectStore {
     try control.check()
     throw RemoteError(.unsupported, "S3 gives no object another name", object: name.text)
   }
-
-  // MARK: Requests
 
   private func send(
     _ method: String, _ name: ObjectName?, query: [(String, String)] = [],
@@ -156,7 +150,7 @@ package final class S3Store: ObjectStore {
     }
   }
 
-  /// The region that an answer sends us to; nil where it does not, or names what cannot be one.
+  /// Returns the region that an answer refers to, if it can be one.
   private func otherRegion(
     _ response: HTTPResponse, _ failure: S3Response.Failure, than region: String
   ) -> String? {

@@ -1,7 +1,6 @@
 internal import Platform
 
-/// Collects the bytes of an object that is to be put, with their hash: in memory while they are few, else in a
-/// file without a name.
+/// Collects the bytes of an object with their hash: in memory while they are few, else in an unnamed file.
 ///
 /// - Concurrency: for one thread at a time.
 package final class BodySpool {
@@ -10,22 +9,15 @@ package final class BodySpool {
   private var bytes: [UInt8] = []
   private var file: File?
   private var run = SHA256Hashing()
-  /// In bytes.
   package private(set) var length: UInt64 = 0
 
-  /// Creates an empty one.
-  ///
-  /// - Parameters:
-  ///   - directory: a directory of this machine for the file.
-  ///   - memoryLimit: more bytes than this are in the file.
+  /// More than `memoryLimit` bytes are in a file in `directory`.
   package init(directory: String, memoryLimit: Int = 1 << 18) {
     self.directory = directory
     self.memoryLimit = memoryLimit
   }
 
-  /// Adds bytes.
-  ///
-  /// - Throws: ``RemoteError`` of kind `local` where there is no room.
+  /// - Throws: ``RemoteError`` of kind `local` if there is no room.
   package func append(_ piece: UnsafeRawBufferPointer) throws(RemoteError) {
     run.add(piece)
     bytes += piece
@@ -34,7 +26,7 @@ package final class BodySpool {
   }
 
   private func spill() throws(RemoteError) {
-    do throws(SystemError) {
+    try RemoteError.wrapping { () throws(SystemError) in
       let file: File
       if let known = self.file {
         file = known
@@ -45,15 +37,11 @@ package final class BodySpool {
         self.file = file
       }
       try file.write(bytes, at: length - UInt64(bytes.count))
-    } catch {
-      throw RemoteError(error)
     }
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// The object's bytes; none may be added any more.
-  ///
-  /// - Throws: as ``append(_:)``.
+  /// Returns the object's bytes; none may be added afterwards.
   package func body() throws(RemoteError) -> ObjectBody {
     guard file != nil else { return ObjectBody(bytes, length: length, hash: run.finish()) }
     if !bytes.isEmpty { try spill() }

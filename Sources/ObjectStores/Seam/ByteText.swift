@@ -1,6 +1,5 @@
-/// Numbers of bytes as people read them.
 package enum ByteText {
-  /// A number with its unit: `5.9 MB`. Units are powers of 1000.
+  /// Returns a number with its unit: `5.9 MB`. Units are powers of 1000.
   package static func of(_ bytes: UInt64) -> String {
     let units = ["KB", "MB", "GB", "TB", "PB"]
     guard bytes >= 1000 else { return "\(bytes) B" }

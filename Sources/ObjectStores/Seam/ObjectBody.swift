@@ -1,7 +1,6 @@
 package import Platform
 
-/// The bytes of an object that is to be put: from memory or a file, with the length and the hash that they
-/// are to have.
+/// The bytes of an object, from memory or a file, with their expected length and hash.
 package struct ObjectBody: Sendable {
   private enum Source: Sendable {
     case bytes([UInt8])
@@ -9,7 +8,6 @@ package struct ObjectBody: Sendable {
   }
 
   private let source: Source
-  /// In bytes.
   package let length: UInt64
   package let hash: SHA256Digest
 
@@ -18,27 +16,25 @@ package struct ObjectBody: Sendable {
     self.init(bytes, length: UInt64(bytes.count), hash: SHA256Digest.of(bytes))
   }
 
-  /// Bytes in memory that are to have a length and a hash.
   package init(_ bytes: [UInt8], length: UInt64, hash: SHA256Digest) {
     source = .bytes(bytes)
     self.length = length
     self.hash = hash
   }
 
-  /// A range of a file from an offset on. The file must not be written to in the meantime.
+  /// A range of a file, which must not be written to in the meantime.
   package init(_ file: File, from offset: UInt64 = 0, length: UInt64, hash: SHA256Digest) {
     source = .file(file, from: offset)
     self.length = length
     self.hash = hash
   }
 
-  /// Begins to read.
   func reader() -> Reader { Reader(self) }
 
-  /// Reads a body from its start to its end, once.
+  /// Reads a body once.
   ///
-  /// INVARIANT: the last bytes are handed out only when all have the length and the hash that were said, so
-  /// a remote that holds an object whole holds the right one.
+  /// INVARIANT: the last bytes are handed out only if all have the expected length and hash, so a remote that
+  /// holds an object whole holds the right one.
   struct Reader {
     private let body: ObjectBody
     private var done: UInt64 = 0
@@ -46,20 +42,17 @@ package struct ObjectBody: Sendable {
 
     fileprivate init(_ body: ObjectBody) { self.body = body }
 
-    /// The number of bytes that are still to come.
     var rest: UInt64 { body.length - done }
 
-    /// Checks what has no bytes to hand out.
-    ///
-    /// - Throws: `mismatched` if an empty body is said to have another hash.
+    /// Throws `mismatched` if an empty body should have another hash.
     func start() throws(RemoteError) {
       guard body.length == 0, try isLonger() || run.finish() != body.hash else { return }
       throw mismatch()
     }
 
-    /// Reads the next bytes: as many as the buffer takes, 0 at the end.
+    /// Reads the next bytes; 0 at the end.
     ///
-    /// - Throws: `mismatched`, or `local` where the file cannot be read.
+    /// - Throws: `mismatched`, or `local` if the file cannot be read.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(RemoteError) -> Int {
       let wanted = Int(min(UInt64(buffer.count), rest))
       guard wanted > 0 else { return 0 }
@@ -82,15 +75,11 @@ package struct ObjectBody: Sendable {
         }
         return count
       case .file(let file, let offset):
-        do throws(SystemError) {
-          return try file.read(into: buffer, at: offset + done)
-        } catch {
-          throw RemoteError(error)
-        }
+        return try RemoteError.wrapping(try file.read(into: buffer, at: offset + done))
       }
     }
 
-    /// True if there are more bytes in memory than the stated length. A file may hold other data there.
+    /// True if there are more bytes in memory than expected. A file may hold other data there.
     private func isLonger() throws(RemoteError) -> Bool {
       guard case .bytes(let bytes) = body.source else { return false }
       return UInt64(bytes.count) > body.length
@@ -103,9 +92,9 @@ package struct ObjectBody: Sendable {
     }
   }
 
-  /// Gives all bytes to `take`, in pieces of at most `size` bytes.
+  /// Passes all bytes to `take`, in pieces of at most `size` bytes.
   ///
-  /// - Throws: `mismatched`, `local`; what `take` throws.
+  /// - Throws: `mismatched`, `local`, or an error of `take`.
   package func read(
     pieces size: Int = 1 << 18, _ take: (UnsafeRawBufferPointer) throws(RemoteError) -> Void
   ) throws(RemoteError) {
@@ -119,7 +108,7 @@ package struct ObjectBody: Sendable {
     }
   }
 
-  /// The first bytes of this body, as one of their own: what a put that was torn leaves.
+  /// Returns the first bytes as a body: what a torn put leaves.
   package func torn(at count: UInt64) throws(RemoteError) -> ObjectBody {
     var bytes: [UInt8] = []
     try read { (piece) throws(RemoteError) in

@@ -1,19 +1,14 @@
-/// The name of an object at a remote, below the place that the address names: folders and a name, with `/`
-/// between them.
+/// The name of an object at a remote, relative to the address: folders and a name, with `/` between them.
 ///
-/// Names are bytes: two that differ in how an accent is encoded are two names.
+/// Names are bytes: two encodings of an accent are two names.
 package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The longest name in bytes that every kind of remote takes.
+  /// The longest name, and the longest part of one, in bytes.
   package static let longest = 1024
-  /// The longest part of a name in bytes between two slashes.
   package static let longestPart = 255
-
   package let text: String
 
-  /// Creates a name.
-  ///
-  /// - Returns: nil for text that some remote could not hold or would take for another name: an empty part,
-  ///   `.` or `..`, a control character, too many bytes.
+  /// Nil for text that some remote could not hold or would change: an empty part, `.` or `..`, a control
+  /// character, too many bytes.
   package init?(_ text: String) {
     guard Self.isUsable(text) else { return nil }
     self.text = text
@@ -35,19 +30,17 @@ package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertib
     }
   }
 
-  /// True for text that may be between two slashes.
   private static func isPart(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     guard (1...longestPart).contains(bytes.count) else { return false }
     return bytes.count > 2 || bytes.contains { $0 != UInt8(ascii: ".") }
   }
 
-  /// The folders that the object is in, without a slash at the end; empty for one that is in none.
+  /// The folders of the object, without a slash at the end.
   package var folder: String {
     guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
     return String(text[..<slash])
   }
 
-  /// The part after the last slash.
   package var last: String {
     guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return text }
     return String(text[text.utf8.index(after: slash)...])
@@ -68,43 +61,37 @@ package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertib
   }
 }
 
-/// The objects of one folder whose names begin with something: what a remote can be asked to list.
-///
-/// `bundles/W-` is what is in the folder `bundles` and begins with `W-`; `bundles/` is all that stands
-/// there. Objects in folders below are not among them.
+/// The objects of one folder whose names begin with something: `bundles/W-` is all in the folder `bundles` that
+/// begins with `W-`, and `bundles/` all that is in it. Objects in folders below are not among them.
 package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
-  /// The folder, without a slash at the end; empty for the place that the address names.
+  /// Without a slash at the end; empty for the place that the address names.
   package let folder: String
-  /// The beginning of the part of the name after the folder.
   package let beginning: String
   package let description: String
 
-  /// Creates a prefix.
-  ///
-  /// - Returns: nil where no ``ObjectName`` can begin with the text.
+  /// Nil if no ``ObjectName`` can begin with the text.
   package init?(_ text: String) {
     let slash = text.utf8.lastIndex(of: UInt8(ascii: "/"))
     folder = slash.map { String(text[..<$0]) } ?? ""
     beginning = slash.map { String(text[text.utf8.index(after: $0)...]) } ?? text
-    // An address is no folder that a slash could be behind.
+    // An address is no folder before a slash.
     guard slash == nil || ObjectName.isUsable(folder) else { return nil }
     description = folder.isEmpty ? beginning : "\(folder)/\(beginning)"
-    // Any letter behind it makes it a name, also for the beginnings `` and `.`.
+    // Any letter after it makes it a name, also for the beginnings `` and `.`.
     guard ObjectName.isUsable(beginning + "x") else { return nil }
   }
 
-  /// The whole of a folder; nil for a folder that no name can have.
+  /// The whole of a folder; nil for an impossible name.
   package init?(folder: String) {
     self.init(folder.isEmpty ? "" : folder + "/")
   }
 
-  /// True if an object is in the folder and its name begins so.
   package func holds(_ name: ObjectName) -> Bool {
     let (all, start) = (name.text.utf8, description.utf8)
     return all.starts(with: start) && !all.dropFirst(start.count).contains(UInt8(ascii: "/"))
   }
 
-  /// The name of something that is in the folder; nil where it is none, or does not begin so.
+  /// Returns the name of an object in the folder; nil if it cannot be one, or begins otherwise.
   package func name(of last: String) -> ObjectName? {
     guard last.utf8.starts(with: beginning.utf8), !last.utf8.contains(UInt8(ascii: "/")) else {
       return nil

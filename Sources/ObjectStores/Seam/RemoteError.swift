@@ -1,47 +1,41 @@
 package import Platform
 
-/// Something that a remote, or the way to it, did not do.
+/// A failure of a remote, or of the way to it.
 package struct RemoteError: Error, Sendable, CustomStringConvertible {
-  /// The kind of an error, which decides what to do about it.
   package enum Kind: Hashable, Sendable {
-    /// No answer, an answer that says the server cannot now, or one that cannot be trusted (TLS).
+    /// No answer, an answer that the server cannot now, or one that cannot be trusted (TLS).
     case unreachable
     /// The connection is there and no byte came for too long.
     case stalled
     /// The credentials are wrong, or do not allow the request.
     case denied
-    /// There is no such object.
     case absent
     /// The bucket or directory that the address names is not there.
     case noPlace
-    /// Something is under the name already.
     case exists
     /// The remote is full, a quota is used up, or the object is too large for it.
     case noSpace
     /// The remote refuses the address, a name or a parameter.
     case invalid
-    /// The remote has no such ability.
     case unsupported
-    /// The bytes to be put are not of the length or hash that was said.
+    /// The bytes of a put do not have the expected length or hash.
     case mismatched
-    /// The answer makes no sense.
     case malformed
-    /// It was told to stop.
     case cancelled
     /// A call of this machine failed.
     case local(SystemError)
   }
 
   package let kind: Kind
-  /// A sentence about the failure and, if known, about what to do.
+  /// A sentence about the failure and, if known, about the remedy.
   package let words: String
-  /// The object or folder it was about; empty for the place that the address names.
+  /// The object or folder it is about; empty for the place of the address.
   package var object: String?
-  /// The answer's status, where HTTP is spoken.
+  /// The status of HTTP.
   package var status: Int?
   /// True if the same request may succeed a little later.
   package var isTransient: Bool
-  /// The time that the server asks to wait before the next request, in nanoseconds.
+  /// The wait that the server asks for, in nanoseconds.
   package var retryAfter: UInt64?
 
   package init(
@@ -56,22 +50,36 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
     self.retryAfter = retryAfter
   }
 
-  /// A failed call of this machine.
+  /// A failed call of this machine, thrown as this error.
+  static func wrapping<Result>(
+    _ body: () throws(SystemError) -> Result
+  ) throws(RemoteError) -> Result {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw RemoteError(error)
+    }
+  }
+
+  static func wrapping<Result>(
+    _ body: @autoclosure () throws(SystemError) -> Result
+  ) throws(RemoteError) -> Result {
+    try wrapping(body)
+  }
+
   package init(_ error: SystemError, object: String? = nil) {
     self.init(.local(error), "\(error)", object: object)
   }
 
-  /// Told to stop.
   package static let cancelled = RemoteError(.cancelled, "it was told to stop")
 
-  /// The same, about an object.
+  /// Returns the same error about an object.
   package func about(_ object: String) -> RemoteError {
     var copy = self
     copy.object = self.object ?? object
     return copy
   }
 
-  /// The object, the status and the words.
   package var description: String {
     let start = object.map { $0.isEmpty ? "" : "\($0): " } ?? ""
     let end = status.map { " (status \($0))" } ?? ""

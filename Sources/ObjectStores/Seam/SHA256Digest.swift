@@ -1,11 +1,8 @@
 internal import CCrypto
 
-/// A SHA-256.
 package struct SHA256Digest: Hashable, Sendable, CustomStringConvertible {
-  /// The 32 bytes, in order.
   package let bytes: [UInt8]
 
-  /// Takes 32 bytes; nil for another number.
   package init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
     self.bytes = Array(bytes)
@@ -13,7 +10,6 @@ package struct SHA256Digest: Hashable, Sendable, CustomStringConvertible {
 
   fileprivate init(finished bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The hash of some bytes.
   package static func of(_ bytes: some Sequence<UInt8>) -> SHA256Digest {
     var run = SHA256Hashing()
     let whole: Void? = bytes.withContiguousStorageIfAvailable {
@@ -23,7 +19,6 @@ package struct SHA256Digest: Hashable, Sendable, CustomStringConvertible {
     return run.finish()
   }
 
-  /// 64 lower-case hex digits.
   package var description: String { bytes.hex }
 
   /// HMAC-SHA256 (RFC 2104).
@@ -36,20 +31,17 @@ package struct SHA256Digest: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A SHA-256 of bytes that come in pieces.
 package struct SHA256Hashing {
   private var context = SHA256_CTX()
 
-  /// Begins.
   package init() { SHA256_Init(&context) }
 
-  /// Adds bytes.
   package mutating func add(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return }
     SHA256_Update(&context, start, bytes.count)
   }
 
-  /// The hash of all that was added; more may follow.
+  /// Returns the hash so far.
   package func finish() -> SHA256Digest {
     var copy = context
     var out = [UInt8](repeating: 0, count: 32)
@@ -59,7 +51,6 @@ package struct SHA256Hashing {
 }
 
 extension [UInt8] {
-  /// Two lower-case hex digits for each byte.
   var hex: String {
     let digits = Array<UInt8>("0123456789abcdef".utf8)
     return String(

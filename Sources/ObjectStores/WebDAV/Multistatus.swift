@@ -1,14 +1,13 @@
 /// The answer to PROPFIND (RFC 4918 section 9.1): what is in a folder.
 struct Multistatus {
-  /// One thing.
   struct Entry {
-    /// As the server wrote it: a path or a whole URL, encoded.
+    /// A path or a whole URL, encoded.
     var href = ""
     var isFolder = false
     var length: UInt64?
     var modified: Int64?
 
-    /// The decoded path, without a slash at its end; nil where it is none.
+    /// The decoded path, without a slash at its end.
     var path: String? {
       var rest = href[...]
       if !rest.hasPrefix("/"), let colon = rest.firstIndex(of: ":") {
@@ -21,17 +20,14 @@ struct Multistatus {
     }
   }
 
-  /// The properties that are asked for.
   static let question = Array(
     """
     <?xml version="1.0" encoding="utf-8"?>\
     <propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getlastmodified/></prop></propfind>
     """.utf8)
 
-  /// Reads an answer, entry by entry.
-  ///
-  /// Prefixes are the server's choice, so elements are known by their namespace. Properties whose status is
-  /// not 200 are not there.
+  /// Reads an answer. Prefixes are the server's choice, so elements are known by their namespace; properties
+  /// whose status is not 200 are ignored.
   static func read(
     _ answer: ResponseSpool, _ take: (Entry) throws(RemoteError) -> Void
   ) throws(RemoteError) {

@@ -1,14 +1,11 @@
-/// The location of a folder on a WebDAV server.
+/// A folder on a WebDAV server.
 package struct WebDAVLocation: Hashable, Sendable {
-  /// True if the connection uses TLS.
   package var isEncrypted = true
   package var host: String
-  /// Nil for the scheme's own.
   package var port: UInt16?
-  /// Decoded, without slashes at its ends; empty for the top.
+  /// Decoded, without slashes at its ends.
   package var path: String
 
-  /// Creates one.
   package init(isEncrypted: Bool = true, host: String, port: UInt16? = nil, path: String = "") {
     self.isEncrypted = isEncrypted
     self.host = host

@@ -3,15 +3,15 @@ internal import Platform
 
 /// A folder of a WebDAV server (RFC 4918).
 ///
-/// Servers differ in nearly everything: what is relied on is PUT, GET, DELETE, MKCOL level by level, MOVE with
-/// `Overwrite: F`, and PROPFIND of depth 1 with names and lengths.
+/// Relies only on PUT, GET, DELETE, MKCOL level by level, MOVE with `Overwrite: F`, and PROPFIND of depth 1
+/// with names and lengths.
 package final class WebDAVStore: ObjectStore {
   private let place: WebDAVLocation
   private let authorization: String?
   private let client: HTTPClient
   private let control: TransferControl
 
-  /// Objects that a folder may have.
+  /// The most objects in a folder.
   private static let mostObjects = 1 << 20
   private static let mostRedirects = 5
 
@@ -28,8 +28,6 @@ package final class WebDAVStore: ObjectStore {
 
   package var capabilities: StoreCapabilities { [.move, .emptyObjects] }
 
-  // MARK: Folders
-
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try make(path: parts(""))
     for folder in folders { try make(path: parts(folder)) }
@@ -39,13 +37,12 @@ package final class WebDAVStore: ObjectStore {
     (place.path + "/" + text).split(separator: "/").map(String.init)
   }
 
-  /// The encoded path of something on the server.
   private func path(_ parts: [String], isFolder: Bool = false) -> String {
     let path = "/" + parts.map { PercentCoding.encode($0) }.joined(separator: "/")
     return isFolder && !parts.isEmpty ? path + "/" : path
   }
 
-  /// Makes a folder, and those above it first. nginx makes none whose name has no slash at its end.
+  /// Makes a folder after those above it. nginx wants a slash at its end.
   private func make(path parts: [String]) throws(RemoteError) {
     guard try !isThere(parts) else { return }
     guard !parts.isEmpty else {
@@ -56,7 +53,7 @@ package final class WebDAVStore: ObjectStore {
     let response = try send("MKCOL", path(parts, isFolder: true), object: object)
     switch response.status {
     case 200, 201, 204: return
-    // Servers say in different ways that it is there: another was first.
+    // Servers say in different ways that it exists: another writer was first.
     case 405, 409, 301, 302: guard try !isThere(parts) else { return }
     default: break
     }
@@ -79,8 +76,6 @@ package final class WebDAVStore: ObjectStore {
     }
   }
 
-  // MARK: Reading
-
   package func list(
     _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
   ) throws(RemoteError) -> ListPage {
@@ -94,7 +89,7 @@ package final class WebDAVStore: ObjectStore {
       return true
     }
     if response.status == 404 || response.status == 410 {
-      // A folder that is not there holds nothing, unless nothing is there at all.
+      // A missing folder holds nothing, unless nothing is there at all.
       if !prefix.folder.isEmpty, try isThere(self.parts("")) { return ListPage(objects: []) }
       throw RemoteError(.noPlace, "\(place.path) is not there on the server", object: place.path)
     }
@@ -115,10 +110,8 @@ package final class WebDAVStore: ObjectStore {
     return ListPage(objects: objects)
   }
 
-  /// The last part of a path that is in a folder; nil for one that stands elsewhere.
-  ///
-  /// A server behind a proxy may know the folder by a longer or a shorter path, so only its own last part is
-  /// compared.
+  /// Returns the last part of a path in a folder. A proxy may change the path before the folder's last part,
+  /// so only that is compared.
   private static func last(of path: String, in folder: String) -> String? {
     let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true)
     guard let last = parts.last else { return nil }
@@ -142,8 +135,6 @@ package final class WebDAVStore: ObjectStore {
     }
   }
 
-  // MARK: Writing
-
   package func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
     let response = try makingFolder(of: name, statuses: [404, 409]) { () throws(RemoteError) in
       try send(
@@ -158,7 +149,7 @@ package final class WebDAVStore: ObjectStore {
 
   package func delete(_ name: ObjectName) throws(RemoteError) {
     let response = try send("DELETE", path(parts(name.text)), object: name.text)
-    // 409: a server's word for a folder that is not there.
+    // 409 is a server's word for a missing folder.
     guard [200, 202, 204, 404, 409, 410].contains(response.status) else {
       throw HTTPStatusError.error(response, name.text)
     }
@@ -176,14 +167,14 @@ package final class WebDAVStore: ObjectStore {
     switch response.status {
     case 200, 201, 204: return
     case 412: throw HTTPStatusError.error(response, target.text)
-    // A server's word for what is not there.
+    // 403 is a server's word for a missing object.
     case 403 where try !isThere(parts(name.text), isFolder: false):
       throw RemoteError(.absent, "not there", object: name.text, status: 403)
     default: throw HTTPStatusError.error(response, name.text)
     }
   }
 
-  /// Makes a request once more where its answer may mean that the folder is not there.
+  /// Repeats a request once if its answer may mean that the folder is missing.
   private func makingFolder(
     of name: ObjectName, statuses: Set<Int>,
     _ body: () throws(RemoteError) -> HTTPResponse
@@ -195,8 +186,6 @@ package final class WebDAVStore: ObjectStore {
     try make(path: parts(name.folder))
     return try body()
   }
-
-  // MARK: Requests
 
   private func send(
     _ method: String, _ path: String, headers: [(name: String, value: String)] = [],
@@ -221,7 +210,7 @@ package final class WebDAVStore: ObjectStore {
     throw RemoteError(.malformed, "the server sends us round in a circle", object: object)
   }
 
-  /// The target of a redirect; nil for another host, port or scheme, which must not get the password.
+  /// Returns the target of a redirect; nil for another host, port or scheme, which must not get the password.
   private func here(_ location: String, from url: String) -> String? {
     let origin = place.origin
     if location.hasPrefix("/"), !location.hasPrefix("//") { return origin + location }

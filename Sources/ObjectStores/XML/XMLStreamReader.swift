@@ -1,18 +1,17 @@
-/// Reads an XML answer element by element, without holding the whole.
+/// Reads an XML answer element by element: elements, namespaces, text with the five named references and
+/// numbered ones, CDATA, comments, instructions, in UTF-8.
 ///
-/// It reads the XML that S3 and WebDAV servers send: elements, namespaces, text with the five named
-/// references and numbered ones, CDATA, comments, instructions, in UTF-8. Servers are not trusted: there are
-/// no declarations, so nothing expands, and deep nesting, long names and long texts end the reading.
+/// Servers are not trusted: there are no declarations, so nothing expands, and depth, names and texts are
+/// limited.
 ///
 /// Source: "Extensible Markup Language (XML) 1.0 (Fifth Edition)" and "Namespaces in XML 1.0", W3C.
 ///
 /// - Complexity: linear in the bytes; memory is bounded whatever the answer holds.
 struct XMLStreamReader {
-  /// An element's name without its prefix, and whether its namespace is WebDAV's.
+  /// A name without its prefix.
   typealias Start = (_ name: String, _ isDAV: Bool) -> Void
-  /// The same at its end, with the text that was in it after the last element in it.
+  /// At the end, with the text after the last element in it.
   typealias End = (_ name: String, _ isDAV: Bool, _ text: String) throws(RemoteError) -> Void
-
   private static let deepest = 32
   private static let longestText = 1 << 14
   private static let longestName = 256
@@ -20,14 +19,13 @@ struct XMLStreamReader {
   private static let longestValue = 1 << 12
   private static let davNamespace = Array("DAV:".utf8)
 
-  /// An element that has begun.
   private struct Open {
     /// As it is written, with its prefix.
     var tag: [UInt8]
     var name: String
     var isDAV: Bool
     var text: [UInt8] = []
-    /// The number of namespaces that were declared before it.
+    /// The number of namespaces declared before it.
     var namespaces: Int
   }
 
@@ -49,20 +47,14 @@ struct XMLStreamReader {
     self.end = end
   }
 
-  /// Reads an answer; `start` and `end` are called in the order of the elements.
-  ///
-  /// - Throws: `malformed` if it is not XML, or not all there; what `end` throws.
+  /// Reads an answer; `malformed` if it is not XML or not whole.
   static func read(_ bytes: [UInt8], start: Start = { _, _ in }, end: End) throws(RemoteError) {
     try read(XMLInput(bytes), start: start, end: end)
   }
 
-  /// The same for an answer that comes in pieces.
-  ///
-  /// - Throws: `malformed` if it is not XML, or not all there; what `end` and the input throw.
   static func read(
     _ input: XMLInput, start: Start = { _, _ in }, end: End
   ) throws(RemoteError) {
-    // Both are called while this runs and not after.
     try withoutActuallyEscaping(start) { (start) throws(RemoteError) in
       try withoutActuallyEscaping(end) { (end) throws(RemoteError) in
         var reader = XMLStreamReader(input, start: start, end: end)
@@ -93,7 +85,7 @@ struct XMLStreamReader {
     guard hasRoot, open.isEmpty else { throw XMLInput.malformed("it ends too early") }
   }
 
-  /// Reads what begins with `<`, which was read.
+  /// Reads markup after its `<`.
   private mutating func markup() throws(RemoteError) {
     switch try input.peek() {
     case UInt8(ascii: "?"):
@@ -123,8 +115,6 @@ struct XMLStreamReader {
     default: throw RemoteError(.malformed, "the answer declares a type of its own")
     }
   }
-
-  // MARK: Elements
 
   private mutating func startTag() throws(RemoteError) {
     guard !(hasRoot && open.isEmpty) else { throw XMLInput.malformed("it has a second root") }
@@ -177,7 +167,7 @@ struct XMLStreamReader {
     return name
   }
 
-  /// True for bytes that may be in a name. Letters beyond ASCII are not told apart.
+  /// Letters beyond ASCII are not told apart.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -193,7 +183,6 @@ struct XMLStreamReader {
       || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
   }
 
-  /// The parts of a name before and after its colon.
   private static func parts(of tag: [UInt8]) -> (
     prefix: ArraySlice<UInt8>, local: ArraySlice<UInt8>
   ) {
@@ -201,8 +190,7 @@ struct XMLStreamReader {
     return (tag[..<colon], tag[(colon + 1)...])
   }
 
-  /// Reads the attributes of an element, of which only declarations of namespaces matter; true if the element
-  /// ends where it begins.
+  /// Reads attributes, of which only namespaces matter; true if the element ends where it begins.
   private mutating func attributes() throws(RemoteError) -> Bool {
     var names: [[UInt8]] = []
     while true {
@@ -253,9 +241,6 @@ struct XMLStreamReader {
     }
   }
 
-  // MARK: Text
-
-  /// Reads text up to the next `<`.
   private mutating func text() throws(RemoteError) {
     let last = open.count - 1
     while let byte = try input.peek(), byte != UInt8(ascii: "<") {
@@ -272,12 +257,11 @@ struct XMLStreamReader {
     }
   }
 
-  /// True for bytes of a text that stand for themselves.
   private static func isPlain(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte != UInt8(ascii: "<") && byte != UInt8(ascii: "&")
   }
 
-  /// Reads the text of CDATA up to its end.
+  /// Reads CDATA up to its end.
   private mutating func rawText() throws(RemoteError) {
     var brackets = 0
     while true {
@@ -294,7 +278,7 @@ struct XMLStreamReader {
     }
   }
 
-  /// Adds a byte as it is in the answer: all ends of lines are one byte.
+  /// Adds a byte of the answer: all ends of lines are one byte.
   private mutating func addRaw(_ byte: UInt8) throws(RemoteError) {
     guard byte >= 0x20 || XMLInput.isSpace(byte) else {
       throw XMLInput.malformed("a text has control characters")
@@ -311,7 +295,7 @@ struct XMLStreamReader {
     open[last].text.append(byte)
   }
 
-  /// Reads a reference, whose `&` was read.
+  /// Reads a reference after its `&`.
   private mutating func reference() throws(RemoteError) -> [UInt8] {
     var name: [UInt8] = []
     while true {
@@ -334,7 +318,7 @@ struct XMLStreamReader {
     return Array(String(Character(scalar)).utf8)
   }
 
-  /// The character with a number in decimal or, after `x`, hexadecimal digits; nil for those that XML has not.
+  /// Returns the character of a number in decimal or, after `x`, hexadecimal digits; nil if XML lacks it.
   private static func scalar(_ text: ArraySlice<UInt8>) -> Unicode.Scalar? {
     let isHex = text.first == UInt8(ascii: "x")
     let digits = isHex ? text.dropFirst() : text

@@ -1,13 +1,14 @@
-internal import Platform
+import Platform
+@testable import ObjectStores
 
 /// Finds out what a remote does, by trying it, when it is attached.
-package struct StoreProbe: Sendable {
+struct StoreProbe: Sendable {
   /// The result of the probe.
-  package struct Outcome: Hashable, Sendable {
+  struct Outcome: Hashable, Sendable {
     /// True if an interrupted put left a part of the object under its name.
-    package var leavesTornObjects: Bool
+    var leavesTornObjects: Bool
     /// True if objects can be moved, and a move onto a name that is taken is refused.
-    package var movesExclusively: Bool
+    var movesExclusively: Bool
   }
 
   /// The number of looks for the rest of an interrupted put, a tenth of a second apart.
@@ -37,7 +38,7 @@ package struct StoreProbe: Sendable {
   ///   - temporary: a directory of this machine for a file of a megabyte.
   /// - Returns: the result.
   /// - Throws: ``RemoteError`` if the remote cannot be used at all.
-  package static func run(
+  static func run(
     _ store: some ObjectStore, control: TransferControl, folder: String, temporary: String = "/tmp"
   ) throws(RemoteError) -> Outcome {
     let mark = "llvs-probe-\(SystemRandom.hex(8))"
