@@ -1,10 +1,9 @@
 package import LLVSCore
 
-/// The names of folders at a remote and in a store that several modules use.
+/// The folders at a remote that several modules name.
 package enum ExchangeFolders {
-  /// The folder of bundles at a remote.
   package static let bundles = BundleFormat.folder
-  /// The folder of descriptions of versions at a remote, in the original's format.
+  /// The folder of descriptions of versions, in the original's format.
   package static let versions = WireKind.version.rawValue
 }
 

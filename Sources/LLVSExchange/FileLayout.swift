@@ -6,15 +6,13 @@ package struct FileLayout: RemoteLayout {
   private let objects: any ObjectStore
   private let transfer: TransferControl
 
-  /// Uses a remote, which was opened with a control.
   package init(_ objects: any ObjectStore, transfer: TransferControl) {
     self.objects = objects
     self.transfer = transfer
   }
 
-  /// The name of a store's own folder at a remote, for what is not whole yet.
+  /// The name of a store's own folder at a remote, for unfinished objects.
   package static func scratch(of store: Store) -> String { scratch(of: store.replicaID) }
-
   static func scratch(of replica: String) -> String { ".llvs-outgoing-\(replica)" }
 
   private func files(for store: Store) -> VersionObjects {
@@ -46,12 +44,10 @@ package struct FileLayout: RemoteLayout {
   }
 }
 
-/// Versions at one remote in several layouts: each gets all versions, so that programs which read only
-/// one of them find everything.
+/// Versions at one remote in several layouts, each of which gets all versions.
 package struct SeveralLayouts: RemoteLayout {
   private let layouts: [any RemoteLayout]
 
-  /// Uses layouts of one place; the first is read first.
   package init(_ layouts: [any RemoteLayout]) { self.layouts = layouts }
 
   var bundleRemote: BundleRemote? { layouts.lazy.compactMap { $0 as? BundleRemote }.first }
@@ -98,16 +94,6 @@ extension ExchangeControl {
   package var transfer: TransferControl {
     // `check` is made for calls from any thread.
     nonisolated(unsafe) let control = self
-    return TransferControl(isStopped: { control.isOver })
-  }
-
-  /// True once the exchange is cancelled; callable from any thread.
-  private var isOver: Bool {
-    do throws(StoreError) {
-      try check()
-      return false
-    } catch {
-      return true
-    }
+    return TransferControl(isStopped: { (try? control.check()) == nil })
   }
 }

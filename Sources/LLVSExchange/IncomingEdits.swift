@@ -1,9 +1,9 @@
 import LLVSCore
 
-/// The edits by which a received version changes a map, in the map's order, one at a time.
+/// The edits by which a received version changes a map, in the map's order.
 ///
-/// Attributes are read from the metadata when they are needed: a few bytes from a peer may unpack
-/// to a thousand times as many, so at most one frame and one value's attributes are in memory.
+/// A few bytes of a peer may unpack to a thousand times as many, so at most one frame and one value's
+/// attributes are in memory.
 ///
 /// - Concurrency: for one thread at a time.
 final class IncomingEdits {
@@ -16,13 +16,10 @@ final class IncomingEdits {
   private var directories: AttributeReader
   private var value: AttributeItem?
   private var directory: AttributeItem?
-  /// The bytes of all extended attributes so far, names included.
+  /// The bytes of all extended attributes so far, with names.
   private(set) var extendedLength = 0
-  /// The keys of the edits so far, each once.
   private(set) var keys: [Key] = []
 
-  /// Creates the edits of a map from changes of its values and from the lists in a version's
-  /// metadata.
   init(
     _ installer: VersionInstaller, _ changes: [Key: VersionInstaller.Change],
     _ metadata: Version.Metadata, over base: ValueMap, _ number: VersionNumber
@@ -40,9 +37,7 @@ final class IncomingEdits {
     try countExtended(directory)
   }
 
-  /// Returns the next edit; nil at the end.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` with the fault of the version.
+  /// Returns the next edit; throws ``StoreError/invalid(_:)`` with the fault of the version.
   func next() throws(StoreError) -> MapEdit? {
     while let edit = try step() {
       guard let edit = edit.made else { continue }

@@ -1,20 +1,15 @@
 import LLVSCore
 
-/// The changes of a version, read before the commit that stores it if they are short: the
-/// transaction then has less to do, and other writers wait less.
+/// The changes of a version; short ones are read before the commit that stores it, so that other
+/// writers wait less.
 enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
-  /// Changes to read while they are stored.
   case unread(Changes)
   case read([WireChange<ReadyValue>])
   /// The changes were read, and have this fault.
   case malformed(StoreError)
-
-  /// Changes with more bytes are read while they are stored.
   static var limit: Int { 65_536 }
 
-  /// Reads changes that are short; nil if they turn out to be long.
-  ///
-  /// - Throws: the error of reading, except a fault in the changes.
+  /// Reads short changes; nil if they turn out to be long.
   init?(reading changes: Changes, preparedBy contents: ContentStore) throws(StoreError) {
     let sink = ReadyValueSink(contents, atMost: Self.limit)
     var read: [WireChange<ReadyValue>] = []
@@ -46,7 +41,6 @@ enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
   }
 }
 
-/// Hashes and packs values that come in pieces, up to a number of bytes.
 private final class ReadyValueSink: WireValueSink {
   private let contents: ContentStore
   private var space: Int
@@ -58,7 +52,6 @@ private final class ReadyValueSink: WireValueSink {
     self.space = space
   }
 
-  /// Counts bytes that are kept.
   func count(_ count: Int) throws(StoreError) {
     space -= count
     guard space >= 0 else {
@@ -75,20 +68,5 @@ private final class ReadyValueSink: WireValueSink {
   func finish() -> ReadyValue {
     defer { bytes = [] }
     return contents.ready(bytes)
-  }
-}
-
-extension WireChange {
-  /// Returns the same change with its value converted.
-  func map<Other>(
-    _ body: (Stored) throws(StoreError) -> Other
-  ) throws(StoreError) -> WireChange<Other> {
-    switch self {
-    case .insert(let key, let stored): .insert(key, try body(stored))
-    case .update(let key, let stored): .update(key, try body(stored))
-    case .remove(let key): .remove(key)
-    case .preserve(let key, let id): .preserve(key, id)
-    case .preserveRemoval(let key): .preserveRemoval(key)
-    }
   }
 }

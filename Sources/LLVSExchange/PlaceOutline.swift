@@ -1,19 +1,16 @@
 package import LLVSCore
 internal import Platform
 
-/// The ids and predecessors of the versions in a place, read before any is stored: versions that
-/// have nothing to do with a store would be in it permanently.
+/// The ids and predecessors of the versions in a place, read before any is stored permanently.
 package struct PlaceOutline {
   private struct Entry {
     var predecessors: [Version.ID]
     var timestamp: Double
     var line: Branch?
-    /// True if it claims to store bytes.
     var storesBytes: Bool
   }
 
-  /// True if a version there is in the store, or is based on one that is; then the other versions
-  /// are not examined.
+  /// True if a version there is in the store, or is based on one; then the others are not examined.
   package var isShared = false
   private var entries: [Version.ID: Entry] = [:]
 
@@ -25,17 +22,13 @@ package struct PlaceOutline {
       line: version.line, storesBytes: version.valueDataSize ?? 0 > 0)
   }
 
-  /// Adds the outline of the same place's versions in another form.
   package mutating func add(_ other: PlaceOutline) {
     isShared = isShared || other.isShared
     entries.merge(other.entries) { mine, _ in mine }
   }
 
-  /// Returns the newest version of a line there, if it certainly has roots that are not in the
-  /// store and hold bytes; mostly nil.
-  ///
-  /// A version whose ancestors are not all there yet may turn out to share the store's history; and
-  /// histories that both began empty, as the original begins them, can be merged.
+  /// Returns the newest version of a line there if it certainly has roots that are not in the store and
+  /// hold bytes; histories that both began empty can be merged.
   package func stranger(onLine line: Branch?) -> Version.ID? {
     guard !isShared else { return nil }
     let own = entries.filter { $0.value.line == line }
@@ -54,8 +47,7 @@ package struct PlaceOutline {
     return holdsBytes ? newest : nil
   }
 
-  /// Returns the version that an id, its name, or a unique prefix of either of at least four bytes
-  /// denotes.
+  /// Returns the version that an id, its name, or a unique prefix of at least four bytes denotes.
   package func version(meant word: String) -> Version.ID? {
     if entries[Version.ID(word)] != nil { return Version.ID(word) }
     guard word.utf8.count >= 4 else { return nil }
@@ -69,7 +61,7 @@ package struct PlaceOutline {
 }
 
 extension Store {
-  /// Returns an outline of a place; reads only its list if one of the versions is in the store.
+  /// Returns an outline of a place; reads only its list if a version is in the store.
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   package func outline(
@@ -90,10 +82,8 @@ extension Store {
         try control.check()
         do throws(StoreError) {
           return try source.version(part[index])
-        } catch {
-          // A version that breaks a rule is reported when it is to be stored.
-          guard case .invalid = error else { throw error }
-          return nil
+        } catch .invalid {
+          return nil  // It is reported when it is to be stored.
         }
       }
       for case let version? in read {

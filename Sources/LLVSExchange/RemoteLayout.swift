@@ -2,9 +2,6 @@ package import LLVSCore
 
 /// The form in which versions are at a remote: what an exchange needs of a place, whatever holds it.
 ///
-/// A layout over a ``ObjectStores/ObjectStore`` knows names and bytes of objects; the object store
-/// knows whether these are in a directory, a bucket or on a server.
-///
 /// - Concurrency: one exchange with a place at a time.
 package protocol RemoteLayout: Sendable {
   /// Returns an outline of the history there, and retrieves nothing.
@@ -12,9 +9,7 @@ package protocol RemoteLayout: Sendable {
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
 
-  /// Retrieves the versions that this store lacks.
   ///
-  /// - Throws: as ``outline(for:_:)``.
   func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
   /// Reads all versions there into a temporary store; versions that are damaged, truncated or
@@ -30,17 +25,14 @@ package protocol RemoteLayout: Sendable {
 }
 
 extension RemoteLayout {
-  /// The part of the remote that holds bundles; nil if there is none.
   package var bundles: BundleRemote? {
     (self as? SeveralLayouts)?.bundleRemote ?? self as? BundleRemote
   }
 
-  /// The default: an empty outline.
   package func outline(
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline { PlaceOutline() }
 
-  /// The default: retrieves into the temporary store.
   package func verify(
     into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {

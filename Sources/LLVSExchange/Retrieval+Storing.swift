@@ -1,21 +1,17 @@
 import LLVSCore
 internal import Platform
 
-/// Stores received versions, in commits of many versions.
 extension Retrieval {
-  /// The greatest number of versions and of bytes of values in one commit; they bound how long
-  /// other writers wait.
+  /// The most versions and bytes of values in one commit, since other writers wait for it.
   private static var batchCount: Int { 1024 }
   private static var batchBytes: Int64 { 8 << 20 }
 
-  /// The result of opening a version.
   private enum Opened {
     case whole(Version, OpenedChanges<Source.Changes>, Digest?)
     case absent
     case refused(String)
   }
 
-  /// The result of storing a version.
   private enum Outcome {
     case taken(VersionNumber)
     case known
@@ -24,15 +20,13 @@ extension Retrieval {
     case absent
   }
 
-  /// Stores versions that are in order.
   mutating func storeAll(_ order: [IncomingVersion]) throws(StoreError) {
     var batch = Retrieval.batch(of: order, from: 0)
     var opened = try open(order[batch])
     while !batch.isEmpty {
       let next = Retrieval.batch(of: order, from: batch.upperBound)
       let (current, ready, retrieval) = (order[batch], opened, self)
-      // The next batch is opened before its commit begins, so that other writers do not wait for
-      // the remote.
+      // The next batch is opened before its commit begins: other writers do not wait for the remote.
       let (outcomes, following) = try Threads.computing.both {
         () throws(StoreError) in
         try retrieval.install(current, ready)
@@ -57,7 +51,6 @@ extension Retrieval {
     return start..<end
   }
 
-  /// Opens the files of some versions, and reads short ones.
   private func open(_ batch: ArraySlice<IncomingVersion>) throws(StoreError) -> [Opened] {
     guard source.requests > 1 else {
       var opened: [Opened] = []
@@ -78,13 +71,12 @@ extension Retrieval {
       if version == nil { version = try source.version(incoming.id) }
       guard let version, let changes = try changes(of: incoming) else { return .absent }
       return .whole(version, changes, try source.contentDigest(of: incoming.id))
-    } catch {
-      guard case .invalid(let reason) = error else { throw error }
+    } catch .invalid(let reason) {
       return .refused(reason)
     }
   }
 
-  /// Returns the changes of a version, already read if they are short; nil if they are not there.
+  /// Returns the changes of a version, read if they are short; nil if they are not there.
   private func changes(
     of incoming: IncomingVersion
   ) throws(StoreError) -> OpenedChanges<Source.Changes>? {
@@ -96,7 +88,6 @@ extension Retrieval {
     return try source.changes(of: incoming.id).map { .unread($0) }
   }
 
-  /// Stores some versions in one commit and returns the result for each.
   private func install(
     _ batch: ArraySlice<IncomingVersion>, _ opened: [Opened]
   ) throws(StoreError) -> [Outcome] {
@@ -135,10 +126,11 @@ extension Retrieval {
       // The version was made here, or retrieved from another peer, since the listing.
       guard try transaction.version(id) == nil else { return .known }
       do throws(StoreError) {
-        return .taken(try installer.install(version, changes: changes, digest: digest))
-      } catch {
-        guard case .invalid(let reason) = error else { throw error }
-        return .refused(source.isNamed(reason) ? reason : "\(source.label(id)): \(reason)")
+        return .taken(
+          try installer.install(
+            version, changes: changes, digest: digest, label: source.label(id)))
+      } catch .invalid(let reason) {
+        return .refused(reason)
       }
     }
   }

@@ -3,11 +3,8 @@ internal import Platform
 
 extension Store {
   /// Stores every acceptable version of a place.
-  ///
-  /// A version that breaks a rule is refused with its descendants and reported; the others are
-  /// stored. What was committed before a cancellation, which is whole versions, stays.
-  ///
-  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  /// A version that breaks a rule is refused with its descendants and reported. After a cancellation
+  /// the versions that were committed stay.
   package func retrieve(
     from source: some VersionSource, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> ExchangeReport {
@@ -28,23 +25,15 @@ extension Store {
   }
 }
 
-/// One retrieval: versions that the other side has and the store lacks are read, checked and
-/// stored, predecessors first.
-///
-/// Another thread reads the next versions while this one stores.
+/// One retrieval: missing versions are read, checked and stored, predecessors first; another thread
+/// reads the next versions.
 struct Retrieval<Source: VersionSource> {
   let store: Store
   let source: Source
   let control: ExchangeControl
   var report = ExchangeReport()
-  /// Versions that are not stored: true if refused, false if not there yet.
+  /// Versions that are not stored; true if refused, false if not there yet.
   var barred: [Version.ID: Bool] = [:]
-
-  init(store: Store, source: Source, control: ExchangeControl) {
-    self.store = store
-    self.source = source
-    self.control = control
-  }
 
   mutating func run() throws(StoreError) -> ExchangeReport {
     control.report(.listing, 0, of: 0)
@@ -55,8 +44,6 @@ struct Retrieval<Source: VersionSource> {
     try storeAll(order)
     return report
   }
-
-  // MARK: Reading the descriptions of versions
 
   private mutating func read(
     _ ids: [Version.ID]
@@ -85,24 +72,19 @@ struct Retrieval<Source: VersionSource> {
     return found
   }
 
-  /// Returns a version; nil if it is not there, a fault if it breaks a rule.
   private static func read(
     _ id: Version.ID, from source: Source
   ) throws(StoreError) -> Result<IncomingVersion?, ExchangeReport.Fault> {
     do throws(StoreError) {
       guard let version = try source.version(id) else { return .success(nil) }
       return .success(IncomingVersion(version))
-    } catch {
-      guard case .invalid(let reason) = error else { throw error }
+    } catch .invalid(let reason) {
       return .failure(ExchangeReport.Fault(id: id, reason: reason))
     }
   }
 
-  // MARK: The order
-
-  /// Returns the versions in an order in which each follows its predecessors, the oldest first
-  /// among those that are free. Versions with a predecessor that is nowhere are waiting, those
-  /// after a refused one are refused.
+  /// Returns the versions so that each follows its predecessors, the oldest first. Versions with an
+  /// absent predecessor are waiting, those after a refused one are refused.
   private mutating func arranged(
     _ found: [Version.ID: IncomingVersion]
   ) throws(StoreError) -> [IncomingVersion] {
@@ -159,7 +141,6 @@ struct Retrieval<Source: VersionSource> {
     return order
   }
 
-  /// Reports a version that cannot be stored because of a predecessor.
   mutating func record(_ id: Version.ID, after cause: Version.ID, isRefused: Bool) {
     let state = isRefused ? "was refused" : "is not there yet"
     let fault = ExchangeReport.Fault(
@@ -170,15 +151,13 @@ struct Retrieval<Source: VersionSource> {
 
 /// The facts about a version that its place in the order depends on.
 struct IncomingVersion {
-  /// A version with more bytes of metadata is not kept, but read again when it is stored.
+  /// More bytes of metadata are not kept, but read again when the version is stored.
   private static let keptMetadata = 16_384
-
   let id: Version.ID
   let predecessors: [Version.ID]
   let timestamp: Double
   /// The bytes that it claims to store.
   let size: Int64?
-  /// Nil if its metadata is too long to be kept.
   let version: Version?
 
   init(_ version: Version) {

@@ -1,17 +1,13 @@
 import LLVSCore
 internal import Platform
 
-/// Bytes that come in pieces: kept in memory while they are few, otherwise in a file without a
-/// name. Long runs of zeros are holes in the file: a peer may send a terabyte of them in a
-/// megabyte.
+/// Bytes that come in pieces: in memory while they are few, otherwise in an unnamed file. Long runs of
+/// zeros are holes, because a peer may send a terabyte of them in a megabyte.
 ///
 /// - Concurrency: for one thread at a time.
 final class Spool {
-  /// The shortest run of zeros that becomes a hole.
   private static let block = 65_536
-  /// The names of the files begin with this.
   static let filePrefix = "incoming-"
-
   private let directory: String
   private let memoryLimit: Int
   private var bytes: [UInt8] = []
@@ -29,11 +25,10 @@ final class Spool {
     if bytes.count > memoryLimit { try spill() }
   }
 
-  /// Appends zeros; many of them become a hole at once.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if there are more than a file can hold.
   func append(zeros count: UInt64) throws(StoreError) {
-    // More than this no file system holds, and no offset counts.
+    // No file system holds more.
     guard count <= UInt64(Int64.max) - length else {
       throw .invalid("a value is longer than files can be")
     }
@@ -56,7 +51,6 @@ final class Spool {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the bytes in memory except blocks of zeros.
   private func write(to file: File) throws(SystemError) {
     let start = length - UInt64(bytes.count)
     for range in dataRanges {
@@ -65,7 +59,7 @@ final class Spool {
     }
   }
 
-  /// The bytes in memory except blocks of zeros.
+  /// The ranges in memory except blocks of zeros.
   private var dataRanges: [Range<Int>] {
     bytes.withUnsafeBytes { raw in
       var ranges: [Range<Int>] = []
@@ -90,7 +84,6 @@ final class Spool {
     return file
   }
 
-  /// Returns everything, in memory or in a file, and empties the spool.
   func drain() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
     if let file {
       if !bytes.isEmpty { try spill() }
@@ -114,20 +107,22 @@ final class Spool {
 final class TransactionSink: WireValueSink {
   private let transaction: WriteTransaction
   private let spool: Spool
+  /// The name of the current version in messages.
+  private var label = ""
 
   init(_ transaction: WriteTransaction) {
     self.transaction = transaction
     spool = Spool(directory: transaction.store.path)
   }
 
-  func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-    try spool.append(bytes)
+  func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) { try spool.append(bytes) }
+
+  func append(zeros count: UInt64) throws(StoreError) {
+    try named { () throws(StoreError) in try spool.append(zeros: count) }
   }
 
-  func append(zeros count: UInt64) throws(StoreError) { try spool.append(zeros: count) }
-
   func finish() throws(StoreError) -> StoredContent {
-    let (bytes, file, length) = try spool.drain()
+    let (bytes, file, length) = try named { () throws(StoreError) in try spool.drain() }
     guard let file else { return try transaction.write(bytes) }
     return try transaction.write(FileSource(file, length: length))
   }
@@ -136,8 +131,17 @@ final class TransactionSink: WireValueSink {
     try transaction.write(value)
   }
 
-  /// Drops a value that came in part.
-  func reset() throws(StoreError) {
+  /// Drops a value that came in part, and begins with the next version.
+  func reset(_ label: String) throws(StoreError) {
+    self.label = label
     _ = try spool.drain()
+  }
+
+  private func named<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try body()
+    } catch .invalid(let reason) {
+      throw .invalid("\(label): \(reason)")
+    }
   }
 }

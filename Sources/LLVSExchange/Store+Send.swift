@@ -1,20 +1,16 @@
 package import LLVSCore
 internal import Platform
 
-/// Sends: versions that the store has and the other side lacks are written, predecessors first.
 extension Store {
-  /// The most versions, and bytes of values in them, that become visible at once.
+  /// The most versions, and bytes of their values, that become visible at once.
   private static let sendCount = 256
   private static let sendBytes: Int64 = 64 << 20
 
   /// Writes every version that a remote lacks, except contained heads (docs/merging.md, M5).
   ///
-  /// Versions with damaged data are left out and reported, with their descendants, which peers
-  /// would refuse without them.
-  ///
-  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  /// Versions with damaged data are left out and reported, with their descendants.
   package func send(
-    to remote: some WireRemote, control: ExchangeControl = ExchangeControl()
+    to remote: VersionObjects, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     control.report(.listing, 0, of: 0)
@@ -28,7 +24,7 @@ extension Store {
       var batch = try writeNext(&rest, to: remote, &unsent, control)
       while !batch.isEmpty || !rest.isEmpty {
         let (ids, left, barred) = (batch, rest, unsent)
-        // Making a batch durable mostly waits; in the meantime the next one is written.
+        // Making a batch durable mostly waits; the next one is written concurrently.
         let (_, next) = try Threads.publishing.both {
           () throws(StoreError) in
           try remote.publish(ids)
@@ -49,7 +45,6 @@ extension Store {
     return report
   }
 
-  /// Returns the versions that a remote with these ids lacks, predecessors first.
   package func versionIDsToSend(
     without known: Set<Version.ID>
   ) throws(StoreError) -> [Version.ID] {
@@ -60,8 +55,8 @@ extension Store {
     return ids
   }
 
-  /// Returns the ancestors of all uncontained heads that are not there, in the order of their
-  /// numbers. Those up to the number `known` are there, and are not looked at.
+  /// Returns the missing ancestors of all uncontained heads in the order of their numbers. Versions up
+  /// to the number `known` are there.
   func versionsToSend(
     _ control: ExchangeControl, after known: UInt32 = 0, isThere: (HistoryNode) -> Bool
   ) throws(StoreError) -> [VersionNumber] {
@@ -95,10 +90,9 @@ extension Store {
     return missing.sorted()
   }
 
-  /// Removes the next versions from a list, writes the two files of each, and returns the ids of
-  /// those that could be written.
+  /// Removes the next versions from a list, writes their files, and returns the ids of those written.
   private func writeNext(
-    _ numbers: inout ArraySlice<VersionNumber>, to remote: some WireRemote,
+    _ numbers: inout ArraySlice<VersionNumber>, to remote: VersionObjects,
     _ unsent: inout UnsentVersions, _ control: ExchangeControl
   ) throws(StoreError) -> [Version.ID] {
     let batch = try nextToSend(numbers)
@@ -106,7 +100,7 @@ extension Store {
     let failed = Flag()
     let written = try Threads.map(batch.count, width: remote.requests) {
       (index) throws(StoreError) -> (VersionRecord, String?)? in
-      // The other thread has failed, and throws its error.
+      // The other thread throws its error.
       guard !failed.isSet else { return nil }
       do throws(StoreError) {
         try control.check()
@@ -117,7 +111,7 @@ extension Store {
       }
     }
     var ids: [Version.ID] = []
-    // Files of barred versions are not published, and are removed.
+    // Files of excluded versions are not published, and are removed.
     for case (let record, let damage)? in written
     where try !unsent.excludes(record, damage, in: self) {
       ids.append(record.id)
@@ -137,9 +131,9 @@ extension Store {
     return batch
   }
 
-  /// Writes the two files of a version; returns its damage as a sentence, nil if there is none.
+  /// Writes the two files of a version; returns its damage as a sentence.
   private func write(
-    _ number: VersionNumber, to remote: some WireRemote
+    _ number: VersionNumber, to remote: VersionObjects
   ) throws(StoreError) -> (VersionRecord, String?) {
     guard let record = try version(number) else {
       throw .corrupt("there is no version number \(number.rawValue)")
@@ -151,65 +145,59 @@ extension Store {
       try remote.write(.version, record.id) { (output) throws(StoreError) in
         try version(from: record).write(to: output)
       }
-    } catch {
-      guard error.isDamage else { throw error }
+    } catch  where error.isDamage {
       return (record, error.message)
     }
     return (record, nil)
   }
 
-  /// Writes the change list of a version: the recorded one, or the one that follows from the maps.
+  /// Writes the change list of a version.
   package func writeChanges(
     of record: VersionRecord, to output: WireOutput
   ) throws(StoreError) {
     var writer = ChangeWriter(output, of: record.id)
-    try writeChanges(of: record, to: &writer)
+    let contents = contents
+    func pieces(of entry: Entry) throws(StoreError) -> ChangeWriter.Pieces {
+      try output.expect(entry.stored.length)
+      func pass(_ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+        try contents.forEachPiece(of: entry.stored, named: entry.key, take)
+      }
+      return pass
+    }
+    try forEachChange(toSendOf: record) { (change) throws(StoreError) in
+      try writer.append(change.map(pieces))
+    }
     try writer.finish()
   }
 
-  /// Writes the changes of a version in any form.
-  func writeChanges(
-    of record: VersionRecord, to writer: inout some ChangeSink
+  /// Calls the body with the changes of a version: the recorded ones, or those that follow from the maps.
+  func forEachChange(
+    toSendOf record: VersionRecord, _ body: (WireChange<Entry>) throws(StoreError) -> Void
   ) throws(StoreError) {
     let map = map(of: record)
-    if record.second == nil || record.changes != nil {
-      try forEachChange(madeIn: record) { (change) throws(StoreError) in
-        try write(change, of: record, map, to: &writer)
-      }
-    } else {
-      try writeMerge(record, map, to: &writer)
+    guard record.second == nil || record.changes != nil else {
+      return try forEachChange(ofMerge: record, map, body)
     }
-  }
-
-  private func write(
-    _ change: RecordedChange, of record: VersionRecord, _ map: ValueMap,
-    to writer: inout some ChangeSink
-  ) throws(StoreError) {
-    switch change {
-    case .remove(let key): try writer.remove(key)
-    case .preserveRemoval(let key): try writer.preserveRemoval(key)
-    case .preserve(let key, let id): try writer.preserve(key, storedIn: id)
-    case .insert(let key), .update(let key):
-      guard let entry = try map.entry(at: key) else {
-        throw .corrupt("version \(record.id.rawValue) has lost its value at \(key.rawValue)")
-      }
-      let pieces = {
-        [contents] (take: (UnsafeRawBufferPointer) throws(StoreError) -> Void)
-          throws(StoreError) in
-        try contents.forEachPiece(of: entry.stored, named: key, take)
-      }
-      if case .insert = change {
-        try writer.insert(key, entry, data: pieces)
-      } else {
-        try writer.update(key, entry, data: pieces)
+    func entry(_ key: Key) throws(StoreError) -> Entry {
+      if let entry = try map.entry(at: key) { return entry }
+      throw .corrupt("version \(record.id.rawValue) has lost its value at \(key.rawValue)")
+    }
+    try forEachChange(madeIn: record) { (change) throws(StoreError) in
+      switch change {
+      case .insert(let key): try body(.insert(key, try entry(key)))
+      case .update(let key): try body(.update(key, try entry(key)))
+      case .remove(let key): try body(.remove(key))
+      case .preserve(let key, let id): try body(.preserve(key, id))
+      case .preserveRemoval(let key): try body(.preserveRemoval(key))
       }
     }
   }
 
-  /// Writes a merge's changes of its first predecessor's values: `preserve` for values that an
-  /// ancestor stored (docs/merging.md, M10).
-  private func writeMerge(
-    _ record: VersionRecord, _ map: ValueMap, to writer: inout some ChangeSink
+  /// Passes a merge's changes of its first predecessor: `preserve` for values that an ancestor stored
+  /// (docs/merging.md, M10).
+  private func forEachChange(
+    ofMerge record: VersionRecord, _ map: ValueMap,
+    _ body: (WireChange<Entry>) throws(StoreError) -> Void
   ) throws(StoreError) {
     guard
       let first = try record.first.flatMap({ number throws(StoreError) in try version(number) }),
@@ -221,23 +209,17 @@ extension Store {
       guard !change.isDirectory else { continue }
       let key = change.key
       guard let new = change.new else {
-        if try other.entry(at: key) == nil {
-          try writer.preserveRemoval(key)
-        } else {
-          try writer.remove(key)
-        }
+        try body(try other.entry(at: key) == nil ? .preserveRemoval(key) : .remove(key))
         continue
       }
-      if let old = change.old, old.storedVersion == new.storedVersion,
-        old.stored.digest == new.stored.digest
-      {
+      let old = change.old
+      if old?.storedVersion == new.storedVersion, old?.stored.digest == new.stored.digest {
         continue
       }
       if new.storedVersion == record.number {
-        let line = change.old == nil ? RecordedChange.insert(key) : .update(key)
-        try write(line, of: record, map, to: &writer)
+        try body(old == nil ? .insert(key, new) : .update(key, new))
       } else {
-        try writer.preserve(key, storedIn: try id(of: new.storedVersion))
+        try body(.preserve(key, try id(of: new.storedVersion)))
       }
     }
   }
@@ -249,11 +231,10 @@ struct UnsentVersions {
   private var damaged: [ExchangeReport.Fault] = []
   private var descendants: [ExchangeReport.Fault] = []
 
-  /// The reasons why they cannot be sent; those with damaged data are first.
+  /// The reasons why they cannot be sent.
   var faults: [ExchangeReport.Fault] { damaged + descendants }
 
-  /// Returns true, and records the version, if it cannot be sent: something in it is damaged, or
-  /// one of its predecessors, for which this was called before, cannot be sent.
+  /// Records a version that is damaged, or follows one that was recorded; false for others.
   mutating func excludes(
     _ record: VersionRecord, _ damage: String?, in store: Store
   ) throws(StoreError) -> Bool {
@@ -274,8 +255,8 @@ struct UnsentVersions {
 }
 
 extension ContentStore {
-  /// Calls the body with the bytes of a key's value; damage is reported with the key.
-  fileprivate func forEachPiece(
+  /// Damage is reported with the key.
+  func forEachPiece(
     of stored: StoredContent, named key: Key,
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -295,7 +276,6 @@ extension ContentStore {
     }
   }
 
-  /// Calls the body with the bytes of a value, piece by piece.
   func forEachPiece(
     of stored: StoredContent, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -307,15 +287,13 @@ extension ContentStore {
     var buffer = [UInt8](repeating: 0, count: 262_144)
     var offset: UInt64 = 0
     while offset < stored.length {
-      let outcome = buffer.withUnsafeMutableBytes { raw in
-        Result<Int, StoreError> { () throws(StoreError) in
-          let count = try read(stored, at: offset, into: raw)
-          guard count > 0 else { throw .corrupt("a value ends before its length") }
-          try body(UnsafeRawBufferPointer(rebasing: raw[..<count]))
-          return count
-        }
+      offset += try buffer.withUnsafeMutableBufferPointer { (buffer) throws(StoreError) in
+        let raw = UnsafeMutableRawBufferPointer(buffer)
+        let count = try read(stored, at: offset, into: raw)
+        guard count > 0 else { throw .corrupt("a value ends before its length") }
+        try body(UnsafeRawBufferPointer(rebasing: raw[..<count]))
+        return UInt64(count)
       }
-      offset += UInt64(try outcome.get())
     }
   }
 }

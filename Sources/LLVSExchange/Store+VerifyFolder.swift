@@ -1,18 +1,15 @@
 package import LLVSCore
 
-/// Reads everything in a folder into a store that is deleted afterwards: all that is damaged, cut
-/// off or missing is a fault, even if a retrieval would wait for it.
 extension Store {
-  /// Reads both files of every version in a folder in the original's format.
-  ///
-  /// - Throws: as ``retrieve(from:control:)``.
+  /// Reads both files of every version in the original's format into a temporary store; all that is
+  /// damaged, cut off or missing is a fault.
   func readAll(
     of remote: VersionObjects, control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
     let ids = try remote.versionIDs()
     let new = Set(try unknown(ids, control))
     var report = try retrieve(from: remote, control: control)
-    // Versions that were retrieved from another place before are compared with the files here.
+    // Versions that were retrieved from elsewhere are compared.
     let known = ids.filter { !new.contains($0) }
     report.refused += try verify(known, against: remote, control: control)
     report.refused += try remote.idsOfChangesAlone().map { id in
@@ -41,32 +38,7 @@ extension Store {
         open.append(predecessor)
       }
     }
-    let source = StoreSource(other, control: control)
-    _ = try retrieve(from: SomeVersions(source, wanted), control: control)
+    let source = StoreSource(other, only: wanted, control: control)
+    _ = try retrieve(from: source, control: control)
   }
-}
-
-/// Some of the versions of a place.
-private final class SomeVersions<Source: VersionSource>: VersionSource {
-  private let source: Source
-  private let ids: [Version.ID]
-
-  init(_ source: Source, _ ids: [Version.ID]) {
-    self.source = source
-    self.ids = ids
-  }
-
-  func versionIDs() -> [Version.ID] { ids }
-
-  func version(_ id: Version.ID) throws(StoreError) -> Version? { try source.version(id) }
-
-  func changes(of id: Version.ID) throws(StoreError) -> Source.Changes? {
-    try source.changes(of: id)
-  }
-
-  func label(_ id: Version.ID) -> String { source.label(id) }
-
-  func changesLabel(_ id: Version.ID) -> String { source.changesLabel(id) }
-
-  func isNamed(_ reason: String) -> Bool { source.isNamed(reason) }
 }

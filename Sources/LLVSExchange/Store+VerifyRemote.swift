@@ -1,18 +1,13 @@
 package import LLVSCore
 
-/// Compares: versions that both sides have are read again and must be equal (docs/merging.md, M2).
 extension Store {
-  /// Compares every version of a remote that the store has too, and returns the differences.
-  ///
-  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
-  /// - Complexity: reads everything that both sides have.
+  /// Reads every version that both sides have, and returns the differences (docs/merging.md, M2).
   package func verify(
     against remote: some VersionSource, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> [ExchangeReport.Fault] {
     try verify(remote.versionIDs(), against: remote, control: control)
   }
 
-  /// Does the same for some versions.
   func verify(
     _ ids: [Version.ID], against remote: some VersionSource, control: ExchangeControl
   ) throws(StoreError) -> [ExchangeReport.Fault] {
@@ -25,15 +20,14 @@ extension Store {
         if let reason = try difference(of: record, from: remote) {
           faults.append(ExchangeReport.Fault(id: id, reason: reason))
         }
-      } catch {
-        guard case .invalid(let reason) = error else { throw error }
+      } catch .invalid(let reason) {
         faults.append(ExchangeReport.Fault(id: id, reason: reason))
       }
     }
     return faults
   }
 
-  /// Returns the versions up to a number that a send would write to a place that has these.
+  /// Returns the versions up to a number that a send to a place with `known` would write.
   package func versionsToSend(
     upTo last: UInt32, without known: Set<Version.ID>, control: ExchangeControl
   ) throws(StoreError) -> [VersionRecord] {
@@ -110,7 +104,7 @@ extension Store {
   }
 }
 
-/// Keeps the hash and the length of a value instead of its bytes.
+/// Keeps the hash and the length of a value.
 private final class DigestSink: WireValueSink {
   struct Seen: Equatable {
     let length: UInt64

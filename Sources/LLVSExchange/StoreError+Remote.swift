@@ -3,7 +3,6 @@ package import ObjectStores
 import Platform
 
 extension StoreError {
-  /// The store's error for something that a remote did not do.
   package init(_ error: RemoteError) {
     let words = error.description
     switch error.kind {

@@ -5,13 +5,12 @@ internal import Synchronization
 
 /// The threads of exchanges.
 package enum Threads {
-  /// Helpers for work that keeps a processor busy.
   static let computing = ForkJoin(name: "llvs-exchange")
   /// Helpers for work that mostly waits for a disk or a remote, while its caller computes.
   static let publishing = ForkJoin(name: "llvs-publish")
   private static let pool = WorkerPool(name: "llvs-exchange")
 
-  /// Returns the results of a body for 0 to `count`, from so many threads where it waits for a remote,
+  /// Returns the results for 0 to `count`, from `width` threads where the body waits for a remote,
   /// otherwise from as many as there are processors.
   static func map<Value>(
     _ count: Int, width: Int, _ body: @escaping (Int) throws(StoreError) -> Value
@@ -27,8 +26,7 @@ package enum Threads {
     return values.sorted { $0.index < $1.index }.map(\.value)
   }
 
-  /// Runs an exchange on a thread of its own, so that no thread of the concurrency pool waits for a
-  /// disk; cancelling the task asks the exchange to stop.
+  /// Runs an exchange on a thread of its own; cancelling the task asks it to stop.
   package static func run<Result: Sendable>(
     _ body: @escaping @Sendable (ExchangeControl) throws -> Result
   ) async throws -> Result {
@@ -49,7 +47,6 @@ package enum Threads {
 /// A flag that is set once, from any thread.
 final class Flag: Sendable {
   private let value = Atomic<Bool>(false)
-
   var isSet: Bool { value.load(ordering: .relaxed) }
 
   func set() { value.store(true, ordering: .relaxed) }

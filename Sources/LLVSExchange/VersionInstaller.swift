@@ -1,7 +1,6 @@
 import LLVSCore
 internal import Platform
 
-/// Stores received versions, inside one transaction.
 ///
 /// INVARIANT I1: a version is added whole and checked, or not at all; nothing refers to records
 ///   that were stored before a fault was found.
@@ -11,7 +10,7 @@ final class VersionInstaller {
   let transaction: WriteTransaction
   private let store: Store
   private let sink: TransactionSink
-  /// A number that was reserved for a version that was refused; numbers have no gaps.
+  /// A number that was reserved for a refused version; numbers have no gaps.
   private var spare: VersionNumber?
 
   init(_ transaction: WriteTransaction) {
@@ -20,16 +19,14 @@ final class VersionInstaller {
     sink = TransactionSink(transaction)
   }
 
-  /// Adds a version whose predecessors are in the store; `digest` is the content digest that came
-  /// next to it, if one did.
+  /// Adds a version whose predecessors are in the store; `digest` is the content digest next to it.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` with the fault of the version; other errors are those of
-  ///   this store or of reading the other side.
-  @discardableResult
+  /// - Throws: ``StoreError/invalid(_:)`` with the name and the fault of the version; other errors are
+  ///   those of this store or of reading the other side.
   func install(
-    _ version: Version, changes source: some ChangeSource, digest: Digest? = nil
+    _ version: Version, changes source: some ChangeSource, digest: Digest?, label: String
   ) throws(StoreError) -> VersionNumber {
-    try sink.reset()
+    try sink.reset(label)
     let predecessors = try (version.predecessors?.ids ?? []).map { id throws(StoreError) in
       guard let record = try transaction.version(id) else {
         throw StoreError.attemptToAddVersionWithNonexistingPredecessors(id)
@@ -40,6 +37,19 @@ final class VersionInstaller {
     if let spare { number = spare } else { number = try transaction.reserveVersion() }
     spare = number
     let changes = try read(source)
+    do throws(StoreError) {
+      try add(version, number, predecessors, changes, digest)
+    } catch .invalid(let reason) {
+      throw .invalid("\(label): \(reason)")
+    }
+    spare = nil
+    return number
+  }
+
+  private func add(
+    _ version: Version, _ number: VersionNumber, _ predecessors: [VersionRecord],
+    _ changes: [Key: Change], _ digest: Digest?
+  ) throws(StoreError) {
     let base = store.map(predecessors.first?.map ?? .empty)
     var recorded: [RecordedChange]?
     let map: ValueMap
@@ -68,8 +78,6 @@ final class VersionInstaller {
     }
     try add(
       version, number, predecessors, base: base, map: map, recorded: recorded, changedKeys: keys)
-    spare = nil
-    return number
   }
 
   private func options(_ number: VersionNumber) -> Merger.Options {
@@ -78,11 +86,9 @@ final class VersionInstaller {
     ) { [transaction] () throws(StoreError) in try transaction.allotRevisions() }
   }
 
-  // MARK: Changes
-
   typealias Change = WireChange<StoredContent>
 
-  /// Returns the changes by key; of several for one key the last counts, as in the original.
+  /// Returns the changes by key; the last for a key counts, as in the original.
   private func read(_ source: some ChangeSource) throws(StoreError) -> [Key: Change] {
     var changes: [Key: Change] = [:]
     try source.read(into: sink) { changes[$0.key] = $0 }
@@ -102,8 +108,7 @@ final class VersionInstaller {
       return old == nil ? nil : .remove(key, directory: false)
     case .preserve(_, let id):
       let source = try referred(key, id)
-      // The key has the value already; otherwise this version stores these bytes again
-      // (docs/merging.md, M10).
+      // If the key lacks the value, this version stores the bytes again (docs/merging.md, M10).
       if let old, old.storedVersion == source.storedVersion { return nil }
       return .put(try entry(key, source.stored, replacing: old, number))
     }
@@ -113,8 +118,7 @@ final class VersionInstaller {
     _ key: Key, _ stored: StoredContent, replacing old: Entry?, _ number: VersionNumber
   ) throws(StoreError) -> Entry {
     var attributes = old?.attributes ?? Attributes()
-    // The bytes come without a time: the time of the version that stores them is shown
-    // (docs/merging.md, M14).
+    // The bytes come without a time (docs/merging.md, M14).
     attributes.mtime = nil
     attributes.device = nil
     let kind = old?.kind == .symlink ? EntryKind.symlink : .regular
@@ -133,8 +137,7 @@ final class VersionInstaller {
     throw .invalid("it preserves \(key.rawValue) of version \(id.rawValue), which has none")
   }
 
-  /// Returns the changes of a merge in the form that merging follows, and in the form that is
-  /// recorded for sending.
+  /// Returns the changes of a merge, as merging follows them and as they are recorded for sending.
   private func resolve(
     _ changes: [Key: Change], _ predecessors: [VersionRecord], _ number: VersionNumber
   ) throws(StoreError) -> (
@@ -174,8 +177,6 @@ final class VersionInstaller {
     return (resolved, recorded)
   }
 
-  // MARK: Adding
-
   private func add(
     _ version: Version, _ number: VersionNumber, _ predecessors: [VersionRecord],
     base: ValueMap, map: ValueMap, recorded: [RecordedChange]?, changedKeys: [Key]
@@ -209,8 +210,7 @@ final class VersionInstaller {
         valueDataSize: version.valueDataSize, changedKeys: changedKeys))
   }
 
-  /// Returns true if the id is that of an automatic version (docs/merging.md, M3); compressed
-  /// metadata counts unpacked.
+  /// Returns true for the id of an automatic version (docs/merging.md, M3); metadata counts unpacked.
   private func isAutomatic(_ version: Version, _ digest: Digest) -> Bool {
     guard version.id.mayBeAutomatic, let predecessors = version.predecessors,
       predecessors.idOfSecond.map({ predecessors.idOfFirst < $0 }) ?? true

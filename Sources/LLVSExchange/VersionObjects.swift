@@ -8,7 +8,7 @@ internal import Synchronization
 ///   under their names at once, since older programs read every name in the two folders.
 /// INVARIANT R2: an existing object of a version is never written again; changes without a version, which
 ///   no reader uses, are replaced.
-package final class VersionObjects: WireRemote {
+package final class VersionObjects: VersionSource {
   private let objects: any ObjectStore
   private let transfer: TransferControl
   private let scratch: String
@@ -16,18 +16,11 @@ package final class VersionObjects: WireRemote {
   private let isNear: Bool
   // Held while the remote is prepared, once for each send; otherwise for memory access only.
   private let staging = Mutex<(any ObjectStaging)?>(nil)
-
-  /// Objects up to this many bytes are read when they are opened.
   private static let readAhead: UInt64 = 65_536
   private static let piece: UInt64 = 1 << 20
   private static let mostVersions = 1 << 22
 
-  /// Reads and writes a remote for a store, in whose directory long files wait that are on their way.
-  ///
-  /// - Parameters:
-  ///   - objects: the remote.
-  ///   - store: distinguishes what is not whole yet from that of other stores.
-  ///   - transfer: the control that the remote was opened with.
+  /// Uses a remote for a store, in whose directory long files wait; `transfer` is the remote's control.
   package convenience init(
     _ objects: any ObjectStore, for store: Store, transfer: TransferControl
   ) {
@@ -35,7 +28,7 @@ package final class VersionObjects: WireRemote {
       objects, scratch: FileLayout.scratch(of: store), temporary: store.path, transfer: transfer)
   }
 
-  /// Reads and writes a directory; `replica` distinguishes what is not whole yet from that of others.
+  /// Uses a directory; `replica` tells its unfinished objects from those of others.
   package convenience init(
     directory path: String, replica: String, control: ExchangeControl = ExchangeControl()
   ) {
@@ -55,14 +48,11 @@ package final class VersionObjects: WireRemote {
     isNear = objects.capabilities.contains(.isNear)
   }
 
-  /// Servers answer several requests at a time; a directory gains nothing by that.
   package var requests: Int { isNear ? 1 : 8 }
 
-  /// The ids of the versions, in no order.
   package func versionIDs() throws(StoreError) -> [Version.ID] { try ids(.version) }
 
-  /// Returns the versions with changes but without a description: a send was interrupted, or the
-  /// other object was removed.
+  /// Returns the versions with changes and no description, which an interrupted send leaves.
   func idsOfChangesAlone() throws(StoreError) -> [Version.ID] {
     let whole = Set(try ids(.version))
     return try ids(.changes).filter { !whole.contains($0) }.sorted()
@@ -75,7 +65,7 @@ package final class VersionObjects: WireRemote {
       var next: ListPage.Next?
       repeat {
         let page = try objects.list(prefix, after: nil, page: next)
-        // A link among the versions is refused by name when it is opened.
+        // A link is refused by name when it is opened.
         ids += (page.objects.map(\.name) + page.others).compactMap { Self.id($0.last) }
         guard page.next == nil || page.next != next, ids.count <= Self.mostVersions else {
           throw RemoteError(.malformed, "the list of \(prefix) has no end")
@@ -86,25 +76,22 @@ package final class VersionObjects: WireRemote {
     return ids
   }
 
-  /// Returns the version whose object is called so; nil for other files.
   private static func id(_ name: String) -> Version.ID? {
     guard !isTemporary(name) else { return nil }
     let id = Version.ID(name)
     return WireName.fault(of: id) == nil ? id : nil
   }
 
-  /// Returns true for names that programs which synchronise folders use while they write.
+  /// Returns true for names that folder synchronisers use while they write.
   private static func isTemporary(_ name: String) -> Bool {
     name.hasPrefix(".") || name.hasPrefix("~") || name.hasSuffix(".tmp")
       || name.hasSuffix(".part") || name.hasSuffix(".partial")
   }
 
-  // MARK: Reading
-
   /// Opens a version's object of a kind; nil if it is not there.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` for a file that is not regular or may not be read,
-  ///   otherwise the error of the remote.
+  /// - Throws: ``StoreError/invalid(_:)`` for a file that is not regular or readable, or an error of the
+  ///   remote.
   package func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput? {
     let name = try name(kind, id)
     var failure: StoreError?
@@ -114,7 +101,7 @@ package final class VersionObjects: WireRemote {
       if let failure { throw failure }
       switch error.kind {
       case .absent: return nil
-      // A file that another user made unreadable does not stop the retrieval of the others.
+      // A file that another user made unreadable does not stop the retrieval.
       case .denied where isNear: throw .invalid("\(name): \(error.words)")
       default: throw StoreError(error)
       }
@@ -129,9 +116,9 @@ package final class VersionObjects: WireRemote {
     return name
   }
 
-  /// Opens a file: its first bytes are read, and the others when they are asked for.
+  /// Opens a file, of which a long one is read as it is used.
   private func openNear(_ name: ObjectName) throws(RemoteError) -> WireInput {
-    // Reading one byte more than that shows whether it is the whole.
+    // One byte more shows whether it is the whole.
     let start = try objects.bytes(
       of: name, range: 0..<(Self.readAhead + 1), atMost: Int(Self.readAhead) + 1)
     guard start.count > Self.readAhead else { return WireInput(name: name.text, bytes: start) }
@@ -154,7 +141,7 @@ package final class VersionObjects: WireRemote {
     }
   }
 
-  /// Fetches an object by one request, before anything is stored, so that no writer waits for the network.
+  /// Fetches an object whole, so that no writer waits for the network.
   ///
   /// - Throws: the error of the remote; an error of this store is in `failure`.
   private func openFar(
@@ -182,25 +169,20 @@ package final class VersionObjects: WireRemote {
     }
   }
 
-  // MARK: Writing
-
   private func prepare() throws(StoreError) -> any ObjectStaging {
-    let outcome = staging.withLock { staging in
-      Result<any ObjectStaging, StoreError> { () throws(StoreError) in
-        if let staging { return staging }
-        let made = try asking { () throws(RemoteError) in
-          try objects.staging(
-            scratch: scratch, temporary: temporary, folders: WireKind.allCases.map(\.rawValue),
-            control: transfer)
-        }
-        staging = made
-        return made
+    try staging.withLock { (staging) throws(StoreError) in
+      if let staging { return staging }
+      let made = try asking { () throws(RemoteError) in
+        try objects.staging(
+          scratch: scratch, temporary: temporary, folders: WireKind.allCases.map(\.rawValue),
+          control: transfer)
       }
+      staging = made
+      return made
     }
-    return try outcome.get()
   }
 
-  /// Writes a version's object of a kind that no reader sees before ``publish(_:)``.
+  /// Writes an object that no reader sees before ``publish(_:)``.
   package func write(
     _ kind: WireKind, _ id: Version.ID, _ body: (WireOutput) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -218,8 +200,7 @@ package final class VersionObjects: WireRemote {
     try asking { () throws(RemoteError) in try object.finish() }
   }
 
-  /// Makes versions whose objects are written visible, durably: all changes first, then the
-  /// descriptions.
+  /// Makes versions visible, durably: all changes first, then the descriptions.
   package func publish(_ ids: [Version.ID]) throws(StoreError) {
     guard !ids.isEmpty else { return }
     let staging = try prepare()
@@ -232,7 +213,7 @@ package final class VersionObjects: WireRemote {
     }
   }
 
-  /// Removes what was written and not published.
+  /// Removes unpublished objects.
   package func abandon() {
     let staging = staging.withLock { staging in
       defer { staging = nil }
@@ -240,6 +221,23 @@ package final class VersionObjects: WireRemote {
     }
     staging?.abandon()
   }
+
+  /// - Throws: ``StoreError/invalid(_:)`` if the description is malformed or has another id.
+  package func version(_ id: Version.ID) throws(StoreError) -> Version? {
+    guard let input = try open(.version, id) else { return nil }
+    let version = try Version(reading: input)
+    guard version.id == id else {
+      throw .invalid("\(input.name): it holds the version \(version.id.rawValue)")
+    }
+    return version
+  }
+
+  package func changes(of id: Version.ID) throws(StoreError) -> WireInput? {
+    try open(.changes, id)
+  }
+
+  package func label(_ id: Version.ID) -> String { "versions/\(id.rawValue)" }
+  package func changesLabel(_ id: Version.ID) -> String { "changes/\(id.rawValue)" }
 }
 
 extension WireInput {

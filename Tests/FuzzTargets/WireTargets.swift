@@ -38,15 +38,10 @@ enum WireTargets {
   }
 
   private static func read(changes bytes: [UInt8], pieceSize: Int) -> [WireChange<[UInt8]>]? {
-    var reader = ChangeReader(
-      WireInput(name: "c", bytes: bytes, pieceSize: pieceSize), into: MemorySink(atMost: 1 << 20))
+    let input = WireInput(name: "c", bytes: bytes, pieceSize: pieceSize)
     var changes: [WireChange<[UInt8]>] = []
-    do throws(StoreError) {
-      while let change = try reader.next() { changes.append(change) }
-    } catch {
-      return nil
-    }
-    return changes
+    let outcome: Void? = try? input.read(into: MemorySink(atMost: 1 << 20)) { changes.append($0) }
+    return outcome.map { changes }
   }
 
   static func changes(_ bytes: [UInt8]) throws(FuzzTarget.Failure) {

@@ -46,7 +46,6 @@ final class GivenVersions: VersionSource, Sendable {
 
   func label(_ id: LLVSCore.Version.ID) -> String { "version \(id.rawValue)" }
   func changesLabel(_ id: LLVSCore.Version.ID) -> String { "changes of version \(id.rawValue)" }
-  func isNamed(_ reason: String) -> Bool { reason.hasPrefix("changes of version ") }
 }
 
 extension WireOutput {
@@ -55,21 +54,18 @@ extension WireOutput {
   ) throws(StoreError) {
     var writer = ChangeWriter(self, of: version)
     for change in changes {
-      switch change {
-      case .insert(let value):
-        try writer.insert(value.id.core) { (take) throws(StoreError) in
-          try [UInt8](value.data).withPiece(take)
-        }
-      case .update(let value):
-        try writer.update(value.id.core) { (take) throws(StoreError) in
-          try [UInt8](value.data).withPiece(take)
-        }
-      case .remove(let id): try writer.remove(id.core)
-      case .preserve(let reference):
-        try writer.preserve(
-          reference.valueId.core, storedIn: reference.storedVersionId.core)
-      case .preserveRemoval(let id): try writer.preserveRemoval(id.core)
+      func pieces(_ value: Value) -> ChangeWriter.Pieces {
+        { (take) throws(StoreError) in try [UInt8](value.data).withPiece(take) }
       }
+      let written: WireChange<ChangeWriter.Pieces> =
+        switch change {
+        case .insert(let value): .insert(value.id.core, pieces(value))
+        case .update(let value): .update(value.id.core, pieces(value))
+        case .remove(let id): .remove(id.core)
+        case .preserve(let old): .preserve(old.valueId.core, old.storedVersionId.core)
+        case .preserveRemoval(let id): .preserveRemoval(id.core)
+        }
+      try writer.append(written)
     }
     try writer.finish()
   }

@@ -1,7 +1,6 @@
 import LLVSCore
 
 extension [UInt8] {
-  /// Appends a version's id.
   mutating func append(bundled id: Version.ID) throws(StoreError) {
     if let fault = WireName.fault(of: id) { throw .invalid(fault) }
     if let words = id.uuidWords {
@@ -14,8 +13,7 @@ extension [UInt8] {
     }
   }
 
-  /// Appends the description of a version; `distance` returns how many places before it a
-  /// predecessor is.
+  /// Appends a version; `distance` returns how many places before it a predecessor is.
   mutating func append(
     bundled version: Version, distance: (Version.ID) -> Int?
   ) throws(StoreError) {
@@ -40,8 +38,7 @@ extension [UInt8] {
 }
 
 extension Version.ID {
-  /// The 16 bytes of an id that is an upper-case UUID, as every id made here is; nil for another
-  /// id.
+  /// The 16 bytes of an id that is an upper-case UUID; nil for another id.
   var uuidWords: (high: UInt64, low: UInt64)? {
     guard rawValue.utf8.count == 36 else { return nil }
     var (high, low): (UInt64, UInt64) = (0, 0)

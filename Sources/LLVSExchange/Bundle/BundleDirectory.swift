@@ -3,12 +3,10 @@ import LLVSCore
 /// The statement of a bundle about which of a writer's bundles stay.
 struct BundleClaim: Hashable, Sendable {
   var writer: String
-  /// The statement is about the sequence numbers up to this one: those that ``kept`` lacks are going
-  /// to be removed.
+  /// The greatest sequence number it speaks of; up to this one, bundles that ``kept`` lacks go.
   var upTo: UInt64
   var kept: SequenceRuns
 
-  /// Returns true if the statement announces that a bundle goes.
   func announces(_ name: BundleName) -> Bool {
     name.writer == writer && name.sequence <= upTo && !kept.contains(name.sequence)
   }
@@ -21,12 +19,9 @@ struct BundleNeed: Hashable, Sendable {
   /// The first 8 bytes of its hash.
   var hashStart: UInt64
 
-  init(writer: String, sequence: UInt64, hashStart: UInt64) {
-    self.writer = writer
-    self.sequence = sequence
-    self.hashStart = hashStart
-  }
+}
 
+extension BundleNeed {
   init(_ name: BundleName) {
     self.init(writer: name.writer, sequence: name.sequence, hashStart: name.hash.words.0)
   }
@@ -46,7 +41,6 @@ struct BundleDirectory: Hashable, Sendable {
   struct HashedFrame: Hashable, Sendable {
     var stands: Int
     var unpacked: Int
-    /// The SHA-256 of the frame as it stands.
     var hash: Digest
   }
 
@@ -55,19 +49,15 @@ struct BundleDirectory: Hashable, Sendable {
   var content: [ContentFrame] = []
   var outline: [HashedFrame] = []
   var table: [HashedFrame] = []
-  /// The number of entries of the outline.
   var entries = 0
+  /// The bundles that hold the items left out.
   /// The bundles that items left out are in.
   var needs: [BundleNeed] = []
   /// The claims for this writer, then for writers that it adopted.
   var stays: [BundleClaim] = []
   /// The sequence numbers of this writer's bundles whose entries these are.
   var from = SequenceRuns()
-
-  /// The number of items.
   var items: Int { content.reduce(0) { $0 + $1.items } }
-
-  // MARK: As bytes
 
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
@@ -146,7 +136,6 @@ struct BundleDirectory: Hashable, Sendable {
 }
 
 extension [UInt8] {
-  /// Appends a text of at most 255 bytes behind its length.
   fileprivate mutating func append(shortText text: String) {
     append(UInt8(text.utf8.count))
     append(contentsOf: text.utf8)

@@ -27,7 +27,6 @@ struct BundleItem: Hashable, Sendable {
     self.digest = digest
   }
 
-  /// The greatest length of an item of a kind, in bytes.
   static func longest(_ kind: Kind) -> Int {
     switch kind {
     case .chunk: ValueChunking.maximum
@@ -35,7 +34,6 @@ struct BundleItem: Hashable, Sendable {
     }
   }
 
-  /// Returns true if the bytes are those of this item.
   func isProved(by bytes: UnsafeRawBufferPointer) -> Bool {
     switch kind {
     case .chunk: return Digest.of(bytes) == digest
@@ -57,7 +55,6 @@ struct ValueNodeForm {
   }
 
   static let longest = 1 + 256 * 41
-
   let level: UInt8
   let parts: [(length: UInt64, part: Part)]
   /// The number of bytes of the value below the node.
@@ -94,7 +91,6 @@ struct ValueNodeForm {
     length = sum
   }
 
-  /// Returns the digest of a node.
   static func digest(ofBytes bytes: UnsafeRawBufferPointer) -> Digest {
     var hasher = SHA256Hasher()
     hasher.update(Array("llvs value node 1".utf8))

@@ -5,26 +5,19 @@ import LLVSCore
 /// Equal names mean equal bytes. A file that does not match its name is torn and counts as absent.
 struct BundleName: Hashable, Comparable {
   private static let suffix = ".bundle"
-
   let writer: String
   let sequence: UInt64
   let length: UInt64
   let hash: Digest
 
-  init(writer: String, sequence: UInt64, length: UInt64, hash: Digest) {
-    self.writer = writer
-    self.sequence = sequence
-    self.length = length
-    self.hash = hash
-  }
-
-  /// The file's name.
   var text: String {
     let digits = String(sequence)
     let padding = String(repeating: "0", count: max(0, 10 - digits.utf8.count))
     return "\(writer)-\(padding)\(digits)-\(length)-\(hash.hex)\(BundleName.suffix)"
   }
+}
 
+extension BundleName {
   /// Reads a file's name; nil unless it is exactly as ``text`` spells it.
   init?(_ text: String) {
     var text = text
@@ -53,7 +46,7 @@ struct BundleName: Hashable, Comparable {
       hash: hash)
   }
 
-  /// Reads a decimal number that is filled up with zeros to a number of digits and no further.
+  /// Reads a decimal number that is padded with zeros to `digits` and no further.
   private static func number(_ text: Slice<UnsafeBufferPointer<UInt8>>, digits: Int) -> UInt64? {
     guard text.count >= digits, text.count == digits || text.first != 0x30 else { return nil }
     var number: UInt64 = 0
@@ -67,7 +60,7 @@ struct BundleName: Hashable, Comparable {
     return number
   }
 
-  /// Names that have the same hash are one but for those of strangers, so no more goes into a table's.
+  // Only strangers' names share a hash, so a table needs no more.
   func hash(into hasher: inout Hasher) {
     hasher.combine(sequence)
     hasher.combine(hash.words.0)
@@ -86,7 +79,6 @@ struct BundleName: Hashable, Comparable {
       }
   }
 
-  /// Orders names by writer, then in the order of writing.
   static func < (a: BundleName, b: BundleName) -> Bool {
     guard a.writer == b.writer else { return a.writer < b.writer }
     return (a.sequence, a.hash, a.length) < (b.sequence, b.hash, b.length)
@@ -94,10 +86,9 @@ struct BundleName: Hashable, Comparable {
 }
 
 extension Digest {
-  /// Reads 64 lower-case hexadecimal digits; nil for anything else.
   init?(hex text: some StringProtocol) { self.init(hex: Array(text.utf8)) }
 
-  /// Reads the digits as bytes of text.
+  // Reads 64 lower-case hexadecimal digits as bytes of text.
   fileprivate init?(hex text: some Collection<UInt8>) {
     guard text.count == 64 else { return nil }
     var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)

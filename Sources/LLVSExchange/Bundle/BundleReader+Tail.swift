@@ -4,13 +4,10 @@ extension BundleReader {
   /// The end of a bundle, which says where the directory is and what its hash is.
   struct Tail {
     let isSealed: Bool
-    /// The 8 bytes that tell the key, and the 32 bytes that are the bundle's own; empty for a bundle
-    /// that is not encrypted.
+    /// The 8 bytes that tell the key, and the bundle's own 32 bytes; empty if it is not encrypted.
     let keyID: [UInt8]
     let salt: [UInt8]
-    /// The place of the directory.
     let directory: Range<UInt64>
-    /// The length of the directory, unpacked.
     let unpacked: Int
     let hash: Digest
 

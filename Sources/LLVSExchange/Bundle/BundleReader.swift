@@ -1,6 +1,7 @@
 import LLVSCore
+internal import Platform
 
-/// The bytes of a bundle, wherever they are.
+/// The bytes of a bundle.
 ///
 /// - Concurrency: any thread.
 protocol BundleBytes: Sendable {
@@ -15,11 +16,9 @@ protocol BundleBytes: Sendable {
 }
 
 extension BundleBytes {
-  /// The default: each part is read when it is needed.
   func prepare(_ range: Range<UInt64>) {}
 }
 
-/// A bundle in memory.
 struct BundleInMemory: BundleBytes {
   let bytes: [UInt8]
 
@@ -41,15 +40,14 @@ final class BundleReader: Sendable {
   /// The name of the file in messages.
   let label: String
   private let bytes: any BundleBytes
-  private let seal: (any FrameSeal)?
+  private let seal: BundleSeal?
   private let cache: FrameCache
-  /// The offsets in the file of the frames of each kind.
   private let contentOffsets: [UInt64]
   private let outlineOffsets: [UInt64]
   private let tableOffsets: [UInt64]
-  /// The number of items before each frame of items, and at last of all.
+  /// The number of items before each frame of items, and then of all.
   let firstItems: [Int]
-  /// The offset in the outline at which each of its frames begins, and at last its length.
+  /// The offset in the outline of each of its frames, and then its length.
   let outlineStarts: [UInt64]
 
   /// Opens a bundle. `keys` are those of a remote whose bundles are encrypted, nil for a remote whose
@@ -60,7 +58,7 @@ final class BundleReader: Sendable {
   ///   format or encrypted with an unknown key; an error of reading.
   init(
     _ name: BundleName, _ bytes: any BundleBytes, cache: FrameCache,
-    keys: (any BundleKeys)? = nil
+    keys: HeldKeys? = nil
   ) throws(StoreError) {
     self.name = name
     self.bytes = bytes
@@ -88,21 +86,16 @@ final class BundleReader: Sendable {
     }
     let standing = try bytes.read(tail.directory)
     guard Digest.of(standing) == tail.hash else { throw malformed("its directory is damaged") }
-    guard
-      let unpacked = cache.compression.frame(
-        standing, to: tail.unpacked, seal, .directory, 0)
+    guard let unpacked = cache.compression.frame(standing, to: tail.unpacked, seal, .directory, 0)
     else { throw malformed("its directory does not unpack") }
     let space = tail.directory.lowerBound - BundleFormat.headLength
-    let isSealed = tail.isSealed
-    let parsed = unpacked.withUnsafeBytes { raw in
-      Result<BundleDirectory, StoreError> { () throws(StoreError) in
-        try BundleDirectory(raw, of: name, space: space, isSealed: isSealed)
+    do throws(StoreError) {
+      directory = try unpacked.withPiece { (raw) throws(StoreError) in
+        try BundleDirectory(raw, of: name, space: space, isSealed: tail.isSealed)
       }
-    }
-    switch parsed {
-    case .success(let found): directory = found
-    case .failure(.invalid(let reason)): throw malformed(reason)
-    case .failure(let error): throw error
+    } catch {
+      guard case .invalid(let reason) = error else { throw error }
+      throw malformed(reason)
     }
     var offset = BundleFormat.headLength
     func offsets(_ lengths: [Int]) -> [UInt64] {
@@ -126,12 +119,8 @@ final class BundleReader: Sendable {
     (outlineOffsets.first ?? tableOffsets.first ?? name.length)..<name.length
   }
 
-  /// The length of the outline, unpacked.
   var outlineLength: UInt64 { outlineStarts[outlineStarts.count - 1] }
 
-  // MARK: Frames
-
-  /// Returns a frame of the outline.
   func outlineFrame(_ number: Int) throws(StoreError) -> [UInt8] {
     try hashedFrame(.outline, number, directory.outline[number], outlineOffsets[number])
   }
@@ -152,15 +141,11 @@ final class BundleReader: Sendable {
     return unpacked
   }
 
-  /// Returns the range of the file in which a frame of items is.
   func place(ofContentFrame number: Int) -> Range<UInt64> {
     contentOffsets[number]..<(contentOffsets[number] + UInt64(directory.content[number].stands))
   }
 
-  /// Returns a frame of items.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` if it does not unpack; its bytes are proved by the digests
-  ///   of the items alone.
+  /// Returns a frame of items, whose bytes only the digests of the items prove.
   func contentFrame(_ number: Int) throws(StoreError) -> [UInt8] {
     let place = FrameCache.Place(bundle: name.hash, kind: .content, number: number)
     if let known = cache.frame(place) { return known }
@@ -172,9 +157,6 @@ final class BundleReader: Sendable {
     return unpacked
   }
 
-  // MARK: The table
-
-  /// Reads the table, frame by frame.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if it is malformed or contradicts the directory.
   func table() throws(StoreError) -> BundleTable {
@@ -207,7 +189,6 @@ final class BundleReader: Sendable {
   }
 }
 
-/// The items of a bundle in the order in which they stand.
 struct BundleTable: Sendable {
   private(set) var items: [BundleItem] = []
   private var lengths: [UInt32] = []
@@ -254,26 +235,20 @@ struct BundleTable: Sendable {
 
   fileprivate var isWhole: Bool { items.count == firstItems[firstItems.count - 1] }
 
-  /// Returns the length of an item in bytes.
   func length(of number: Int) -> Int { Int(lengths[number]) }
 
   /// Returns the frame of an item and its place there.
   func place(of number: Int) -> (frame: Int, range: Range<Int>) {
-    var (low, high) = (0, firstItems.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if firstItems[middle] <= number { low = middle + 1 } else { high = middle }
-    }
+    let frame = firstItems.partitioningIndex { number < $0 } - 1
     let start = Int(starts[number])
-    return (low - 1, start..<(start + Int(lengths[number])))
+    return (frame, start..<(start + Int(lengths[number])))
   }
 }
 
 extension Compression {
-  /// Returns the bytes of a frame as it stands; nil if it is not one of this length or was sealed
-  /// for another place.
+  /// Returns a frame unpacked; nil if it has another length or was sealed for another place.
   fileprivate func frame(
-    _ standing: [UInt8], to length: Int, _ seal: (any FrameSeal)?,
+    _ standing: [UInt8], to length: Int, _ seal: BundleSeal?,
     _ kind: BundleFormat.FrameKind, _ number: Int
   ) -> [UInt8]? {
     var packed = standing

@@ -7,34 +7,28 @@ import LLVSCore
 ///
 /// - Concurrency: for one thread at a time.
 final class BundleWriter {
-  /// Receives the next bytes of the file.
   typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
 
   /// Frames are never read in part, so a higher level than for chunks pays.
   private static let level: Int32 = 3
-
   private let sink: Sink
   private let scratch: String
-  private let seal: (any FrameSeal)?
+  private let seal: BundleSeal?
   private let compression = Compression()
   private var hasher = SHA256Hasher()
   private var directory: BundleDirectory
-  /// The bytes of the file so far.
   private(set) var length: UInt64 = 0
-  /// The open frame of shorter items.
   private var frame: [UInt8] = []
   private var frameItems = 0
   private var items: [BundleItem: Int] = [:]
-  /// The items in the order in which they stand.
   private(set) var order: [BundleItem] = []
   private var table: Spool
   private let outline: Spool
   private var needs: [BundleNeed: Int] = [:]
   private var positions: [Version.ID: Int] = [:]
 
-  /// Begins a bundle; `scratch` is a directory for what is too long for memory.
   init(
-    writer: String, sequence: UInt64, scratch: String, seal: (any FrameSeal)? = nil,
+    writer: String, sequence: UInt64, scratch: String, seal: BundleSeal? = nil,
     sink: @escaping Sink
   ) throws(StoreError) {
     precondition(BundleName.isWriter(writer), "a bundle has a writer's name")
@@ -47,11 +41,9 @@ final class BundleWriter {
     try emit(BundleFormat.head(isSealed: seal != nil))
   }
 
-  /// True if nothing was added.
   var isEmpty: Bool { items.isEmpty && directory.entries == 0 }
 
-  /// Returns true if what comes next belongs into another bundle, since this one has about `goal`
-  /// bytes or as many parts as a bundle may have.
+  /// Returns true if the bundle has about `goal` bytes, or as many parts as a bundle may have.
   func isFull(goal: UInt64) -> Bool {
     length + UInt64(frame.count) + outline.length >= goal
       || items.count >= BundleFormat.maximumItems
@@ -60,15 +52,11 @@ final class BundleWriter {
       || directory.content.count + 2 >= BundleFormat.maximumContentFrames
   }
 
-  // MARK: Items
-
-  /// Returns the number of an item; nil if it is not in this bundle.
   func number(of item: BundleItem) -> Int? { items[item] }
 
   /// Adds an item that is not in the bundle yet, and returns its number.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if the bytes are not those of the item: a bundle never
-  ///   spreads damage.
+  /// - Throws: ``StoreError/corrupt(_:)`` if the bytes are not those of the item.
   @discardableResult
   func add(_ item: BundleItem, _ bytes: [UInt8]) throws(StoreError) -> Int {
     precondition(items[item] == nil, "a bundle holds an item once")
@@ -112,10 +100,7 @@ final class BundleWriter {
       .init(stands: standing.count, unpacked: bytes.count, items: items))
   }
 
-  // MARK: The outline
-
-  /// Returns the number of another bundle among those that this one needs; nil if there is no place
-  /// for it.
+  /// Returns the number of a bundle among those that this one needs; nil if there is no room for it.
   func number(ofNeed need: BundleNeed) -> Int? {
     if let known = needs[need] { return known }
     guard needs.count < BundleFormat.maximumNeeds else { return nil }
@@ -124,14 +109,11 @@ final class BundleWriter {
     return needs.count - 1
   }
 
-  /// Adds a version whose changes are in a spool, in the form of an outline, with the
-  /// content digest of its map where its metadata has none.
+  /// Adds a version with its changes as ``OutlineChange``s, and with the content digest of its map
+  /// where its metadata has none.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` if the version is in the bundle already or cannot be
-  ///   written.
-  func add(
-    _ version: Version, contentDigest: Digest?, changes: Spool
-  ) throws(StoreError) {
+  /// - Throws: ``StoreError/invalid(_:)`` if the bundle holds the version or it cannot be written.
+  func add(_ version: Version, contentDigest: Digest?, changes: Spool) throws(StoreError) {
     let index = positions.count
     guard positions.updateValue(index, forKey: version.id) == nil else {
       throw .invalid("a bundle holds a version once")
@@ -148,15 +130,13 @@ final class BundleWriter {
     directory.entries += 1
   }
 
-  /// Adds an entry of another type as it was in another bundle.
+  /// Adds an entry of another type, unread.
   func add(entry bytes: [UInt8]) throws(StoreError) {
     var length: [UInt8] = []
     length.append(varint: UInt64(bytes.count))
     try (length + bytes).withPiece { (piece) throws(StoreError) in try outline.append(piece) }
     directory.entries += 1
   }
-
-  // MARK: The end
 
   /// Ends the bundle and returns the length and hash that are in its name, and its directory.
   func finish(
@@ -183,7 +163,6 @@ final class BundleWriter {
     return (length, hasher.finish(), directory)
   }
 
-  /// Writes what a spool holds in frames.
   private func writeHashed(
     _ spool: Spool, _ kind: BundleFormat.FrameKind
   ) throws(StoreError) -> [BundleDirectory.HashedFrame] {
@@ -200,9 +179,7 @@ final class BundleWriter {
     return frames
   }
 
-  // MARK: The file
-
-  /// Returns bytes packed, or as they are if packing saves nothing, and encrypted if the bundle is.
+  /// Returns bytes packed if that saves any, and encrypted if the bundle is.
   private func standing(
     _ bytes: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int
   ) -> [UInt8] {
@@ -221,7 +198,7 @@ final class BundleWriter {
 }
 
 extension Spool {
-  /// Empties the spool, and calls the body with what it held, in pieces of a length except the last.
+  /// Empties the spool into the body, in pieces of a length except the last.
   func forEachPiece(
     of length: Int = 1 << 18, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -232,11 +209,9 @@ extension Spool {
       let count = Int(min(total - offset, UInt64(length)))
       if let source {
         var part = [UInt8](repeating: 0, count: count)
-        try part.withUnsafeMutableBytes { raw in
-          Result<Void, StoreError> { () throws(StoreError) in
-            try source.read(at: offset, into: raw)
-          }
-        }.get()
+        try part.withUnsafeMutableBufferPointer { (part) throws(StoreError) in
+          try source.read(at: offset, into: UnsafeMutableRawBufferPointer(part))
+        }
         try part.withPiece(body)
       } else {
         try bytes.withPiece { (raw) throws(StoreError) in try body(raw.part(Int(offset), count)) }

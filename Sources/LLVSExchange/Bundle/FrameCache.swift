@@ -5,7 +5,6 @@ internal import Synchronization
 ///
 /// - Concurrency: any thread.
 final class FrameCache: Sendable {
-  /// The place of a frame.
   struct Place: Hashable {
     var bundle: Digest
     var kind: BundleFormat.FrameKind
@@ -14,7 +13,7 @@ final class FrameCache: Sendable {
 
   private struct State: Sendable {
     var frames: [Place: [UInt8]] = [:]
-    /// The places in the order of their last use.
+    /// The least recently used is first.
     var order: [Place] = []
     var bytes = 0
   }

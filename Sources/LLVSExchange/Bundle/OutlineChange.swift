@@ -2,31 +2,19 @@ import LLVSCore
 
 /// A value in the outline of a bundle: its bytes, or what leads to them.
 enum OutlineValue: Hashable, Sendable {
-  /// The bytes themselves.
   case inline([UInt8])
   /// Bytes in an item of the same bundle, by its number.
   case item(Int, length: UInt64)
-  /// Bytes that other bundles hold, one of them the `need`th of those the bundle needs; nil where the
-  /// writer could not tell.
+  /// Bytes that other bundles hold, such as the `need`th that the bundle needs; nil if unknown.
   case leftOut(Digest, length: UInt64, need: Int?)
-  /// Bytes that the writer has forgotten.
   case forgotten(Digest, length: UInt64)
 }
 
 /// A change in the outline of a bundle.
-enum OutlineChange: Hashable, Sendable {
-  case insert(Key, OutlineValue)
-  case update(Key, OutlineValue)
-  case remove(Key)
-  case preserve(Key, Version.ID)
-  case preserveRemoval(Key)
-}
+typealias OutlineChange = WireChange<OutlineValue>
 
 extension OutlineStream {
-  /// Reads the next change of a version.
-  func change(
-    in bundle: BundleDirectory
-  ) throws(StoreError) -> OutlineChange {
+  func change(in bundle: BundleDirectory) throws(StoreError) -> OutlineChange {
     guard let tag = BundleFormat.Tag(rawValue: try byte()) else {
       throw malformed("a change of no known kind")
     }
@@ -71,7 +59,6 @@ extension OutlineStream {
 }
 
 extension [UInt8] {
-  /// Appends a change in the form of an outline.
   mutating func append(_ change: OutlineChange) throws(StoreError) {
     switch change {
     case .insert(let key, let value):

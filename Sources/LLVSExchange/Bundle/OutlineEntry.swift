@@ -10,7 +10,7 @@ struct OutlineEntry: Sendable {
 }
 
 extension BundleReader {
-  /// Returns the entries of the outline, in order. The descriptions of versions are passed over.
+  /// Returns the entries of the outline in order, without the descriptions of versions.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if the outline is malformed or not that of the directory.
   /// - Complexity: O(bytes of the outline).
@@ -36,8 +36,7 @@ extension BundleReader {
         }
         entries.append(OutlineEntry(id: id, type: type, body: stream.offset..<end))
       } else {
-        // Entries of types that this program does not know are carried on unread; those between
-        // would have to be understood.
+        // Only types from `firstUnreadType` on may be carried on unread.
         guard
           type >= BundleFormat.firstUnreadType
             || type == BundleFormat.EntryType.forget.rawValue
@@ -52,17 +51,14 @@ extension BundleReader {
     return entries
   }
 
-  /// The description of a version in an outline.
   struct Description {
     let version: Version
     /// The digest of its map, where the writer gave one next to the metadata.
     let contentDigest: Digest?
-    /// The range of the outline that its changes take.
     let changes: Range<UInt64>
   }
 
-  /// Reads the description of the version of an entry; `before` returns the id of the version that
-  /// stands so many versions before it.
+  /// Reads the description of a version; `before` returns the id of the version N before it.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` with the reason.
   func description(
@@ -80,12 +76,10 @@ extension BundleReader {
       version: version, contentDigest: digest, changes: stream.offset..<entry.body.upperBound)
   }
 
-  /// Returns the name of a version in messages.
   func label(_ id: Version.ID) -> String { "\(label): version \(id.rawValue)" }
 }
 
 extension OutlineStream {
-  /// Reads predecessors, time, size and metadata of a version.
   fileprivate func version(
     _ id: Version.ID, before: (UInt64) -> Version.ID?
   ) throws(StoreError) -> Version {

@@ -1,4 +1,5 @@
 import LLVSCore
+internal import Platform
 
 /// Reads a range of a bundle's outline in order, one frame in memory at a time.
 ///
@@ -16,7 +17,6 @@ final class OutlineStream {
   private var start: UInt64
   private var next: Int
 
-  /// Begins at an offset of the outline; the range must lie within it.
   init(_ bundle: BundleReader, _ range: Range<UInt64>, label: String) {
     self.bundle = bundle
     self.label = label
@@ -30,10 +30,9 @@ final class OutlineStream {
 
   /// The offset in the outline of the next byte.
   var offset: UInt64 { start + UInt64(position) }
-
   var isAtEnd: Bool { offset >= end }
 
-  /// Goes to an offset that is not before this one and within the range.
+  /// Skips to an offset that is within the range and not before this one.
   func skip(to offset: UInt64) {
     if offset - start <= UInt64(frame.count) {
       position = Int(offset - start)
@@ -43,17 +42,11 @@ final class OutlineStream {
   }
 
   private func seek(to offset: UInt64) {
-    let starts = bundle.outlineStarts
-    var (low, high) = (0, starts.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if starts[middle] <= offset { low = middle + 1 } else { high = middle }
-    }
     // The frame itself is read when a byte of it is.
     frame = []
     position = 0
     start = offset
-    next = low - 1
+    next = bundle.outlineStarts.partitioningIndex { offset < $0 } - 1
   }
 
   private func fill() throws(StoreError) {
@@ -75,7 +68,7 @@ final class OutlineStream {
     return frame[position]
   }
 
-  /// Reads so many bytes; memory is taken as they come.
+  /// Reads bytes; memory is allocated as they come.
   func bytes(_ count: Int) throws(StoreError) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {

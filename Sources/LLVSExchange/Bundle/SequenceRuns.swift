@@ -1,19 +1,15 @@
 import LLVSCore
+internal import Platform
 
 /// A set of sequence numbers, as runs.
 struct SequenceRuns: Hashable, Sendable {
   /// Ascending, with at least one number between two of them.
   private(set) var runs: [ClosedRange<UInt64>] = []
-
-  /// The greatest sequence number that has a place in the format.
   static let greatest = UInt64(Int64.max) - 1
 
-  init() {}
-
-  init(_ numbers: some Sequence<UInt64>) {
+  init(_ numbers: some Sequence<UInt64> = [UInt64]()) {
     for number in numbers.sorted() { append(number) }
   }
-
   var isEmpty: Bool { runs.isEmpty }
 
   /// Adds a number that is at least as great as all in the set.
@@ -27,19 +23,12 @@ struct SequenceRuns: Hashable, Sendable {
     }
   }
 
-  /// Returns true if a number is in the set.
-  ///
   /// - Complexity: O(log *n*) in the number of runs.
   func contains(_ number: UInt64) -> Bool {
-    var (low, high) = (0, runs.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if runs[middle].upperBound < number { low = middle + 1 } else { high = middle }
-    }
-    return low < runs.count && runs[low].contains(number)
+    let index = runs.partitioningIndex { number <= $0.upperBound }
+    return index < runs.count && runs[index].contains(number)
   }
 
-  /// Returns the set with the numbers of another.
   func union(_ other: SequenceRuns) -> SequenceRuns {
     var all = SequenceRuns()
     for run in (runs + other.runs).sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -54,8 +43,6 @@ struct SequenceRuns: Hashable, Sendable {
   }
 
   /// Returns the numbers up to a bound that are not in the set.
-  ///
-  /// - Complexity: O(*n*) in the number of runs.
   func gaps(upTo bound: UInt64) -> SequenceRuns {
     var gaps = SequenceRuns()
     forEachGap(upTo: bound) { gap in
@@ -66,8 +53,6 @@ struct SequenceRuns: Hashable, Sendable {
   }
 
   /// Returns true if the set holds all numbers up to a bound that are not in another.
-  ///
-  /// - Complexity: O(*n* + *m*) in the number of runs.
   func holdsGaps(of other: SequenceRuns, upTo bound: UInt64) -> Bool {
     var place = 0
     return other.forEachGap(upTo: bound) { gap in
@@ -77,8 +62,7 @@ struct SequenceRuns: Hashable, Sendable {
     }
   }
 
-  /// Calls a body with each run of numbers up to a bound that are not in the set, in order, until it
-  /// returns false; returns its last result, or true.
+  /// Calls a body with each gap up to a bound until it returns false; returns the last result.
   @discardableResult
   private func forEachGap(upTo bound: UInt64, _ body: (ClosedRange<UInt64>) -> Bool) -> Bool {
     var next: UInt64 = 0
@@ -90,16 +74,13 @@ struct SequenceRuns: Hashable, Sendable {
     return next > bound || body(next...bound)
   }
 
-  /// Returns true if all numbers of another set are in this one.
   func isSuperset(of other: SequenceRuns) -> Bool {
     other.runs.allSatisfy { run in
       runs.contains { $0.lowerBound <= run.lowerBound && run.upperBound <= $0.upperBound }
     }
   }
 
-  // MARK: As bytes: varint runs | each: varint numbers between it and the run before, varint
-  // numbers in it
-
+  // As bytes: varint runs | each: varint numbers between it and the run before, varint numbers in it
   func encode(to bytes: inout [UInt8]) {
     bytes.append(varint: UInt64(runs.count))
     var next: UInt64 = 0
@@ -110,7 +91,7 @@ struct SequenceRuns: Hashable, Sendable {
     }
   }
 
-  /// Reads a set whose numbers are at most `bound`; nil if it is malformed.
+  /// Reads a set of numbers up to `bound`; nil if it is malformed.
   init?(_ reader: inout ByteReader, upTo bound: UInt64) {
     // Each run takes at least two bytes, so nothing is allocated that the bytes do not hold.
     guard let count = reader.varint(), count <= UInt64(BundleFormat.maximumRuns),

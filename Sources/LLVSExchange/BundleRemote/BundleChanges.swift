@@ -7,7 +7,7 @@ final class BundleChanges: ChangeSource {
   private let range: Range<UInt64>
   private let fetcher: ItemFetcher
   private let label: String
-  /// The items of this bundle that nodes refer to, by what they are.
+  /// The items of this bundle that nodes refer to.
   private let numbers: [BundleItem: Int]
 
   init(
@@ -29,17 +29,12 @@ final class BundleChanges: ChangeSource {
   ) throws(StoreError) {
     let stream = OutlineStream(bundle, range, label: label)
     while !stream.isAtEnd {
-      switch try stream.change(in: bundle.directory) {
-      case .insert(let key, let value): try body(.insert(key, try store(value, sink)))
-      case .update(let key, let value): try body(.update(key, try store(value, sink)))
-      case .remove(let key): try body(.remove(key))
-      case .preserve(let key, let id): try body(.preserve(key, id))
-      case .preserveRemoval(let key): try body(.preserveRemoval(key))
-      }
+      try body(
+        try stream.change(in: bundle.directory).map { (value) throws(StoreError) in
+          try store(value, sink)
+        })
     }
   }
-
-  // MARK: Values
 
   private func store<Sink: WireValueSink>(
     _ value: OutlineValue, _ sink: Sink
@@ -105,7 +100,7 @@ final class BundleChanges: ChangeSource {
       case .zeros: try sink.append(zeros: length)
       case .node(let digest):
         let child = try self.node(try bytes(of: BundleItem(.node, digest)))
-        // Levels fall to zero, so nobody goes round in a circle.
+        // Levels fall to zero, so the recursion ends.
         guard child.level + 1 == node.level, child.length == length else {
           throw malformed("a node is not the one that its parent says")
         }
@@ -114,12 +109,9 @@ final class BundleChanges: ChangeSource {
     }
   }
 
-  // MARK: What is missing
-
-  /// Returns true if all bytes of all values are somewhere: in this bundle, in this store, or in
-  /// bundles that are listed.
+  /// Returns true if all bytes of all values are in this bundle, in this store, or in a listed bundle.
   func isComplete() throws(StoreError) -> Bool {
-    // Only values with nodes may have parts elsewhere, besides those that are left out themselves.
+    // Only values with nodes may have other parts elsewhere.
     let stream = OutlineStream(bundle, range, label: label)
     while !stream.isAtEnd {
       let value: OutlineValue

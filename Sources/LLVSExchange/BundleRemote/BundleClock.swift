@@ -7,13 +7,11 @@ package struct BundleClock: Sendable {
   /// Nanoseconds on a clock that goes on while the machine sleeps.
   package var boottime: @Sendable () -> UInt64
 
-  /// Creates clocks.
   package init(now: @escaping @Sendable () -> Int64, boottime: @escaping @Sendable () -> UInt64) {
     self.now = now
     self.boottime = boottime
   }
 
-  /// The clocks of the machine.
   package static let system = BundleClock(
     now: { SystemClock.realtime().seconds }, boottime: { SystemClock.boottime() })
 }

@@ -41,7 +41,7 @@ struct BundleFacts: Hashable, Sendable {
 
 /// A bundle as this store has noted it.
 struct NotedBundle: Sendable {
-  /// The facts that this store found or made true.
+  /// What this store found or made true.
   struct State: OptionSet, Hashable, Sendable {
     let rawValue: Int64
     /// Directory and table are known.
@@ -94,10 +94,8 @@ struct NotedBundle: Sendable {
 }
 
 extension BundleItem {
-  /// The item as the catalog names it.
   var key: [UInt8] { [kind.rawValue] + digest.bytes }
 
-  /// Reads the catalog's name of an item; nil if it is none.
   init?(key: [UInt8]) {
     guard key.count == 33, let kind = Kind(rawValue: key[0]), let digest = Digest(bytes: key[1...])
     else { return nil }

@@ -1,34 +1,28 @@
 import LLVSCore
 import ObjectStores
+internal import Platform
 
 /// A list of a remote's bundles.
 struct BundleListing: Sendable {
-  /// The bundles that have the length in their name, by writer and in the order of writing.
+  /// The bundles that have the length in their name, in order.
   let names: [BundleName]
   /// The names of those that have another length.
   let torn: [String]
-  /// When each of ``names`` was last written by the remote's clock, where that is told.
+  /// When each of ``names`` was written by the remote's clock; nil where it does not say.
   private let times: [Int64?]
   /// When the list was asked for, on the clock that goes on while the machine sleeps.
   let asked: UInt64
   /// The same in seconds since 1970.
   let now: Int64
 
-  /// The newest time of a bundle by the remote's clock; nil where that is not told.
+  /// The newest time of a bundle by the remote's clock.
   var newest: Int64? { times.compactMap(\.self).max() }
-  /// The bytes of all bundles.
   var total: UInt64 { names.reduce(0) { $0 &+ $1.length } }
 
-  /// Returns when a bundle was last written by the remote's clock; nil where that is not told.
-  ///
   /// - Complexity: O(log *n*) in the number of bundles.
   func modified(_ name: BundleName) -> Int64? {
-    var (low, high) = (0, names.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if names[middle] < name { low = middle + 1 } else { high = middle }
-    }
-    return low < names.count && names[low] == name ? times[low] : nil
+    let index = names.partitioningIndex { !($0 < name) }
+    return index < names.count && names[index] == name ? times[index] : nil
   }
 
   /// Lists the bundles of a remote. Objects with other names are no bundles.
@@ -53,7 +47,7 @@ struct BundleListing: Sendable {
     var (names, times): ([BundleName], [Int64?]) = ([], [])
     names.reserveCapacity(whole.count)
     times.reserveCapacity(whole.count)
-    // Two objects of one name are one: some remotes have such.
+    // Some remotes list two objects of one name.
     for (name, time) in whole where name != names.last {
       names.append(name)
       times.append(time)
@@ -64,7 +58,6 @@ struct BundleListing: Sendable {
 }
 
 extension BundleName {
-  /// The name of the object.
   var object: ObjectName {
     guard let name = ObjectName("\(BundleFormat.folder)/\(text)") else {
       preconditionFailure("a bundle's name is an object's")

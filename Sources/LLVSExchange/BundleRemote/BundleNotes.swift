@@ -2,44 +2,41 @@ import LLVSCore
 
 /// The notes of a store about bundles, at this remote and others, as one exchange knows them.
 ///
-/// A store that is only read keeps for this exchange what it would have noted.
+/// For a store that is only read they last as long as the exchange.
 struct BundleNotes: Sendable {
-  /// The notes by the names of the bundles.
   private(set) var bundles: [BundleName: NotedBundle] = [:]
   /// The runs of numbers of the versions in the bundles that were taken in, by the hashes of these.
   private(set) var taken: [Digest: [ClosedRange<UInt32>]] = [:]
-  /// The names of the bundles by the numbers that the catalog gives them, and the other way round.
-  private(set) var numbers = BundleNumbers()
+  private var names: [Int64: BundleName] = [:]
+  private var numbers: [BundleName: Int64] = [:]
   /// Notes that the next transaction writes too.
   private var unwritten: [BundleName: NotedBundle] = [:]
   /// The number of changes to the notes of the store that are known here.
   private var changes: UInt64 = 0
-
-  /// A note to be written, with the bundle's items if its table is new.
   typealias Change = (bundle: NotedBundle, items: [BundleItem]?)
 
   subscript(_ name: BundleName) -> NotedBundle? { bundles[name] }
-
-  /// True if nothing waits for the next transaction.
+  /// Returns the bundle of a number in the catalog.
+  func name(of number: Int64) -> BundleName? { names[number] }
+  /// Returns the number of a bundle in the catalog.
+  func number(of name: BundleName) -> Int64? { numbers[name] }
   var areWritten: Bool { unwritten.isEmpty }
 
-  /// Lets the next exchange of this process have something, as long as the notes stay as they are.
+  /// Keeps a memory for the next exchange of this process until the notes change.
   func remember(_ memory: any Sendable, in store: Store) {
     store.catalog.remoteLedger.remember(memory, since: changes)
   }
 
-  /// Returns true if nobody else has changed the notes of the store since they were read.
+  /// Returns true if no one else has changed the notes of the store since they were read.
   func isCurrent(_ store: Store) -> Bool { store.catalog.remoteLedger.changes == changes }
 
-  /// Returns what the store did with the bundles of a place, and knows of them.
+  /// Returns the states and times of the bundles of a place.
   func states(at place: String) -> [BundleName: [Int64]] {
     bundles.filter { $0.value.facts.place == place }
       .mapValues { [$0.state.rawValue, $0.put, $0.announced] }
   }
 
-  // MARK: Reading
-
-  /// Reads the notes again; what is not written yet stays.
+  /// Reads the notes again; unwritten ones stay.
   mutating func read(_ store: Store) throws(StoreError) {
     // A commit after this number was read is seen as a change later.
     changes = store.catalog.remoteLedger.changes
@@ -52,30 +49,25 @@ struct BundleNotes: Sendable {
     }
     bundles = [:]
     bundles.reserveCapacity(rows.count)
-    numbers = BundleNumbers()
+    (names, numbers) = ([:], [:])
     for (number, note) in rows {
       guard let noted = NotedBundle(note) else { continue }
       bundles[noted.name] = noted
-      numbers.add(noted.name, number)
+      (names[number], numbers[noted.name]) = (noted.name, number)
     }
     bundles.merge(unwritten) { $1 }
   }
 
-  // MARK: Writing
-
-  /// Changes a note, which the next transaction writes.
   mutating func setLater(_ noted: NotedBundle) {
     bundles[noted.name] = noted
     unwritten[noted.name] = noted
   }
 
-  /// Writes what was to be written later.
   mutating func writeRest(to store: Store) throws(StoreError) {
     guard !unwritten.isEmpty else { return }
     try write([], versions: [], to: store)
   }
 
-  /// Writes notes, and which versions are in some bundles.
   mutating func set(
     _ changes: [Change], versions: [(Digest, [VersionNumber])], in store: Store
   ) throws(StoreError) {
@@ -100,7 +92,7 @@ struct BundleNotes: Sendable {
       for (hash, numbers) in versions { transaction.note(bundle: hash, versions: numbers) }
     }
     unwritten = [:]
-    let new = changes.map(\.bundle.name).filter { numbers.number(of: $0) == nil }
+    let new = changes.map(\.bundle.name).filter { numbers[$0] == nil }
     guard !new.isEmpty || !versions.isEmpty else { return }
     let (found, runs) = try store.catalog.readView { (view) throws(StoreError) in
       let found = try new.map { (name) throws(StoreError) in try view.remoteNumber(name.text) }
@@ -109,11 +101,12 @@ struct BundleNotes: Sendable {
       }
       return (found, runs)
     }
-    for case (let name, let number?) in zip(new, found) { numbers.add(name, number) }
+    for case (let name, let number?) in zip(new, found) {
+      (names[number], numbers[name]) = (name, number)
+    }
     for ((hash, _), runs) in zip(versions, runs) { taken[hash] = runs }
   }
 
-  /// Removes notes.
   mutating func remove(_ names: [BundleName], from store: Store) throws(StoreError) {
     guard store.mode == .writer, !names.isEmpty else { return }
     try writing(store) { (transaction) throws(StoreError) in
@@ -121,11 +114,11 @@ struct BundleNotes: Sendable {
     }
     for name in names {
       bundles[name] = nil
-      numbers.remove(name)
+      if let number = numbers.removeValue(forKey: name) { self.names[number] = nil }
     }
   }
 
-  /// Runs a transaction, which is no change by somebody else.
+  /// Runs a transaction that does not count as a change by someone else.
   private mutating func writing(
     _ store: Store, _ body: (WriteTransaction) throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -10,7 +10,6 @@ final class BundlePut {
 
   private enum State: Sendable {
     case waits, runs
-    /// With the time of the answer.
     case ended(Result<Int64, StoreError>)
 
     var outcome: Result<Int64, StoreError>? {
@@ -19,12 +18,10 @@ final class BundlePut {
     }
   }
 
-  /// The note of the bundle.
   let noted: NotedBundle
   /// The versions whose outlines it holds, and the bundles that it needs.
   let versions: [VersionRecord]
   let needs: Set<BundleName>
-  /// The bundles that it announces.
   let replaced: Set<BundleName>
   private let run: @Sendable () -> Result<Int64, StoreError>
   private let state = Monitor(State.waits)
@@ -45,7 +42,6 @@ final class BundlePut {
     }
   }
 
-  /// Begins on another thread.
   func begin() {
     state.withLock { $0 = .runs }
     let (run, state) = (run, state)
@@ -56,10 +52,7 @@ final class BundlePut {
     }
   }
 
-  /// Waits for the answer, and puts the bundle first if that was not begun.
-  ///
-  /// - Returns: when it came, in seconds since 1970.
-  /// - Throws: the error of the remote.
+  /// Waits for the answer, after the PUT if that was not begun; returns its time in seconds since 1970.
   func answered() throws(StoreError) -> Int64 {
     let isDue = state.withLock { state -> Bool in
       guard case .waits = state else { return false }

@@ -7,7 +7,6 @@ package import ObjectStores
 ///
 /// - Concurrency: one exchange of a store with a place at a time.
 package struct BundleRemote: RemoteLayout {
-  /// The options for using a remote.
   package struct Options: Sendable {
     /// The remote as the user names it: PUTs that no list shows yet count for this place alone.
     package var place: String
@@ -17,9 +16,7 @@ package struct BundleRemote: RemoteLayout {
     var send = SendRules()
     var removal: RemovalRules
     var combining: CombiningRules?
-    /// The keys of a remote whose bundles are encrypted; nil for one whose bundles are not.
     package var keys: HeldKeys?
-    /// The peer's name, for messages.
     package var peer = "PEER"
     /// The writers whose bundles this store keeps in place of them, since their devices are lost.
     package var adopted: Set<String> = []
@@ -28,20 +25,14 @@ package struct BundleRemote: RemoteLayout {
     /// The name that this store writes under, where it is not its replica id.
     var writer: String?
 
-    /// Creates options.
-    ///
-    /// - Parameters:
-    ///   - place: the remote's address.
-    ///   - isDirectory: true for a directory, which may be synchronised with devices that are away.
+    /// `isDirectory` is true for a directory, which may be synchronised with devices that are away.
     package init(place: String, isDirectory: Bool) {
       self.place = place
       removal = isDirectory ? .directory : .server
     }
   }
 
-  /// The session of the step before, for the next of the same command.
-  ///
-  /// - Concurrency: one exchange with a place at a time uses it.
+  /// The session of the step before; one exchange with a place at a time uses it.
   private final class Kept: @unchecked Sendable {
     var session: BundleSession?
   }
@@ -50,8 +41,7 @@ package struct BundleRemote: RemoteLayout {
   let options: Options
   private let kept = Kept()
 
-  /// Creates a remote over an object store, for one command: an outline, a retrieve and the send that
-  /// follows use one list.
+  /// Creates a remote for one command: its outline, retrieve and send use one list.
   package init(_ objects: any ObjectStore, _ options: Options) {
     self.objects = objects
     self.options = options
@@ -60,8 +50,7 @@ package struct BundleRemote: RemoteLayout {
   /// The number of times that bundles are listed again because some were removed in the meantime.
   private static let attempts = 4
 
-  /// Runs a step of a command with the session of the step before, or with a new one, and keeps it where
-  /// other steps may follow.
+  /// Runs a step of a command with the session of the step before, and keeps it for the next.
   private func step<Result>(
     _ store: Store, _ control: ExchangeControl, isLast: Bool = false,
     _ body: (BundleSession) throws(StoreError) -> Result
@@ -95,7 +84,6 @@ package struct BundleRemote: RemoteLayout {
     }
   }
 
-  /// Stores every acceptable version from bundles of which not all versions are in the store.
   package func retrieve(
     into store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
@@ -158,7 +146,7 @@ package struct BundleRemote: RemoteLayout {
   /// The time without a PUT after which a writer counts as lost, in seconds.
   private static let silence: Int64 = 30 * 24 * 3600
 
-  /// Reads every bundle whole into an empty store, and every copy of versions that are in several.
+  /// Reads every bundle whole into an empty store, and each copy of versions that are in several.
   package func verify(
     into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
@@ -192,12 +180,8 @@ package struct BundleRemote: RemoteLayout {
     var report = try sender.sendMissing()
     do throws(StoreError) {
       try BundleUpkeep(session, sender).run()
-    } catch {
+    } catch .unreachable, .timedOut, .denied, .notFound, .noSpace, .invalid {
       // All versions to send are there, and so is everything old: the next send tries again.
-      switch error {
-      case .unreachable, .timedOut, .denied, .notFound, .noSpace, .invalid: break
-      default: throw error
-      }
     }
     report.waiting += session.reports
     return report

@@ -10,12 +10,9 @@ final class BundleRemoteSource: VersionSource {
     let index: Int
   }
 
-  /// A bundle whose versions are looked at.
   struct Unread {
     let name: BundleName
-    /// The ids of the versions, in order.
     let ids: [Version.ID]
-    /// The entries of these versions.
     let entries: [OutlineEntry]
   }
 
@@ -23,47 +20,36 @@ final class BundleRemoteSource: VersionSource {
   private let fetcher: ItemFetcher
   let unread: [Unread]
   private var places: [Version.ID: [Place]] = [:]
-  /// The table of the bundle that was read last; a leaf lock.
   private let last = Mutex<Table?>(nil)
+  private typealias Table = (bundle: Int, table: BundleTable, numbers: [BundleItem: Int])
 
-  private struct Table: Sendable {
-    let bundle: Int
-    let table: BundleTable
-    let numbers: [BundleItem: Int]
-  }
-
-  /// Opens the bundles of which not all versions are in the store.
-  init(_ session: BundleSession) throws(StoreError) {
-    self.session = session
-    fetcher = ItemFetcher(session)
-    var unread: [Unread] = []
-    for name in try session.unread() {
+  convenience init(_ session: BundleSession) throws(StoreError) {
+    let unread = try session.unread().map { (name) throws(StoreError) in
       try session.control.check()
       let entries = try session.opened(name).entries().filter { $0.id != nil }
-      unread.append(Unread(name: name, ids: entries.compactMap(\.id), entries: entries))
+      return Unread(name: name, ids: entries.compactMap(\.id), entries: entries)
     }
-    self.unread = unread
-    for (number, bundle) in unread.enumerated() {
-      for (index, id) in bundle.ids.enumerated() {
-        places[id, default: []].append(Place(bundle: number, index: index))
-      }
-    }
+    self.init(session, unread)
+    for number in unread.indices { place(number) }
   }
 
-  private init(_ session: BundleSession, _ unread: [Unread], _ places: [Version.ID: [Place]]) {
+  private init(_ session: BundleSession, _ unread: [Unread]) {
     self.session = session
     fetcher = ItemFetcher(session)
     self.unread = unread
-    self.places = places
   }
 
   /// Returns a source of the copies that one of the unread bundles has.
   func alone(_ number: Int) -> BundleRemoteSource {
-    var places: [Version.ID: [Place]] = [:]
+    let source = BundleRemoteSource(session, unread)
+    source.place(number)
+    return source
+  }
+
+  private func place(_ number: Int) {
     for (index, id) in unread[number].ids.enumerated() {
       places[id, default: []].append(Place(bundle: number, index: index))
     }
-    return BundleRemoteSource(session, unread, places)
   }
 
   func versionIDs() -> [Version.ID] {
@@ -100,7 +86,7 @@ final class BundleRemoteSource: VersionSource {
     if let known = last.withLock({ $0 }), known.bundle == place.bundle { return known }
     let table = try bundle.table()
     let numbers = Dictionary(zip(table.items, 0...)) { first, _ in first }
-    let new = Table(bundle: place.bundle, table: table, numbers: numbers)
+    let new: Table = (place.bundle, table, numbers)
     last.withLock { $0 = new }
     return new
   }
@@ -120,10 +106,6 @@ final class BundleRemoteSource: VersionSource {
   }
 
   func changesLabel(_ id: Version.ID) -> String { label(id) }
-
-  func isNamed(_ reason: String) -> Bool {
-    reason.hasPrefix("\(BundleFormat.folder)/")
-  }
 
   /// Drops the refused copies of versions that have others, and returns true if there were any.
   func useOtherCopies(of ids: [Version.ID]) -> Bool {

@@ -38,8 +38,6 @@ final class BundleSender {
     goal = session.options.combining?.goal ?? CombiningRules.goal(of: session.listing.total)
   }
 
-  // MARK: What is missing
-
   /// Writes every version that is in no bundle that counts.
   func sendMissing() throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
@@ -88,8 +86,6 @@ final class BundleSender {
     view.names.filter { !session.seen.listed.contains($0) && view.counts($0) }
   }
 
-  // MARK: Adding a version
-
   /// Adds a version; false if it cannot be sent.
   private func add(
     _ number: VersionNumber, _ unsent: inout UnsentVersions
@@ -108,36 +104,29 @@ final class BundleSender {
     }
   }
 
-  /// Returns true if what is to be sent is damaged.
   private func isDamage(_ error: StoreError) -> Bool {
     error.isDamage && !OutgoingBundle.isOwnFile(of: error, store)
   }
 
-  /// Adds a version and the items that are missing.
   private func add(_ record: VersionRecord) throws(StoreError) {
     let version = try store.version(from: record)
     // A version with more bytes than a bundle follows the bundles with its items.
     let isShort = (record.valueDataSize ?? .max) <= Int64(goal / 2)
-    if !isShort {
-      var items = OutlineSink(scratch: store.path, keepsChanges: false) {
-        (entry) throws(StoreError) in
-        try self.value(entry, mayClose: true)
-      }
-      try store.writeChanges(of: record, to: &items)
+    if !isShort { try putItems(of: record) }
+    let changes = Spool(directory: store.path, memoryLimit: 8 << 20)
+    try store.forEachChange(toSendOf: record) { (change) throws(StoreError) in
+      var bytes: [UInt8] = []
+      try bytes.append(
+        try change.map { (entry) throws(StoreError) in try value(entry, mayClose: false) })
+      try bytes.withPiece { (piece) throws(StoreError) in try changes.append(piece) }
     }
-    var changes = OutlineSink(scratch: store.path, keepsChanges: true) {
-      (entry) throws(StoreError) in
-      try self.value(entry, mayClose: false)
-    }
-    try store.writeChanges(of: record, to: &changes)
     let digest = version.metadata[.digest] == nil ? record.map.digest : nil
     let bundle = try bundle()
-    try bundle.writer.add(version, contentDigest: digest, changes: changes.spool)
+    try bundle.writer.add(version, contentDigest: digest, changes: changes)
     bundle.versions.append(record)
   }
 
-  /// Returns a value as an outline has it, after adding the items that are missing. Damage is reported
-  /// with the key.
+  /// Returns a value for an outline, after adding missing items; damage is reported with the key.
   private func value(_ entry: Entry, mayClose: Bool) throws(StoreError) -> OutlineValue {
     do throws(StoreError) {
       return try outlineValue(entry, mayClose: mayClose)
@@ -178,8 +167,8 @@ final class BundleSender {
     case elsewhere(need: Int?)
   }
 
-  /// Returns the place of an item, after adding it to the current bundle if nothing holds it that may
-  /// be relied on. `isReferred` says that an outline of the current bundle is going to refer to it.
+  /// Returns the place of an item, after adding it to the current bundle if nothing reliable holds it.
+  /// `isReferred` says that an outline of the current bundle is going to refer to it.
   private func place(
     of item: BundleItem, isReferred: Bool, bytes: () throws(StoreError) -> [UInt8]
   ) throws(StoreError) -> Place {
@@ -199,8 +188,7 @@ final class BundleSender {
     return .here(try bundle.writer.add(item, try bytes()))
   }
 
-  /// Returns a bundle in which an item may be left: one that is needed already, an own one, or any
-  /// other.
+  /// Returns a bundle in which an item may be left: preferably a needed one, then an own one.
   private func holder(
     of item: BundleItem, for bundle: OutgoingBundle
   ) throws(StoreError) -> BundleName? {
@@ -223,8 +211,6 @@ final class BundleSender {
     }
     return nil
   }
-
-  // MARK: Bundles
 
   private func bundle() throws(StoreError) -> OutgoingBundle {
     if let current { return current }
@@ -257,8 +243,7 @@ final class BundleSender {
     return isNew ? name : nil
   }
 
-  /// Ends the current bundle and notes its name, so that its PUT can begin; false if there is nothing to
-  /// put. The bundle before it is there then.
+  /// Ends the bundle before and the current one, whose PUT can begin then; false if there is none.
   private func finish(
     _ replaced: Set<BundleName>, _ from: SequenceRuns
   ) throws(StoreError) -> Bool {
@@ -289,7 +274,6 @@ final class BundleSender {
     return true
   }
 
-  /// Waits for the PUT of the last bundle, and notes what follows from it.
   private func finishLast() throws(StoreError) {
     guard let put = last else { return }
     last = nil
@@ -309,8 +293,6 @@ final class BundleSender {
     relied.formUnion(put.needs.filter { !session.isOwn($0) })
     view = session.view()
   }
-
-  // MARK: What a send relies on
 
   /// Lists again if bundles of other writers are relied on, and puts what stopped counting.
   private func completeRelied() throws(StoreError) {
@@ -347,14 +329,10 @@ final class BundleSender {
   }
 
   private func putItems(of record: VersionRecord) throws(StoreError) {
-    var items = OutlineSink(scratch: store.path, keepsChanges: false) {
-      (entry) throws(StoreError) in
-      try self.value(entry, mayClose: true)
+    try store.forEachChange(toSendOf: record) { (change) throws(StoreError) in
+      _ = try change.map { (entry) throws(StoreError) in try value(entry, mayClose: true) }
     }
-    try store.writeChanges(of: record, to: &items)
   }
-
-  // MARK: Replacing
 
   /// Writes versions and items again in new bundles, the last of which announces the old ones.
   ///
@@ -411,20 +389,17 @@ final class BundleSender {
     return rejected.isEmpty
   }
 
-  /// Drops what was not put yet; returns false.
   private func giveUp() throws(StoreError) -> Bool {
     current = nil
     try finishLast()
     return false
   }
 
-  /// Drops what was not put, and looks at the remote again.
   func refresh() {
     current = nil
     view = session.view()
   }
 
-  /// Runs a body in which some bundles do not count.
   func without<Result>(
     _ bundles: Set<BundleName>, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -434,56 +409,12 @@ final class BundleSender {
   }
 }
 
-/// Collects the changes of a version in the form of an outline; or passes its values only.
-struct OutlineSink: ChangeSink {
-  let spool: Spool
-  private let keepsChanges: Bool
-  private let value: (Entry) throws(StoreError) -> OutlineValue
-
-  /// Creates a sink; the closure returns a value in the form of an outline.
-  init(
-    scratch: String, keepsChanges: Bool, value: @escaping (Entry) throws(StoreError) -> OutlineValue
-  ) {
-    spool = Spool(directory: scratch, memoryLimit: 8 << 20)
-    self.keepsChanges = keepsChanges
-    self.value = value
-  }
-
-  func insert(_ key: Key, _ entry: Entry, data: Pieces) throws(StoreError) {
-    let value = try value(entry)
-    try append(.insert(key, value))
-  }
-
-  func update(_ key: Key, _ entry: Entry, data: Pieces) throws(StoreError) {
-    let value = try value(entry)
-    try append(.update(key, value))
-  }
-
-  func remove(_ key: Key) throws(StoreError) { try append(.remove(key)) }
-
-  func preserve(_ key: Key, storedIn stored: Version.ID) throws(StoreError) {
-    try append(.preserve(key, stored))
-  }
-
-  func preserveRemoval(_ key: Key) throws(StoreError) { try append(.preserveRemoval(key)) }
-
-  private func append(_ change: OutlineChange) throws(StoreError) {
-    guard keepsChanges else { return }
-    var bytes: [UInt8] = []
-    try bytes.append(change)
-    try bytes.withPiece { (piece) throws(StoreError) in try spool.append(piece) }
-  }
-}
-
 extension BundleItem {
-  /// The item that a piece of a value is.
   init(_ part: ValuePart) {
-    let kind: Kind =
-      switch part.kind {
-      case .chunk: .chunk
-      case .node: .node
-      case .top: .top
-      }
-    self.init(kind, part.digest)
+    switch part.kind {
+    case .chunk: self.init(.chunk, part.digest)
+    case .node: self.init(.node, part.digest)
+    case .top: self.init(.top, part.digest)
+    }
   }
 }

@@ -1,10 +1,8 @@
 import LLVSCore
 import ObjectStores
 
-/// Which versions are in which bundles, and what there is to tell about bundles.
 extension BundleSession {
-  /// Returns the bundles that can be read, of which some version is not in the store or was never
-  /// compared with it.
+  /// Returns the readable bundles with versions that are not in the store or were never compared.
   func unread() throws(StoreError) -> [BundleName] {
     try noteRepeated()
     return listing.names.filter { name in
@@ -12,8 +10,7 @@ extension BundleSession {
     }
   }
 
-  /// Notes the bundles that hold again what other bundles of their writer held, all of whose versions
-  /// are in the store: their outlines need not be read.
+  /// Notes the bundles that only repeat bundles of their writer that were taken in whole.
   private func noteRepeated() throws(StoreError) {
     guard store.mode == .writer else { return }
     let new = listing.names.filter { name in
@@ -22,27 +19,24 @@ extension BundleSession {
     guard !new.isEmpty else { return }
     var bySequence: [String: [UInt64: BundleName]] = [:]
     for name in notes.bundles.keys { bySequence[name.writer, default: [:]][name.sequence] = name }
-    var found: [(Digest, [VersionNumber])] = []
-    for name in new {
-      guard let facts = notes[name]?.facts else { continue }
-      var numbers: [VersionNumber] = []
-      var isWhole = true
-      for run in facts.from.runs where isWhole {
-        for sequence in run {
-          guard let old = bySequence[name.writer]?[sequence], let runs = notes.taken[old.hash]
-          else {
-            isWhole = false
-            break
-          }
-          for run in runs { numbers += run.map { VersionNumber($0) } }
-        }
-      }
-      if isWhole { found.append((name.hash, numbers)) }
+    let found = new.compactMap { name in
+      versions(in: notes[name]?.facts.from, of: bySequence[name.writer] ?? [:])
+        .map { (name.hash, $0) }
     }
     try note([], versions: found)
   }
 
-  /// Notes the bundles all of whose versions are in the store by now.
+  /// Returns the numbers of the versions in some bundles of a writer; nil unless all were taken in.
+  private func versions(
+    in sequences: SequenceRuns?, of bundles: [UInt64: BundleName]
+  ) -> [VersionNumber]? {
+    var numbers: [VersionNumber] = []
+    for sequence in (sequences?.runs ?? []).joined() {
+      guard let old = bundles[sequence], let known = versions(of: old) else { return nil }
+      numbers += known
+    }
+    return numbers
+  }
   func noteTaken(_ bundles: [BundleRemoteSource.Unread]) throws(StoreError) {
     guard store.mode == .writer, !bundles.isEmpty else { return }
     let whole = try store.catalog.readView { (view) throws(StoreError) in
@@ -69,21 +63,17 @@ extension BundleSession {
     return numbers
   }
 
-  /// Returns the numbers of the versions in a bundle, in order; nil if it was not taken in.
+  /// Returns the numbers of the versions in a bundle, in order; nil if they were not taken in.
   func versions(of name: BundleName) -> [VersionNumber]? {
     notes.taken[name.hash]?.flatMap { $0.map { VersionNumber($0) } }
   }
 
-  // MARK: Reports
-
-  /// The bundles that are not what they should be.
   var refused: [ExchangeReport.Fault] {
     seen.faults.sorted { $0.key < $1.key }.map {
       ExchangeReport.Fault(id: Version.ID($0.key.text), reason: $0.value.reason)
     }
   }
 
-  /// The bundles that are torn, and those that should be there and are not.
   var reports: [ExchangeReport.Fault] {
     let torn = listing.torn.map { name in
       ExchangeReport.Fault(
@@ -100,17 +90,13 @@ extension BundleSession {
     return torn + missing
   }
 
-  /// Returns the numbers of the versions in some bundles, each once, in order.
   func versionNumbers(in bundles: [BundleName]) -> [VersionNumber] {
     var numbers: Set<VersionNumber> = []
     for name in bundles { numbers.formUnion(versions(of: name) ?? []) }
     return numbers.sorted()
   }
 
-  // MARK: Damage
-
-  /// Reads every bundle whole, and returns those whose bytes are not those of their name or of their
-  /// items.
+  /// Reads every bundle whole, and returns those whose bytes are not as their name or items say.
   func damaged() throws(StoreError) -> [ExchangeReport.Fault] {
     var found: [ExchangeReport.Fault] = []
     for name in listing.names where seen.faults[name] == nil && !seen.gone.contains(name) {

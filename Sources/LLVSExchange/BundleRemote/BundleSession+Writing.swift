@@ -2,12 +2,11 @@ import LLVSCore
 import ObjectStores
 internal import Platform
 
-/// The names that this store writes under, and what its bundles say.
 extension BundleSession {
   private static let writerSetting = "bundles.writer"
 
-  /// Returns the sequence number of this store's next bundle: greater than all that were ever noted or are
-  /// there, torn ones too, and that no other exchange got which is under way.
+  /// Returns the sequence number of this store's next bundle, greater than any noted, listed, torn or
+  /// reserved one.
   func reserveSequence() -> UInt64 {
     let torn = listing.torn.compactMap { BundleName($0) }
     var next: UInt64 = 0
@@ -16,8 +15,8 @@ extension BundleSession {
     return store.catalog.remoteLedger.reserveSequence(atLeast: next)
   }
 
-  /// Returns what a new bundle claims: all own bundles that are there stay, and it itself, apart from
-  /// those announced before or replaced now. The same of writers that this store has taken over.
+  /// Returns what a new bundle claims: all own and adopted bundles stay, and it itself, except those
+  /// announced before or replaced now.
   func claims(
     _ view: RemoteView, with sequence: UInt64, without replaced: Set<BundleName>
   ) -> [BundleClaim] {
@@ -39,8 +38,7 @@ extension BundleSession {
       }
   }
 
-  /// The other writers whose bundles this store keeps: those that it is told, and those of which its
-  /// bundles spoke before, whatever it is told.
+  /// The other writers whose bundles this store keeps: those in the options, and those of its bundles.
   var adopted: Set<String> {
     var found = options.adopted
     // The first claim of a bundle is that of its writer.
@@ -57,16 +55,14 @@ extension BundleSession {
       .flatMap(\.facts.claims).filter { $0.writer == other }
   }
 
-  /// Returns when a writer put something last, in seconds since 1970 by the remote's clock; nil where
-  /// that is not told.
+  /// Returns when a writer put something last, by the remote's clock; nil where that does not say.
   func lastPut(of other: String) -> Int64? {
     let names = listing.names.filter { $0.writer == other }
     let times = names.compactMap { listing.modified($0) }
     return times.count == names.count ? times.max() : nil
   }
 
-  /// Returns the other name that was taken, if it was taken by this replica and not by the one that it
-  /// is a copy of.
+  /// Returns the name that this replica took in place of its id; not one of the replica it copies.
   func notedWriter() -> String? {
     guard let bytes = try? store.state().settings[Self.writerSetting] else { return nil }
     let words = String(decoding: bytes, as: UTF8.self).split(separator: " ").map(String.init)
@@ -76,8 +72,8 @@ extension BundleSession {
     return words[1]
   }
 
-  /// Takes another name if somebody else writes under this store's: a copy of the store that was not
-  /// recognised as one, or a store that has taken this one's bundles over.
+  /// Takes another name if another store writes under this one's: a copy of this store that was not
+  /// recognised as one, or a store that has adopted this one's bundles.
   func leaveStrangersName() throws(StoreError) {
     guard BundleName.isWriter(writer) else {
       throw .invalid("\(writer) is no name for a writer of bundles")
@@ -90,16 +86,14 @@ extension BundleSession {
     rename(name)
   }
 
-  /// True if a bundle of this store's name is there that it never noted.
   private var isStrangerHere: Bool {
-    // A torn bundle counts, because another writer must not choose the numbers of this store's next bundles.
+    // Torn bundles count: another writer must not choose the numbers of this store's next bundles.
     (listing.names + listing.torn.compactMap { BundleName($0) }).contains { name in
       isOwn(name) && notes[name]?.state.contains(.named) != true
     }
   }
 
-  /// Refuses to write plain bundles where others are encrypted: this peer's setting decides, and it may
-  /// have been forgotten. Looked at before the first send to a remote.
+  /// Refuses, before the first send to a remote, to write plain bundles where others are encrypted.
   ///
   /// - Throws: ``StoreError/denied(_:)``.
   func refuseEncrypted() throws(StoreError) {
@@ -107,9 +101,7 @@ extension BundleSession {
     try refuseKeys()
   }
 
-  /// Stops where bundles are encrypted and there are keys, and this peer is not set to be encrypted.
-  ///
-  /// - Throws: ``StoreError/denied(_:)``.
+  /// Refuses to go on where bundles are encrypted and this peer is not set to be.
   func stopAtEncrypted() throws(StoreError) {
     guard options.keys == nil, seen.faults.values.contains(where: { $0.reading == .unknown }) else {
       return

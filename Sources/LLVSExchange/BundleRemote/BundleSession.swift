@@ -14,11 +14,10 @@ final class BundleSession {
   let options: BundleRemote.Options
   private(set) var control: ExchangeControl
   let open: OpenBundles
-  /// The notes about bundles, those at other remotes too.
   private(set) var notes = BundleNotes()
-  /// The bundles that are there.
   private(set) var seen: SeenBundles
   /// The remote as it was seen last; nil once something in it is not so any more.
+  /// The remote as it was seen last; nil once something has changed.
   private var known: RemoteView?
   /// True once the folder of bundles was made.
   private var isPrepared = false
@@ -57,9 +56,7 @@ final class BundleSession {
   /// The most bundles whose notes are kept in memory.
   private static let mostRemembered = 20_000
 
-  /// Reads the notes, from memory where they are as they were.
-  ///
-  /// - Returns: true if the remote, too, is as it was seen before.
+  /// Reads the notes, from memory if they are current; true if the remote, too, is as before.
   private func useMemory() throws(StoreError) -> Bool {
     guard store.mode == .writer, let memory = store.catalog.remoteLedger.memory as? Memory else {
       try notes.read(store)
@@ -85,9 +82,8 @@ final class BundleSession {
 
   var listing: BundleListing { seen.listing }
 
-  /// Goes on with what the list showed, in another step of the same command.
-  ///
-  /// - Returns: false if the list is too old, or if another command has used this place in the meantime.
+  /// Goes on in another step of the same command; false if the list is too old, or if another command
+  /// has used this place in the meantime.
   func resume(_ control: ExchangeControl) throws(StoreError) -> Bool {
     self.control = control
     guard options.send.mayPut(listedAt: listing.asked, now: options.clock.boottime()) else {
@@ -100,7 +96,7 @@ final class BundleSession {
     return before == notes.states(at: options.place)
   }
 
-  /// Notes which of this store's own bundles a list has shown: one that no list shows afterwards is gone.
+  /// Notes which of this store's own bundles a list has shown.
   private func noteSeen() {
     for name in listing.names {
       guard var noted = notes[name], noted.state.contains(.put), !noted.state.contains(.seen) else {
@@ -111,13 +107,12 @@ final class BundleSession {
     }
   }
 
-  /// Writes what is to be noted and was not written yet.
   func settle() throws(StoreError) {
     try notes.writeRest(to: store)
     remember()
   }
 
-  /// Drops the notes of other writers' bundles that was here and are gone.
+  /// Drops the notes of other writers' bundles that were here and are gone.
   private func forgetGone() throws(StoreError) {
     let lost = notes.bundles.values.filter { noted in
       noted.facts.place == options.place && !seen.listed.contains(noted.name)
@@ -126,7 +121,6 @@ final class BundleSession {
     try notes.remove(lost.map(\.name), from: store)
   }
 
-  /// Lists again, and reads what is new.
   func listAgain() throws(StoreError) {
     seen.list(try BundleListing(objects, clock: options.clock))
     try takeIn()
@@ -140,7 +134,6 @@ final class BundleSession {
     try notes.set(changes, versions: versions, in: store)
   }
 
-  /// Brings the view up to what is about to be noted of a bundle.
   private func look(at noted: NotedBundle) {
     let isThere =
       seen.listed.contains(noted.name)
@@ -154,20 +147,16 @@ final class BundleSession {
     }
   }
 
-  /// Makes the folder of bundles, if none of them shows that it is there.
   func prepare() throws(StoreError) {
     guard listing.names.isEmpty, !isPrepared else { return }
     try asking { () throws(RemoteError) in try objects.prepare([BundleFormat.folder]) }
     isPrepared = true
   }
 
-  // MARK: What is there
-
-  /// The name that this store writes under: its replica id, or another that it took when it met
-  /// bundles of that name which it had not written.
+  /// The name that this store writes under: its replica id, or the one it took when it met bundles of
+  /// that name which it had not written.
   private(set) lazy var writer = options.writer ?? notedWriter() ?? store.replicaID
 
-  /// Writes under another name from now on.
   func rename(_ name: String) {
     writer = name
     known = nil
@@ -198,8 +187,7 @@ final class BundleSession {
     return known
   }
 
-  /// Returns true for a bundle that was read, and that is encrypted if and only if this peer's are: the
-  /// setting may have changed since.
+  /// Returns true for a bundle that was read and is encrypted exactly if this peer's bundles are now.
   private func isUsable(_ noted: NotedBundle) -> Bool {
     noted.state.contains(.read) && noted.state.contains(.sealed) == (options.keys != nil)
   }
@@ -214,41 +202,34 @@ final class BundleSession {
     return options.send.countsUnlisted(putAt: noted.put, now: options.clock.now())
   }
 
-  /// Notes that a PUT was answered, for this exchange alone.
+  /// Notes an answered PUT, for this exchange alone.
   func notePut(_ name: BundleName) {
-    seen.notePut(name)
+    seen.put.insert(name)
     if let noted = notes[name] { look(at: noted) }
   }
 
-  /// Notes that a bundle cannot be read.
   func distrust(_ name: BundleName, _ reason: String) {
-    seen.noteFault(name, (.malformed, reason))
+    seen.faults[name] = (.malformed, reason)
     known = nil
   }
 
-  /// Returns the items of a bundle, in the order in which they are there.
   func items(of name: BundleName) throws(StoreError) -> [BundleItem] {
-    guard let number = notes.numbers.number(of: name) else { return [] }
+    guard let number = notes.number(of: name) else { return [] }
     let rows = try store.catalog.readView { (view) throws(StoreError) in
       try view.items(inRemoteBundle: number)
     }
     return rows.compactMap { BundleItem(key: $0.item) }
   }
 
-  /// Returns the bundles of which items are known, that hold an item, with its number in each.
+  /// Returns the bundles that are known to hold an item, with its number in each.
   func holders(of item: BundleItem) throws(StoreError) -> [(name: BundleName, number: Int)] {
     let found = try store.catalog.readView { (view) throws(StoreError) in
       try view.bundles(holding: item.key)
     }
-    return found.compactMap { place in
-      notes.numbers.name(of: place.number).map { ($0, place.place) }
-    }
+    return found.compactMap { place in notes.name(of: place.number).map { ($0, place.place) } }
   }
 
-  // MARK: Reading
-
-  /// Reads the directories of bundles that were not read before. The bundles that cannot be read are
-  /// faults.
+  /// Reads the directories of new bundles; those that cannot be read are faults.
   private func takeIn() throws(StoreError) {
     known = nil
     var rest = listing.names.filter { name in notes[name].map { !isUsable($0) } ?? true }
@@ -256,24 +237,25 @@ final class BundleSession {
     while !rest.isEmpty {
       control.report(.reading, total - rest.count, of: total)
       let part = Array(rest.prefix(64))
-      let (session, budget) = (UncheckedSession(self), ReadingBudget(options.readingBytes))
+      nonisolated(unsafe) let session = self
+      let budget = ReadingBudget(options.readingBytes)
       // Servers answer several requests at a time; a directory gains nothing by that.
       let width = objects.capabilities.contains(.isNear) ? 1 : 8
       let read = try Threads.map(part.count, width: width) {
         (index) throws(StoreError) -> Result<(BundleReader, Taken), TakeFault> in
-        try session.value.take(part[index], budget)
+        try session.take(part[index], budget)
       }
       var changes: [BundleNotes.Change] = []
       var later: [BundleName] = []
       for (name, outcome) in zip(part, read) {
         switch outcome {
         case .success(let (opened, taken)):
-          seen.noteFault(name, nil)
+          seen.faults[name] = nil
           changes.append((noted(name, taken), taken.items))
           open.keep(opened)
-        case .failure(.gone): seen.noteGone(name)
+        case .failure(.gone): seen.gone.insert(name)
         case .failure(.noRoom): later.append(name)
-        case .failure(.fault(let reading, let reason)): seen.noteFault(name, (reading, reason))
+        case .failure(.fault(let reading, let reason)): seen.faults[name] = (reading, reason)
         }
       }
       try note(changes)
@@ -291,7 +273,6 @@ final class BundleSession {
     return noted
   }
 
-  /// The notes about a bundle that was read.
   private struct Taken: Sendable {
     var facts: BundleFacts
     var items: [BundleItem]
@@ -301,7 +282,7 @@ final class BundleSession {
 
   private enum TakeFault: Error, Sendable {
     case gone
-    /// It has no place in memory next to those that are read with it.
+    /// It has no room in memory next to those that are read with it.
     case noRoom
     case fault(KnownBundle.Reading, String)
   }
@@ -312,7 +293,6 @@ final class BundleSession {
     do throws(StoreError) {
       let bundle = try read(name)
       guard budget.take(bundle.memory + bundle.memoryOfItems) else { return .failure(.noRoom) }
-      // The outline must be whole before the bundle is relied on.
       let entries = try bundle.entries()
       let table = try bundle.table()
       var taken = Taken(facts: BundleFacts(bundle.directory), items: table.items, isProved: false)
@@ -322,20 +302,17 @@ final class BundleSession {
         taken.isProved = true
       }
       return .success((bundle, taken))
-    } catch {
-      switch error {
-      case .notFound: return .failure(.gone)
-      case .invalid(let reason): return .failure(.fault(.malformed, reason))
-      case .fromTheFuture(let reason): return .failure(.fault(.unknown, reason))
-      default: throw error
-      }
+    } catch .notFound {
+      return .failure(.gone)
+    } catch .invalid(let reason) {
+      return .failure(.fault(.malformed, reason))
+    } catch .fromTheFuture(let reason) {
+      return .failure(.fault(.unknown, reason))
     }
   }
 
-  /// Returns a bundle that was listed.
-  ///
-  /// - Throws: ``StoreError/notFound(_:)`` if it is gone, ``StoreError/invalid(_:)`` if it is malformed,
-  ///   ``StoreError/fromTheFuture(_:)``, or an error of the remote.
+  /// - Throws: ``StoreError/notFound(_:)``, ``StoreError/invalid(_:)``, ``StoreError/fromTheFuture(_:)``,
+  ///   or an error of the remote.
   func opened(_ name: BundleName) throws(StoreError) -> BundleReader {
     if let known = open.bundle(name) { return known }
     let opened = try read(name)
@@ -344,17 +321,14 @@ final class BundleSession {
   }
 
   private func read(_ name: BundleName) throws(StoreError) -> BundleReader {
-    let control = UncheckedControl(control)
+    nonisolated(unsafe) let control = control
     let bytes = RemoteBytes(name, objects, cache: open.parts) { () throws(StoreError) in
-      try control.value.check()
+      try control.check()
     }
     return try BundleReader(name, bytes, cache: open.frames, keys: options.keys)
   }
 
-  /// Draws frames of a bundle at random and compares their items with their digests, once; then items
-  /// in it may be left out.
-  ///
-  /// - Returns: false if some of its bytes are wrong.
+  /// Compares random items of a bundle with their digests, once; false if some of its bytes are wrong.
   func prove(_ name: BundleName) throws(StoreError) -> Bool {
     guard var noted = notes[name], isUsable(noted) else { return false }
     if noted.state.contains(.proved) { return true }
@@ -367,31 +341,16 @@ final class BundleSession {
           _ = try bundle.item(number, in: table)
         }
       }
-    } catch {
-      switch error {
-      case .invalid(let reason):
-        distrust(name, reason)
-        return false
-      case .notFound:
-        seen.noteGone(name)
-        known = nil
-        return false
-      default: throw error
-      }
+    } catch .invalid(let reason) {
+      distrust(name, reason)
+      return false
+    } catch .notFound {
+      seen.gone.insert(name)
+      known = nil
+      return false
     }
     noted.state.insert(.proved)
     try note([(noted, nil)])
     return true
   }
-}
-
-// The closures that use these run while the caller waits for them.
-private struct UncheckedSession: @unchecked Sendable {
-  let value: BundleSession
-  init(_ value: BundleSession) { self.value = value }
-}
-
-struct UncheckedControl: @unchecked Sendable {
-  let value: ExchangeControl
-  init(_ value: ExchangeControl) { self.value = value }
 }

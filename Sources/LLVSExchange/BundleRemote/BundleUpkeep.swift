@@ -1,8 +1,7 @@
 import LLVSCore
 import ObjectStores
 
-/// Keeps a store's own bundles at a remote, and those that it has taken over, few and whole, and removes
-/// those that were replaced.
+/// Keeps the bundles of a store at a remote, own and adopted, few and whole, and removes replaced ones.
 ///
 /// INVARIANT X8: a bundle is announced only when all that it holds is in bundles that count and are not
 ///   announced, and removed only after ``RemovalRules`` let it go.
@@ -11,7 +10,6 @@ import ObjectStores
 struct BundleUpkeep {
   private static let lastChecked = "bundles.checked"
   private static let lastRefill = "bundles.refilled"
-
   private let session: BundleSession
   private let sender: BundleSender
   private let fetcher: ItemFetcher
@@ -24,7 +22,6 @@ struct BundleUpkeep {
     fetcher = ItemFetcher(session)
   }
 
-  /// Does what is due.
   func run() throws(StoreError) {
     try remove()
     try refill()
@@ -37,15 +34,11 @@ struct BundleUpkeep {
   private func fetch(_ item: BundleItem) throws(StoreError) -> [UInt8]? {
     do throws(StoreError) {
       return try fetcher.bytes(of: item)
-    } catch {
-      switch error {
-      case .invalid, .notFound, .fromTheFuture: return nil
-      default: throw error
-      }
+    } catch .invalid, .notFound, .fromTheFuture {
+      return nil
     }
   }
 
-  /// The writers whose bundles are kept here: this store, and those that it has taken over.
   private var kept: Set<String> { session.adopted.union([session.writer]) }
 
   private func ownListed() -> [BundleName] {
@@ -53,9 +46,7 @@ struct BundleUpkeep {
     return session.listing.names.filter { kept.contains($0.writer) }
   }
 
-  // MARK: Removing
-
-  /// Removes the bundles that were announced a grace ago.
+  /// Removes the bundles that were announced a grace period ago.
   private func remove() throws(StoreError) {
     guard options.removes, try !due().isEmpty else { return }
     // The list that the send began with may be old by now.
@@ -72,12 +63,11 @@ struct BundleUpkeep {
     }
   }
 
-  /// Returns the bundles that were announced a grace ago.
   private func due() throws(StoreError) -> [BundleName] {
     let view = session.view()
     let announced = ownListed().filter { view.isAnnounced($0) }
     guard !announced.isEmpty else { return [] }
-    // One that came back, or whose announcement was not noted, begins its grace now.
+    // One that came back, or whose announcement was not noted, begins its grace period now.
     let new = announced.filter { session.notes[$0]?.state.contains(.announced) != true }
     try session.note(
       new.compactMap { name in
@@ -98,7 +88,7 @@ struct BundleUpkeep {
     }
   }
 
-  /// Puts what only bundles that are about to be removed hold; false if it cannot be put.
+  /// Puts what only bundles that are about to be removed hold; false if that fails.
   private func putUncovered(
     of due: [BundleName], _ view: RemoteView
   ) throws(StoreError) -> Bool {
@@ -125,8 +115,6 @@ struct BundleUpkeep {
     }
   }
 
-  // MARK: Replacing
-
   /// Replaces many small bundles by one.
   private func combine() throws(StoreError) {
     let rules =
@@ -143,7 +131,6 @@ struct BundleUpkeep {
     try replace(old)
   }
 
-  /// Replaces bundles by new ones.
   private func replace(_ names: [BundleName]) throws(StoreError) {
     var old: Set<BundleName> = []
     var versions: Set<VersionNumber> = []
@@ -160,8 +147,8 @@ struct BundleUpkeep {
     _ = try sender.replace(old, versions: versions.sorted(), items: items, fetch: fetch)
   }
 
-  /// Replaces own bundles that are damaged, as far as this store has what was in them. The damaged
-  /// ones stay until their grace has passed: what is whole in them still serves.
+  /// Replaces damaged bundles with what this store has of them; they stay for their grace period,
+  /// because what is whole in them still serves.
   private func replaceDamaged() throws(StoreError) {
     for name in ownListed() where session.seen.faults[name]?.reading == .malformed {
       guard !session.view().isAnnounced(name) else { continue }
@@ -169,8 +156,7 @@ struct BundleUpkeep {
     }
   }
 
-  /// Reads the next of this store's own bundles again, in a directory, which may lose bytes without
-  /// telling anybody.
+  /// Reads the next of this store's bundles again in a directory, which may lose bytes silently.
   private func checkOne() throws(StoreError) {
     guard options.removal == .directory else { return }
     let own = ownListed().map(\.text)
@@ -185,17 +171,15 @@ struct BundleUpkeep {
     if let fault = try session.damage(of: next) { session.distrust(next, fault) }
   }
 
-  // MARK: Filling up
-
-  /// Puts what this store has of everything that is in nothing that counts, where bundles are gone
-  /// that their writers say stay: a remote that lost objects, or was rolled back.
+  /// Puts what this store has of everything that no counting bundle holds, where bundles are gone that
+  /// their writers keep: a remote that lost objects, or was rolled back.
   private func refill() throws(StoreError) {
     let view = session.view()
     let missing = view.writers.flatMap { writer in
       view.missing(of: writer).map { "\(writer)-\($0)" }
     }
     guard !missing.isEmpty else { return }
-    // Others see it as well: each waits for a while of its own, and looks again.
+    // Other stores notice it as well: each waits for a random time, and looks again.
     let key = "\(Self.lastRefill) \(options.place)"
     let digest = Digest.of(Array(missing.joined(separator: " ").utf8)).hex
     let noted = store.noted(key).map { String(decoding: $0, as: UTF8.self) } ?? ""

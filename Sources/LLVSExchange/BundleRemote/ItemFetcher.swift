@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// Reads items wherever they are: in a bundle at hand, in this store, or in any bundle that is listed.
+/// Reads items from this store or any listed bundle.
 ///
 /// - Concurrency: any thread, while the session lists nothing.
 final class ItemFetcher {
@@ -8,10 +8,10 @@ final class ItemFetcher {
 
   init(_ session: BundleSession) { self.session = session }
 
-  /// Returns the bytes of an item; nil if it is in nothing that is there.
+  /// Returns the bytes of an item; nil if nothing holds it.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` if all that hold it are damaged, ``StoreError/notFound(_:)``
-  ///   if one that held it is gone in the meantime, or an error of the remote.
+  /// - Throws: ``StoreError/invalid(_:)`` if all copies are damaged, ``StoreError/notFound(_:)`` if a
+  ///   bundle is gone in the meantime, or an error of the remote.
   func bytes(of item: BundleItem) throws(StoreError) -> [UInt8]? {
     if item.kind == .chunk, let known = session.store.contents.bytes(ofChunk: item.digest) {
       return known
@@ -37,7 +37,6 @@ final class ItemFetcher {
     return nil
   }
 
-  /// Returns true if an item is in this store or in a bundle that is listed.
   func isThere(_ item: BundleItem) throws(StoreError) -> Bool {
     if try !holders(of: item).isEmpty { return true }
     return item.kind == .chunk && session.store.contents.bytes(ofChunk: item.digest) != nil

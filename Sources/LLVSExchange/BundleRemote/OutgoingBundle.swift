@@ -2,22 +2,17 @@ import LLVSCore
 import ObjectStores
 internal import Platform
 
-/// A bundle that is being written into a file of the store's own.
-///
-/// The file has a name only while it is made, so an interrupted send leaves none, and sends to several
-/// remotes at once do not disturb each other.
+/// A bundle that is being written into an unnamed file in the store's directory.
 final class OutgoingBundle {
   let writer: BundleWriter
   let sequence: UInt64
   /// The versions whose outlines it holds, in order.
   var versions: [VersionRecord] = []
-  /// The bundles that items left out are in.
   var needs: Set<BundleName> = []
   private let file: File
 
-  /// Begins a bundle in `STORE/outgoing`, which is made if it is missing.
   init(
-    writer name: String, sequence: UInt64, store: Store, seal: (any FrameSeal)?,
+    writer name: String, sequence: UInt64, store: Store, seal: BundleSeal?,
     _ control: ExchangeControl
   ) throws(StoreError) {
     self.sequence = sequence
@@ -59,7 +54,6 @@ final class OutgoingBundle {
     }
   }
 
-  /// Removes files that have a name because a program was killed while it made them.
   static func clean(_ store: Store) {
     let directory = directory(store)
     // A file that cannot be removed now is removed by the next send.
@@ -68,8 +62,7 @@ final class OutgoingBundle {
     }
   }
 
-  /// Returns true if a call failed on a file that a send writes for itself, which says nothing about
-  /// what is sent.
+  /// Returns true if a call failed on a file that a send writes for itself.
   static func isOwnFile(of error: StoreError, _ store: Store) -> Bool {
     guard case .system(let failed) = error else { return false }
     return failed.subject.hasPrefix(directory(store))

@@ -4,9 +4,8 @@ internal import Synchronization
 
 /// The bytes of a bundle at a remote, read by ranges.
 ///
-/// A bundle of up to 256 KiB is read whole, and its hash is compared with its name. Of a longer one the
-/// last 64 KiB are read first. Ranges that follow each other are read ahead, 1 MiB and then up to
-/// 8 MiB.
+/// A bundle of up to 256 KiB is read whole and compared with its name; of a longer one the last 64 KiB
+/// are read first. Consecutive ranges are read ahead, by 1 MiB and then up to 8 MiB.
 ///
 /// - Concurrency: any thread.
 final class RemoteBytes: BundleBytes {
@@ -51,7 +50,7 @@ final class RemoteBytes: BundleBytes {
   private let objects: any ObjectStore
   private let cache: Cache
   private let check: @Sendable () throws(StoreError) -> Void
-  /// The end of the last range that was asked for, and the number of bytes to read ahead of the next.
+  /// The end of the last range, and the number of bytes to read ahead of the next.
   private let sequence = Mutex<(end: UInt64, ahead: UInt64)>((0, 0))
 
   init(
@@ -80,7 +79,6 @@ final class RemoteBytes: BundleBytes {
     cache.keep(.init(bundle: name.hash, start: range.lowerBound, bytes: bytes))
   }
 
-  /// Returns the range to ask for.
   private func wider(_ range: Range<UInt64>) -> Range<UInt64> {
     if name.length <= BundleFormat.wholeLength { return 0..<name.length }
     if range.upperBound > name.length - BundleFormat.suffixLength {

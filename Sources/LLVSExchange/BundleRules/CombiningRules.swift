@@ -1,12 +1,11 @@
 /// The rules by which a writer keeps the number of its bundles low.
 struct CombiningRules: Hashable, Sendable {
-  /// This many bundles of about the same size become one, together with all smaller ones, so that
-  /// their number grows with the logarithm of their content.
+  /// This many bundles of similar size become one, together with all smaller ones.
   var runLength = 16
   /// A bundle of this many bytes is full.
   var goal: UInt64 = 32 << 20
 
-  /// The length at which a bundle is full, at a remote whose bundles have so many bytes in all.
+  /// The length at which a bundle is full, at a remote whose bundles have `total` bytes.
   static func goal(of total: UInt64) -> UInt64 {
     min(max(32 << 20, total / 1000), 1 << 30)
   }

@@ -17,7 +17,6 @@ struct KnownBundle: Hashable, Sendable {
 
 /// A remote of bundles as one list shows it: which bundles may be relied on.
 ///
-/// Nothing here asks a remote or a store; the rules decide, and the exchange does what they say.
 /// `RemoteRuleModelTests` tries all orders of a sender and two removers on these very functions.
 ///
 /// The promise: once a send has said that a version was sent, every item that the version needs is
@@ -43,7 +42,6 @@ struct RemoteView: Sendable {
   /// For each writer the greatest sequence number of a bundle that could not be read.
   private var unread: [String: UInt64] = [:]
 
-  /// A view of bundles that are listed, or that were put and are not listed yet.
   init(_ bundles: some Sequence<KnownBundle>) {
     for bundle in bundles { note(bundle) }
     names = known.keys.sorted()
@@ -75,8 +73,6 @@ struct RemoteView: Sendable {
     }
   }
 
-  /// Gathers what is announced of a writer's bundles.
-  ///
   /// - Complexity: O(runs of all statements), since the newest repeats what the others announce.
   private mutating func announce(_ all: [Statement], of writer: String) {
     for statement in all.sorted(by: { $1.by < $0.by }) { gather(statement, of: writer) }
@@ -94,18 +90,12 @@ struct RemoteView: Sendable {
     }
   }
 
-  /// The bundles, in order of their names.
   private(set) var names: [BundleName] = []
 
-  /// Returns true if a bundle is there.
   func contains(_ name: BundleName) -> Bool { known[name] != nil }
-
-  /// Returns what is known of the directory of a bundle; nil if it is not there.
   func reading(of name: BundleName) -> KnownBundle.Reading? { known[name]?.reading }
 
-  /// Returns true if a bundle is going to be removed: some bundle says so of it, and not the bundle
-  /// itself.
-  ///
+  /// Returns true if a bundle other than itself says that it is going to be removed.
   /// - Complexity: O(log runs of what is announced).
   func isAnnounced(_ name: BundleName) -> Bool {
     if announced[name.writer]?.contains(name.sequence) == true { return true }
@@ -113,29 +103,27 @@ struct RemoteView: Sendable {
       ?? false
   }
 
-  /// Returns the bundles that announce a bundle.
   func announcing(_ name: BundleName) -> [BundleName] {
     (statements[name.writer] ?? []).filter { $0.by != name && $0.claim.announces(name) }.map(\.by)
   }
 
-  /// Returns true if another writer speaks for this one, as it does for one that it has taken over.
+  /// Returns true if another writer speaks for this one, which it has adopted.
   func isAdopted(_ writer: String) -> Bool {
     statements[writer]?.contains { $0.by.writer != writer } ?? false
   }
 
-  /// Returns true if a bundle may be relied on: it is there, it is not announced, and nothing that
-  /// its writer wrote after it could hold an announcement that was not read.
+  /// Returns true if a bundle may be relied on: it is there, not announced, and no unread bundle of its
+  /// writer could announce it.
   func counts(_ name: BundleName) -> Bool {
     guard let bundle = known[name], bundle.reading == .read else { return false }
     if let last = unread[name.writer], last > name.sequence { return false }
     return !isAnnounced(name)
   }
 
-  /// The bundles of which nobody knows what they need, as long as which nothing may be removed.
+  /// Bundles whose dependencies are unknown. While any exist, no bundle may be removed.
   var unknown: [BundleName] { known.values.filter { $0.reading == .unknown }.map(\.name).sorted() }
 
-  /// Returns the sequence numbers of bundles that a writer's newest bundle says stay, and that are
-  /// not there.
+  /// Returns the sequence numbers that a writer's newest bundle says stay, and that are missing.
   func missing(of writer: String) -> [UInt64] {
     let own = known.values.filter { $0.name.writer == writer }
     guard let newest = own.filter({ $0.reading == .read }).max(by: { $0.name < $1.name }),
@@ -144,7 +132,7 @@ struct RemoteView: Sendable {
     let there = Set(own.map(\.name.sequence))
     var missing: [UInt64] = []
     for run in claim.kept.runs {
-      // A stranger may claim any number of bundles; so many are enough to tell of.
+      // A stranger may claim any number of bundles; 1024 are enough for a report.
       for sequence in run where !there.contains(sequence) {
         missing.append(sequence)
         if missing.count >= 1024 { return missing }
@@ -153,6 +141,5 @@ struct RemoteView: Sendable {
     return missing
   }
 
-  /// The writers whose bundles are there, in order.
   var writers: [String] { Set(known.keys.map(\.writer)).sorted() }
 }

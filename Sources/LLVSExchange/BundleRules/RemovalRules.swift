@@ -7,12 +7,11 @@ struct RemovalRules: Hashable, Sendable {
   /// The time between the announcement of a bundle and its removal, in seconds.
   var grace: Int64
 
-  /// Remotes that answer requests: nobody is offline in the middle of a send for longer.
+  /// Remotes that answer requests.
   static let server = RemovalRules(grace: 24 * 3600)
   /// Directories, which may be synchronised with devices that are away.
   static let directory = RemovalRules(grace: 30 * 24 * 3600)
 
-  /// The time of an announcement.
   struct Announcement: Hashable, Sendable {
     /// By this store's clock, in seconds since 1970.
     var made: Int64
@@ -20,7 +19,6 @@ struct RemovalRules: Hashable, Sendable {
     var written: Int64?
   }
 
-  /// The time of a list.
   struct Listing: Hashable, Sendable {
     /// By this store's clock, in seconds since 1970.
     var now: Int64
@@ -28,9 +26,8 @@ struct RemovalRules: Hashable, Sendable {
     var newest: Int64?
   }
 
-  /// Returns true if the grace has passed since an announcement.
-  ///
-  /// A clock that went back never lets it pass; a server's clock has to agree where it is told.
+  /// Returns true if the grace period has passed; a clock that went back never lets it pass, and a
+  /// server's clock has to agree where it is known.
   func hasPassed(since announcement: Announcement, _ list: Listing) -> Bool {
     guard list.now >= announcement.made, list.now - announcement.made >= grace else { return false }
     guard let written = announcement.written else { return true }
@@ -38,9 +35,8 @@ struct RemovalRules: Hashable, Sendable {
     return newest >= written && newest - written >= grace
   }
 
-  /// Returns those of some parts of bundles about to be removed, items and versions that somebody
-  /// needs, that nothing holds that counts: they have to be put before. `holders` returns the
-  /// bundles that hold a part.
+  /// Returns the parts, items or versions, that no counting bundle holds; `holders` returns the bundles
+  /// that hold a part.
   static func uncovered<Part, Failure: Error>(
     _ parts: some Sequence<Part>, in view: RemoteView,
     holders: (Part) throws(Failure) -> [BundleName]

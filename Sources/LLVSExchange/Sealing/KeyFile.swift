@@ -16,24 +16,19 @@ package struct KeyFile: Hashable, Sendable {
     /// 3 passes over 64 MiB, for machines with little memory.
     package static let light = Strength(passes: 3, kibibytes: 65_536)
 
-    /// True if it is within what is read: what a stranger wrote must not take all memory.
+    /// False if a stranger's file would take too much memory or work.
     var isUsable: Bool {
       (1...16).contains(passes) && (8192...1_048_576).contains(kibibytes)
     }
   }
 
   private static let head = Array("LLVSKEY".utf8) + [1]
-  /// The length of a file in bytes.
   package static let length = 144
-
-  /// The bytes of the file.
   package let bytes: [UInt8]
   private let strength: Strength
 
-  /// Reads a file.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` if it is none, or would take more work or memory than is
-  ///   allowed; ``StoreError/fromTheFuture(_:)`` for a newer format.
+  /// - Throws: ``StoreError/invalid(_:)`` for no key file, or one that asks for too much;
+  ///   ``StoreError/fromTheFuture(_:)`` for a newer format.
   package init(_ bytes: [UInt8]) throws(StoreError) {
     guard bytes.count >= 8, bytes.prefix(7).elementsEqual(Self.head.prefix(7)) else {
       throw .invalid("it is no key file")
@@ -50,10 +45,8 @@ package struct KeyFile: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Makes a file that a passphrase opens.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` for an empty passphrase, ``StoreError/noSpace(_:)`` if there
-  ///   is not enough memory.
+  /// - Throws: ``StoreError/invalid(_:)`` for an empty passphrase, ``StoreError/noSpace(_:)`` without
+  ///   enough memory.
   package init(
     _ key: RemoteKey, passphrase: [UInt8], strength: Strength = .usual
   ) throws(StoreError) {
@@ -95,10 +88,10 @@ package struct KeyFile: Hashable, Sendable {
     return (Array(stretched[..<32]), Array(stretched[32...]))
   }
 
-  /// Returns the key; nil if the passphrase is another.
+  /// Returns the key; nil for another passphrase.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` if the file was tampered with by somebody who knows the
-  ///   passphrase, ``StoreError/noSpace(_:)`` if there is not enough memory.
+  /// - Throws: ``StoreError/invalid(_:)`` if someone who knows the passphrase tampered with the file,
+  ///   ``StoreError/noSpace(_:)`` without enough memory.
   package func key(passphrase: [UInt8]) throws(StoreError) -> RemoteKey? {
     let salt = Array(bytes[16..<32])
     var (sealing, checking) = try Self.secrets(passphrase, salt, strength)
@@ -122,26 +115,19 @@ package struct KeyFile: Hashable, Sendable {
 
 /// The name of a key file at a remote: `LABEL-LENGTH-HASH.key`.
 package struct KeyFileName: Hashable, Comparable, Sendable {
-  /// The words that people tell it by: 1 to 64 letters, digits, dots and underscores.
+  /// 1 to 64 letters, digits, dots and underscores.
   package let label: String
   let length: Int
   let hash: Digest
-
-  /// The folder of key files.
   package static let directory = "keys"
-
-  /// The file's name.
   package var text: String { "\(label)-\(length)-\(hash.hex).key" }
 
-  /// Names a file.
-  ///
-  /// - Returns: nil for a label that a name cannot have.
+  /// Nil for a label that a name cannot have.
   package init?(_ label: String, _ file: KeyFile) {
     guard Self.isLabel(label) else { return nil }
     (self.label, length, hash) = (label, file.bytes.count, Digest.of(file.bytes))
   }
 
-  /// Reads a file's name; nil unless it is exactly as ``text`` spells it.
   package init?(_ text: String) {
     guard text.hasSuffix(".key") else { return nil }
     let parts = text.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)
@@ -152,12 +138,10 @@ package struct KeyFileName: Hashable, Comparable, Sendable {
     guard self.text == text else { return nil }
   }
 
-  /// Returns true if the bytes are those of this name.
   package func matches(_ bytes: [UInt8]) -> Bool {
     bytes.count == length && Digest.of(bytes) == hash
   }
 
-  /// Returns true for words that may tell a key file.
   package static func isLabel(_ text: some StringProtocol) -> Bool {
     (1...64).contains(text.utf8.count) && text.utf8.first != UInt8(ascii: ".")
       && text.utf8.allSatisfy {
@@ -166,7 +150,6 @@ package struct KeyFileName: Hashable, Comparable, Sendable {
       }
   }
 
-  /// Orders names by label, then by hash.
   package static func < (a: KeyFileName, b: KeyFileName) -> Bool {
     (a.label, a.hash) < (b.label, b.hash)
   }

@@ -13,7 +13,7 @@ package struct KeyRing {
   private let path: String
   private let place: String
 
-  /// The keys of a peer. `place` is its address: keys that are held for another place do not count.
+  /// `place` is the peer's address: keys that are held for another place do not count.
   package init(_ objects: any ObjectStore, peer: String, place: String, store: Store) {
     self.objects = objects
     self.place = place
@@ -25,14 +25,11 @@ package struct KeyRing {
     "\(store.secretsDirectory)/\(peer):keys"
   }
 
-  // MARK: What this store holds
-
-  /// Returns the keys that a store holds for a peer at a place; none where there is no file, or where
-  /// the peer was at another place when they were got: a key whose file is not at the remote must
-  /// encrypt nothing there.
+  /// Returns the keys that a store holds for a peer at a place, since a key whose file is not at the
+  /// remote must encrypt nothing there.
   ///
-  /// - Throws: ``StoreError/denied(_:)`` if others may read the file, ``StoreError/corrupt(_:)`` if it
-  ///   cannot be understood.
+  /// - Throws: ``StoreError/denied(_:)`` if others may read the file, ``StoreError/corrupt(_:)`` if it is
+  ///   malformed.
   package static func held(
     peer: String, place: String, store: Store
   ) throws(StoreError) -> HeldKeys {
@@ -84,18 +81,11 @@ package struct KeyRing {
     }
   }
 
-  /// Returns the keys that this store holds for the peer at its place.
-  ///
   /// - Throws: as ``held(peer:place:store:)``.
   package func heldKeys() throws(StoreError) -> HeldKeys { HeldKeys(try held()) }
+  private func held() throws(StoreError) -> [RemoteKey] { try KeyRing.read(path, place) }
 
-  private func held() throws(StoreError) -> [RemoteKey] {
-    try KeyRing.read(path, place)
-  }
-
-  // MARK: Files at the remote
-
-  /// Returns the names of the key files, in order. Torn files are none.
+  /// Returns the names of the whole key files, in order.
   package func files() throws(StoreError) -> [KeyFileName] {
     guard let prefix = ObjectPrefix(folder: KeyFileName.directory) else { return [] }
     let listed = try asking { () throws(RemoteError) in try objects.all(prefix, atMost: 4096) }
@@ -129,10 +119,9 @@ package struct KeyRing {
     }
   }
 
-  /// Makes a new key, puts its file, and holds it. The keys held before stay.
+  /// Makes a new key, puts its file, and holds it with the earlier ones.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` for a label or passphrase that cannot be used, or an error of
-  ///   the remote.
+  /// - Throws: ``StoreError/invalid(_:)`` for an unusable label or passphrase, or an error of the remote.
   @discardableResult
   package func create(
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
@@ -146,19 +135,15 @@ package struct KeyRing {
   /// Opens all key files that a passphrase opens, and holds their keys.
   ///
   /// - Returns: the keys that are held now.
-  /// - Throws: ``StoreError/denied(_:)`` if it opens none, with the labels that there are.
+  /// - Throws: ``StoreError/denied(_:)`` with the labels if it opens none.
   package func unlock(passphrase: [UInt8]) throws(StoreError) -> HeldKeys {
     var opened: [RemoteKey] = []
     let names = try files()
     for name in names {
       do throws(StoreError) {
         if let key = try read(name)?.key(passphrase: passphrase) { opened.append(key) }
-      } catch {
-        // Another file may open.
-        switch error {
-        case .invalid, .fromTheFuture: continue
-        default: throw error
-        }
+      } catch .invalid, .fromTheFuture {
+        continue  // Another file may open.
       }
     }
     guard !opened.isEmpty else {
@@ -172,9 +157,8 @@ package struct KeyRing {
     return keys
   }
 
-  /// Puts files more for all keys that are held, which another passphrase opens.
+  /// Puts files of all keys that are held, which another passphrase opens; returns their names.
   ///
-  /// - Returns: the names of the files.
   /// - Throws: ``StoreError/denied(_:)`` if no key is held.
   @discardableResult
   package func add(
@@ -188,10 +172,10 @@ package struct KeyRing {
     return names
   }
 
-  /// Returns files of all keys that are held, as they would be at the remote.
+  /// Returns files of all keys that are held, without putting them.
   ///
-  /// - Throws: ``StoreError/denied(_:)`` if no key is held, ``StoreError/invalid(_:)`` for a label or
-  ///   passphrase that cannot be used.
+  /// - Throws: ``StoreError/denied(_:)`` if no key is held, ``StoreError/invalid(_:)`` for an unusable
+  ///   label or passphrase.
   package func made(
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
   ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile)] {
@@ -216,8 +200,7 @@ package struct KeyRing {
     .invalid("\"\(label)\" is no name for a key: letters, digits, dots and underscores")
   }
 
-  /// Makes a new key, which encrypts from now on, and puts files of it and of the keys held before,
-  /// which a passphrase opens. Files that had the label before are removed.
+  /// Makes a new key and puts files of all keys, which a passphrase opens, in place of the label's.
   ///
   /// - Throws: as ``add(label:passphrase:strength:)``.
   @discardableResult
@@ -235,10 +218,9 @@ package struct KeyRing {
     return key
   }
 
-  /// Removes the files with a label. Whoever has a copy of one can open it still.
+  /// Removes the files with a label; a copy of one still opens.
   ///
-  /// - Throws: ``StoreError/notFound(_:)`` if there is none, ``StoreError/invalid(_:)`` if no file
-  ///   would be left.
+  /// - Throws: ``StoreError/notFound(_:)`` if there is none, ``StoreError/invalid(_:)`` if none is left.
   package func remove(label: String) throws(StoreError) {
     let all = try files()
     let going = all.filter { $0.label == label }
@@ -254,18 +236,15 @@ package struct KeyRing {
     try asking { () throws(RemoteError) in try objects.delete(object) }
   }
 
-  // MARK: Bundles
-
-  /// The number of bundles that are encrypted with each key, by the names of the keys; those that are
-  /// not encrypted have an empty name.
+  /// Returns the numbers of bundles by the name of their key; an empty name for plain bundles.
   ///
   /// - Complexity: one short request for each bundle.
   package func bundles(_ control: ExchangeControl) throws(StoreError) -> [String: Int] {
     let names = try BundleListing(objects, clock: .system).names
     let length = UInt64(BundleFormat.sealedTailLength)
-    let control = UncheckedControl(control)
+    nonisolated(unsafe) let control = control
     let keys = try Threads.map(names.count, width: 8) { (index) throws(StoreError) -> String? in
-      try control.value.check()
+      try control.check()
       let name = names[index]
       guard name.length > length else { return "" }
       do throws(RemoteError) {

@@ -2,13 +2,11 @@ internal import Foundation
 import LLVSCore
 internal import Platform
 
-/// The key of a remote whose bundles are encrypted: 32 random bytes, and when they were made.
-///
-/// docs/formats.md, "Encrypted remotes", describes what is made of it.
+/// The key of a remote whose bundles are encrypted: docs/formats.md, "Encrypted remotes".
 package struct RemoteKey: Hashable, Sendable {
-  /// The 32 bytes.
+  /// 32 random bytes.
   let bytes: [UInt8]
-  /// Nanoseconds since 1970: of several keys the one made last encrypts.
+  /// Nanoseconds since 1970; the newest key encrypts.
   package let made: UInt64
 
   init(_ bytes: [UInt8], made: UInt64) {
@@ -17,7 +15,6 @@ package struct RemoteKey: Hashable, Sendable {
     self.made = made
   }
 
-  /// Returns a new key.
   package static func random() -> RemoteKey {
     let (seconds, nanoseconds) = SystemClock.realtime()
     return RemoteKey(
@@ -29,14 +26,12 @@ package struct RemoteKey: Hashable, Sendable {
     Array(Sodium.hash(Array("llvs key id 1".utf8), key: bytes).prefix(8))
   }
 
-  /// The id in 16 hex digits, as people see it.
   package var name: String { Self.name(of: id[...]) }
 
   static func name(of id: ArraySlice<UInt8>) -> String {
     id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// Returns the key of one bundle.
   fileprivate func bundleKey(_ salt: [UInt8]) -> [UInt8] {
     Sodium.hash(Array("llvs bundle 2".utf8) + salt, key: bytes)
   }
@@ -47,8 +42,10 @@ package struct RemoteKey: Hashable, Sendable {
 /// INVARIANT E1: no nonce is used twice under a key. A bundle's key comes from a salt that is new
 ///   for every bundle, of random bytes and of what tells one bundle of one machine from all others;
 ///   within a bundle the nonce is the frame's kind and number.
-struct BundleSeal: FrameSeal {
+struct BundleSeal: Sendable {
+  /// The 8 bytes that tell which key it is.
   let keyID: [UInt8]
+  /// The bundle's own 32 bytes.
   let salt: [UInt8]
   private let key: [UInt8]
   /// The bytes that bind a frame to its bundle: its head and its name.
@@ -65,7 +62,6 @@ struct BundleSeal: FrameSeal {
     self.context = context
   }
 
-  /// Returns the kind and number of a frame, as nonce and context have them.
   private static func place(_ kind: BundleFormat.FrameKind, _ number: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: kind.rawValue)
@@ -73,12 +69,14 @@ struct BundleSeal: FrameSeal {
     return bytes
   }
 
+  /// Returns the encrypted frame, ``BundleFormat/sealLength`` bytes longer.
   func sealed(_ bytes: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int) -> [UInt8] {
     let place = Self.place(kind, number)
     return Sodium.sealed(
       bytes, key: key, nonce: place + [UInt8](repeating: 0, count: 8), context: context + place)
   }
 
+  /// Returns the frame; nil if this key did not seal it for this place.
   func opened(_ bytes: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int) -> [UInt8]? {
     let place = Self.place(kind, number)
     return Sodium.opened(
@@ -87,26 +85,27 @@ struct BundleSeal: FrameSeal {
 }
 
 /// The keys of a remote that this store holds.
-package struct HeldKeys: BundleKeys {
-  /// The keys, the one that encrypts what is new first.
+package struct HeldKeys: Sendable {
+  /// The keys, the newest first, which encrypts; of two made at once that of the greater id.
   package let keys: [RemoteKey]
 
-  /// Holds keys: of several the one made last encrypts, of two made at once that of the greater id.
   package init(_ keys: [RemoteKey]) {
     self.keys = Set(keys).sorted { a, b in
       a.made == b.made ? b.id.lexicographicallyPrecedes(a.id) : b.made < a.made
     }
   }
 
-  func seal(
-    keyID: [UInt8], salt: [UInt8], writer: String, sequence: UInt64
-  ) -> (any FrameSeal)? {
+  /// Returns the seal for a bundle; nil if the key is not known.
+  func seal(keyID: [UInt8], salt: [UInt8], writer: String, sequence: UInt64) -> BundleSeal? {
     keys.first { $0.id == keyID }.map {
       BundleSeal($0, salt: salt, writer: writer, sequence: sequence)
     }
   }
 
-  func newSeal(writer: String, sequence: UInt64) throws(StoreError) -> any FrameSeal {
+  /// Returns a seal for a new bundle.
+  ///
+  /// - Throws: ``StoreError/denied(_:)`` if no key is held.
+  func newSeal(writer: String, sequence: UInt64) throws(StoreError) -> BundleSeal {
     guard let key = keys.first else {
       throw .denied(
         "this store holds no key of this peer; \"llvs key open\" asks for its passphrase")
@@ -120,7 +119,7 @@ package struct HeldKeys: BundleKeys {
     return BundleSeal(key, salt: salt, writer: writer, sequence: sequence)
   }
 
-  /// The name that the kernel gave this run of the machine; nothing where it gives none.
+  /// The kernel's name for this run of the machine.
   private static let bootID: [UInt8] =
     (try? FileSystem.read("/proc/sys/kernel/random/boot_id", atMost: 64)) ?? []
 }

@@ -3,12 +3,10 @@ import LLVSCore
 
 /// The functions of libsodium that encryption uses, over arrays.
 enum Sodium {
-  /// True once the library is ready; sodium_init(3) may be called from any thread, any number of times.
   private static let isReady = sodium_init() >= 0
 
   static func start() { precondition(isReady, "libsodium does not start on this machine") }
 
-  /// Random bytes from the system.
   static func random(_ count: Int) -> [UInt8] {
     start()
     var bytes = [UInt8](repeating: 0, count: count)
@@ -39,7 +37,7 @@ enum Sodium {
     return out
   }
 
-  /// Returns the bytes that were encrypted; nil if anything is different.
+  /// Returns the plain bytes; nil if anything was changed.
   static func opened(
     _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8]
   ) -> [UInt8]? {
@@ -53,7 +51,7 @@ enum Sodium {
     return result == 0 ? Array(plain.prefix(Int(length))) : nil
   }
 
-  /// Returns the 64 bytes that Argon2id 1.3 makes of a passphrase; nil if there is no memory for it.
+  /// Returns the 64 bytes of Argon2id 1.3; nil if there is too little memory.
   static func stretched(
     _ passphrase: [UInt8], salt: [UInt8], passes: UInt32, kibibytes: UInt32
   ) -> [UInt8]? {
@@ -68,13 +66,12 @@ enum Sodium {
     return result == 0 ? out : nil
   }
 
-  /// Compares two secrets in the same time whatever they are.
+  /// Compares two secrets in constant time.
   static func isEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     start()
     return a.count == b.count && sodium_memcmp(a, b, a.count) == 0
   }
 
-  /// Overwrites a secret.
   static func clear(_ bytes: inout [UInt8]) {
     start()
     bytes.withUnsafeMutableBytes { sodium_memzero($0.baseAddress, $0.count) }

@@ -4,26 +4,23 @@
 
 package import LLVSCore
 
-/// Receives the bytes of one value after another.
 package protocol WireValueSink: AnyObject {
-  /// The type of a value whose bytes all came.
   associatedtype Stored
 
-  /// Receives the next bytes of the current value; they are valid during the call only.
+  /// Receives the next bytes of the value.
   func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
 
-  /// Receives zeros of the current value, perhaps a great many.
+  /// Receives zeros of the value, perhaps a great many.
   func append(zeros count: UInt64) throws(StoreError)
 
-  /// Ends the current value.
+  /// Ends the value.
   func finish() throws(StoreError) -> Stored
 
-  /// Receives a whole value that was hashed before.
+  /// Receives a whole value.
   func store(_ value: ReadyValue) throws(StoreError) -> Stored
 }
 
 extension WireValueSink {
-  /// Receives the zeros like any others.
   package func append(zeros count: UInt64) throws(StoreError) {
     let zeros = [UInt8](repeating: 0, count: Int(min(count, 1 << 18)))
     var rest = count
@@ -34,7 +31,6 @@ extension WireValueSink {
     }
   }
 
-  /// Receives the value's bytes like any others.
   package func store(_ value: ReadyValue) throws(StoreError) -> Stored {
     try value.bytes.withPiece { (piece) throws(StoreError) in try append(piece) }
     return try finish()
@@ -49,7 +45,6 @@ package enum WireChange<Stored> {
   case preserve(Key, Version.ID)
   case preserveRemoval(Key)
 
-  /// The key that the change is about.
   package var key: Key {
     switch self {
     case .insert(let key, _), .update(let key, _), .remove(let key), .preserve(let key, _),
@@ -57,108 +52,89 @@ package enum WireChange<Stored> {
       key
     }
   }
+
+  package func map<Other, Failure>(
+    _ body: (Stored) throws(Failure) -> Other
+  ) throws(Failure) -> WireChange<Other> {
+    switch self {
+    case .insert(let key, let stored): .insert(key, try body(stored))
+    case .update(let key, let stored): .update(key, try body(stored))
+    case .remove(let key): .remove(key)
+    case .preserve(let key, let id): .preserve(key, id)
+    case .preserveRemoval(let key): .preserveRemoval(key)
+    }
+  }
 }
 
 extension WireChange: Sendable where Stored: Sendable {}
 extension WireChange: Equatable where Stored: Equatable {}
 
-/// Reads a change list in the order of writing.
-package struct ChangeReader<Sink: WireValueSink> {
-  private enum Position { case before, within, after }
-
-  private let input: WireInput
-  private let sink: Sink
-  private var position = Position.before
-
-  package init(_ input: WireInput, into sink: Sink) {
-    self.input = input
-    self.sink = sink
+extension WireInput: ChangeSource {
+  /// Reads the file as a change list in JSON.
+  package func read<Sink: WireValueSink>(
+    into sink: Sink, _ body: (WireChange<Sink.Stored>) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try skipByteOrderMark()
+    try array { () throws(StoreError) in try body(try change(sink)) }
+    try finish()
   }
 
-  /// Returns the next change; nil at the end of a complete list.
-  ///
-  /// - Throws: ``StoreError/invalid(_:)`` with file, reason and byte, or an error of the sink.
-  package mutating func next() throws(StoreError) -> WireChange<Sink.Stored>? {
-    let isThere: Bool
-    switch position {
-    case .before:
-      try input.skipByteOrderMark()
-      isThere = try input.beginArray()
-    case .within: isThere = try input.continuesArray()
-    case .after: return nil
-    }
-    guard isThere else {
-      position = .after
-      try input.finish()
-      return nil
-    }
-    position = .within
-    return try change()
-  }
-
-  private func change() throws(StoreError) -> WireChange<Sink.Stored> {
+  private func change<Sink: WireValueSink>(
+    _ sink: Sink
+  ) throws(StoreError) -> WireChange<Sink.Stored> {
     var change: WireChange<Sink.Stored>?
-    try input.object { (name) throws(StoreError) in
-      let read: WireChange<Sink.Stored>
+    let names = ["insert", "update", "remove", "preserve", "preserveRemoval"]
+    try object(names) { (name) throws(StoreError) in
+      guard change == nil else { throw malformed("two changes in one") }
       switch name {
       case "insert":
-        let (key, stored) = try value()
-        read = .insert(key, stored)
+        let (key, stored) = try value(sink)
+        change = .insert(key, stored)
       case "update":
-        let (key, stored) = try value()
-        read = .update(key, stored)
-      case "remove": read = .remove(try key())
-      case "preserve": read = try preserve()
-      case "preserveRemoval": read = .preserveRemoval(try key())
-      default: return try input.skipValue()
+        let (key, stored) = try value(sink)
+        change = .update(key, stored)
+      case "remove": change = .remove(try key())
+      case "preserve":
+        let (key, id) = try reference()
+        change = .preserve(key, id)
+      default: change = .preserveRemoval(try key())
       }
-      guard change == nil else { throw input.malformed("two changes in one") }
-      change = read
     }
-    guard let change else { throw input.malformed("a change of no known kind") }
+    guard let change else { throw malformed("a change of no known kind") }
     return change
   }
 
   private func key() throws(StoreError) -> Key {
-    Key(bytes: try input.string(atMost: ExchangeLimits.keyLength))
+    Key(bytes: try string(atMost: ExchangeLimits.keyLength))
   }
 
-  private func value() throws(StoreError) -> (Key, Sink.Stored) {
+  /// Reads a value; its storedVersionId is always the version's own.
+  private func value<Sink: WireValueSink>(
+    _ sink: Sink
+  ) throws(StoreError) -> (Key, Sink.Stored) {
     var key: Key?
     var stored: Sink.Stored?
-    try input.object { (name) throws(StoreError) in
-      switch name {
-      case "id":
-        guard key == nil else { throw input.malformed("id appears twice") }
+    try object(["id", "data"]) { (name) throws(StoreError) in
+      if name == "id" {
         key = try self.key()
-      case "data":
-        guard stored == nil else { throw input.malformed("data appears twice") }
-        try input.base64 { (piece) throws(StoreError) in try sink.append(piece) }
+      } else {
+        try base64 { (piece) throws(StoreError) in try sink.append(piece) }
         stored = try sink.finish()
-      default: try input.skipValue()  // storedVersionId is always the version's own.
       }
     }
-    guard let key else { throw input.malformed("a value without id") }
-    guard let stored else { throw input.malformed("a value without data") }
+    guard let key else { throw malformed("a value without id") }
+    guard let stored else { throw malformed("a value without data") }
     return (key, stored)
   }
 
-  private func preserve() throws(StoreError) -> WireChange<Sink.Stored> {
+  private func reference() throws(StoreError) -> (Key, Version.ID) {
     var key: Key?
     var version: Version.ID?
-    try input.object { (name) throws(StoreError) in
-      switch name {
-      case "valueId":
-        guard key == nil else { throw input.malformed("valueId appears twice") }
-        key = try self.key()
-      case "storedVersionId":
-        guard version == nil else { throw input.malformed("storedVersionId appears twice") }
-        version = try input.versionID()
-      default: try input.skipValue()
-      }
+    try object(["valueId", "storedVersionId"]) { (name) throws(StoreError) in
+      if name == "valueId" { key = try self.key() } else { version = try versionID() }
     }
-    guard let key, let version else { throw input.malformed("a reference that is not whole") }
-    return .preserve(key, version)
+    guard let key, let version else { throw malformed("a reference that is not whole") }
+    return (key, version)
   }
 }
 
@@ -167,13 +143,8 @@ package final class MemorySink: WireValueSink {
   private var bytes: [UInt8] = []
   private let bound: Int
 
-  /// Creates a sink for values of at most `bound` bytes.
-  package init(atMost bound: Int) {
-    self.bound = bound
-  }
+  package init(atMost bound: Int) { self.bound = bound }
 
-  /// Receives the next bytes of a value.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` beyond the bound.
   package func append(_ piece: UnsafeRawBufferPointer) throws(StoreError) {
     guard piece.count <= bound - bytes.count else {
@@ -182,7 +153,6 @@ package final class MemorySink: WireValueSink {
     bytes.append(contentsOf: piece)
   }
 
-  /// Ends the value and returns its bytes.
   package func finish() -> [UInt8] {
     defer { bytes = [] }
     return bytes

@@ -5,15 +5,11 @@
 package import LLVSCore
 
 extension Version {
-  /// Reads a version's file.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` with file, reason and byte.
   package init(reading input: WireInput) throws(StoreError) {
     try input.skipByteOrderMark()
     var version: Version?
-    try input.object { (name) throws(StoreError) in
-      guard name == "version" else { return try input.skipValue() }
-      guard version == nil else { throw input.malformed("two versions") }
+    try input.object(["version"]) { (_) throws(StoreError) in
       version = try Version(readingBody: input)
     }
     try input.finish()
@@ -27,11 +23,8 @@ extension Version {
     var predecessors: Predecessors?
     var size: Int64?
     var metadata: Metadata?
-    var found: Set<String> = []
-    try input.object { (name) throws(StoreError) in
-      guard ["identifier", "timestamp", "predecessors", "valueDataSize", "metadata"].contains(name)
-      else { return try input.skipValue() }
-      guard found.insert(name).inserted else { throw input.malformed("\(name) appears twice") }
+    let names = ["identifier", "timestamp", "predecessors", "valueDataSize", "metadata"]
+    try input.object(names) { (name) throws(StoreError) in
       switch name {
       case "identifier": id = try input.versionID()
       case "timestamp": timestamp = try input.timestamp()
@@ -91,15 +84,11 @@ extension Version.Predecessors {
   fileprivate init(reading input: WireInput) throws(StoreError) {
     var first: Version.ID?
     var second: Version.ID?
-    try input.object { (name) throws(StoreError) in
-      switch name {
-      case "idOfFirst":
-        guard first == nil else { throw input.malformed("idOfFirst appears twice") }
+    try input.object(["idOfFirst", "idOfSecond"]) { (name) throws(StoreError) in
+      if name == "idOfFirst" {
         first = try input.versionID()
-      case "idOfSecond":
-        guard second == nil else { throw input.malformed("idOfSecond appears twice") }
-        if try !input.null() { second = try input.versionID() }
-      default: try input.skipValue()
+      } else if try !input.null() {
+        second = try input.versionID()
       }
     }
     guard let first else { throw input.malformed("idOfFirst is missing") }
@@ -143,9 +132,7 @@ extension WireInput {
         return
       }
       var data: [UInt8]?
-      try object { (name) throws(StoreError) in
-        guard name == "data" else { return try skipValue() }
-        guard data == nil else { throw malformed("data appears twice") }
+      try object(["data"]) { (_) throws(StoreError) in
         var bytes: [UInt8] = []
         try base64 { (piece) throws(StoreError) in
           guard piece.count <= space else {

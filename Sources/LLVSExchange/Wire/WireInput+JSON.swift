@@ -4,7 +4,7 @@
 import LLVSCore
 
 extension WireInput {
-  /// Returns the next byte that is not white space, without consuming it.
+  /// Returns the next byte that is not white space.
   func peek() throws(StoreError) -> UInt8 {
     while try refill() {
       switch buffer[position] {
@@ -39,64 +39,50 @@ extension WireInput {
     }
   }
 
-  // MARK: Containers
-
-  /// Reads an object; the body reads the value of each member.
-  func object(_ body: (String) throws(StoreError) -> Void) throws(StoreError) {
-    try skip(past: UInt8(ascii: "{"))
-    try enter()
-    if try peek() == UInt8(ascii: "}") {
-      position += 1
-    } else {
-      repeat {
-        let name = String(decoding: try string(atMost: 4096), as: UTF8.self)
-        try skip(past: UInt8(ascii: ":"))
-        try body(name)
-      } while try continues(until: UInt8(ascii: "}"))
+  /// Reads an object; the body reads the value of each member that is in `names`, which appears once.
+  func object(
+    _ names: [String], _ body: (String) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var found: [String] = []
+    try members("{", "}") { () throws(StoreError) in
+      let name = String(decoding: try string(atMost: 4096), as: UTF8.self)
+      try skip(past: UInt8(ascii: ":"))
+      guard names.contains(name) else { return try skipValue() }
+      guard !found.contains(name) else { throw malformed("\(name) appears twice") }
+      found.append(name)
+      try body(name)
     }
-    depth -= 1
   }
 
   /// Reads an array; the body reads each element.
   func array(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    guard try beginArray() else { return }
-    repeat { try body() } while try continuesArray()
+    try members("[", "]", body)
   }
 
-  /// Enters an array; false if it is empty, and then its end is consumed.
-  func beginArray() throws(StoreError) -> Bool {
-    try skip(past: UInt8(ascii: "["))
-    try enter()
-    guard try peek() == UInt8(ascii: "]") else { return true }
-    position += 1
-    depth -= 1
-    return false
-  }
-
-  /// Consumes a comma, or the end of the array and returns false.
-  func continuesArray() throws(StoreError) -> Bool {
-    if try continues(until: UInt8(ascii: "]")) { return true }
-    depth -= 1
-    return false
-  }
-
-  private func continues(until close: UInt8) throws(StoreError) -> Bool {
-    let byte = try peek()
-    guard byte == UInt8(ascii: ",") || byte == close else {
-      throw malformed("neither \",\" nor \"\(Character(Unicode.Scalar(close)))\"")
-    }
-    position += 1
-    return byte != close
-  }
-
-  private func enter() throws(StoreError) {
+  private func members(
+    _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ body: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let (open, close) = (UInt8(ascii: open), UInt8(ascii: close))
+    try skip(past: open)
     depth += 1
     guard depth <= WireInput.maximumDepth else {
       throw malformed("nested deeper than \(WireInput.maximumDepth)")
     }
+    var byte = try peek()
+    if byte == close {
+      position += 1
+    } else {
+      repeat {
+        try body()
+        byte = try peek()
+        guard byte == UInt8(ascii: ",") || byte == close else {
+          throw malformed("neither \",\" nor \"\(Character(Unicode.Scalar(close)))\"")
+        }
+        position += 1
+      } while byte != close
+    }
+    depth -= 1
   }
-
-  // MARK: Values
 
   /// Consumes `null`; false if the next value is another.
   func null() throws(StoreError) -> Bool {
@@ -159,10 +145,9 @@ extension WireInput {
     return rest.isEmpty
   }
 
-  /// Skips any value.
   func skipValue() throws(StoreError) {
     switch try peek() {
-    case UInt8(ascii: "{"): try object { (_) throws(StoreError) in try skipValue() }
+    case UInt8(ascii: "{"): try object([]) { (_) in }
     case UInt8(ascii: "["): try array { () throws(StoreError) in try skipValue() }
     case UInt8(ascii: "\""): try stringPieces { (_) in }
     case UInt8(ascii: "t"): try literal("true")

@@ -3,7 +3,6 @@
 import LLVSCore
 
 extension WireInput {
-  /// Returns the UTF-8 of a string.
   func string(atMost bound: Int) throws(StoreError) -> [UInt8] {
     var bytes: [UInt8] = []
     try stringPieces { (piece) throws(StoreError) in
@@ -18,7 +17,7 @@ extension WireInput {
     return bytes
   }
 
-  /// Decodes a string of base64 and passes the bytes on in pieces; returns their number.
+  /// Decodes a string of base64 in pieces; returns the number of bytes.
   @discardableResult
   func base64(
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -37,8 +36,7 @@ extension WireInput {
     return total
   }
 
-  /// Calls the body with the unescaped bytes of a string, piece by piece; they are not checked to
-  /// be UTF-8.
+  /// Calls the body with the unescaped bytes of a string, which may not be UTF-8, piece by piece.
   func stringPieces(
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {

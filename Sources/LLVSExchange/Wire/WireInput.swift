@@ -1,15 +1,13 @@
 package import LLVSCore
 
-/// Bytes of a file in an exchange, read piece by piece as JSON; only one piece is in memory.
+/// A file in an exchange, read piece by piece as JSON.
 ///
 /// Every fault is ``StoreError/invalid(_:)`` with file, reason and byte.
 ///
 /// - Concurrency: for one thread at a time.
 package final class WireInput {
   /// Fills a buffer from its start and returns how many bytes; 0 at the end.
-  package typealias Fill = (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
-  /// The type of every fault in the input.
-  package typealias Failure = StoreError
+  package typealias Fill = (UnsafeMutableRawBufferPointer) throws(StoreError) -> Int
 
   /// The greatest depth; no file that this program or the original writes nests deeper than six.
   static let maximumDepth = 32
@@ -24,14 +22,13 @@ package final class WireInput {
   private var isExhausted = false
   var depth = 0
 
-  /// Creates an input that calls `fill` for each piece.
   package init(name: String, pieceSize: Int = 65_536, fill: @escaping Fill) {
     self.name = name
     self.fill = fill
     buffer = [UInt8](repeating: 0, count: max(16, pieceSize))
   }
 
-  /// Creates an input of bytes in memory, read in place.
+  /// Creates an input that reads bytes in place.
   package init(name: String, bytes: [UInt8]) {
     self.name = name
     fill = { _ in 0 }
@@ -39,7 +36,6 @@ package final class WireInput {
     end = bytes.count
   }
 
-  /// Creates an input of bytes in memory, read in pieces of a size.
   package convenience init(name: String, bytes: [UInt8], pieceSize: Int) {
     var offset = 0
     self.init(name: name, pieceSize: pieceSize) { out in
@@ -50,7 +46,6 @@ package final class WireInput {
     }
   }
 
-  /// Returns the error for a fault at the current byte.
   func malformed(_ reason: String) -> StoreError {
     .invalid("\(name): \(reason) at byte \(consumed + UInt64(position))")
   }
@@ -63,10 +58,10 @@ package final class WireInput {
     position = 0
     end = 0
     let fill = self.fill
-    let outcome = buffer.withUnsafeMutableBytes { raw in
-      Result<Int, StoreError> { () throws(StoreError) in try fill(raw) }
+    let count = try buffer.withUnsafeMutableBufferPointer { (buffer) throws(StoreError) in
+      try fill(UnsafeMutableRawBufferPointer(buffer))
     }
-    end = try min(buffer.count, max(0, outcome.get()))
+    end = min(buffer.count, max(0, count))
     isExhausted = end == 0
     return end > 0
   }
@@ -79,13 +74,13 @@ package final class WireInput {
 }
 
 extension [UInt8] {
-  /// Calls a body with the raw bytes and keeps the type of its error.
+  /// Calls a body with the raw bytes; unlike `withUnsafeBytes` it keeps the type of the error.
   @inline(__always)
-  package func withPiece(
-    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    try withUnsafeBytes { bytes in
-      Result<Void, StoreError> { () throws(StoreError) in try body(bytes) }
-    }.get()
+  package func withPiece<Result>(
+    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try withUnsafeBufferPointer { (bytes) throws(StoreError) in
+      try body(UnsafeRawBufferPointer(bytes))
+    }
   }
 }

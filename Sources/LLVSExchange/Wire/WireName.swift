@@ -2,11 +2,10 @@ package import LLVSCore
 
 /// Version ids as names of files in an exchange.
 package enum WireName {
-  /// The longest accepted id, in bytes; a file's name may be 255 bytes and needs space for a
-  /// temporary suffix.
+  /// In bytes; a file's name may have 255, some of which are for a temporary suffix.
   package static let maximumLength = 200
 
-  /// Returns the reason why an id cannot be the name of a file; nil if it can.
+  /// Returns the reason why an id cannot be a file's name; nil if it can.
   package static func fault(of id: Version.ID) -> String? {
     let bytes = id.rawValue.utf8
     if bytes.isEmpty { return "an empty version id" }

@@ -1,57 +1,41 @@
 package import LLVSCore
 
-/// Text of a file in an exchange, passed on in pieces.
+/// A file in an exchange, written in pieces.
 ///
 /// - Concurrency: for one thread at a time.
 package final class WireOutput {
-  /// Receives the next bytes of the file.
   package typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
-
   private let sink: Sink
   private let checkSpace: ((UInt64) throws(StoreError) -> Void)?
   private var buffer: [UInt8] = []
   private static let pieceSize = 262_144
 
-  /// Creates an output. `checkSpace` is called with the length of a long value before it is
-  /// written, and throws if there is no space for it.
+  /// `checkSpace` is called with the length of a long value before it is written.
   package init(checkSpace: ((UInt64) throws(StoreError) -> Void)? = nil, sink: @escaping Sink) {
     self.sink = sink
     self.checkSpace = checkSpace
     buffer.reserveCapacity(8192)
   }
 
-  func write(_ text: StaticString) {
-    buffer.append(
-      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-  }
+  func write(_ text: String) { buffer.append(contentsOf: text.utf8) }
 
-  func write(_ text: String) {
-    buffer.append(contentsOf: text.utf8)
-  }
-
-  /// Announces a value of so many bytes.
-  ///
-  /// - Throws: ``StoreError`` if there is no space for them, which is better known before the disk
-  ///   is full.
+  /// Announces a value: a full disk is better known before.
   func expect(_ length: UInt64) throws(StoreError) {
     guard length >= 16 << 20 else { return }
     try checkSpace?(length / 3 * 4)
   }
 
-  /// Passes the collected text on if it is long enough to be worth a call.
   func spill() throws(StoreError) {
     guard buffer.count >= WireOutput.pieceSize else { return }
     try flush()
   }
 
-  /// Passes all collected text on.
   package func flush() throws(StoreError) {
     guard !buffer.isEmpty else { return }
     try buffer.withPiece(sink)
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes a string of JSON.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if the bytes are not UTF-8, which JSON cannot hold.
   func string(_ bytes: [UInt8]) throws(StoreError) {
@@ -61,23 +45,16 @@ package final class WireOutput {
     JSONString.append(bytes, to: &buffer)
   }
 
-  func string(_ text: String) throws(StoreError) {
-    try string(Array(text.utf8))
-  }
+  func string(_ text: String) throws(StoreError) { try string(Array(text.utf8)) }
 
   func base64(_ bytes: [UInt8]) throws(StoreError) {
-    var encoder = Base64.Encoder()
-    buffer.append(UInt8(ascii: "\""))
-    bytes.withUnsafeBytes { encoder.encode($0, into: &buffer) }
-    encoder.finish(into: &buffer)
-    buffer.append(UInt8(ascii: "\""))
-    try spill()
+    try base64 { (take) throws(StoreError) in try bytes.withPiece(take) }
   }
 
-  /// Writes bytes that come in pieces as base64: `read` calls its argument with each piece.
+  /// Writes base64 of bytes that `read` passes to its argument in pieces.
   func base64(
-    pieces read: (_ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) ->
-      Void
+    _ read: (_ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
+      -> Void
   ) throws(StoreError) {
     var encoder = Base64.Encoder()
     buffer.append(UInt8(ascii: "\""))

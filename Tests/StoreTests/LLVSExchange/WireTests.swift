@@ -14,10 +14,9 @@ struct WireTests {
   private func changes(
     _ bytes: [UInt8], pieceSize: Int = 65_536, atMost bound: Int = 1 << 24
   ) throws -> [WireChange<[UInt8]>] {
-    var reader = ChangeReader(
-      WireInput(name: "c", bytes: bytes, pieceSize: pieceSize), into: MemorySink(atMost: bound))
     var all: [WireChange<[UInt8]>] = []
-    while let change = try reader.next() { all.append(change) }
+    let input = WireInput(name: "c", bytes: bytes, pieceSize: pieceSize)
+    try input.read(into: MemorySink(atMost: bound)) { all.append($0) }
     return all
   }
 
@@ -30,32 +29,18 @@ struct WireTests {
   private func written(_ list: [WireChange<[UInt8]>], of version: Version.ID) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var writer = ChangeWriter(WireOutput { bytes.append(contentsOf: $0) }, of: version)
-    for change in list {
-      switch change {
-      case .insert(let key, let data):
-        try writer.insert(key) { (take) throws(StoreError) in try pieces(data, take) }
-      case .update(let key, let data):
-        try writer.update(key) { (take) throws(StoreError) in try pieces(data, take) }
-      case .remove(let key): try writer.remove(key)
-      case .preserve(let key, let stored): try writer.preserve(key, storedIn: stored)
-      case .preserveRemoval(let key): try writer.preserveRemoval(key)
-      }
-    }
+    for change in list { try writer.append(change.map(pieces)) }
     try writer.finish()
     return bytes
   }
 
-  private func pieces(
-    _ data: [UInt8], _ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    for start in stride(from: 0, to: data.count, by: 1000) {
-      let piece = Array(data[start..<min(start + 1000, data.count)])
-      var failure: StoreError?
-      piece.withUnsafeBytes { bytes in
-        do throws(StoreError) { try take(bytes) } catch { failure = error }
+  private func pieces(of data: [UInt8]) -> ChangeWriter.Pieces {
+    func pass(_ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+      for start in stride(from: 0, to: data.count, by: 1000) {
+        try Array(data[start..<min(start + 1000, data.count)]).withPiece(take)
       }
-      if let failure { throw failure }
     }
+    return pass
   }
 
   @Test(
@@ -279,9 +264,8 @@ struct WireTests {
         if round % 2 == 0 {
           _ = try Version(reading: WireInput(name: "v", bytes: bytes, pieceSize: 16))
         } else {
-          var reader = ChangeReader(
-            WireInput(name: "c", bytes: bytes, pieceSize: 16), into: MemorySink(atMost: 1000))
-          while try reader.next() != nil {}
+          try WireInput(name: "c", bytes: bytes, pieceSize: 16)
+            .read(into: MemorySink(atMost: 1000)) { _ in }
         }
       } catch {
         guard case .invalid = error else {

@@ -14,7 +14,7 @@ struct BundleMade {
   init(
     writer: String = "w", sequence: UInt64 = 3, scratch: String,
     stays: [BundleClaim]? = nil, from: SequenceRuns = SequenceRuns(),
-    seal: (any FrameSeal)? = nil,
+    seal: BundleSeal? = nil,
     _ body: (BundleWriter) throws -> Void
   ) throws {
     var bytes: [UInt8] = []

@@ -145,7 +145,7 @@ struct SealTests {
   }
 
   private func read(
-    _ name: BundleName, _ bytes: [UInt8], _ keys: (any BundleKeys)?
+    _ name: BundleName, _ bytes: [UInt8], _ keys: HeldKeys?
   ) throws -> Int {
     try BundleReader(name, BundleInMemory(bytes: bytes), cache: FrameCache(), keys: keys).readAll()
   }
