@@ -129,20 +129,6 @@ extension MemoryFileSystem {
     reply.done()
   }
 
-  func copyFileRange(
-    from node: NodeID, file: OpenFile, offset: Int64, to target: NodeID, targetFile: OpenFile,
-    targetOffset: Int64, count: Int, reply: consuming WriteReply
-  ) {
-    let copied = state.withLock { state in
-      Self.note(&state, "copy_file_range")
-      let bytes = (state.nodes[node]?.bytes ?? []).dropFirst(Int(offset)).prefix(count)
-      state.nodes[target]?.bytes += bytes
-      state.nodes[target]?.attributes.size += UInt64(bytes.count)
-      return bytes.count
-    }
-    reply.wrote(copied)
-  }
-
   func lseek(
     _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply
   ) {

@@ -38,7 +38,7 @@ extension fuse_lowlevel_ops {
     }
   }
 
-  /// READ, WRITE, FALLOCATE, COPY_FILE_RANGE, LSEEK.
+  /// READ, WRITE, FALLOCATE, LSEEK.
   mutating func installData(_ set: OperationSet) {
     if set.contains(.read) {
       unsafe read = { request, node, size, offset, info in
@@ -59,15 +59,6 @@ extension fuse_lowlevel_ops {
         unsafe operations(request).fallocate(
           NodeID(node), file: file(info), mode: mode, offset: Int64(offset),
           count: Int64(length), reply: EmptyReply(request))
-      }
-    }
-    if set.contains(.copyFileRange) {
-      unsafe copy_file_range = {
-        request, node, offset, info, target, targetOffset, targetInfo, length, _ in
-        unsafe operations(request).copyFileRange(
-          from: NodeID(node), file: file(info), offset: Int64(offset), to: NodeID(target),
-          targetFile: file(targetInfo), targetOffset: Int64(targetOffset), count: length,
-          reply: WriteReply(request))
       }
     }
     if set.contains(.lseek) {

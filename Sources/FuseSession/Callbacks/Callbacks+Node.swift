@@ -43,11 +43,6 @@ extension fuse_lowlevel_ops {
           reply: AttributesReply(request))
       }
     }
-    if set.contains(.access) {
-      unsafe access = { request, node, mask in
-        unsafe operations(request).access(NodeID(node), mask: mask, reply: EmptyReply(request))
-      }
-    }
     if set.contains(.readlink) {
       unsafe readlink = { request, node in
         unsafe operations(request).readlink(NodeID(node), reply: DataReply(request))

@@ -89,11 +89,6 @@ extension FuseOperations {
     reply: consuming EmptyReply
   ) { reply.error(ENOSYS) }
 
-  package func copyFileRange(
-    from node: NodeID, file: OpenFile, offset: Int64, to target: NodeID, targetFile: OpenFile,
-    targetOffset: Int64, count: Int, reply: consuming WriteReply
-  ) { reply.error(ENOSYS) }
-
   package func lseek(
     _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply
   ) { reply.error(ENOSYS) }
@@ -122,10 +117,6 @@ extension FuseOperations {
   { reply.error(ENOSYS) }
 
   package func statfs(_ node: NodeID, reply: consuming StatisticsReply) { reply.error(ENOSYS) }
-
-  package func access(_ node: NodeID, mask: Int32, reply: consuming EmptyReply) {
-    reply.error(ENOSYS)
-  }
 
   package func setxattr(
     _ node: NodeID, _ name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, flags: Int32,

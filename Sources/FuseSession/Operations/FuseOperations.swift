@@ -59,9 +59,6 @@ package protocol FuseOperations: AnyObject, Sendable {
   func fallocate(
     _ node: NodeID, file: OpenFile, mode: Int32, offset: Int64, count: Int64,
     reply: consuming EmptyReply)
-  func copyFileRange(
-    from node: NodeID, file: OpenFile, offset: Int64, to target: NodeID, targetFile: OpenFile,
-    targetOffset: Int64, count: Int, reply: consuming WriteReply)
   /// Finds the next data or hole (`SEEK_DATA`, `SEEK_HOLE`).
   func lseek(
     _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply)
@@ -77,8 +74,6 @@ package protocol FuseOperations: AnyObject, Sendable {
   func releasedir(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply)
   func fsyncdir(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply)
   func statfs(_ node: NodeID, reply: consuming StatisticsReply)
-  /// Sent only without `default_permissions`.
-  func access(_ node: NodeID, mask: Int32, reply: consuming EmptyReply)
 
   /// Sets an extended attribute. `flags` are `XATTR_CREATE` and `XATTR_REPLACE`.
   func setxattr(

@@ -1,7 +1,7 @@
 /// The operations that a file system serves, by the names of the requests.
 ///
-/// The kernel sends the first request for another operation, gets ENOSYS and sends no more. POSIX locks and flock(2) are
-/// never in it, so the kernel's own are used.
+/// The kernel sends the first request for another operation, gets ENOSYS and sends no more. The kernel
+/// itself serves access(2), because of `default_permissions`, locks, and copies of ranges.
 package struct OperationSet: OptionSet, Sendable {
   package let rawValue: UInt64
   package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -33,21 +33,9 @@ package struct OperationSet: OptionSet, Sendable {
   package static let getxattr = OperationSet(bit: 22)
   package static let listxattr = OperationSet(bit: 23)
   package static let removexattr = OperationSet(bit: 24)
-  /// Sent only without `default_permissions`.
-  package static let access = OperationSet(bit: 25)
-  package static let create = OperationSet(bit: 26)
-  package static let fallocate = OperationSet(bit: 27)
-  package static let copyFileRange = OperationSet(bit: 28)
-  package static let lseek = OperationSet(bit: 29)
-  package static let ioctl = OperationSet(bit: 30)
-
-  package static let reading: OperationSet = [
-    base, readlink, open, read, release, opendir, readdir, readdirplus, releasedir, getxattr,
-    listxattr, ioctl,
-  ]
-  /// All but `access`, for which `default_permissions` leaves no use.
-  package static let all: OperationSet = [
-    reading, setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, write, flush, fsync,
-    fsyncdir, setxattr, removexattr, create, fallocate, copyFileRange, lseek,
-  ]
+  package static let create = OperationSet(bit: 25)
+  package static let fallocate = OperationSet(bit: 26)
+  package static let lseek = OperationSet(bit: 27)
+  package static let ioctl = OperationSet(bit: 28)
+  package static let all = OperationSet(rawValue: .max)
 }

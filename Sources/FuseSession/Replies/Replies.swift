@@ -84,7 +84,7 @@ package struct CreateReply: ~Copyable, FuseReply {
   }
 }
 
-/// Answers write and copy_file_range.
+/// Answers write.
 package struct WriteReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }

@@ -97,7 +97,7 @@ package final class MountDaemon: Sendable {
         MountOperations(
           tree: tree, meta: meta, control: control, pool: WorkerPool(name: "llvs-command"),
           announcer: announcer, session: reference),
-        serving: MountOperations.served, mount: options, connection: connection)
+        mount: options, connection: connection)
       reference.value = session
       memory = KernelMemory(
         meta: meta, cache: session.notifier, mountPoint: mountPoint, limit: request.names,

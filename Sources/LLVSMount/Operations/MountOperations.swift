@@ -42,10 +42,6 @@ final class MountOperations: FuseOperations {
     self.session = session
   }
 
-  /// The operations that the kernel sends: locks stay with the kernel, and it checks permissions
-  /// itself.
-  static let served: OperationSet = .all.subtracting([.copyFileRange, .access])
-
   /// Returns the errno of an error; damage is logged too, whichever request met it.
   func errno(of error: FSError) -> Int32 { answers.errno(of: error) }
 
