@@ -20,8 +20,8 @@ extension ChildProcess {
       output: output, errors: errors)
   }
 
-  /// The same with arguments of any bytes but NUL; `path` is a program of another path. Unless `keepsSignals`, the signal
-  /// mask and handlers are the default ones.
+  /// The same with arguments of any bytes but NUL; `path` is a program of another path. Unless `keepsSignals`, the
+  /// signal mask and handlers are the default ones.
   static func spawn(
     bytes arguments: [[UInt8]], path: String? = nil, environment: [String]? = nil,
     input: Int32 = -1, output: Int32 = -1, errors: Int32 = -1, keepsSignals: Bool = false

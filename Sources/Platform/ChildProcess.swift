@@ -43,8 +43,8 @@ package struct ChildProcess: Sendable {
     package static let mostSaid = 1024
   }
 
-  /// Runs a program in a session of its own, without input and output. After `patience` nanoseconds, or once `isGivenUp` is
-  /// true, it is killed with its group.
+  /// Runs a program in a session of its own, without input and output. After `patience` nanoseconds, or once
+  /// `isGivenUp` is true, it is killed with its group.
   package static func run(
     _ arguments: [String], patience: UInt64, isGivenUp: () -> Bool = { false }
   ) throws(SystemError) -> Ending {

@@ -11,16 +11,16 @@ package enum SystemCall: String, Hashable, Sendable, CaseIterable {
 
 /// Lets tests force a call to fail or to fall short, or the process to die.
 ///
-/// Every call of this module passes here with its path. A fault is for paths below one directory, so concurrent tests do
-/// not disturb each other. Without a plan the cost is one relaxed load.
+/// Every call of this module passes here with its path. A fault is for paths below one directory, so concurrent tests
+/// do not disturb each other. Without a plan the cost is one relaxed load.
 package enum Faults {
   package enum Action: Hashable, Sendable {
     /// The call fails with this errno and does nothing.
     case fail(Int32)
     /// A write transfers at most this many bytes, as write(2) may.
     case short(Int)
-    /// A write transfers this many bytes, an allocation or a hole is made whole, another call is not made; then the process
-    /// ends as by kill -9.
+    /// A write transfers this many bytes, an allocation or a hole is made whole, another call is not made; then the
+    /// process ends as by kill -9.
     case dieAfter(Int)
     /// The process ends as by kill -9, before the call.
     case die

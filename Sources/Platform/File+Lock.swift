@@ -4,7 +4,8 @@ internal import Glibc
 extension File {
   package enum LockKind: Sendable { case shared, exclusive }
 
-  /// Acquires a lock on the whole file for this open file (an OFD lock); false if another has it and `waiting` is false.
+  /// Acquires a lock on the whole file for this open file (an OFD lock); false if another has it and `waiting` is
+  /// false.
   package func lock(_ kind: LockKind, waiting: Bool = false) throws(SystemError) -> Bool {
     try Faults.pass(.lock, "fcntl", path)
     while true {
@@ -22,8 +23,8 @@ extension File {
     _ = llvs_lock(descriptor, Int32(F_UNLCK), 0)
   }
 
-  /// True if the file, which must be open for reading alone, is open elsewhere: the kernel then refuses a lease for writing.
-  /// False also if the file system has no leases.
+  /// True if the file, which must be open for reading alone, is open elsewhere: the kernel then refuses a lease for
+  /// writing. False also if the file system has no leases.
   package var isOpenElsewhere: Bool {
     // fcntl(2): F_SETLEASE is 1024.
     if fcntl(descriptor, 1024, F_WRLCK) == 0 {
@@ -33,8 +34,8 @@ extension File {
     return errno == EAGAIN
   }
 
-  /// Acquires flock(2), which a directory can have too, for this open file without waiting; false if another has it, true
-  /// also if the file system has none.
+  /// Acquires flock(2), which a directory can have too, for this open file without waiting; false if another has it,
+  /// true also if the file system has none.
   package func lockEntirely() throws(SystemError) -> Bool {
     try Faults.pass(.lock, "flock", path)
     while true {

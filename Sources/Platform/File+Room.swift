@@ -5,8 +5,9 @@ extension File {
   private static let leastAvailable: UInt64 = 64 << 20
   private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
 
-  /// Writes zeros from the file's `end` to `newEnd`; true if they are there. `isAllotted` says that the file has its blocks
-  /// and keeps them. Nothing depends on it: after a failure the file ends where it did, or after some of the zeros.
+  /// Writes zeros from the file's `end` to `newEnd`; true if they are there. `isAllotted` says that the file has its
+  /// blocks and keeps them. Nothing depends on it: after a failure the file ends where it did, or after some of the
+  /// zeros.
   package func makeRoom(
     from end: UInt64, to newEnd: UInt64, isAllotted: Bool = false
   ) -> Bool {

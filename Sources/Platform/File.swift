@@ -27,7 +27,8 @@ package final class File: Sendable {
   /// The path at the opening, for messages.
   package let path: String
 
-  /// Opens a file with O_CLOEXEC, relative to a directory; `permissions` is the mode of a created file before the umask.
+  /// Opens a file with O_CLOEXEC, relative to a directory; `permissions` is the mode of a created file before the
+  /// umask.
   package convenience init(
     _ path: String, in directory: File? = nil, _ mode: Mode, permissions: UInt32 = 0o644
   ) throws(SystemError) {

@@ -1,17 +1,13 @@
 internal import CShims
 internal import Glibc
 
-// Paths longer than the kernel takes in one call: the leading directories are opened part by part,
-// each relative to the one before, so that one descriptor is open however deep a path goes.
+// A path longer than the kernel takes in one call: its directories are opened in turn, one descriptor at a time.
 
 extension FileSystem {
   /// Runs `call` with a path that a system call accepts; errno is what `call` left.
   ///
-  /// - Throws: ``SystemError`` if a directory of a long path cannot be opened, with EINVAL for
-  ///   bytes that hold a NUL, which would cut them short.
-  /// - Complexity: O(1) system calls for each 4,095 bytes.
+  /// - Throws: the error of opening a directory of a long path; EINVAL for a NUL, which would cut the path short.
   static func reaching<R>(_ path: [UInt8], _ call: ([CChar]) -> R) throws(SystemError) -> R {
-    // The NUL counts.
     guard path.count >= Int(PATH_MAX) else { return call(try terminated(path)) }
     let (directory, rest) = try directory(towards: path)
     // A path below a descriptor, also for calls that take no directory (proc(5)).

@@ -1,12 +1,11 @@
 internal import CShims
 internal import Glibc
 
-/// Calls by paths rather than on open files.
 package enum FileSystem {
   /// What becomes of a target that is there.
   package enum RenameMode: Sendable { case replacing, exclusive, exchanging }
 
-  /// Renames a file; each path is relative to its directory where one is given.
+  /// Each path is relative to its directory where one is given.
   package static func rename(
     _ old: String, in directory: File? = nil, to new: String, in target: File? = nil,
     _ mode: RenameMode = .replacing
@@ -76,7 +75,6 @@ package enum FileSystem {
     return FileStatus(raw)
   }
 
-  /// Returns true if there is a file of any kind at a path.
   package static func exists(_ path: String) throws(SystemError) -> Bool {
     try exists(Array(path.utf8))
   }
@@ -112,7 +110,6 @@ package enum FileSystem {
     }
   }
 
-  /// Makes the names in a directory durable.
   package static func syncDirectory(_ path: String) throws(SystemError) {
     try File(path, [.read, .directory]).sync()
   }
@@ -156,7 +153,6 @@ package enum FileSystem {
     try removeDirectory(path)
   }
 
-  /// Returns the path with every symbolic link, `.` and `..` resolved.
   package static func resolve(_ path: String) throws(SystemError) -> String {
     guard let resolved = try String(validating: resolve(Array(path.utf8)), as: UTF8.self) else {
       throw SystemError(errno: EILSEQ, call: "realpath", subject: path)

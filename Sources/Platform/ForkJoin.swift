@@ -3,24 +3,20 @@ private import Synchronization
 
 /// Threads that do one part of a task while the calling thread does the rest.
 ///
-/// A thread starts when it is first needed and ends after a second without work. A caller that finds
-/// all of them busy, or runs on a single processor, does the whole task itself.
+/// A thread ends after a second without work. If all are busy, the caller does the whole task.
 ///
-/// - Concurrency: callable from any thread. The parts of a task must be able to run on two threads
-///   at once; the caller waits for both.
+/// - Concurrency: any thread. The parts of a task must be able to run at once; the caller waits for both.
 package final class ForkJoin: Sendable {
   private let pool: WorkerPool
   private let hasCompany = llvs_processor_count() > 1
 
-  /// Creates a helper without threads; /proc shows the first 15 bytes of `name` for them.
+  /// Shown by /proc: the first 15 bytes of `name`.
   package init(name: String) {
     pool = WorkerPool(
       name: name, limit: max(1, Int(llvs_processor_count()) - 1), patience: 1_000_000_000)
   }
 
-  /// Runs two parts of a task, at the same time where possible; returns when both are done.
-  ///
-  /// - Throws: the error of `part`; that of `own` if only `own` fails.
+  /// Runs two parts of a task, at the same time where possible; the error of `part` comes before that of `own`.
   package func both<A, B, Failure>(
     _ part: @escaping () throws(Failure) -> A, beside own: () throws(Failure) -> B
   ) throws(Failure) -> (A, B) {
@@ -35,10 +31,7 @@ package final class ForkJoin: Sendable {
     return (try a.get(), try b.get())
   }
 
-  /// Returns the results of a body for 0 to `count`, computed by two threads that take sixteen
-  /// indices at a time.
-  ///
-  /// - Throws: an error of the body.
+  /// Returns the results for 0 to `count`, computed by two threads that take sixteen indices at a time.
   package func map<Value, Failure>(
     _ count: Int, _ body: @escaping (Int) throws(Failure) -> Value
   ) throws(Failure) -> [Value] {
@@ -62,7 +55,6 @@ package final class ForkJoin: Sendable {
     let value = Atomic<Int>(0)
   }
 
-  /// A part of a task, for the first thread that comes to it.
   private final class Job: Sendable {
     /// Unchecked: one thread runs it, while the thread that it came from waits for the end.
     private struct Work: @unchecked Sendable {
@@ -80,7 +72,6 @@ package final class ForkJoin: Sendable {
 
     init(_ run: @escaping () -> Void) { work = Work(run: run) }
 
-    /// Runs the part unless a thread has begun it.
     func perform() -> Bool {
       let isMine = progress.withLock { progress in
         guard case .offered = progress else { return false }
@@ -94,7 +85,6 @@ package final class ForkJoin: Sendable {
       return true
     }
 
-    /// Waits until the part is done.
     func wait() {
       progress.wait { progress -> Void? in
         guard case .done = progress else { return nil }

@@ -4,16 +4,11 @@ internal import Glibc
 /// A file or directory that is held but not opened (O_PATH): its names cannot come to lead elsewhere.
 ///
 /// Files below it are reached without symbolic links and without other mounts.
-///
-/// - Concurrency: callable from any thread.
 package struct HeldPath: ~Copyable, Sendable {
   private let descriptor: Int32
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Holds the directory at a path.
-  ///
-  /// - Throws: the error of open(2).
   package init(directory path: String) throws(SystemError) {
     let flags = llvs_open_path_only() | llvs_open_directory() | llvs_open_no_follow() | O_CLOEXEC
     let found = unsafe llvs_openat(AT_FDCWD, path, flags, 0)
@@ -23,10 +18,8 @@ package struct HeldPath: ~Copyable, Sendable {
 
   deinit { close(descriptor) }
 
-  /// Holds what is at a path below this directory; the directory itself for an empty one.
-  ///
-  /// - Throws: the error of openat2(2): ELOOP for a symbolic link on the way, EXDEV for a mount, and
-  ///   ENOSYS before Linux 5.6.
+  /// Holds what is at a path below this directory; itself for an empty path. ELOOP for a symbolic link on the way,
+  /// EXDEV for a mount, ENOSYS before Linux 5.6.
   package func below(_ path: [UInt8]) throws(SystemError) -> HeldPath {
     let flags = UInt64(llvs_open_path_only() | llvs_open_no_follow())
     let words = try FileSystem.terminated(path.isEmpty ? [0x2E] : path)
@@ -37,7 +30,6 @@ package struct HeldPath: ~Copyable, Sendable {
     return HeldPath(descriptor: found)
   }
 
-  /// Its metadata.
   package func status() throws(SystemError) -> FileStatus {
     var raw = stat()
     guard unsafe fstat(descriptor, &raw) == 0 else {
@@ -46,8 +38,7 @@ package struct HeldPath: ~Copyable, Sendable {
     return FileStatus(raw)
   }
 
-  /// Makes a name in this directory, of the kind that the type bits of `mode` tell: mknod(2), mkdir(2)
-  /// or symlink(2).
+  /// Makes a name in this directory, of the kind in the type bits of `mode` (mknod(2), mkdir(2), symlink(2)).
   package func make(_ name: [UInt8], mode: UInt32) throws(SystemError) {
     let words = try FileSystem.terminated(name)
     let result =
@@ -61,7 +52,6 @@ package struct HeldPath: ~Copyable, Sendable {
     }
   }
 
-  /// Removes a name from this directory.
   package func remove(_ name: [UInt8], isDirectory: Bool) throws(SystemError) {
     let words = try FileSystem.terminated(name)
     guard unsafe unlinkat(descriptor, words, isDirectory ? AT_REMOVEDIR : 0) == 0 else {
@@ -69,14 +59,13 @@ package struct HeldPath: ~Copyable, Sendable {
     }
   }
 
-  /// Gives it the present time: as that of its last change, or also as that of its last access.
+  /// Sets the time of the last change, or also of the last access, to the present.
   package func touch(both: Bool) throws(SystemError) {
     guard llvs_touch(descriptor, both ? 1 : 0) == 0 else {
       throw SystemError(errno: errno, call: "utimensat")
     }
   }
 
-  /// Opens it for writing, and closes it.
   package func openForWriting() throws(SystemError) {
     let path = "/proc/self/fd/\(descriptor)"
     let found = unsafe llvs_openat(AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0)

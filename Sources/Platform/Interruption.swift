@@ -8,22 +8,19 @@ package enum Interruption {
   // The handler of a signal may run while any lock is held: it only stores a word.
   private static let requested = Atomic<Bool>(false)
   private static let watched = Atomic<Bool>(false)
-  /// The longest time between the signal and the end of the program, in nanoseconds.
   private static let patience: UInt64 = 900_000_000
   private static let glance: UInt64 = 50_000_000
 
   /// Has SIGINT request the end from now on, and end calls of the system that wait.
   ///
-  /// A program that is still at work 0.9 s after the signal is in a call that nothing ends, such as a rename
-  /// on a server that does not answer: then `farewell` is called, and the program ends as it would have
-  /// without this. So does a program that gets the signal twice.
+  /// After 0.9 s the program is in a call that nothing ends: `farewell` is called, and the program ends as without
+  /// this. A second signal ends it too.
   package static func watch(_ farewell: @escaping @Sendable () -> Void = {}) {
     guard !watched.exchange(true, ordering: .relaxed) else { return }
     _ = requested.load(ordering: .relaxed)
     var old = sigaction()
     unsafe sigaction(SIGINT, nil, &old)
-    // A shell that starts a program in the background has it ignore the signal (sh(1), "Signals and Error
-    // Handling"): SIG_IGN is 1.
+    // A background program may ignore the signal (sh(1), "Signals and Error Handling"): SIG_IGN is 1.
     let handler = unsafe unsafeBitCast(old.__sigaction_handler.sa_handler, to: UInt.self)
     guard handler != 1 else { return }
     var action = sigaction()
@@ -32,7 +29,7 @@ package enum Interruption {
     unsafe sigemptyset(&action.sa_mask)
     action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
     unsafe sigaction(SIGINT, &action, nil)
-    // Without the thread a call that nothing ends is not cut short; everything else works.
+    // Without the thread only such a call is not cut short.
     try? SystemThread.detach(name: "llvs-interrupt") {
       while !isRequested { SystemClock.sleep(nanoseconds: glance) }
       SystemClock.sleep(nanoseconds: patience)
@@ -43,7 +40,6 @@ package enum Interruption {
 
   private static func request() { requested.store(true, ordering: .relaxed) }
 
-  /// True once the user asked for the end.
   package static var isRequested: Bool { requested.load(ordering: .relaxed) }
 
   /// Ends the program by the signal, so that the shell that started it stops too.

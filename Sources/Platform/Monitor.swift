@@ -46,7 +46,6 @@ internal import Glibc
   @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
   @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
-  /// Wakes every waiting thread; each then checks the state again.
   package func broadcast() {
     unsafe pthread_cond_broadcast(condition)
   }
@@ -56,15 +55,8 @@ internal import Glibc
     unsafe pthread_cond_signal(condition)
   }
 
-  /// Waits until `body` returns a result; `body` runs with the lock held.
-  ///
-  /// Inlinable as ``withLock(_:)``.
-  ///
-  /// - Parameters:
-  ///   - nanoseconds: how long to wait at most; nil for ever.
-  ///   - body: returns nil to wait until the monitor is signalled.
-  /// - Returns: the result of `body`; nil if the time was up first.
-  /// - Throws: the error of `body`.
+  /// Waits until `body`, which runs with the lock held, returns a result; nil if the time, without which it waits for
+  /// ever, was up first.
   @inlinable
   package func wait<R, E: Error>(
     nanoseconds: UInt64? = nil, until body: (inout State) throws(E) -> R?
@@ -97,7 +89,6 @@ internal import Glibc
   let seconds: Int
   let nanoseconds: Int
 
-  /// The time so many nanoseconds from now.
   @usableFromInline init(nanoseconds: UInt64) {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)

@@ -1,13 +1,9 @@
 internal import Glibc
 
-/// A program that runs as long as it is held: it is ended with the last reference, and when this
-/// process ends in whatever way.
-///
-/// - Concurrency: callable from any thread.
+/// A program that ends with the last reference to it, and with this process in whatever way that ends.
 package final class OwnedProcess: Sendable {
-  /// The shell that waits for the end of this process, which it sees by the end of its input, and ends the
-  /// program then. The two have a session and a process group of their own, so that a number that another
-  /// program has by then is never signalled.
+  /// The shell sees the end of this process by the end of its input, and ends the program. The two have a process
+  /// group of their own, so no number is signalled that another program has by then.
   private static let guardScript = """
     exec 3<&0 </dev/null
     "$@" 3<&- &
@@ -32,12 +28,8 @@ package final class OwnedProcess: Sendable {
   /// The most that is kept of what it says.
   private static let mostSaid = 1 << 16
 
-  /// Starts a program, found as execvp(3) finds it.
-  ///
-  /// - Parameters:
-  ///   - arguments: the program first.
-  ///   - environment: `NAME=VALUE` each.
-  /// - Throws: the error of pipe(2) or posix_spawn(3).
+  /// Starts a program, found as execvp(3) finds it; `environment` has `NAME=VALUE`. The error of pipe(2) or
+  /// posix_spawn(3).
   package init(_ arguments: [String], environment: [String]) throws(SystemError) {
     let input = try ChildProcess.makePipe()
     let output: [Int32]
@@ -101,15 +93,13 @@ package final class OwnedProcess: Sendable {
     state.broadcast()
   }
 
-  /// The first of what it said, both outputs together.
+  /// The first bytes of both outputs together.
   package var said: String { state.withLock { String(decoding: $0.said, as: UTF8.self) } }
 
   /// True if the program has ended, or has closed its outputs.
   package var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Waits until `body` finds something in what it said so far.
-  ///
-  /// - Returns: the result of `body`; nil if the time was up, or the program ended, first.
+  /// Returns what `body` finds in the output so far; nil if the time was up, or the program ended, first.
   package func wait<R>(nanoseconds: UInt64, for body: (String) -> R?) -> R? {
     let found: R?? = state.wait(nanoseconds: nanoseconds) { state in
       let found = body(String(decoding: state.said, as: UTF8.self))

@@ -1,13 +1,9 @@
 internal import Glibc
 
-/// A POSIX extended regular expression, as `grep -E` takes it, over bytes (regcomp(3)).
+/// A POSIX extended regular expression over bytes, as `grep -E` takes it (regcomp(3)).
 ///
-/// `^` and `$` match at the ends of each line, and nothing but a newline itself matches one. Bytes
-/// above 127 match as they are.
-///
-/// - Concurrency: one thread at a time.
+/// `^` and `$` match at the ends of each line; only a newline matches a newline. For one thread at a time.
 @safe package final class RegularExpression {
-  /// The reason that a pattern cannot be compiled.
   package struct Fault: Error {
     /// A clause of the C library.
     package let reason: String
@@ -15,9 +11,6 @@ internal import Glibc
 
   private var compiled = unsafe regex_t()
 
-  /// Compiles a pattern; with `isFixed` every byte stands for itself.
-  ///
-  /// - Throws: ``Fault`` if it is no regular expression.
   package init(
     _ pattern: [UInt8], ignoringCase: Bool = false, isFixed: Bool = false
   ) throws(Fault) {
@@ -43,7 +36,6 @@ internal import Glibc
 
   deinit { unsafe regfree(&compiled) }
 
-  /// Returns the first match at or after an offset; nil if there is none.
   package func firstMatch(in bytes: [UInt8], from offset: Int = 0) -> Range<Int>? {
     guard offset <= bytes.count else { return nil }
     var match = regmatch_t(rm_so: regoff_t(offset), rm_eo: regoff_t(bytes.count))

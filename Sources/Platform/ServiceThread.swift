@@ -1,6 +1,4 @@
-/// A thread that sleeps until it is woken or a time is up, works, and ends when it is asked to.
-///
-/// - Concurrency: callable from any thread; its lock is a leaf.
+/// A thread that sleeps until it is woken or a time is up, works, and ends when it is asked to. Its lock is a leaf.
 package final class ServiceThread: Sendable {
   private struct State {
     var isRunning = false
@@ -10,13 +8,10 @@ package final class ServiceThread: Sendable {
 
   private let state = Monitor(State())
 
-  /// Prepares a thread.
   package init() {}
 
-  /// Starts the thread, which runs `body` once; `body` must call ``sleep(_:wakes:)`` or check
-  /// ``isEnding`` often.
-  ///
-  /// - Throws: EAGAIN when there are too many threads.
+  /// Starts the thread; `body` must call ``sleep(_:wakes:)`` or check ``isEnding`` often. EAGAIN: there are too many
+  /// threads.
   package func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
     state.withLock { $0.isRunning = true }
     do throws(SystemError) {
@@ -35,7 +30,6 @@ package final class ServiceThread: Sendable {
     state.broadcast()
   }
 
-  /// True once ``end(stirring:)`` was called.
   package var isEnding: Bool { state.withLock { $0.isEnding } }
 
   /// Wakes the thread; if it is not asleep, its next sleep that can be woken ends at once.
@@ -44,13 +38,8 @@ package final class ServiceThread: Sendable {
     state.broadcast()
   }
 
-  /// Puts the calling thread, which must be this one, to sleep until the time is up, a wake-up or
-  /// the end.
-  ///
-  /// - Parameters:
-  ///   - nanoseconds: how long at most; nil for ever.
-  ///   - wakes: true if ``wake()`` ends the sleep; earlier wake-ups are forgotten either way.
-  /// - Returns: false once the thread has to end.
+  /// Puts the calling thread, which must be this one, to sleep until the time is up (nil: never), the end, or a wake-up
+  /// if `wakes`; earlier wake-ups are forgotten. False once the thread has to end.
   package func sleep(_ nanoseconds: UInt64?, wakes: Bool) -> Bool {
     _ = state.wait(nanoseconds: nanoseconds) { state in
       state.isEnding || wakes && state.isWoken ? true : nil

@@ -1,14 +1,12 @@
 internal import Glibc
 
-/// A standard stream of the process.
 package enum StandardStream: Int32, Sendable {
   case input = 0
   case output = 1
   case error = 2
 
-  /// Opens /dev/null for standard input, output and error where they are closed, as some
-  /// supervisors leave them: otherwise the next file that is opened would get such a number, and
-  /// messages would be written into it.
+  /// Opens /dev/null where a standard stream is closed: otherwise the next opened file would get its number, and
+  /// messages.
   ///
   /// - Concurrency: call before the process opens anything.
   package static func openClosed() {
@@ -23,10 +21,7 @@ package enum StandardStream: Int32, Sendable {
     try? write(Array(text.utf8))
   }
 
-  /// Writes everything.
-  ///
-  /// - Throws: the error of write(2), EPIPE if there is no reader any more; a part may have been
-  ///   written.
+  /// Writes everything; EPIPE if there is no reader any more. A part may have been written before an error.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     var bytes = bytes[...]
     while !bytes.isEmpty {
@@ -56,6 +51,5 @@ package enum StandardStream: Int32, Sendable {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// True if it is a terminal.
   package var isTerminal: Bool { isatty(rawValue) == 1 }
 }

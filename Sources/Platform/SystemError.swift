@@ -9,7 +9,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The path or object of the call; empty where there is none.
   public let subject: String
 
-  /// Creates an error from an errno captured right after the call.
+  /// The errno must be captured right after the call.
   public init(errno: Int32, call: String, subject: String = "") {
     self.errno = errno
     self.call = call
@@ -19,8 +19,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// True if a file could be opened, and its bytes could not be read.
   package var isOfReading: Bool { call == "pread" || call == "preadv" }
 
-  /// The call, its subject and the system's message, for example `open /a: No such file or
-  /// directory`.
+  /// For example `open /a: No such file or directory`.
   public var description: String {
     let words = unsafe String(cString: strerror(errno))
     return subject.isEmpty ? "\(call): \(words)" : "\(call) \(subject): \(words)"

@@ -1,6 +1,5 @@
 internal import CShims
 
-/// The process's memory.
 package enum SystemMemory {
   /// Returns unused pages to the system.
   ///

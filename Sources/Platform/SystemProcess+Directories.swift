@@ -2,11 +2,8 @@ internal import CShims
 internal import Glibc
 
 extension SystemProcess {
-  /// Returns the inode numbers of the directories on a file system that are the working directory
-  /// or the root of a thread, as far as this process may see that.
-  ///
-  /// No file system is asked anything, so a file system that does not answer does not block the
-  /// call.
+  /// Returns the inode numbers of the directories on a file system that are the working directory or root of a
+  /// thread, as far as this process may see that. It asks no file system, so none can block it.
   ///
   /// - Complexity: two system calls a thread of the machine.
   package static func workingDirectories(onDeviceOf path: String) -> Set<UInt64> {

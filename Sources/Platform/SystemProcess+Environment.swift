@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension SystemProcess {
-  /// The arguments of the process, the program's name first, byte for byte.
+  /// The program's name comes first.
   package static var arguments: [[UInt8]] {
     (0..<Int(CommandLine.argc)).compactMap { index in
       guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
@@ -15,7 +15,6 @@ extension SystemProcess {
     return named.hasPrefix("/") ? named : "/tmp"
   }
 
-  /// Returns a variable of the environment; nil if it is not set.
   package static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     return unsafe String(cString: value)

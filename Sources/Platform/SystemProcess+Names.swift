@@ -1,8 +1,7 @@
 internal import Glibc
 
 extension SystemProcess {
-  /// The full name of the user who runs this process, else the login name; empty if the system's accounts
-  /// have neither.
+  /// The full name of the process's user, else the login name; empty without both.
   package static let userName: String = {
     var buffer = [CChar](repeating: 0, count: 65_536)
     let names = unsafe buffer.withUnsafeMutableBufferPointer { buffer -> [String] in

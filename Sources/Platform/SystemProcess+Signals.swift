@@ -4,18 +4,15 @@ extension SystemProcess {
   /// The signals that ask a process to stop waiting: from a terminal, a timer, or kill(1).
   private static let endings = [SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGALRM, SIGTERM]
 
-  /// Returns true if a thread of any process has a pending, unblocked signal that asks it to stop
-  /// what it does; nil if there is no such thread, or it cannot be looked at.
+  /// Returns true if a thread has a pending, unblocked signal that asks it to end; nil if it cannot be looked at.
   ///
-  /// Other signals do not count, such as those of a child that ended or of a terminal that was
-  /// resized. The source is `/proc/THREAD/status` (proc(5): SigPnd, ShdPnd, SigBlk).
+  /// The source is `/proc/THREAD/status` (proc(5): SigPnd, ShdPnd, SigBlk).
   package static func isAskedToEnd(thread: Int32) -> Bool? {
     guard thread > 0, let text = try? FileSystem.read("/proc/\(thread)/status", atMost: 16_384)
     else { return nil }
     return isAskedToEnd(status: text)
   }
 
-  /// Does the same with the text of such a file; nil if the text lacks the masks.
   static func isAskedToEnd(status: [UInt8]) -> Bool? {
     var masks: [String: UInt64] = [:]
     for line in String(decoding: status, as: UTF8.self).split(separator: "\n") {

@@ -2,29 +2,23 @@ internal import CShims
 
 /// A use of a file system by a process, which keeps the file system from being unmounted.
 package struct FileSystemUse: Hashable, Sendable {
-  /// The kind of the use.
   package enum Kind: Hashable, Sendable {
     case opened, mapped
     /// Its working directory, or its root directory.
     case directory
   }
 
-  /// The kind of the use.
   package var kind: Kind
   /// The file or directory in use, by the kernel's name for it.
   package var path: [UInt8]
-  /// The process's id.
   package var process: Int32
   /// The process's name, as ps(1) shows it.
   package var program: String
 }
 
 extension SystemProcess {
-  /// Returns the uses of file systems by all processes that this one may look at, except `spared`.
-  /// A file system is named by its device, `major:minor`.
-  ///
-  /// No file system is asked anything, so a file system that does not answer does not block the
-  /// call.
+  /// Returns the uses of file systems (`major:minor`) by all processes that this one may look at, except `spared`. It
+  /// asks no file system, so none can block it.
   ///
   /// - Complexity: two system calls for each open file of the machine.
   package static func uses(

@@ -7,13 +7,11 @@ package struct WatchedFiles: Hashable, Sendable {
   /// True if somebody watches all of the file system.
   package var isWhole = false
 
-  /// True if nobody is known to watch anything.
   package var isEmpty: Bool { inodes.isEmpty && !isWhole }
 
   package init() {}
 
-  /// Takes the lines of a file in /proc/PID/fdinfo (proc_pid_fdinfo(5)) that are about one file
-  /// system, given by its number as the kernel prints it there.
+  /// Takes the lines of a file in /proc/PID/fdinfo (proc_pid_fdinfo(5)) that have a file system's number.
   mutating func add(_ lines: [UInt8], onDevice device: UInt64) {
     for line in lines.split(separator: 0x0A) {
       let words = String(decoding: line, as: UTF8.self).split(separator: " ")
@@ -31,9 +29,8 @@ package struct WatchedFiles: Hashable, Sendable {
 }
 
 extension SystemProcess {
-  /// Returns the files on a file system that other processes watch, as far as this one may see that.
-  ///
-  /// No file system is asked anything, so one that does not answer does not block the call.
+  /// Returns the files on a file system that other processes watch, as far as this one may see that. It asks no file
+  /// system.
   ///
   /// - Complexity: a system call for each open file of the machine, and a line for each watch.
   package static func watchedFiles(onDevice name: String) -> WatchedFiles {

@@ -5,19 +5,14 @@ internal import Glibc
 package struct SystemThread: ~Copyable {
   private let thread: pthread_t
 
-  /// Starts a thread that must be joined; /proc shows the first 15 bytes of `name`.
-  ///
-  /// - Throws: EAGAIN when there are too many threads.
+  /// Starts a thread that must be joined; /proc shows 15 bytes of `name`. EAGAIN: there are too many threads.
   package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     thread = try Self.start(name: name, body)
   }
 
-  /// Waits until the thread has ended.
   package consuming func join() { pthread_join(thread, nil) }
 
-  /// Starts a thread that cannot be joined; /proc shows the first 15 bytes of `name`.
-  ///
-  /// - Throws: EAGAIN when there are too many threads.
+  /// Starts a thread that cannot be joined.
   package static func detach(
     name: String? = nil, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
@@ -43,8 +38,7 @@ package struct SystemThread: ~Copyable {
     var all = sigset_t()
     var old = sigset_t()
     unsafe sigfillset(&all)
-    // Faults of the thread itself stay unblocked: otherwise a handler of crashes would not be
-    // called.
+    // Otherwise a handler of crashes would not be called.
     for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS] {
       unsafe sigdelset(&all, fault)
     }
@@ -69,7 +63,6 @@ package struct SystemThread: ~Copyable {
   }
 }
 
-/// Signals that one thread of the process waits for.
 package enum Signals {
   /// SIGTERM, SIGINT and SIGHUP: requests to end.
   package static let endings: [Int32] = [SIGTERM, SIGINT, SIGHUP]
@@ -94,8 +87,7 @@ package enum Signals {
     return received
   }
 
-  /// Lets ``interrupt(thread:)`` interrupt system calls of this process; the signal, SIGALRM, does
-  /// nothing else from then on.
+  /// Lets ``interrupt(thread:)`` interrupt system calls; SIGALRM does nothing else from then on.
   package static func admitInterrupts() {
     signal(SIGALRM, { _ in })
     var set = sigset_t()
@@ -104,9 +96,7 @@ package enum Signals {
     unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
-  /// Interrupts the system call that a thread of this process waits in; nothing if it has ended.
-  ///
-  /// - Parameter thread: what ``SystemThread/kernelID`` was in that thread.
+  /// Interrupts the system call that a thread (``SystemThread/kernelID``) waits in; nothing if it has ended.
   package static func interrupt(thread: Int32) {
     _ = llvs_signal_thread(thread, SIGALRM)
   }

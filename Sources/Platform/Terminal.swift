@@ -10,13 +10,10 @@ extension StandardStream {
 }
 
 extension StandardStream {
-  /// Reads a line as ``readLine()`` does, while the terminal shows nothing of what is typed.
+  /// Reads a line that the terminal does not show; nil at the end of the stream, after Ctrl-C, or if it shows it all
+  /// the same.
   ///
-  /// Ctrl-C sends SIGINT to this process once the terminal shows again what is typed; a program that is
-  /// ended by it would leave the terminal silent.
-  ///
-  /// - Returns: nil at the end of the stream, after Ctrl-C, or if this is no terminal whose echo can be
-  ///   turned off.
+  /// Ctrl-C sends SIGINT to this process only when the terminal shows again what is typed.
   package func readHiddenLine() -> String? {
     var before = termios()
     guard unsafe tcgetattr(rawValue, &before) == 0 else { return nil }
@@ -50,23 +47,15 @@ extension StandardStream {
   }
 }
 
-/// A program that shows this process's standard output page by page.
-///
-/// - Concurrency: started and finished by one thread.
+/// A program that shows this process's standard output page by page. For one thread.
 package final class Pager: Sendable {
   private let process: ChildProcess
 
   private init(process: ChildProcess) { self.process = process }
 
-  /// Starts a command of the shell and connects standard output to its input.
+  /// Runs a command of `sh -c` and connects standard output to its input; an error leaves standard output as it was.
   ///
-  /// A write after the command has ended fails with EPIPE instead of ending this process.
-  ///
-  /// - Parameters:
-  ///   - command: the text that `sh -c` runs.
-  ///   - defaults: variables to set for it where the environment has none of the name.
-  /// - Returns: the running program, to be ended by ``finish()``.
-  /// - Throws: the error of pipe(2), posix_spawn(3) or dup2(2); standard output is then as it was.
+  /// A write after the command has ended fails with EPIPE. `defaults` are for variables that the environment lacks.
   package static func start(
     _ command: String, defaults: [(name: String, value: String)]
   ) throws(SystemError) -> Pager {
@@ -92,7 +81,6 @@ package final class Pager: Sendable {
     return Pager(process: ChildProcess(id: process))
   }
 
-  /// Ends the program's input and waits until the program has ended.
   package func finish() {
     close(1)
     // Later output must not go into a file that happens to get the number 1.

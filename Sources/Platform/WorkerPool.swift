@@ -1,6 +1,4 @@
 /// Threads for work that blocks: as many as there is work; an idle thread ends after a while.
-///
-/// - Concurrency: any thread.
 package final class WorkerPool: Sendable {
   private struct State {
     var queue: [@Sendable () -> Void] = []
@@ -14,19 +12,13 @@ package final class WorkerPool: Sendable {
   private let patience: UInt64
   private let state = Monitor(State())
 
-  /// Creates a pool without threads.
-  ///
-  /// - Parameters:
-  ///   - name: the name of its threads, of which /proc shows the first 15 bytes.
-  ///   - limit: the most threads; work beyond them waits in the queue.
-  ///   - patience: the time that an idle thread waits for work, in nanoseconds.
+  /// At most `limit` threads, which wait `patience` nanoseconds for work; more work waits in the queue.
   package init(name: String, limit: Int = 1024, patience: UInt64 = 10_000_000_000) {
     self.name = name
     self.limit = limit
     self.patience = patience
   }
 
-  /// Runs work on another thread as soon as one is free.
   package func run(_ work: @escaping @Sendable () -> Void) {
     let needsThread = state.withLock { state -> Bool in
       state.queue.append(work)

@@ -34,8 +34,8 @@ package struct DataReply: ~Copyable, FuseReply {
 
   package consuming func bytes(_ bytes: borrowing [UInt8]) { unsafe self.bytes(bytes.span.bytes) }
 
-  /// Answers with a range of a file, moved with splice(2) if the session has it and there are at least two pages; beyond
-  /// the end there are fewer bytes.
+  /// Answers with a range of a file, moved with splice(2) if the session has it and there are at least two pages;
+  /// beyond the end there are fewer bytes.
   package consuming func file(_ descriptor: Int32, offset: Int64, count: Int) {
     var vector = fuse_bufvec()
     vector.count = 1

@@ -1,5 +1,5 @@
-// Lock order: ParkedReply.reply and ParkedRequests.state are never held together, nor while a reply is sent or a handler
-// runs.
+// Lock order: ParkedReply.reply and ParkedRequests.state are never held together, nor while a reply is sent or a
+// handler runs.
 
 import CFuse3
 import Glibc
@@ -14,8 +14,8 @@ package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
   private let requests: ParkedRequests?
 
   /// `onInterrupt` is called at most once, on a thread of the session, when a signal tells the caller to stop waiting
-  /// (SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGKILL) or the session ends; it may still run when the reply was taken. It may
-  /// take the reply and answer EINTR. The end of the session waits until the reply is answered.
+  /// (SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGKILL) or the session ends; it may still run when the reply was taken. It
+  /// may take the reply and answer EINTR. The end of the session waits until the reply is answered.
   package init(
     _ reply: consuming Reply,
     onInterrupt: @escaping @Sendable (ParkedReply<Reply>) -> Void = { $0.take()?.error(EINTR) }

@@ -2,9 +2,9 @@ import Platform
 
 /// The parked requests of a session, and the thread that interrupts them.
 ///
-/// The kernel reports once that a caller has a signal, but not which. A signal that the caller handles (a child ended, a
-/// terminal was resized) interrupts no call here, as in a local file system. So the thread looks up the caller's pending
-/// signals again and again.
+/// The kernel reports once that a caller has a signal, but not which. A signal that the caller handles (a child
+/// ended, a terminal was resized) interrupts no call here, as in a local file system. So the thread looks up the
+/// caller's pending signals again and again.
 ///
 /// - Concurrency: Callable from any thread; handlers run without a lock held.
 final class ParkedRequests: Sendable {

@@ -2,8 +2,8 @@
 //
 // INVARIANT 1: every request is answered once. Its answer consumes the token; a dropped token answers EIO and, in debug
 // builds, stops the program.
-// INVARIANT 2: no request outlives its session. libfuse's threads are joined before the session is destroyed, so a token
-// leaves the thread of its request only inside a `ParkedReply`, for which the session waits.
+// INVARIANT 2: no request outlives its session. libfuse's threads are joined before the session is destroyed, so a
+// token leaves the thread of its request only inside a `ParkedReply`, for which the session waits.
 
 import CFuse3
 import Glibc

@@ -1,6 +1,7 @@
-// State: made -> mounted (`mount(at:)`) -> serving (`run()` or `start()`) -> ended. A session is used once. An unmount by
-// any process ends it: the kernel then answers the waiting threads with ENODEV. At the end libfuse's threads and the
-// notifier's thread are joined, parked requests are interrupted and waited for, and the session is destroyed.
+// State: made -> mounted (`mount(at:)`) -> serving (`run()` or `start()`) -> ended. A session is used once. An
+// unmount by any process ends it: the kernel then answers the waiting threads with ENODEV. At the end libfuse's
+// threads and the notifier's thread are joined, parked requests are interrupted and waited for, and the session is
+// destroyed.
 
 import CFuse3
 import Glibc
@@ -155,8 +156,8 @@ package final class FuseSession: Sendable {
     try MountPoint.unmount(path, lazily: lazily)
   }
 
-  /// Announces that the calling handler will take long, so that another thread takes requests in the meantime; otherwise
-  /// they wait for a millisecond. O(1).
+  /// Announces that the calling handler will take long, so that another thread takes requests in the meantime;
+  /// otherwise they wait for a millisecond. O(1).
   package func aboutToBlock() { box.loop.withLock { $0 }?.aboutToBlock() }
 
   package func waitUntilEnded() {

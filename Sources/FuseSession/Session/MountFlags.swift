@@ -44,8 +44,8 @@ package struct MountFlags: Hashable, Sendable {
     if accessTimes == .relative, !words.contains("relatime") { accessTimes = .strict }
   }
 
-  /// Sets the flag of a word of `-o` (mount(8)), which overrides earlier ones; false for another word. Some words have no
-  /// effect here.
+  /// Sets the flag of a word of `-o` (mount(8)), which overrides earlier ones; false for another word. Some words
+  /// have no effect here.
   package mutating func take(_ word: String) -> Bool {
     switch word {
     case "ro": isReadOnly = true

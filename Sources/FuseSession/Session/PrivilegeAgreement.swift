@@ -1,9 +1,9 @@
 // FUSE_HANDLE_KILLPRIV_V2: the file system clears set-user-id and set-group-id bits itself.
 //
-// Without it the kernel reads `security.capability` before every write(2), in a round trip. With it, the kernel reads it
-// once for each inode, and WRITE, OPEN and SETATTR say when bits must be cleared. libfuse 3.14 does not know the flag. So
-// the answer to INIT is changed on its way to the kernel, and the demand in OPEN and WRITE becomes a bit of the open
-// flags, which libfuse passes on, as it passes on the bit of SETATTR.
+// Without it the kernel reads `security.capability` before every write(2), in a round trip. With it, the kernel reads
+// it once for each inode, and WRITE, OPEN and SETATTR say when bits must be cleared. libfuse 3.14 does not know the
+// flag. So the answer to INIT is changed on its way to the kernel, and the demand in OPEN and WRITE becomes a bit of
+// the open flags, which libfuse passes on, as it passes on the bit of SETATTR.
 
 import CFuse3
 import CShims

@@ -1,19 +1,19 @@
 // The threads that take requests from the kernel.
 //
-// The kernel wakes waiting threads in turn. With several waiting, each request of a single program wakes a thread that
-// last ran long ago, often on another processor, and a round trip takes two to three times as long. So one thread waits,
-// answers and waits again. The others sleep until a warden thread finds that they are needed:
+// The kernel wakes waiting threads in turn. With several waiting, each request of a single program wakes a thread
+// that last ran long ago, often on another processor, and a round trip takes two to three times as long. So one
+// thread waits, answers and waits again. The others sleep until a warden thread finds that they are needed:
 //
 // - at a tick, if a request is pending, no thread waits for requests, and none was taken since the last tick; or if a
 //   request is pending at several ticks in a row;
 // - when a handler announces that it will take long (`aboutToBlock`). If all requests have come from one thread for a
 //   while, which waits for this answer, no thread is woken: that would cost more than an fsync(2).
 //
-// A woken thread goes back to sleep when, after a request, another thread waits and nothing is pending. Waking a sleeping
-// processor costs more than the rest of a round trip, so the warden also
+// A woken thread goes back to sleep when, after a request, another thread waits and nothing is pending. Waking a
+// sleeping processor costs more than the rest of a round trip, so the warden also
 //
-// - keeps the answering thread on the processor of the calling program while one thread is enough, except while the kernel
-//   reads ahead (large READs), when the program needs the other processor;
+// - keeps the answering thread on the processor of the calling program while one thread is enough, except while the
+//   kernel reads ahead (large READs), when the program needs the other processor;
 // - keeps all processors from deep sleep during a stream of requests (`RequestRate`), or, without permission, makes the
 //   waiting thread poll for a short time (`AdaptiveSpin`).
 //
@@ -43,7 +43,8 @@ final class RequestLoop: Sendable {
 
   /// The time that the warden lets an untaken request wait, in microseconds.
   private static let tick: UInt32 = 500
-  /// The ticks in a row with a pending request before another thread is woken: a single program leaves one now and then.
+  /// The ticks in a row with a pending request before another thread is woken: a single program leaves one now and
+  /// then.
   private static let overloadTicks = 6
   /// The ticks without a request before the warden sleeps.
   private static let quietTicks = 20
