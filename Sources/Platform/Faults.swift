@@ -149,11 +149,7 @@ package enum Faults {
   @inline(__always)
   static func pass(_ call: SystemCall, _ name: StaticString, _ path: String) throws(SystemError) {
     guard isArmed.load(ordering: .relaxed) else { return }
-    switch match(call, path) {
-    case nil, .short: return
-    case .fail(let code): throw SystemError(errno: code, call: "\(name)", subject: path)
-    case .die, .dieAfter: die()
-    }
+    if try passSpace(call, name, path) { die() }
   }
 
   /// Applies a fault to a call that changes a file's space; true if the process dies after it.

@@ -22,12 +22,18 @@ extension FileSystem {
 
   /// Returns the names in a directory, unordered, without `.` and `..`, with a system call for each.
   package static func names(in path: [UInt8]) throws(SystemError) -> [DirectoryName] {
+    try entries(in: path).map { (name) throws(SystemError) in
+      DirectoryName(bytes: name, kind: try status(path + [0x2F] + name).kind)
+    }
+  }
+
+  static func entries(in path: [UInt8]) throws(SystemError) -> [[UInt8]] {
     try Faults.pass(.list, "opendir", text(path))
     guard let directory = try unsafe reaching(path, { unsafe opendir($0) }) else {
       throw SystemError(errno: errno, call: "opendir", subject: text(path))
     }
     defer { unsafe _ = closedir(directory) }
-    var names: [DirectoryName] = []
+    var names: [[UInt8]] = []
     while true {
       errno = 0
       guard let entry = unsafe readdir(directory) else {
@@ -41,9 +47,7 @@ extension FileSystem {
           return unsafe Array(UnsafeBufferPointer(start: $0, count: count))
         }
       }
-      guard name != [0x2E], name != [0x2E, 0x2E] else { continue }
-      let kind = try status(path + [0x2F] + name).kind
-      names.append(DirectoryName(bytes: name, kind: kind))
+      if name != [0x2E], name != [0x2E, 0x2E] { names.append(name) }
     }
   }
 

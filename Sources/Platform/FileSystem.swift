@@ -40,10 +40,7 @@ package enum FileSystem {
 
   /// Removes a name that is not a directory's.
   package static func unlink(_ path: String) throws(SystemError) {
-    try Faults.pass(.unlink, "unlink", path)
-    guard unsafe Glibc.unlink(path) == 0 else {
-      throw SystemError(errno: errno, call: "unlink", subject: path)
-    }
+    try unlink(Array(path.utf8))
   }
 
   /// Makes a directory; `permissions` is its mode before the umask.
@@ -90,24 +87,7 @@ package enum FileSystem {
 
   /// Returns the names in a directory, unordered, without `.` and `..`.
   package static func list(_ path: String) throws(SystemError) -> [String] {
-    try Faults.pass(.list, "opendir", path)
-    guard let directory = unsafe opendir(path) else {
-      throw SystemError(errno: errno, call: "opendir", subject: path)
-    }
-    defer { unsafe _ = closedir(directory) }
-    var names: [String] = []
-    while true {
-      errno = 0
-      guard let entry = unsafe readdir(directory) else {
-        if errno == 0 { return names }
-        throw SystemError(errno: errno, call: "readdir", subject: path)
-      }
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-        // d_name is NUL-terminated (readdir(3)).
-        unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
+    try entries(in: Array(path.utf8)).map(text)
   }
 
   package static func syncDirectory(_ path: String) throws(SystemError) {

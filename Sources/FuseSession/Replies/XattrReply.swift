@@ -19,23 +19,22 @@ package struct XattrReply: ~Copyable, FuseReply {
   /// Answers with a value, or with names that each end with a zero; ERANGE if the buffer is too small.
   package consuming func value(_ bytes: UnsafeRawBufferPointer) {
     let room = self.room
-    unsafe token.finish { request in
-      if room == 0 { return unsafe fuse_reply_xattr(request, bytes.count) }
-      guard bytes.count <= room else { return unsafe fuse_reply_err(request, ERANGE) }
-      return unsafe fuse_reply_buf(
-        request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
-    }
+    unsafe token.finish { unsafe Self.send(bytes, room, $0) }
   }
 
   package consuming func value(_ bytes: borrowing [UInt8]) {
     let room = self.room
     unsafe token.finish { request in
-      unsafe bytes.withUnsafeBytes { buffer in
-        if room == 0 { return unsafe fuse_reply_xattr(request, buffer.count) }
-        guard buffer.count <= room else { return unsafe fuse_reply_err(request, ERANGE) }
-        return unsafe fuse_reply_buf(
-          request, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
-      }
+      unsafe bytes.withUnsafeBytes { unsafe Self.send($0, room, request) }
     }
+  }
+
+  private static func send(
+    _ bytes: UnsafeRawBufferPointer, _ room: Int, _ request: fuse_req_t?
+  ) -> Int32 {
+    if room == 0 { return unsafe fuse_reply_xattr(request, bytes.count) }
+    guard bytes.count <= room else { return unsafe fuse_reply_err(request, ERANGE) }
+    return unsafe fuse_reply_buf(
+      request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
   }
 }
