@@ -147,3 +147,13 @@ enum BundleTargets {
     return seeds
   }()
 }
+
+private struct BundleInMemory: BundleBytes {
+  let bytes: [UInt8]
+
+  func read(_ range: Range<UInt64>) -> [UInt8] {
+    Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+  }
+
+  func prepare(_ range: Range<UInt64>) {}
+}

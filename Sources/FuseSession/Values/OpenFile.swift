@@ -46,14 +46,12 @@ package struct OpenOptions: OptionSet, Sendable {
   /// The kernel may cache the listing.
   package static let cacheReaddir = OpenOptions(rawValue: 1 << 2)
   package static let noFlush = OpenOptions(rawValue: 1 << 3)
-  package static let nonSeekable = OpenOptions(rawValue: 1 << 4)
 
   func apply(to info: inout fuse_file_info) {
     if contains(.directIO) { info.direct_io = 1 }
     if contains(.keepCache) { info.keep_cache = 1 }
     if contains(.cacheReaddir) { info.cache_readdir = 1 }
     if contains(.noFlush) { info.noflush = 1 }
-    if contains(.nonSeekable) { info.nonseekable = 1 }
   }
 }
 

@@ -15,18 +15,6 @@ protocol BundleBytes: Sendable {
   func prepare(_ range: Range<UInt64>) throws(StoreError)
 }
 
-extension BundleBytes {
-  func prepare(_ range: Range<UInt64>) {}
-}
-
-struct BundleInMemory: BundleBytes {
-  let bytes: [UInt8]
-
-  func read(_ range: Range<UInt64>) -> [UInt8] {
-    Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
-  }
-}
-
 /// One bundle: its directory, its table, its outline and its items.
 ///
 /// Nothing in it is trusted: the tail proves the directory, the directory the frames of outline and

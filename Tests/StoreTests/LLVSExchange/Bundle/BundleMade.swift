@@ -5,6 +5,16 @@ import TestSupport
 @testable import LLVSCore
 @testable import LLVSExchange
 
+struct BundleInMemory: BundleBytes {
+  let bytes: [UInt8]
+
+  func read(_ range: Range<UInt64>) -> [UInt8] {
+    Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+  }
+
+  func prepare(_ range: Range<UInt64>) {}
+}
+
 /// A bundle in memory, as a writer made it.
 struct BundleMade {
   let name: BundleName
