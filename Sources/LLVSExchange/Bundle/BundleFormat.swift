@@ -1,7 +1,6 @@
 import LLVSCore
 
-/// The format of bundles: many versions in one compressed file that is written once. Each value's
-/// bytes are in it once; docs/formats.md, "Bundles", describes every byte.
+/// Bundles: many versions in one compressed file, with each value's bytes once (docs/formats.md, "Bundles").
 ///
 ///     bundle    head | content frames | outline frames | table frames | directory | tail
 ///

@@ -17,9 +17,8 @@ protocol BundleBytes: Sendable {
 
 /// One bundle: its directory, its table, its outline and its items.
 ///
-/// Nothing in it is trusted: the tail proves the directory, the directory the frames of outline and
-/// table, digests the items, and each number is compared with its bound before memory is allocated
-/// for what it counts.
+/// Nothing in it is trusted: the tail proves the directory, the directory the frames of outline and table, digests the
+/// items; each number is compared with its bound before memory is allocated for what it counts.
 ///
 /// - Concurrency: any thread.
 final class BundleReader: Sendable {
@@ -38,12 +37,10 @@ final class BundleReader: Sendable {
   /// The offset in the outline of each of its frames, and then its length.
   let outlineStarts: [UInt64]
 
-  /// Opens a bundle. `keys` are those of a remote whose bundles are encrypted, nil for a remote whose
-  /// bundles are not.
+  /// Opens a bundle; `keys` are those of an encrypted remote.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` with the file's name if it is malformed, or plain at a
-  ///   remote whose bundles are encrypted; ``StoreError/fromTheFuture(_:)`` if it is of a newer
-  ///   format or encrypted with an unknown key; an error of reading.
+  /// - Throws: ``StoreError/invalid(_:)`` if it is malformed, or plain at an encrypted remote;
+  ///   ``StoreError/fromTheFuture(_:)`` for a newer format or an unknown key; an error of reading.
   init(
     _ name: BundleName, _ bytes: any BundleBytes, cache: FrameCache,
     keys: HeldKeys? = nil

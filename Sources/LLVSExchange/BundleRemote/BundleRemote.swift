@@ -115,11 +115,10 @@ package struct BundleRemote: RemoteLayout {
     preconditionFailure("the last attempt returns or throws")
   }
 
-  /// Checks that a writer's bundles may be taken over: they are there, they are another's, and it has put
-  /// nothing for 30 days.
+  /// Checks that a writer's bundles may be taken over.
   ///
-  /// - Throws: ``StoreError/notFound(_:)`` if there is no such writer, with those that there are;
-  ///   ``StoreError/invalid(_:)`` for this store itself; ``StoreError/busy(_:)`` if it put something.
+  /// - Throws: ``StoreError/notFound(_:)`` with the writers that there are, ``StoreError/invalid(_:)`` for this store
+  ///   itself, ``StoreError/busy(_:)`` if the writer put something in the last 30 days.
   package func checkAdoption(
     of writer: String, by store: Store, _ control: ExchangeControl
   ) throws(StoreError) {

@@ -15,13 +15,10 @@ struct KnownBundle: Hashable, Sendable {
   }
 }
 
-/// A remote of bundles as one list shows it: which bundles may be relied on.
+/// A remote of bundles as one list shows it: which bundles may be relied on (`RemoteRuleModelTests`).
 ///
-/// `RemoteRuleModelTests` tries all orders of a sender and two removers on these very functions.
-///
-/// The promise: once a send has said that a version was sent, every item that the version needs is
-/// in some bundle that is there, whatever other writers do and whoever is interrupted, as long as
-/// lists are late by no more than half the grace before a removal.
+/// The promise: once a send has said that a version was sent, every item that the version needs is in some bundle that
+/// is there, whatever other writers do, as long as lists are late by no more than half the grace before a removal.
 ///
 /// INVARIANT X1: ``counts(_:)`` alone decides which bundles are relied on: for leaving an item out,
 ///   for a send that is complete, for what may be removed.

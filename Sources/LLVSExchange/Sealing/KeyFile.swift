@@ -1,10 +1,8 @@
 package import LLVSCore
 
-/// A file with the key of a remote, which a passphrase opens. It is at the remote, in `keys/`.
+/// A file with the key of a remote, which a passphrase opens, in its `keys/` (docs/formats.md, "Encrypted remotes").
 ///
 ///     "LLVSKEY" | 1 | passes u32 | memory KiB u32 | salt 16 | nonce 24 | sealed 40 + 16 | check 32
-///
-/// docs/formats.md, "Encrypted remotes", says what is sealed with what.
 package struct KeyFile: Hashable, Sendable {
   /// The work that it takes to try a passphrase.
   package struct Strength: Hashable, Sendable {

@@ -25,11 +25,8 @@ package struct KeyRing {
     "\(store.secretsDirectory)/\(peer):keys"
   }
 
-  /// Returns the keys that a store holds for a peer at a place, since a key whose file is not at the
-  /// remote must encrypt nothing there.
-  ///
-  /// - Throws: ``StoreError/denied(_:)`` if others may read the file, ``StoreError/corrupt(_:)`` if it is
-  ///   malformed.
+  /// Returns a peer's keys at a place; a key whose file is not at the remote must encrypt nothing there. `denied` if
+  /// others may read the file, `corrupt` if it is malformed.
   package static func held(
     peer: String, place: String, store: Store
   ) throws(StoreError) -> HeldKeys {

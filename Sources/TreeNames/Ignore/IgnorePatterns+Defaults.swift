@@ -4,9 +4,8 @@ extension IgnorePatterns {
 
   /// The patterns of a new store: files that editors and systems leave next to others.
   ///
-  /// Names of temporary files that people also use are missing on purpose. Such files are in no version
-  /// anyway if they are removed or renamed between two cuts (vim's `4913`, `sed` -i, rsync). Ignored, a
-  /// story called `sedatives` or message 4913 of a mail folder would silently never be kept.
+  /// Names of temporary files that people also use are not in it: ignored, a story called `sedatives` or message 4913
+  /// of a mail folder would silently never be kept. Such temporary files are mostly gone before the next cut.
   package static let defaultText = Array(
     """
     # Files that never enter a version: kept here, never sent. Lines as in .gitignore.
