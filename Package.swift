@@ -205,7 +205,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "LLVSToolTests",
-      dependencies: store + tree + ["llvs", "Notes", "LLVSTool", "Reports", "TestSupport"]),
+      dependencies: store + tree + [
+        "llvs", "Notes", "LLVSTool", "Control", "Reports", "TestSupport",
+      ]),
     // Drives the page in a browser, and so runs the program.
     .testTarget(
       name: "WebTests",

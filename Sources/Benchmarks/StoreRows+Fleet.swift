@@ -99,7 +99,7 @@ extension StoreRows {
     }
     let service = try ControlService.open(store)
     func run(_ words: String...) throws {
-      _ = try service.run(try ControlCommand(words: words.map { Array($0.utf8) }))
+      try service.run(words.map { Array($0.utf8) })
     }
     let merged = try BenchTimer.seconds { try run("merge") }
     func conflicts() throws -> Int {

@@ -1,6 +1,6 @@
+import Control
 import Platform
 
-/// A parsed command line.
 struct CommandLine: Equatable {
   var verb = ""
   /// The words after the verb that are no options.
@@ -17,7 +17,6 @@ struct CommandLine: Equatable {
   var wantsHelp = false
   /// The options of single verbs, keyed by the last of their names, without dashes.
   var options: [String: String] = [:]
-  /// The values of the options as bytes.
   var optionBytes: [String: [UInt8]] = [:]
 
   init(_ arguments: [String]) throws { try self.init(bytes: arguments.map { Array($0.utf8) }) }
@@ -99,7 +98,6 @@ struct CommandLine: Equatable {
     }
   }
 
-  /// The same without its first word.
   func droppingFirst() -> CommandLine {
     var line = self
     line.words.removeFirst()
@@ -111,8 +109,6 @@ struct CommandLine: Equatable {
   func has(_ option: String) -> Bool { options[option] != nil }
 
   /// Returns the number that is an option's value; nil if the option is not given.
-  ///
-  /// - Throws: ``UsageError`` if the value is no number from 0 to `most`.
   func number(_ option: String, atMost most: Int = .max) throws -> Int? {
     guard let text = options[option] else { return nil }
     guard let number = Int(text), (0...most).contains(number) else {
@@ -122,8 +118,6 @@ struct CommandLine: Equatable {
   }
 
   /// Returns the words, if their number is in a range.
-  ///
-  /// - Throws: ``UsageError`` otherwise.
   func operands(_ range: ClosedRange<Int>) throws -> [String] {
     guard range.contains(words.count) else {
       throw UsageError("usage: \(Verb.named(verb)?.usage ?? "llvs \(verb)")")

@@ -1,5 +1,4 @@
 import Control
-import Foundation
 import FuseSession
 import Grammar
 import LLVSCore
@@ -87,60 +86,61 @@ enum CommandTarget {
 }
 
 extension ControlError {
-  /// Reads the JSON of an error; nil for another text.
-  init?(json text: String) {
-    guard
-      case .record(let fields)? = try? JSONDecoder().decode(ReplyValue.self, from: Data(text.utf8)),
-      case .text(let word)? = fields.first(where: { $0.name == "error" })?.value,
-      let kind = Kind(rawValue: word),
-      case .text(let message)? = fields.first(where: { $0.name == "message" })?.value
+  /// Reads an error of a mounted store; nil for another reply.
+  fileprivate init?(_ reply: ReplyValue) {
+    guard case .text(let word)? = reply["error"], let kind = Kind(rawValue: word),
+      case .text(let message)? = reply["message"]
     else { return nil }
     self.init(kind, message)
-    guard case .text(let text)? = fields.first(where: { $0.name == "text" })?.value else { return }
+    guard case .text(let text)? = reply["text"] else { return }
     let own: Set = ["ok", "error", "message", "text"]
-    done = Done(text: text, fields: fields.filter { !own.contains($0.name) })
+    done = Done(text: text, fields: .record(reply.fields.filter { !own.contains($0.name) }))
   }
 }
 
-/// The result of a command, for people and for programs.
 struct Answer {
-  var text: String
-  /// The result as JSON.
-  var json: String
-  /// True if a merge clashed.
-  var hasConflicts: Bool
-  /// The faults that a check found.
-  var damage: [String] = []
+  let text: String
+  let json: String
+  let reply: ReplyValue
+  var isQuery = false
 
   init(_ result: CommandResult) {
-    text = result.text
-    json = result.json
-    hasConflicts = result.fields.contains { field in
-      guard field.name == "conflicts", case .list(let paths) = field.value else { return false }
-      return !paths.isEmpty
-    }
+    (text, json, reply) = (result.text, result.json, result.reply)
   }
 
   /// Reads the JSON reply of a mounted store.
-  ///
-  /// - Throws: ``ControlError`` of kind `damaged` for another text.
   init(json: String) throws {
-    guard let fields = try? JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
-    else { throw ControlError(.damaged, "the reply of the mount cannot be read") }
+    guard let reply = ReplyValue(json: json) else {
+      throw ControlError(.damaged, "the reply of the mount cannot be read")
+    }
     self.json = json
-    text = fields["text"] as? String ?? json
-    hasConflicts = !(fields["conflicts"] as? [Any] ?? []).isEmpty
-    damage = fields["damage"] as? [String] ?? []
+    self.reply = reply
+    if case .text(let text)? = reply["text"] { self.text = text } else { text = json }
+  }
+
+  var hasConflicts: Bool {
+    if case .list(let paths)? = reply["conflicts"] { !paths.isEmpty } else { false }
+  }
+}
+
+extension Console {
+  /// Prints the result of a command; not with --quiet, unless the command only shows something.
+  func tell(_ answer: Answer, _ line: CommandLine) {
+    if line.isJSON {
+      tell(answer.json)
+    } else if answer.isQuery {
+      tell(answer.text)
+    } else {
+      say(answer.text)
+    }
   }
 }
 
 extension CommandTarget {
-  /// Runs a command on the target.
   func run(_ words: [String], _ console: Console? = nil) throws -> Answer {
     try run(bytes: words.map { Array($0.utf8) }, console)
   }
 
-  /// Runs a command whose words may be any bytes.
   func run(bytes words: [[UInt8]], _ console: Console? = nil) throws -> Answer {
     let context = console?.context ?? CommandContext()
     guard case .mounted(let tree, _) = self, console?.showsProgress ?? false else {
@@ -154,19 +154,21 @@ extension CommandTarget {
 
   /// Runs a command with the caller's functions; a mounted store calls none of them.
   func run(bytes words: [[UInt8]], _ context: CommandContext) throws -> Answer {
+    // Parsed here first, so that a malformed command never reaches the control file.
+    let command = try Commands.parse(words)
+    var answer: Answer
     switch self {
     case .store:
-      let command = try ControlCommand(words: words)
       let service = try ControlService.open(try writer(), opener: .besideMounts(own: nil))
       // Nobody is left to run them once this process has ended.
       defer { service.hooks.finish() }
-      return Answer(try service.run(command, context: context))
+      answer = Answer(try service.run(command, context: context))
     case .mounted(let tree, _):
-      // Parsed here first, so that a malformed command never reaches the control file.
-      _ = try ControlCommand(words: words)
-      return try Answer(
+      answer = try Answer(
         json: try Self.write(Array("json ".utf8) + Self.line(words), to: tree.root))
     }
+    answer.isQuery = command.effect == .query
+    return answer
   }
 
   /// Formats a message for the line of a `commit`: unchanged, or in quotes if it has several lines.
@@ -187,7 +189,6 @@ extension CommandTarget {
     return [quote] + text.flatMap { special.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] } + end
   }
 
-  /// Formats words as a line of the control file.
   static func line(_ words: [[UInt8]]) -> [UInt8] {
     if words.first?.elementsEqual("commit".utf8) ?? false {
       return Array("commit ".utf8) + message(Array(words.dropFirst().joined(separator: [0x20])))
@@ -215,7 +216,7 @@ extension CommandTarget {
       if error.errno == Errno.invalid { failure.kind = .grammar }
       if error.errno == Errno.crossDevice { failure.kind = .unrelated }
       if error.errno == Errno.interrupted { failure = ControlError(.interrupted, "interrupted") }
-      if let told = ControlError(json: words) { failure = told }
+      if let told = ReplyValue(json: words).flatMap({ ControlError($0) }) { failure = told }
       throw failure
     }
     return try text(of: file)

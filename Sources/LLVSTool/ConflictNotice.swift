@@ -23,7 +23,6 @@ enum ConflictNotice {
         + "\"llvs help settle\" how to close \(them).")
   }
 
-  /// The open conflicts of a store.
   private struct Open {
     var store: String
     var count: Int

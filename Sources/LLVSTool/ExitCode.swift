@@ -6,58 +6,31 @@ import Platform
 
 /// The exit codes of the tool.
 package enum ExitCode: Int32, CaseIterable, Sendable {
-  /// Success.
   case done = 0
   /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`; nothing found,
   /// by `grep`.
   case conflict = 1
-  /// The command line, or a command, is no proper one.
   case usage = 2
-  /// No such store, version, peer, branch or path.
   case notFound = 3
-  /// A peer cannot be reached or does not answer.
   case unreachable = 4
-  /// Histories without a common ancestor.
   case unrelated = 5
   /// Another process holds a lock or file that is needed, or a change is not saved.
   case busy = 6
-  /// No space is left.
   case noSpace = 7
   /// Not permitted, read only, written by a newer program, or a store on a file system that is not
   /// safe for one.
   case notPermitted = 8
-  /// The store is damaged.
   case damaged = 9
-  /// A signal interrupted the command.
   case interrupted = 10
-  /// The name is in use already.
   case exists = 11
-  /// The daemon of a mount ended, or the system failed in another way.
   case failed = 12
-  /// This machine, or this build, cannot do it.
   case unsupported = 13
 
   /// The code's name in JSON, which for failures of commands is the kind of the error.
   package var word: String {
-    switch self {
-    case .done: "done"
-    case .conflict: "conflict"
-    case .usage: ControlError.Kind.grammar.rawValue
-    case .notFound: ControlError.Kind.notFound.rawValue
-    case .unreachable: ControlError.Kind.unreachable.rawValue
-    case .unrelated: ControlError.Kind.unrelated.rawValue
-    case .busy: ControlError.Kind.busy.rawValue
-    case .noSpace: ControlError.Kind.noSpace.rawValue
-    case .notPermitted: ControlError.Kind.notPermitted.rawValue
-    case .damaged: ControlError.Kind.damaged.rawValue
-    case .interrupted: ControlError.Kind.interrupted.rawValue
-    case .exists: ControlError.Kind.exists.rawValue
-    case .failed: "failed"
-    case .unsupported: ControlError.Kind.unsupported.rawValue
-    }
+    ControlError.Kind.allCases.first { Failure.code($0) == self }?.rawValue ?? "\(self)"
   }
 
-  /// The text about the code in the help and the manual page.
   package var meaning: String {
     switch self {
     case .done: "done"
@@ -88,7 +61,6 @@ struct UsageError: Error {
 
 /// The daemon of a mount ended before it answered a command.
 struct EndedDaemon: Error {
-  /// The mount point.
   var root: String
 }
 
@@ -117,11 +89,11 @@ struct Failure {
   init(_ error: any Error) {
     switch error {
     case let error as UsageError: self.init(.usage, error.message)
-    case let error as ControlError:
+    case is ControlError, is StoreError:
+      let error = ControlError(any: error)
       self.init(Self.code(error.kind), error.message)
       word = error.kind.rawValue
       done = error.done
-    case let error as StoreError: self.init(ControlError(error))
     case let error as EndedDaemon:
       self.init(
         .failed,
@@ -134,13 +106,6 @@ struct Failure {
       )
     case let error as SystemError: self.init(ControlError(.system(error)))
     case let error as FuseError: self.init(Self.code(error), error.description)
-    case MountError.missing(let reason): self.init(.notFound, reason)
-    case MountError.place(let reason): self.init(.usage, reason)
-    case MountError.busy(let reason): self.init(.busy, reason)
-    case MountError.system(let error): self.init(ControlError(.system(error)))
-    case MountError.option(let reason): self.init(.notPermitted, reason)
-    case MountError.store(let error): self.init(ControlError(error))
-    case MountError.session(let error): self.init(Self.code(error), error.description)
     default: self.init(.failed, "\(error)")
     }
   }
@@ -163,7 +128,7 @@ struct Failure {
       ? .busy : errno == Errno.operationNotPermitted ? .notPermitted : .failed
   }
 
-  private static func code(_ kind: ControlError.Kind) -> ExitCode {
+  fileprivate static func code(_ kind: ControlError.Kind) -> ExitCode {
     switch kind {
     case .grammar, .tooLong: .usage
     case .notFound: .notFound
@@ -180,14 +145,9 @@ struct Failure {
     }
   }
 
-  /// The failure for programs, on one line.
-  var json: String {
-    ReplyValue.record(
-      [
-        ReplyField("ok", .flag(false)), ReplyField("error", word ?? code.word),
-        ReplyField("message", message), ReplyField("code", Int(code.rawValue)),
-      ] + (done.map { [ReplyField("text", $0.text)] + $0.fields } ?? [])
-    ).json
+  var reply: ReplyValue {
+    ["ok": false, "error": word ?? code.word, "message": message, "code": Int(code.rawValue)]
+      + (done.map { ["text": $0.text] + $0.fields } ?? [:])
   }
 
   /// The message as a sentence: `llvs: sentence.`

@@ -1,5 +1,4 @@
 import Control
-import Foundation
 import Grammar
 import Platform
 
@@ -17,13 +16,6 @@ enum FollowedCommand {
   }
 
   /// Runs a command to its end.
-  ///
-  /// - Parameters:
-  ///   - root: where the store is mounted.
-  ///   - context: is asked whether to cancel it, and told how far it is.
-  ///   - run: gives the command to the mount; called on another thread.
-  /// - Returns: the reply.
-  /// - Throws: the error of `run`; ``ControlError`` of kind interrupted for one that was cancelled.
   static func run(
     at root: String, _ context: CommandContext, _ run: @escaping @Sendable () throws -> Answer
   ) throws -> Answer {
@@ -47,12 +39,9 @@ enum FollowedCommand {
 
   /// Reads the progress of the command that has run for longest.
   private static func progress(at root: String) -> CommandProgress? {
-    guard let bytes = try? FileSystem.read("\(root)/.llvs/status.json", atMost: 16 << 20),
-      let status = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any],
-      let first = (status["running"] as? [[String: Any]])?.first,
-      let what = first["what"] as? String
+    guard let json = try? CommandTarget.status(of: root), let status = try? StoreReport(json: json),
+      let first = status.running?.first
     else { return nil }
-    return CommandProgress(
-      what, done: first["done"] as? Int ?? 0, total: first["total"] as? Int ?? 0)
+    return CommandProgress(first.what, done: first.done, total: first.total)
   }
 }

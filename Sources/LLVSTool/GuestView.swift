@@ -24,8 +24,6 @@ struct GuestView {
   }
 
   /// Runs a verb that only reads.
-  ///
-  /// - Throws: ``ControlError`` of kind notPermitted for every other verb.
   func run(_ line: CommandLine) throws -> ExitCode {
     do {
       return try read(line)
@@ -58,8 +56,6 @@ struct GuestView {
     )
   }
 
-  // MARK: - Places
-
   /// A version: its name, and the directory that shows it.
   private struct Shown {
     var name: String
@@ -70,7 +66,6 @@ struct GuestView {
     meta + Array(("/" + parts.joined(separator: "/")).utf8)
   }
 
-  /// Returns the version that a word names; nil if it names none.
   private func find(_ word: String) throws -> Shown? {
     let line =
       word == "-" ? ["branches/-"] : ["versions/\(word)", "branches/\(word)", "tags/\(word)", word]
@@ -94,7 +89,6 @@ struct GuestView {
     return found
   }
 
-  /// Returns the path in the tree that a word of the command line means.
   private func path(_ word: [UInt8]) throws -> [UInt8] {
     try CommandTarget.mounted(mount, store: "").path(word)
   }
@@ -131,16 +125,11 @@ struct GuestView {
       + String(clock[4...]) + "Z"
   }
 
-  // MARK: - Verbs
-
   private func status(_ line: CommandLine) throws -> ExitCode {
     _ = try line.operands(0...0)
     let head = try find("head")
     if line.isJSON {
-      console.tell(
-        ReplyValue.record([
-          ReplyField("ok", .flag(true)), ReplyField("head", head.map { .text($0.name) } ?? .null),
-        ]).json)
+      console.tell(json: ["ok": true, "head": head?.name])
     } else {
       console.tell(head.map { "At \($0.name)." } ?? "No version yet.")
       console.tell("\(refusal("everything else").message).")
@@ -156,8 +145,7 @@ struct GuestView {
     for name in names {
       let time = Self.time(of: name)
       if line.isJSON {
-        console.stream(
-          line: ReplyValue.record([ReplyField("name", name), ReplyField("time", time)]).json)
+        console.stream(json: ["name": name, "time": time])
       } else {
         let local = TimestampText.seconds(iso: time).map { TimestampText.local(seconds: $0) } ?? "?"
         console.stream(line: "\(style.paint("version \(name)", .yellow))  \(local)")
@@ -201,11 +189,7 @@ struct GuestView {
     for name in try listed(directory).reversed().prefix(try line.number("count") ?? .max) {
       let size = try FileSystem.status(directory + [0x2F] + Array(name.utf8)).size
       if line.isJSON {
-        console.stream(
-          line: ReplyValue.record([
-            ReplyField("version", name), ReplyField("bytes", .number(Int64(clamping: size))),
-            ReplyField("time", Self.time(of: name)),
-          ]).json)
+        console.stream(json: ["version": name, "bytes": size, "time": Self.time(of: name)])
       } else {
         console.stream(line: "\(name)  \(size) bytes")
       }
@@ -217,11 +201,8 @@ struct GuestView {
     let names = try listed(place(folder))
     let items = try names.map { ($0, try find("\(folder)/\($0)")?.name ?? "-") }
     if line.isJSON {
-      let records = items.map {
-        ReplyValue.record([ReplyField(field, $0.0), ReplyField("version", $0.1)])
-      }
-      console.tell(
-        ReplyValue.record([ReplyField("ok", .flag(true)), ReplyField(folder, .list(records))]).json)
+      let records = items.map { [field: $0.0, "version": $0.1] as ReplyValue }
+      console.tell(json: ["ok": true, folder: records])
     } else {
       for (name, version) in items { console.tell("\(name)  \(version)") }
     }
@@ -282,8 +263,6 @@ struct GuestView {
       console.complain("llvs: \(PrintableText.text(path)) is left out: you may not read it.")
     }
   }
-
-  // MARK: - Searching
 
   /// The most bytes of a file that are searched.
   private static let limit = 64 << 20
@@ -349,11 +328,11 @@ struct GuestView {
       defer { number += 1 }
       guard expression.firstMatch(in: Array(text)) != nil else { continue }
       if line.isJSON {
-        lines.append(
-          ReplyValue.record(
-            [ReplyField("version", version.name)] + ReplyField.path("path", path)
-              + [ReplyField("line", number)] + ReplyField.path("text", Array(text))
-          ).json)
+        let reply: ReplyValue = [
+          "version": version.name, "path": ReplyBytes(path), "line": number,
+          "text": ReplyBytes(Array(text)),
+        ]
+        lines.append(reply.json)
       } else if line.has("files-with-matches") {
         lines.append("\(version.name):\(PrintableText.text(path))")
       } else {
@@ -385,13 +364,10 @@ struct GuestView {
       if text.last == 0x0A { text.removeLast() }
       let name = names[found.revision]
       if line.isJSON {
-        console.stream(
-          line: ReplyValue.record(
-            [
-              ReplyField("line", index + 1), ReplyField("version", name),
-              ReplyField("time", Self.time(of: name)),
-            ] + ReplyField.path("path", path) + ReplyField.path("text", text)
-          ).json)
+        console.stream(json: [
+          "line": index + 1, "version": name,
+          "time": Self.time(of: name), "path": ReplyBytes(path), "text": ReplyBytes(text),
+        ])
       } else {
         console.stream(
           line: "\(name) \(index + 1) "

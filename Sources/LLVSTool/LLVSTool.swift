@@ -4,8 +4,6 @@ import Platform
 /// The command-line tool: parses a command line, runs it and reports the result.
 package enum LLVSTool {
   /// Runs a command line without the program's name.
-  ///
-  /// - Returns: The exit code.
   package static func run(_ arguments: [[UInt8]]) -> Int32 {
     StandardStream.openClosed()
     var console = Console(isQuiet: false)
@@ -25,7 +23,7 @@ package enum LLVSTool {
       let line = try CommandLine(bytes: arguments)
       console = Console(isQuiet: line.isQuiet)
       guard !line.has("version") else {
-        console.tell(Release.text(inJSON: line.isJSON))
+        Release.tell(line, console)
         return ExitCode.done.rawValue
       }
       guard !line.verb.isEmpty else {
@@ -54,7 +52,7 @@ package enum LLVSTool {
       let failure = Failure(error)
       console.clear()
       if arguments.contains(where: { $0.elementsEqual("--json".utf8) }) {
-        console.tell(failure.json)
+        console.tell(json: failure.reply)
       } else {
         if let done = failure.done { console.say(done.text) }
         console.complain(failure.sentence)

@@ -6,7 +6,6 @@ import TreeNames
 /// A view of a tree: its mount, or a directory of it that is mounted elsewhere too, with `mount
 /// --bind` or in a container, so that the directories above cannot be reached.
 struct MountView: Hashable, Sendable {
-  /// The mount point.
   let root: String
   /// The path in the tree of the directory that is shown; empty for the root.
   let part: [UInt8]
@@ -16,7 +15,6 @@ struct MountView: Hashable, Sendable {
     part = Array(mount.root.drop { $0 == 0x2F })
   }
 
-  /// True if only a directory of the tree is shown.
   var isPart: Bool { !part.isEmpty }
 
   /// Returns a path of the tree relative to the mount point; nil if the view does not show it.
@@ -29,8 +27,6 @@ struct MountView: Hashable, Sendable {
   }
 
   /// Returns the absolute path at which the view shows a path of the tree.
-  ///
-  /// - Throws: ``ControlError`` of kind notFound if it does not.
   func place(_ path: [UInt8]) throws(ControlError) -> [UInt8] {
     guard let below = below(path) else {
       throw ControlError(.notFound, "\(PrintableText.text(path)) is not to be seen in \(root)")

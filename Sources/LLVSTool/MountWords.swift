@@ -5,12 +5,9 @@ import LLVSMount
 /// mount(8) and systemd read themselves.
 struct MountWords {
   private(set) var request: MountRequest
-  /// True if an existing mount gets other flags.
   private(set) var isRemount = false
 
   /// Parses the options of a mount.
-  ///
-  /// - Throws: ``UsageError`` that names a word which is no option, or has an invalid value.
   init(_ text: String, store: String, mountPoint: String) throws {
     request = MountRequest(store: store, mountPoint: mountPoint)
     let words = Self.words(of: text)
@@ -86,6 +83,5 @@ extension MountRequest {
     return true
   }
 
-  /// The options for SELinux labels.
   private static let labels = ["context=", "fscontext=", "defcontext=", "rootcontext="]
 }

@@ -22,7 +22,6 @@ struct MountedImport {
   private let prefix: [UInt8]
   private let sparesUnsaved: Bool
   private let patterns: IgnorePatterns
-  /// The paths that were not copied.
   private(set) var leftOut: [[UInt8]] = []
   /// The paths, in the tree, of copied files that the patterns match.
   private var ignored: [[UInt8]] = []
@@ -52,8 +51,6 @@ struct MountedImport {
   mutating func look() throws { try examine() }
 
   /// Copies the directory through the kernel.
-  ///
-  /// - Throws: ``UsageError`` if cp(1) fails.
   func copy() throws {
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
@@ -125,7 +122,6 @@ struct MountedImport {
     }
   }
 
-  /// True if the target directory exists.
   private func hasTarget() throws -> Bool {
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }

@@ -16,8 +16,6 @@ extension MountedStores {
   private static let patience: UInt64 = 10_000_000_000
 
   /// Ends the connections of a store's daemon if the daemon is dead and still holds the store.
-  ///
-  /// - Throws: ``ControlError`` of kind busy if that is not permitted.
   static func release(_ store: String) throws {
     let lock = "\(store)/lock"
     guard let holder = holder(of: lock), let device = holder.device,

@@ -1,4 +1,3 @@
-import Foundation
 import FuseSession
 import LLVSCore
 import Platform
@@ -27,18 +26,13 @@ enum MountedStores {
   }
 
   /// Returns the path of the store that a mount shows.
-  ///
-  /// - Throws: ``SystemError`` if the mount has to be read and does not answer.
   static func store(of mount: MountEntry) throws -> String {
     let source = String(decoding: mount.source, as: UTF8.self)
     if source.hasPrefix("/"), holder(of: "\(source)/lock")?.device == mount.device {
       return source
     }
     let root = String(decoding: mount.path, as: UTF8.self)
-    let bytes = try FileSystem.read("\(root)/.llvs/status.json", atMost: 64 << 20)
-    let fields = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
-    // An old daemon does not report its store; its source is the store's path.
-    return fields?["store"] as? String ?? source
+    return try StoreReport(json: CommandTarget.status(of: root)).store
   }
 
   /// Returns the mount of a store: of several the newest that shows the whole tree; nil if it is

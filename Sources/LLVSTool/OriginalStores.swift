@@ -9,7 +9,6 @@ enum OriginalStores {
     case files = "llvs-store"
     case sqlite = "llvs-store-sqlite"
 
-    /// Names the format of an option.
     init(option: String) throws(UsageError) {
       guard let format = Format(rawValue: option) else {
         throw UsageError(

@@ -5,13 +5,8 @@ import Platform
 
 /// Asks for the credentials of a peer and keeps them with the store, where only its owner may read them.
 struct PeerLogin {
-  private let store: String
-  private let name: String
-
-  init(store: String, name: String) {
-    self.store = store
-    self.name = name
-  }
+  let store: String
+  let name: String
 
   /// Asks, and writes the file `secrets/NAME` of the store.
   ///
@@ -47,7 +42,6 @@ struct PeerLogin {
     try FileSystem.replace("\(directory)/\(name)", with: Array(lines.utf8), permissions: 0o600)
   }
 
-  /// Removes the file, if there is one.
   func forget() throws {
     let path = "\(store)/secrets/\(name)"
     if try FileSystem.exists(path) { try FileSystem.unlink(path) }

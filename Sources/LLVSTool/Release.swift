@@ -5,11 +5,11 @@ package enum Release {
   /// The number: `MAJOR.MINOR.PATCH`, with `-dev` until it is released. The changelog names it.
   package static let number = "0.1.0-dev"
 
-  /// The line that `llvs --version` prints.
-  static func text(inJSON: Bool) -> String {
-    guard inJSON else { return "llvs \(number)" }
-    return ReplyValue.record([
-      ReplyField("ok", .flag(true)), ReplyField("program", "llvs"), ReplyField("release", number),
-    ]).json
+  static func tell(_ line: CommandLine, _ console: Console) {
+    if line.isJSON {
+      console.tell(json: ["ok": true, "program": "llvs", "release": number])
+    } else {
+      console.tell("llvs \(number)")
+    }
   }
 }

@@ -80,8 +80,6 @@ struct TreeCopy {
     }
   }
 
-  // MARK: - One file
-
   private mutating func copyFile(_ source: [UInt8], to copy: [UInt8]) throws(SystemError) {
     let status = try FileSystem.status(source)
     let link = FileLink(device: status.device, inode: status.inode)

@@ -28,7 +28,6 @@ struct TreeExport {
     self.progress = progress
   }
 
-  /// A directory whose names are being written.
   private struct Level {
     var path: [UInt8]
     var entry: Entry?
@@ -69,13 +68,9 @@ struct TreeExport {
     }
   }
 
-  /// The prefix of all paths.
   private var root: [UInt8] { target + [0x2F] }
 
   /// Makes a file or directory, if it can exist there at all.
-  ///
-  /// - Returns: A complaint if it cannot; nil if it was made.
-  /// - Throws: Errors that affect all other files too, such as a full disk.
   private static func obstacle(at path: [UInt8], _ body: () throws -> Void) throws -> String? {
     do {
       try body()

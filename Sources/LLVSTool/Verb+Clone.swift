@@ -5,7 +5,6 @@ import LLVSMount
 import Platform
 
 extension Verb {
-  /// Makes a store from what a peer has.
   @Sendable static func clone(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(2...3)
     let address = try wholeAddress(words[0])
@@ -23,7 +22,6 @@ extension Verb {
       CommandLine(["mount", words[1], words[2]] + (line.isQuiet ? ["-q"] : [])), console)
   }
 
-  /// Makes the store, which is closed when this returns.
   private static func make(
     _ path: String, from address: String, named name: String, _ line: CommandLine,
     _ console: Console
@@ -43,7 +41,7 @@ extension Verb {
 
   private struct Told {
     var text: String
-    var fields: [ReplyField]
+    var fields: ReplyValue
   }
 
   private static func fill(
@@ -53,19 +51,21 @@ extension Verb {
     if line.has("login") { try PeerLogin(store: store.path, name: name).run(address, console) }
     let service = try ControlService.open(store, opener: .besideMounts(own: nil))
     defer { service.hooks.finish() }
+    func run(_ words: String...) throws {
+      try service.run(words.map { Array($0.utf8) }, context: console.context)
+    }
     if line.has("encrypt") { try openKeys(name, at: address, store, line, console) }
     try service.setPeer(name, address: Array(address.utf8))
     if line.has("encrypt") {
-      let words = ["set", "\(name).encrypt=on"].map { Array($0.utf8) }
-      _ = try service.run(try ControlCommand(words: words), context: console.context)
+      try run("set", "\(name).encrypt=on")
     }
-    _ = try service.run(.retrieve(peers: [name]), context: console.context)
+    try run("retrieve", name)
     let versions = Int(try store.state().lastNumber)
     guard versions > 0 else {
       throw ControlError(
         .notFound, "\(address) holds no versions; \"llvs init\" makes an empty store")
     }
-    _ = try service.run(.merge(.init()), context: console.context)
+    try run("merge")
     guard let head = try store.state().head, let record = try store.version(head) else {
       throw ControlError(
         .notFound, "\(address) holds no version of the unnamed branch to begin with")
@@ -77,9 +77,8 @@ extension Verb {
     return Told(
       text: text,
       fields: [
-        ReplyField("store", store.path), ReplyField("peer", name),
-        ReplyField("address", address), ReplyField("versions", versions),
-        ReplyField("head", record.name), ReplyField("entries", count),
+        "store": store.path, "peer": name, "address": address, "versions": versions,
+        "head": record.name, "entries": count,
       ])
   }
 

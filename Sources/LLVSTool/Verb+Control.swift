@@ -26,16 +26,7 @@ extension Verb {
       words.append(Array("--force".utf8))
     }
     let answer = try site.run(bytes: words, console)
-    if line.isJSON {
-      console.tell(answer.json)
-    } else if line.verb == "conflicts"
-      || ["tag", "branch", "ignore"].contains(line.verb) && line.words.isEmpty || line.has("check")
-      || line.verb == "set" && !line.words.contains(where: { $0.contains("=") })
-    {
-      console.tell(answer.text)
-    } else {
-      console.say(answer.text)
-    }
+    console.tell(answer, line)
     return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
   }
 
@@ -60,22 +51,14 @@ extension Verb {
     throw UsageError("\(reason): llvs commit -m '\(shown)'")
   }
 
-  /// The index of a command's first word that is a path, if it takes paths; all words after it are
-  /// paths too.
-  fileprivate static func firstPath(of verb: String) -> Int? {
-    switch verb {
-    case "restore", "revert": 1
-    case "settle", "conflicts", "untrack": 0
-    default: nil
-    }
-  }
-
   private static func treeFaults(
     of store: Store, _ site: CommandTarget, _ console: Console
   ) throws -> [String] {
     guard case .mounted(let tree, _) = site else { return try TreeSession.faults(ofTreeIn: store) }
     do {
-      return try site.run(["verify", "--tree"], console).damage
+      guard case .list(let faults)? = try site.run(["verify", "--tree"], console).reply["damage"]
+      else { return [] }
+      return faults.compactMap { if case .text(let fault) = $0 { fault } else { nil } }
     } catch let error as SystemError where error.errno == Errno.readOnlyFileSystem {
       console.complain(
         "llvs: \(tree.root) is mounted read-only: its working tree is checked once the store is unmounted."
@@ -97,13 +80,10 @@ extension Verb {
     var damages = try report.damage + TreeSession.faults(ofJournalIn: store)
     damages += try treeFaults(of: store, site, console)
     if line.isJSON {
-      console.tell(
-        ReplyValue.record([
-          ReplyField("ok", .flag(damages.isEmpty)), ReplyField("versions", report.versions),
-          ReplyField("entries", report.entries),
-          ReplyField("bytes", .number(Int64(clamping: report.bytes))),
-          ReplyField("damage", .list(damages.map { .text($0) })),
-        ]).json)
+      console.tell(json: [
+        "ok": damages.isEmpty, "versions": report.versions, "entries": report.entries,
+        "bytes": report.bytes, "damage": damages,
+      ])
     }
     for damage in damages { console.complain("llvs: \(damage).") }
     guard damages.isEmpty else { return .damaged }
@@ -120,13 +100,10 @@ extension CommandTarget {
   /// Returns the words of a command with its paths as the control file takes them: from the root of
   /// the tree.
   fileprivate func commandWords(_ line: CommandLine) throws -> [[UInt8]] {
-    let isCheck = line.verb == "ignore" && line.has("check")
-    guard let first = isCheck ? 0 : Verb.firstPath(of: line.verb) else { return line.bytes }
-    if line.verb == "settle", line.has("all") { return line.bytes }
+    let form = Commands.forms.first { $0.name == line.verb }
+    let paths = line.has("check") ? 0..<Int.max : line.has("all") ? 0..<0 : form?.paths ?? 0..<0
     return try line.bytes.enumerated().map { index, word in
-      // The word after the one path of `settle` is the side to take.
-      guard index >= first, line.verb != "settle" || index == first else { return word }
-      return try commandPath(word)
+      paths.contains(index) ? try commandPath(word) : word
     }
   }
 

@@ -61,8 +61,7 @@ extension Verb {
     if line.isJSON {
       var changes: [ReplyValue] = []
       try differences.forEach { changes.append(try writer.record($0)) }
-      let fields = [ReplyField("ok", .flag(true))] + (try story.fields(of: record))
-      console.tell(ReplyValue.record(fields + [ReplyField("changes", .list(changes))]).json)
+      console.tell(json: ["ok": true] + (try story.reply(of: record)) + ["changes": changes])
       return .done
     }
     console.page(line)
@@ -107,15 +106,10 @@ extension Verb {
     switch try view.find(path: path) {
     case .value(let entry)? where line.isJSON:
       let bytes = try store.contents.bytes(entry.stored)
-      console.tell(
-        ReplyValue.record(
-          [ReplyField("ok", .flag(true)), ReplyField("version", record.name)]
-            + ReplyField.path("path", path)
-            + [
-              ReplyField("kind", "file"),
-              ReplyField("bytes", .number(Int64(clamping: entry.stored.length))),
-            ] + ReplyField.path("content", bytes)
-        ).json)
+      console.tell(json: [
+        "ok": true, "version": record.name, "path": ReplyBytes(path), "kind": "file",
+        "bytes": entry.stored.length, "content": ReplyBytes(bytes),
+      ])
     case .value(let entry)?:
       var offset: UInt64 = 0
       var buffer = [UInt8](repeating: 0, count: Int(min(entry.stored.length, 1 << 20)))
@@ -135,22 +129,16 @@ extension Verb {
       }
       names.sort { $0.lexicographicallyPrecedes($1) }
       guard !line.isJSON else {
-        console.tell(
-          ReplyValue.record(
-            [ReplyField("ok", .flag(true)), ReplyField("version", record.name)]
-              + ReplyField.path("path", path)
-              + [
-                ReplyField("kind", "directory"),
-                ReplyField(
-                  "names",
-                  .list(
-                    names.map { name in
-                      .record(
-                        ReplyField.path("name", name.last == 0x2F ? name.dropLast() : name)
-                          + [ReplyField("directory", .flag(name.last == 0x2F))])
-                    })),
-              ]
-          ).json)
+        let shown = names.map { name -> ReplyValue in
+          let isDirectory = name.last == 0x2F
+          return [
+            "name": ReplyBytes(isDirectory ? name.dropLast() : name), "directory": isDirectory,
+          ]
+        }
+        console.tell(json: [
+          "ok": true, "version": record.name, "path": ReplyBytes(path), "kind": "directory",
+          "names": shown,
+        ])
         return .done
       }
       for name in names {

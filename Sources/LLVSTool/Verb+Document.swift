@@ -70,7 +70,7 @@ struct DocumentCommand {
     switch action {
     case "stats": try tellStatistics()
     case "list":
-      for key in try database.keys { tell(key, []) }
+      for key in try database.keys { tell(key) }
     case "get": return try get(try name())
     case "put": try put(try name())
     case "delete":
@@ -82,17 +82,15 @@ struct DocumentCommand {
     case "conflicts":
       let conflicts = try database.conflicts
       for (key, versions) in conflicts.sorted(by: { "\($0.key)" < "\($1.key)" }) {
-        tell(key, [ReplyField("versions", versions.count)])
+        tell(key, ["versions": versions.count])
       }
       return conflicts.isEmpty ? .done : .conflict
     case "authors":
       for author in try database.authors {
         if line.isJSON {
-          console.tell(
-            ReplyValue.record([
-              ReplyField("id", author.id.uuidString), ReplyField("name", author.name),
-              ReplyField("usn", author.lastWrite),
-            ]).json)
+          console.tell(json: [
+            "id": author.id.uuidString, "name": author.name, "usn": author.lastWrite,
+          ])
         } else {
           console.tell("\(author.id.uuidString)  \(author.lastWrite)  \(author.name)")
         }
@@ -100,7 +98,7 @@ struct DocumentCommand {
     case "merge": try merge()
     case "search":
       let found = try database.searchText(for: try word("what to search for"))
-      for key in found { tell(key, []) }
+      for key in found { tell(key) }
       return found.isEmpty ? .conflict : .done
     case "erase": try database.eraseVersionHistory()
     case "verify":
@@ -125,10 +123,9 @@ struct DocumentCommand {
     ScopedKey(scope: line.options["scope"] ?? "", key: try word("the name of a value"))
   }
 
-  private func tell(_ key: ScopedKey, _ more: [ReplyField]) {
+  private func tell(_ key: ScopedKey, _ more: ReplyValue = [:]) {
     if line.isJSON {
-      console.tell(
-        ReplyValue.record([ReplyField("scope", key.scope), ReplyField("key", key.key)] + more).json)
+      console.tell(json: ["scope": key.scope, "key": key.key] + more)
     } else {
       console.tell("\(key)")
     }
@@ -138,13 +135,10 @@ struct DocumentCommand {
     let statistics = try database.statistics
     let application = try database.applicationIdentifier
     if line.isJSON {
-      console.tell(
-        ReplyValue.record([
-          ReplyField("entries", statistics.entryCount),
-          ReplyField("authors", statistics.authorCount),
-          ReplyField("notes", statistics.tombstoneCount),
-          ReplyField("application", application.map { .text($0.id) } ?? .null),
-        ]).json)
+      console.tell(json: [
+        "entries": statistics.entryCount, "authors": statistics.authorCount,
+        "notes": statistics.tombstoneCount, "application": application?.id,
+      ])
       return
     }
     console.tell(
@@ -167,7 +161,7 @@ struct DocumentCommand {
     }
     for version in versions {
       if line.isJSON {
-        console.tell(ReplyValue.record(Self.fields(version)).json)
+        console.tell(json: Self.reply(version))
         continue
       }
       if versions.count > 1 {
@@ -190,20 +184,16 @@ struct DocumentCommand {
     }
   }
 
-  private static func fields(_ version: Version) -> [ReplyField] {
-    var fields = [
-      ReplyField("author", version.authorID.uuidString),
-      ReplyField("time", version.timestamp.ISO8601Format()),
+  private static func reply(_ version: Version) -> ReplyValue {
+    var fields: ReplyValue = [
+      "author": version.authorID.uuidString, "time": version.timestamp.ISO8601Format(),
     ]
     switch version.value {
-    case .null: fields.append(ReplyField("type", "null"))
-    case .text(let text): fields += [ReplyField("type", "text"), ReplyField("value", text)]
-    case .json(let text): fields += [ReplyField("type", "json"), ReplyField("value", text)]
+    case .null: fields += ["type": "null"]
+    case .text(let text): fields += ["type": "text", "value": text]
+    case .json(let text): fields += ["type": "json", "value": text]
     case .blob(let mimeType, let blob):
-      fields += [
-        ReplyField("type", "blob"), ReplyField("mimeType", mimeType),
-        ReplyField("base64", blob.base64EncodedString()),
-      ]
+      fields += ["type": "blob", "mimeType": mimeType, "base64": blob.base64EncodedString()]
     }
     return fields
   }
@@ -229,6 +219,6 @@ struct DocumentCommand {
     let other = try KeyValueDatabase(
       fileURL: URL(fileURLWithPath: path), authorDescription: SystemProcess.hostName)
     let changed = try database.merge(source: other, dryRun: line.words.contains("--dry-run"))
-    for key in changed.sorted(by: { "\($0)" < "\($1)" }) { tell(key, []) }
+    for key in changed.sorted(by: { "\($0)" < "\($1)" }) { tell(key) }
   }
 }

@@ -6,7 +6,6 @@ import Platform
 
 // The tool asks for passphrases itself: none goes through the control file of a mounted store.
 extension Verb {
-  /// Shows and changes the keys of an encrypted peer.
   @Sendable static func key(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(2...3)
     let (verb, name, third) = (words[0], words[1], words.count > 2 ? words[2] : nil)
@@ -20,7 +19,7 @@ extension Verb {
     if verb == "open" {
       guard third == nil else { throw UsageError("open takes no label") }
       let result = try encrypt(name, at: nil, site, line, console)
-      console.reply(line, result.text, result.fields)
+      console.reply(line, result.text, result.reply)
       return .done
     }
     let keys = try peerKeys(name, try PeerAddress(peer.address), site.reader(), line, console)
@@ -38,7 +37,7 @@ extension Verb {
     if verb == "list", !line.isJSON {
       console.tell(result.text)
     } else {
-      console.reply(line, result.text, result.fields)
+      console.reply(line, result.text, result.reply)
     }
     return .done
   }
@@ -108,10 +107,8 @@ extension Verb {
     }
     return CommandResult(
       files.map { "\(directory)/\($0.name)" }.joined(separator: "\n"),
-      [ReplyField("files", .list(files.map { .text("\(directory)/\($0.name)") }))])
+      ["files": files.map { "\(directory)/\($0.name)" }])
   }
-
-  // MARK: Passphrases
 
   /// Returns what asks for passphrases: the environment first, then the terminal, twice for a new one.
   private static func asking(_ line: CommandLine, _ console: Console) -> PeerKeys.Asking {

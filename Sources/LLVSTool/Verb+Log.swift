@@ -106,8 +106,6 @@ extension Verb {
     }
   }
 
-  // MARK: - Events
-
   @Sendable static func events(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...0)
     let isWatching = line.verb == "watch"
@@ -147,15 +145,11 @@ extension Verb {
       return
     }
     let words = text.split(separator: " ", maxSplits: 2).map(String.init)
-    console.stream(
-      line: ReplyValue.record([
-        ReplyField("time", words.first ?? ""),
-        ReplyField("kind", words.count > 1 ? words[1] : ""),
-        ReplyField("text", words.count > 2 ? words[2] : ""),
-      ]).json)
+    console.stream(json: [
+      "time": words.first ?? "", "kind": words.count > 1 ? words[1] : "",
+      "text": words.count > 2 ? words[2] : "",
+    ])
   }
-
-  // MARK: - One value
 
   /// Returns the revisions of a value, oldest first, each with the version that made it.
   private static func revisions(
@@ -175,7 +169,6 @@ extension Verb {
     return found
   }
 
-  /// Lists the revisions of one value.
   @Sendable static func history(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(1...1)
     let site = try CommandTarget(line)
@@ -190,18 +183,15 @@ extension Verb {
     }
     let story = VersionStory(store: store, labels: try VersionLabels(store))
     let style = try console.style(line)
-    /// The change of a revision for programs, if it is asked for.
-    func patch(_ before: Entry?, _ entry: Entry?) throws -> [ReplyField] {
-      guard line.has("patch") else { return [] }
-      var bytes: [UInt8] = []
+    func write(
+      _ before: Entry?, _ entry: Entry?, _ style: TextStyle, emit: @escaping ([UInt8]) -> Void
+    ) throws {
       let unified = UnifiedDiff(
-        style: TextStyle(isOn: false), context: 3, writesBytes: line.has("binary"),
-        emit: { bytes += $0 })
+        style: style, context: 3, writesBytes: line.has("binary"), emit: emit)
       try unified.write(
         TreeDifference(
           path: path, old: before.map { FileImage($0, in: store) },
           new: entry.map { FileImage($0, in: store) }))
-      return ReplyField.path("patch", bytes)
     }
     console.page(line)
     for (record, entry) in revisions.reversed().prefix(try line.number("count") ?? .max) {
@@ -209,33 +199,23 @@ extension Verb {
       let before = try parent.map { try store.map(of: $0).entry(at: key) } ?? nil
       let words = try story.words(of: record)
       if line.isJSON {
-        console.stream(
-          line: ReplyValue.record(
-            [
-              ReplyField("version", record.name),
-              ReplyField("change", entry == nil ? "-" : before == nil ? "+" : "*"),
-              ReplyField(
-                "bytes", entry.map { .number(Int64(clamping: $0.stored.length)) } ?? .null),
-              ReplyField("time", VersionStory.time(record)),
-              ReplyField("author", words.author.map { .text($0) } ?? .null),
-              ReplyField("machine", words.machine.map { .text($0) } ?? .null),
-              ReplyField("message", words.message.map { .text($0) } ?? .null),
-            ] + (try patch(before, entry))
-          ).json)
+        let reply: ReplyValue = [
+          "version": record.name, "change": entry == nil ? "-" : before == nil ? "+" : "*",
+          "bytes": entry?.stored.length, "time": VersionStory.time(record), "author": words.author,
+          "machine": words.machine, "message": words.message,
+        ]
+        var patch: [UInt8] = []
+        if line.has("patch") {
+          try write(before, entry, TextStyle(isOn: false)) { patch += $0 }
+        }
+        console.stream(json: reply + (line.has("patch") ? ["patch": ReplyBytes(patch)] : [:]))
         continue
       }
       let what = entry.map { "\($0.stored.length) bytes" } ?? "removed"
       let message = words.message.map { "  " + VersionStory.clean($0) } ?? ""
       let name = style.paint(record.name, .yellow)
       console.stream(line: "\(name)\(story.labels.text(record.number, style))  \(what)\(message)")
-      if line.has("patch") {
-        let unified = UnifiedDiff(
-          style: style, context: 3, writesBytes: line.has("binary"), emit: { console.stream($0) })
-        try unified.write(
-          TreeDifference(
-            path: path, old: before.map { FileImage($0, in: store) },
-            new: entry.map { FileImage($0, in: store) }))
-      }
+      if line.has("patch") { try write(before, entry, style) { console.stream($0) } }
     }
     return .done
   }

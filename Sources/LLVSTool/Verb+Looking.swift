@@ -1,3 +1,5 @@
+import Control
+
 extension Verb {
   private static let binary = VerbOption(
     "binary",

@@ -26,13 +26,13 @@ extension Verb {
     }
     guard !open.isEmpty else {
       console.reply(
-        line, "no conflicts", [ReplyField("settled", .list([])), ReplyField("left", .list([]))])
+        line, "no conflicts", ["settled": ReplyValue.list([]), "left": ReplyValue.list([])])
       return .done
     }
     var settled: [[UInt8]] = []
     var left: [ReplyValue] = []
     func leave(_ path: [UInt8], _ reason: String) {
-      left.append(.record(ReplyField.path("path", path) + [ReplyField("reason", reason)]))
+      left.append(["path": ReplyBytes(path), "reason": reason])
       if !line.isJSON { console.complain("llvs: \(PrintableText.text(path)) \(reason).") }
     }
     for conflict in open {
@@ -56,7 +56,7 @@ extension Verb {
     if line.isJSON {
       console.reply(
         line, "\(settled.count) settled, \(left.count) left",
-        [ReplyField("settled", settled), ReplyField("left", .list(left))])
+        ["settled": settled, "left": left])
     }
     return left.isEmpty ? .done : .conflict
   }

@@ -15,13 +15,10 @@ extension Verb {
     }
     let store = try Store.open(
       path: words[0], mode: .writer, create: true, isForced: line.has("force"))
-    console.reply(line, "\(store.path) is an empty store", [ReplyField("store", store.path)])
+    console.reply(line, "\(store.path) is an empty store", ["store": store.path])
     return .done
   }
 
-  // MARK: - Mounting
-
-  /// Parses the words and options of `mount`.
   static func mountWords(_ line: CommandLine) throws -> MountWords {
     let places = try line.places(2...2)
     return try MountWords(line.options["o"] ?? "", store: places[0], mountPoint: places[1])
@@ -48,8 +45,6 @@ extension Verb {
   }
 
   /// Refuses a store that is mounted already.
-  ///
-  /// - Throws: ``ControlError`` of kind busy, which says where.
   private static func refuseMounted(_ store: String) throws {
     guard try FileSystem.exists(store) else { return }
     let path = try FileSystem.resolve(store)
@@ -69,7 +64,7 @@ extension Verb {
       throw ControlError(.notFound, "no store is mounted on \(point)")
     }
     try request.flags.remount(try FileSystem.resolve(point))
-    console.reply(line, "\(point) has the new options", [ReplyField("mountPoint", point)])
+    console.reply(line, "\(point) has the new options", ["mountPoint": point])
     return .done
   }
 
@@ -99,7 +94,6 @@ extension Verb {
     return .done
   }
 
-  /// The message of a daemon that could not grant `fasthistory`.
   private static let noHistory = "fasthistory is not in force"
 
   /// Waits until history is mounted as a separate file system, or the daemon has reported why not.
@@ -154,10 +148,7 @@ extension Verb {
     let history = "\(request.mountPoint)/.llvs"
     console.reply(
       line, "\(request.store) is mounted on \(request.mountPoint); history is in \(history)",
-      [
-        ReplyField("store", request.store), ReplyField("mountPoint", request.mountPoint),
-        ReplyField("history", history),
-      ])
+      ["store": request.store, "mountPoint": request.mountPoint, "history": history])
     return .done
   }
 
@@ -168,14 +159,12 @@ extension Verb {
     return entry?.type == "fuse.llvs" ? entry : nil
   }
 
-  // MARK: - Unmounting
-
   @Sendable static func unmount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let point = try line.places(1...1)[0]
     try MountedStores.release(at: point)
     if try MountPoint.removeStale(point) {
       console.reply(
-        line, "\(point) had lost its daemon and is free", [ReplyField("mountPoint", point)])
+        line, "\(point) had lost its daemon and is free", ["mountPoint": point])
       return .done
     }
     guard let entry = try mount(at: point) else {
@@ -188,7 +177,7 @@ extension Verb {
       let still = FileSystem.text(first.entry.path)
       console.reply(
         line, "\(point) is unmounted; the store is still mounted on \(still)",
-        [ReplyField("mountPoint", point), ReplyField("stillMounted", still)])
+        ["mountPoint": point, "stillMounted": still])
       return .done
     }
     let store: String
@@ -197,13 +186,13 @@ extension Verb {
     } catch let error as SystemError where error.errno == Errno.accessDenied {
       // A user who may not search a mount may not unmount it either, as a rule: the kernel decides.
       try release(point, entry, isForced: line.has("force"))
-      console.reply(line, "\(point) is unmounted", [ReplyField("mountPoint", point)])
+      console.reply(line, "\(point) is unmounted", ["mountPoint": point])
       return .done
     }
     let lock = "\(store)/lock"
     guard let daemon = MountedStores.holder(of: lock)?.process else {
       try release(point, entry, isForced: line.has("force"))
-      console.reply(line, "\(point) is unmounted", [ReplyField("mountPoint", point)])
+      console.reply(line, "\(point) is unmounted", ["mountPoint": point])
       if try !FileSystem.exists(lock) {
         throw ControlError(
           .notFound, "\(store) is not there any more: what was in no version yet is not kept")
@@ -231,10 +220,7 @@ extension Verb {
     if !line.isJSON || lost == nil && end.damaged == nil {
       console.reply(
         line, "\(point) is unmounted\(unsaved)",
-        [
-          ReplyField("mountPoint", point),
-          ReplyField("unsaved", end.unsaved.map { .text($0) } ?? .null),
-        ])
+        ["mountPoint": point, "unsaved": end.unsaved])
     }
     if let reason = lost {
       throw ControlError(

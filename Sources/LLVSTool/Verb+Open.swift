@@ -4,7 +4,6 @@ import Platform
 import TreeNames
 
 extension Verb {
-  /// Opens the history of a path in the file manager.
   @Sendable static func open(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...1)
     guard case .mounted(let tree, _) = try CommandTarget(line) else {
@@ -17,8 +16,7 @@ extension Verb {
     let shown = FileSystem.text(place)
     if line.isJSON || line.has("print") {
       if line.isJSON {
-        console.tell(
-          ReplyValue.record([ReplyField("ok", .flag(true))] + ReplyField.path("path", place)).json)
+        console.tell(json: ["ok": true, "path": ReplyBytes(place)])
       } else {
         console.tell(shown)
       }

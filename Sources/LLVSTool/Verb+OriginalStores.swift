@@ -21,7 +21,6 @@ extension Verb {
     return .done
   }
 
-  /// Writes all versions into a store in one of the original's formats.
   static func exportStore(
     _ format: String, _ line: CommandLine, _ console: Console
   ) throws -> ExitCode {

@@ -5,7 +5,6 @@ import ObjectStores
 import Platform
 
 extension Verb {
-  /// Lists peers, adds, changes or forgets one.
   @Sendable static func peer(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(0...3)
     let site = try CommandTarget(line)
@@ -14,13 +13,11 @@ extension Verb {
         throw UsageError("\"\(words[2])\" is one word too many: llvs peer NAME adopt WRITER")
       }
       let answer = try site.run(["adopt", words[0], words[2]], console)
-      if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+      console.tell(answer, line)
       return .done
     }
     guard let name = words.first else { return try list(site, nil, line, console) }
-    let changes = ControlCommand.PeerChange.allCases.filter {
-      line.has(String($0.rawValue.dropFirst(2)))
-    }
+    let changes = ["reset", "force"].filter { line.has($0) }
     let directions = ["retrieve-only", "send-only"].filter { line.has($0) }
     guard directions.count < 2 else {
       throw UsageError("a peer is retrieve-only or send-only, not both")
@@ -33,28 +30,28 @@ extension Verb {
       return try list(site, name, line, console)
     }
     var told: [String] = []
-    var fields = [ReplyField("peer", name)]
+    var fields: ReplyValue = ["peer": name]
     if words.count == 2, words[1] == "rm" {
       try forget(name, at: site)
       try PeerLogin(store: site.storePath, name: name).forget()
-      fields.append(ReplyField("address", .null))
+      fields += ["address": ReplyValue.null]
       console.reply(line, "\(name) is no longer a peer", fields)
       return .done
     }
     if words.count == 2 {
       let address = try wholeAddress(words[1])
-      if !changes.contains(.force) { try refuseOccupied(address, name, at: site) }
+      if !changes.contains("force") { try refuseOccupied(address, name, at: site) }
       if line.has("encrypt") {
         told.append(try encrypt(name, at: address, site, line, console).text)
       }
       try set(name, to: address, at: site)
       told.append("\(name) is \(address)")
-      fields.append(ReplyField("address", address))
+      fields += ["address": address]
     }
     if line.has("encrypt"), words.count < 2 {
       let result = try encrypt(name, at: nil, site, line, console)
       told.append(result.text)
-      fields = result.fields
+      fields = result.reply
     }
     if let direction = directions.first {
       told.append(try site.run(["set", "\(name).direction=\(direction)"], console).text)
@@ -67,7 +64,7 @@ extension Verb {
       told.append("the credentials of \(name) are kept in \(site.storePath)/secrets")
     }
     for change in changes {
-      told.append(try site.run(["peer", name, change.rawValue], console).text)
+      told.append(try site.run(["peer", name, "--\(change)"], console).text)
     }
     if line.isJSON || words.count < 2 || line.has("encrypt") {
       console.reply(line, told.joined(separator: "; "), fields)
@@ -81,11 +78,8 @@ extension Verb {
     let peers = try site.reader().peers().filter { name == nil || $0.name == name }
     if let name, peers.isEmpty { throw ControlError(.notFound, "there is no peer \(name)") }
     if line.isJSON {
-      let list = peers.map {
-        ReplyValue.record([ReplyField("name", $0.name), ReplyField("address", address($0))])
-      }
-      console.tell(
-        ReplyValue.record([ReplyField("ok", .flag(true)), ReplyField("peers", .list(list))]).json)
+      let list = peers.map { ["name": $0.name, "address": address($0)] as ReplyValue }
+      console.tell(json: ["ok": true, "peers": list])
     } else {
       console.tell(peers.map { "\($0.name)  \(address($0))" }.joined(separator: "\n"))
     }
@@ -163,7 +157,6 @@ extension Verb {
       + FileSystem.text(try FileSystem.resolve(Array(path.utf8)))
   }
 
-  /// Writes a line to a file and closes it.
   private static func write(_ line: String, to path: String) throws {
     let file = try File(path, [.readWrite, .create, .truncate])
     try file.write(Array("\(line)\n".utf8), at: 0)

@@ -6,7 +6,6 @@ import Reports
 import TreeNames
 
 extension Verb {
-  /// Searches the files of versions.
   @Sendable static func grep(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     guard let pattern = line.bytes.first else { _ = try line.operands(1...1); return .usage }
     let site = try CommandTarget(line)
@@ -50,15 +49,9 @@ extension Verb {
   ) {
     let isShort = line.has("files-with-matches")
     guard !line.isJSON else {
+      let place: ReplyValue = ["version": found.version.name, "path": ReplyBytes(found.path)]
       console.stream(
-        line: ReplyValue.record(
-          [ReplyField("version", found.version.name)]
-            + ReplyField.path("path", found.path)
-            + (isShort
-              ? []
-              : [ReplyField("line", found.number.map { .number(Int64($0)) } ?? .null)]
-                + ReplyField.path("text", found.text))
-        ).json)
+        json: isShort ? place : place + ["line": found.number, "text": ReplyBytes(found.text)])
       return
     }
     let place =
@@ -99,15 +92,11 @@ extension Verb {
       if text.last == 0x0D { text.removeLast() }
       guard !line.isJSON else {
         let words = makers[found.version.number]
-        console.stream(
-          line: ReplyValue.record(
-            [
-              ReplyField("line", index + 1), ReplyField("version", found.version.name),
-              ReplyField("time", VersionStory.time(found.version)),
-              ReplyField("author", words?.author.map { .text($0) } ?? .null),
-              ReplyField("machine", words?.machine.map { .text($0) } ?? .null),
-            ] + ReplyField.path("path", found.path) + ReplyField.path("text", text)
-          ).json)
+        console.stream(json: [
+          "line": index + 1, "version": found.version.name,
+          "time": VersionStory.time(found.version), "author": words?.author,
+          "machine": words?.machine, "path": ReplyBytes(found.path), "text": ReplyBytes(text),
+        ])
         continue
       }
       let author = authors[found.version.number] ?? ""

@@ -6,7 +6,6 @@ import Reports
 import TreeNames
 
 extension Verb {
-  /// Shows the space that the store and its peers take.
   @Sendable static func space(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...1)
     let site = try CommandTarget(line)
@@ -19,7 +18,7 @@ extension Verb {
     guard !path.isEmpty, report.paths.isEmpty else {
       let peers = try store.peers().map { PeerSpace($0) }
       if line.isJSON {
-        console.tell(json(report, most, peers))
+        console.tell(json: json(report, most, peers))
       } else {
         console.tell(text(report, path, most, peers))
       }
@@ -65,47 +64,28 @@ extension Verb {
     return lines.joined(separator: "\n")
   }
 
-  private static func json(_ report: SpaceReport, _ most: Int, _ peers: [PeerSpace]) -> String {
-    func number(_ bytes: UInt64) -> ReplyValue { .number(Int64(clamping: bytes)) }
-    return ReplyValue.record([
-      ReplyField("ok", .flag(true)), ReplyField("bytes", number(report.total)),
-      ReplyField("parts", .record(report.parts.map { ReplyField($0.name, number($0.bytes)) })),
-      ReplyField("versions", report.versions),
-      ReplyField("contentBytes", number(report.contents)),
-      ReplyField(
-        "largestVersions",
-        .list(
-          report.largest.prefix(most).map {
-            .record([
-              ReplyField("version", $0.version.name), ReplyField("bytes", number($0.bytes)),
-            ])
-          })),
-      ReplyField(
-        "paths",
-        .list(
-          report.paths.map {
-            .record(
-              ReplyField.path("path", $0.path) + [
-                ReplyField("directory", .flag($0.isDirectory)),
-                ReplyField("headBytes", number($0.inHead)),
-                ReplyField("historyBytes", number($0.inHistory)),
-              ])
-          })),
-      ReplyField(
-        "peers",
-        .list(
-          peers.map {
-            .record([
-              ReplyField("peer", $0.name),
-              ReplyField("bytes", $0.bytes.map(number) ?? .null),
-              ReplyField("reason", $0.fault.map { .text($0) } ?? .null),
-            ])
-          })),
-    ]).json
+  private static func json(
+    _ report: SpaceReport, _ most: Int, _ peers: [PeerSpace]
+  ) -> ReplyValue {
+    [
+      "ok": true, "bytes": report.total,
+      "parts": ReplyValue.record(report.parts.map { ReplyField($0.name, $0.bytes.reply) }),
+      "versions": report.versions, "contentBytes": report.contents,
+      "largestVersions": ReplyValue.list(
+        report.largest.prefix(most).map { ["version": $0.version.name, "bytes": $0.bytes] }),
+      "paths": ReplyValue.list(
+        report.paths.map {
+          [
+            "path": ReplyBytes($0.path), "directory": $0.isDirectory, "headBytes": $0.inHead,
+            "historyBytes": $0.inHistory,
+          ]
+        }),
+      "peers": ReplyValue.list(
+        peers.map { ["peer": $0.name, "bytes": $0.bytes, "reason": $0.fault] }),
+    ]
   }
 }
 
-/// The space that the folder of a peer takes.
 private struct PeerSpace {
   let name: String
   /// Nil if it is not known.

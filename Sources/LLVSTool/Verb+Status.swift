@@ -11,113 +11,145 @@ extension Verb {
     _ = try line.operands(0...0)
     let site = try CommandTarget(line)
     let json: String
-    let ask: ([String]) throws -> String
+    let ask: (String) throws -> String
     switch site {
     case .mounted(let tree, _):
       json = try CommandTarget.status(of: tree.root)
-      ask = { try site.run($0, console).text }
+      ask = { try site.run([$0], console).text }
     case .store:
       let service = try ControlService.open(try site.writer())
-      json = try service.status().json
-      ask = { words in
-        try service.run(try ControlCommand(words: words.map { Array($0.utf8) })).text
-      }
+      json = try service.status().reply.json
+      ask = { try service.run([Array($0.utf8)]).text }
     }
     guard !line.isJSON else {
       console.tell(json)
       return .done
     }
-    let text = try StatusText(json: json)
+    let report = try StoreReport(json: json)
     let store = try site.reader()
-    for line in try text.lines(store: store, ask: ask) { console.tell(line) }
+    for line in try report.lines(store: store, ask: ask) { console.tell(line) }
     return .done
   }
 }
 
 extension CommandTarget {
-  /// Returns the JSON status of a mounted store.
   static func status(of root: String) throws -> String {
     String(
       decoding: try FileSystem.read("\(root)/.llvs/status.json", atMost: 64 << 20), as: UTF8.self)
   }
 }
 
-/// The status of a store in sentences.
-struct StatusText {
+/// The status of a store, as its JSON has it; parts that are damaged are not in it.
+struct StoreReport: Decodable {
+  struct Pending: Decodable {
+    var unsaved: [String]
+    var beside: [String]
+    var dueMilliseconds: Int?
+  }
+
+  /// A command that runs, and its progress.
+  struct Running: Decodable {
+    var command: String
+    var what: String
+    var done: Int
+    var total: Int
+  }
+
+  struct Peer: Decodable {
+    var name: String
+    var direction: String
+    var failed: String?
+    var lastOK: String?
+    var message: String
+    var refused: Int
+    var refusal: String
+    var waiting: Int
+    var toSend: Int
+    var notes: [String]
+  }
+
+  var store: String
+  var storeFault: String?
+  var head: String?
+  var line: String?
+  var toMerge: Int?
+  var conflicts: Int?
+  var pending: Pending?
+  var running: [Running]?
+  var peers: [Peer]?
+  var belowReserve: Bool?
+  var last: String?
+  var lastTime: String?
+
   private static let pathsShown = 10
-  private let fields: [String: Any]
 
   init(json: String) throws {
-    guard let fields = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
-    else { throw ControlError(.damaged, "the status cannot be read") }
-    self.fields = fields
+    do {
+      self = try JSONDecoder().decode(StoreReport.self, from: Data(json.utf8))
+    } catch {
+      throw ControlError(.damaged, "the status cannot be read")
+    }
   }
-
-  /// True if files are being written that no version can have before they are saved.
-  var hasUnsaved: Bool {
-    let pending = fields["pending"] as? [String: Any]
-    return !(pending?["unsaved"] as? [String] ?? []).isEmpty
-  }
-
-  private func number(_ name: String) -> Int { fields[name] as? Int ?? 0 }
 
   private static func some(_ count: Int, _ noun: String) -> String {
     "\(count) \(noun)\(count == 1 ? "" : "s")"
   }
 
+  private static func ago(_ time: String?) -> String? {
+    time.flatMap { TimestampText.seconds(iso: $0) }.map { TimestampText.ago(seconds: $0) }
+  }
+
   /// Returns the lines to print; `ask` runs a command and returns its reply.
-  func lines(store: Store, ask: ([String]) throws -> String) throws -> [String] {
-    var lines = try head(store)
-    lines += try pending(ask)
-    if number("toMerge") > 0 {
-      let others = Self.some(number("toMerge"), "other head")
-      lines.append("\(others) to merge with \"llvs merge\".")
+  func lines(store: Store, ask: (String) throws -> String) throws -> [String] {
+    var lines = try [headLine(store)] + pendingLines(try ask("pending"))
+    if let count = toMerge, count > 0 {
+      lines.append("\(Self.some(count, "other head")) to merge with \"llvs merge\".")
     }
-    if number("conflicts") > 0 {
+    if let count = conflicts, count > 0 {
       lines.append(
-        "\(Self.some(number("conflicts"), "conflict")) open; \"llvs help settle\" says what to do:")
-      lines += Self.shortened(try ask(["conflicts"]))
+        "\(Self.some(count, "conflict")) open; \"llvs help settle\" says what to do:")
+      lines += Self.shortened(try ask("conflicts"))
     }
-    lines += running()
-    lines += peers()
-    if let fault = fields["storeFault"] as? String {
-      lines.append("Nothing is stored any more: \(fault).")
+    lines += (running ?? []).map { command in
+      let steps = command.total > 0 ? ", \(command.done) of \(command.total)" : ""
+      let what = command.what.isEmpty ? "" : ": \(command.what)\(steps)"
+      return "Now running: \(command.command)\(what)."
     }
-    if fields["belowReserve"] as? Bool ?? false {
+    if let peers, !peers.isEmpty {
+      lines += ["Peers:"] + peers.map { "  \($0.name): \(Self.text(of: $0))" }
+    } else {
+      lines.append("No peers: \"llvs peer NAME ADDRESS\" adds one.")
+    }
+    if let storeFault { lines.append("Nothing is stored any more: \(storeFault).") }
+    if belowReserve == true {
       lines.append("Little space is free, so no versions are made by themselves.")
     }
-    if let last = fields["last"] as? String, case .failed(let message) = ControlReply(last) {
-      let time = (fields["lastTime"] as? String).flatMap { TimestampText.seconds(iso: $0) }
-        .map { TimestampText.ago(seconds: $0) }
-      lines.append("The last error\(time.map { " was \($0)" } ?? ""): \(message).")
+    if let last, case .failed(let message) = ControlReply(last) {
+      let time = Self.ago(lastTime).map { " was \($0)" } ?? ""
+      lines.append("The last error\(time): \(message).")
     }
     return lines
   }
 
-  private func head(_ store: Store) throws -> [String] {
-    let line = fields["line"] as? String ?? VersionRecord.unnamedLine
+  private func headLine(_ store: Store) throws -> String {
+    let line = line ?? VersionRecord.unnamedLine
     let place = line == VersionRecord.unnamedLine ? "On the unnamed line" : "On branch \(line)"
-    guard let name = fields["head"] as? String else {
-      return [line == VersionRecord.unnamedLine ? "No version yet." : "\(place), no version yet."]
+    guard let head else {
+      return line == VersionRecord.unnamedLine ? "No version yet." : "\(place), no version yet."
     }
-    let record = try store.version(named: name)
+    let record = try store.version(named: head)
     let age = record.map { ", made \(TimestampText.ago(seconds: VersionStory.seconds($0)))" } ?? ""
-    return ["\(place), at \(name)\(age)."]
+    return "\(place), at \(head)\(age)."
   }
 
-  private func pending(_ ask: ([String]) throws -> String) throws -> [String] {
-    let reply = try ask(["pending"])
+  private func pendingLines(_ reply: String) -> [String] {
     let paths = reply.split(separator: "\n").filter { $0.dropFirst().first == " " }
-    let pending = fields["pending"] as? [String: Any] ?? [:]
-    let unsaved = pending["unsaved"] as? [String] ?? []
-    let beside = pending["beside"] as? [String] ?? []
+    let (unsaved, beside) = (pending?.unsaved ?? [], pending?.beside ?? [])
     guard !paths.isEmpty || !unsaved.isEmpty || !beside.isEmpty else {
       return ["Everything is in a version."]
     }
-    var when = ""
-    if let due = pending["dueMilliseconds"] as? Int {
-      when = " (the next comes in \((due + 999) / 1000) s)"
-    }
+    let due = pending?.dueMilliseconds
+    let when = due.map { " (the next comes in \(($0 + 999) / 1000) s)" } ?? ""
     var lines: [String] = []
     if !paths.isEmpty {
       lines.append("Not in a version yet\(when); \"llvs diff\" shows the differences:")
@@ -163,52 +195,23 @@ struct StatusText {
     return folded
   }
 
-  /// The commands that run, and how far they are.
-  private func running() -> [String] {
-    (fields["running"] as? [[String: Any]] ?? []).map { command in
-      let (title, what) = (command["command"] as? String ?? "?", command["what"] as? String ?? "")
-      let (done, total) = (command["done"] as? Int ?? 0, command["total"] as? Int ?? 0)
-      let steps = total > 0 ? ", \(done) of \(total)" : ""
-      return "Now running: \(title)\(what.isEmpty ? "" : ": \(what)\(steps)")."
+  private static func text(of peer: Peer) -> String {
+    var parts: [String] = []
+    if peer.direction != "both" { parts.append(peer.direction) }
+    if let failed = ago(peer.failed) {
+      parts.append("failed \(failed): \(peer.message)")
+      parts.append("last successful sync: \(ago(peer.lastOK) ?? "never")")
+    } else if let ok = ago(peer.lastOK) {
+      parts.append("\(peer.refused == 0 ? "in sync" : "exchanged with") \(ok)")
+    } else {
+      parts.append("never exchanged with")
     }
-  }
-
-  private func peers() -> [String] {
-    let peers = fields["peers"] as? [[String: Any]] ?? []
-    guard !peers.isEmpty else { return ["No peers: \"llvs peer NAME ADDRESS\" adds one."] }
-    return ["Peers:"]
-      + peers.map { peer in
-        var parts: [String] = []
-        func time(_ name: String) -> Int64? {
-          (peer[name] as? String).flatMap { TimestampText.seconds(iso: $0) }
-        }
-        if let direction = peer["direction"] as? String, direction != "both" {
-          parts.append(direction)
-        }
-        if let failed = time("failed") {
-          parts.append(
-            "failed \(TimestampText.ago(seconds: failed)): \(peer["message"] as? String ?? "")")
-          let last = time("lastOK").map { TimestampText.ago(seconds: $0) }
-          parts.append("last successful sync: \(last ?? "never")")
-        } else if let ok = time("lastOK") {
-          let isWhole = peer["refused"] as? Int ?? 0 == 0
-          parts.append(
-            "\(isWhole ? "in sync" : "exchanged with") \(TimestampText.ago(seconds: ok))")
-        } else {
-          parts.append("never exchanged with")
-        }
-        if let count = peer["refused"] as? Int, count > 0 {
-          parts.append("\(count) refused: \(peer["refusal"] as? String ?? "")")
-        }
-        if let count = peer["waiting"] as? Int, count > 0 {
-          parts.append("\(Self.some(count, "version")) of which only a part is there yet")
-        }
-        if let count = peer["toSend"] as? Int, count > 0 {
-          parts.append("\(Self.some(count, "version")) to send")
-        }
-        parts += peer["notes"] as? [String] ?? []
-        return "  \(peer["name"] as? String ?? "?"): \(parts.joined(separator: "; "))"
-      }
+    if peer.refused > 0 { parts.append("\(peer.refused) refused: \(peer.refusal)") }
+    if peer.waiting > 0 {
+      parts.append("\(some(peer.waiting, "version")) of which only a part is there yet")
+    }
+    if peer.toSend > 0 { parts.append("\(some(peer.toSend, "version")) to send") }
+    return (parts + peer.notes).joined(separator: "; ")
   }
 
   private static func shortened(_ text: String) -> [String] {

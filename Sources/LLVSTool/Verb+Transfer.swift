@@ -55,10 +55,7 @@ extension Verb {
       let text = record.map { "\($0.name) holds \(source.count) entries of \(shown)" }
       console.reply(
         line, text ?? "nothing to import: the tree holds all of \(shown)",
-        [
-          ReplyField("version", record.map { .text($0.name) } ?? .null),
-          ReplyField("entries", source.count),
-        ])
+        ["version": record?.name, "entries": source.count])
       return complain(of: source.leftOut, console)
     }
   }
@@ -70,9 +67,10 @@ extension Verb {
     // Pending changes would be lost if they were overwritten.
     _ = try site.run(["commit"], console)
     let patterns = try site.reader().state().settings[IgnorePatterns.settingName]
+    let report = try StoreReport(json: CommandTarget.status(of: tree.root))
     var source = try MountedImport(
       directory: directory, tree: tree, into: into,
-      sparesUnsaved: try StatusText(json: CommandTarget.status(of: tree.root)).hasUnsaved,
+      sparesUnsaved: report.pending?.unsaved.isEmpty == false,
       patterns: patterns.map { IgnorePatterns($0) } ?? .defaults)
     try source.look()
     let answer: Answer
@@ -85,7 +83,7 @@ extension Verb {
       if let message = line.options["message"] { words.append(Array(message.utf8)) }
       answer = try site.run(bytes: words, console)
     }
-    if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+    console.tell(answer, line)
     let scratch = source.scratch()
     if let first = scratch.first {
       console.complain(
@@ -158,10 +156,7 @@ extension Verb {
     for complaint in export.complaints { console.complain("llvs: \(complaint).") }
     console.reply(
       line, "\(record.name) is in \(words[1])",
-      [
-        ReplyField("version", record.name), ReplyField("directory", words[1]),
-        ReplyField("complaints", .list(export.complaints.map { .text($0) })),
-      ])
+      ["version": record.name, "directory": words[1], "complaints": export.complaints])
     return export.complaints.isEmpty ? .done : .failed
   }
 
@@ -190,7 +185,7 @@ extension Verb {
     }
     console.reply(
       line, "\(store.path) is copied to \(target)",
-      [ReplyField("store", store.path), ReplyField("directory", target)])
+      ["store": store.path, "directory": target])
     return .done
   }
 }

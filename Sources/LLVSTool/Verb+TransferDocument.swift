@@ -23,7 +23,7 @@ extension Verb {
     let address = "kvcrdt:\(path)#\(String(decoding: into, as: UTF8.self))"
     let answer = try site.run(
       ["import", address] + (line.has("unrelated") ? ["unrelated"] : []), console)
-    if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+    console.tell(answer, line)
     return .done
   }
 
@@ -37,7 +37,7 @@ extension Verb {
     if !path.isEmpty { words += [Array("into".utf8), path] }
     if let message = line.options["message"] { words += [Array("as".utf8), Array(message.utf8)] }
     let answer = try site.run(bytes: words, console)
-    if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+    console.tell(answer, line)
     return .done
   }
 

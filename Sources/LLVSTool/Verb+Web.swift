@@ -27,8 +27,7 @@ extension Verb {
     }
     defer { server.stop() }
     if line.isJSON {
-      console.tell(
-        ReplyValue.record([ReplyField("ok", .flag(true)), ReplyField("url", server.address)]).json)
+      console.tell(json: ["ok": true, "url": server.address])
     } else {
       console.tell(server.address)
       console.say("Anyone who knows this address can use the page. Ctrl-C ends it.")
@@ -131,7 +130,7 @@ private struct StorePlace: Sendable {
     let site = try site
     switch site {
     case .mounted(let tree, _): return try CommandTarget.status(of: tree.root)
-    case .store: return try ControlService.open(try site.writer()).status().json
+    case .store: return try ControlService.open(try site.writer()).status().reply.json
     }
   }
 
@@ -141,10 +140,9 @@ private struct StorePlace: Sendable {
       return try body()
     } catch {
       switch error {
-      case let error as ControlError: throw error
-      case let error as StoreError: throw ControlError(error)
+      case is ControlError, is StoreError: throw ControlError(any: error)
       case let error as SystemError where !error.tellsOfEndedDaemon:
-        throw ControlError(.system(error))
+        throw ControlError(any: error)
       default: throw ControlError(.unreachable, Failure(error).message)
       }
     }

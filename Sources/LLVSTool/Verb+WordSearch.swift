@@ -7,7 +7,6 @@ import TreeNames
 import WorkingTree
 
 extension Verb {
-  /// Finds files by words.
   @Sendable static func search(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(1...256).joined(separator: " ")
     guard let query = SearchQuery(words) else {
@@ -78,16 +77,8 @@ extension Verb {
       try store.version(number)?.name
     }
     guard !line.isJSON else {
-      let lines = hit.lines.map { line in
-        ReplyValue.record([ReplyField("line", line.number), ReplyField("text", line.text)])
-      }
-      console.stream(
-        line: ReplyValue.record(
-          ReplyField.path("path", hit.path) + [
-            ReplyField("version", version.map { .text($0) } ?? .null),
-            ReplyField("lines", .list(lines)),
-          ]
-        ).json)
+      let lines = hit.lines.map { ["line": $0.number, "text": $0.text] as ReplyValue }
+      console.stream(json: ["path": ReplyBytes(hit.path), "version": version, "lines": lines])
       return
     }
     let name = (version.map { "\($0):" } ?? "") + PrintableText.text(hit.path)

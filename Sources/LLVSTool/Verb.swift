@@ -1,3 +1,4 @@
+package import Control
 import Grammar
 import HistoryTree
 
@@ -5,30 +6,14 @@ import HistoryTree
 ///
 /// `--help`, the manual page and the completion are all made from these.
 package struct Verb: Sendable {
-  /// The verb.
   package let name: String
-  /// The words of its command line.
   package let usage: String
   /// Sentences; the list of verbs has the first line alone.
   package let help: String
   /// The options of this verb alone.
-  package let options: [VerbOption]
-  /// The kinds of its words, for completion.
-  package let operands: VerbOption.Completion
+  package var options: [VerbOption] = []
+  package var operands = VerbOption.Completion.nothing
   let run: @Sendable (CommandLine, Console) throws -> ExitCode
-
-  init(
-    name: String, usage: String, help: String, options: [VerbOption] = [],
-    operands: VerbOption.Completion = .nothing,
-    run: @escaping @Sendable (CommandLine, Console) throws -> ExitCode
-  ) {
-    self.name = name
-    self.usage = usage
-    self.help = help
-    self.options = options
-    self.operands = operands
-    self.run = run
-  }
 
   static func named(_ name: String) -> Verb? { all.first { $0.name == name } }
 
@@ -50,8 +35,6 @@ package struct Verb: Sendable {
           ? "\"llvs help\" lists them" : "nearest: \(near.joined(separator: ", "))"))
   }
 
-  // MARK: - Help
-
   @Sendable static func explain(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     if line.isJSON { return try explainInJSON(line, console) }
     guard let name = try line.operands(0...1).first else {
@@ -69,27 +52,13 @@ package struct Verb: Sendable {
     let name = try line.operands(0...1).first
     if let name, named(name) == nil { throw missing(name) }
     let verbs = all.filter { name == nil || $0.name == name }
-    console.tell(
-      ReplyValue.record([
-        ReplyField("ok", .flag(true)),
-        ReplyField(
-          "verbs",
-          .list(
-            verbs.map { verb in
-              .record([
-                ReplyField("name", verb.name), ReplyField("usage", verb.usage),
-                ReplyField("help", verb.help),
-                ReplyField(
-                  "options",
-                  .list(
-                    verb.options.map { option in
-                      .record([
-                        ReplyField("spelling", option.spelling), ReplyField("help", option.help),
-                      ])
-                    })),
-              ])
-            })),
-      ]).json)
+    let shown = verbs.map { verb -> ReplyValue in
+      let options = verb.options.map {
+        ["spelling": $0.spelling, "help": $0.help] as ReplyValue
+      }
+      return ["name": verb.name, "usage": verb.usage, "help": verb.help, "options": options]
+    }
+    console.tell(json: ["ok": true, "verbs": shown])
     return .done
   }
 
@@ -118,11 +87,9 @@ package struct Verb: Sendable {
     tree elsewhere, and with a slash before them. In the control file all start at the top.
     """
 
-  /// The first line of the help.
   package static let summary =
     "llvs VERB [OPTIONS] mounts a versioned store as a directory and syncs copies of it."
 
-  /// The text of `llvs help`.
   package static var overview: String {
     let width = all.map(\.name.count).max() ?? 0
     let lines = all.map { verb in

@@ -13,7 +13,6 @@ package struct TextStyle: Sendable {
 
   let isOn: Bool
 
-  /// Creates a style, with or without colours.
   package init(isOn: Bool) { self.isOn = isOn }
 
   package func paint(_ text: String, _ paint: Paint) -> String {

@@ -24,15 +24,11 @@ struct PageFile {
   }
 
   private static let scripts: [String: [UInt8]] = [
-    "page/main.js": PackageResources.main_js,
-    "page/elements.js": PackageResources.elements_js,
-    "page/server.js": PackageResources.server_js,
-    "page/graph.js": PackageResources.graph_js,
-    "page/versions.js": PackageResources.versions_js,
-    "page/files.js": PackageResources.files_js,
+    "page/main.js": PackageResources.main_js, "page/elements.js": PackageResources.elements_js,
+    "page/server.js": PackageResources.server_js, "page/graph.js": PackageResources.graph_js,
+    "page/versions.js": PackageResources.versions_js, "page/files.js": PackageResources.files_js,
     "page/difference.js": PackageResources.difference_js,
-    "page/conflicts.js": PackageResources.conflicts_js,
-    "page/sync.js": PackageResources.sync_js,
+    "page/conflicts.js": PackageResources.conflicts_js, "page/sync.js": PackageResources.sync_js,
   ]
 
   /// The file as an answer. Scripts and styles come from the page's own directory alone: what is in

@@ -30,7 +30,6 @@ package final class WebServer: Sendable {
     address = gate.address
   }
 
-  /// Ends a running command, and all connections.
   package func stop() {
     service.close()
     listener.stop()

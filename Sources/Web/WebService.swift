@@ -15,12 +15,9 @@ package final class WebService: WebAnswering {
   package struct Options: Sendable {
     /// True if no command is run.
     package var isReadOnly: Bool
-    /// The store's directory.
     package var store: String
-    /// The mount point; nil if the store is not mounted.
     package var mountPoint: String?
 
-    /// Creates options.
     package init(isReadOnly: Bool, store: String, mountPoint: String?) {
       self.isReadOnly = isReadOnly
       self.store = store
@@ -55,8 +52,6 @@ package final class WebService: WebAnswering {
   /// Ends a running command and refuses further ones.
   package func close() { desk.close() }
 
-  // MARK: - Requests
-
   package func refusal(_ request: WebRequest) -> WebResponse? {
     gate.withLock { $0 }.refusal(request).map(Self.guarded)
   }
@@ -73,7 +68,7 @@ package final class WebService: WebAnswering {
       if request.method == "POST" { return Self.guarded(try post(place, request)) }
       return Self.guarded(try get(place, request) ?? Self.nothing)
     } catch {
-      return Self.guarded(WebResponse(Self.failure(error)))
+      return Self.guarded(WebResponse(ControlError(any: error)))
     }
   }
 
@@ -97,16 +92,6 @@ package final class WebService: WebAnswering {
     return response
   }
 
-  /// The one place that tells any error to the page.
-  private static func failure(_ error: any Error) -> ControlError {
-    switch error {
-    case let error as ControlError: error
-    case let error as StoreError: ControlError(error)
-    case let error as SystemError: ControlError(.system(error))
-    default: ControlError(.damaged, "\(error)")
-    }
-  }
-
   private func get(_ place: String, _ request: WebRequest) throws -> WebResponse? {
     let history = history
     switch place {
@@ -114,7 +99,7 @@ package final class WebService: WebAnswering {
     case "api/status": return WebResponse(json: try commands.status())
     case "api/log":
       let lines = EventLog(directory: store.path).lastLines(100)
-      return WebResponse(.record([ReplyField("lines", .list(lines.map { .text($0) }))]))
+      return WebResponse(["lines": lines])
     case "api/versions":
       return WebResponse(
         try versions.page(
@@ -128,7 +113,7 @@ package final class WebService: WebAnswering {
         try history.version(try history.version(request), try versions.current().story))
     case "api/compare":
       let (old, new) = (try history.version(request, "a"), try history.version(request))
-      return WebResponse(.record(try history.changes(from: old.map, to: new.map)))
+      return WebResponse(try history.changes(from: old.map, to: new.map))
     case "api/tree":
       return WebResponse(try history.tree(try history.version(request), try history.path(request)))
     case "api/file":
@@ -159,21 +144,15 @@ package final class WebService: WebAnswering {
     }
   }
 
-  // MARK: - Answers
-
   private func state() throws -> String {
     let state = try store.state()
     let head = try state.head.flatMap { try store.version($0) }
-    let fields = ReplyValue.record([
-      ReplyField("store", options.store),
-      ReplyField("mountPoint", options.mountPoint.map { .text($0) } ?? .null),
-      ReplyField("isReadOnly", .flag(options.isReadOnly)),
-      ReplyField("head", head.map { .text($0.name) } ?? .null),
-      ReplyField("line", head?.line == VersionRecord.unnamedLine ? .null : .text(head?.line ?? "")),
-      ReplyField("newest", .number(Int64(state.lastNumber))),
-      ReplyField("conflicts", try conflictCount.current().map { .number(Int64($0)) } ?? .null),
-    ]).json.dropLast()
-    return "\(fields),\(desk.json)}"
+    let fields: ReplyValue = [
+      "store": options.store, "mountPoint": options.mountPoint, "isReadOnly": options.isReadOnly,
+      "head": head?.name, "line": head?.line == VersionRecord.unnamedLine ? nil : head?.line ?? "",
+      "newest": state.lastNumber, "conflicts": try conflictCount.current(),
+    ]
+    return "\(fields.json.dropLast()),\(desk.json)}"
   }
 
   private func difference(_ request: WebRequest) throws -> ReplyValue {
@@ -190,15 +169,11 @@ package final class WebService: WebAnswering {
       throw ControlError(
         .notFound, "neither version has a file \(PrintableText.text(path))")
     }
-    return .record(
-      [
-        ReplyField("before", old.map { .text($0.name) } ?? .null), ReplyField("after", new.name),
-      ]
-        + (try history.difference(
-          from: entries.0, to: entries.1, path: path, isWhole: request.number("whole") == 1)))
+    let sides: ReplyValue = ["before": old?.name, "after": new.name]
+    return try sides
+      + history.difference(
+        from: entries.0, to: entries.1, path: path, isWhole: request.number("whole") == 1)
   }
-
-  // MARK: - Commands
 
   private func post(_ place: String, _ request: WebRequest) throws -> WebResponse {
     guard !options.isReadOnly else {
@@ -213,10 +188,10 @@ package final class WebService: WebAnswering {
       let id = try desk.start(command.title) { [self] context throws(ControlError) in
         try run(command, context)
       }
-      return WebResponse(.record([ReplyField("id", id)]), status: 202)
+      return WebResponse(["id": id], status: 202)
     case "api/cancel":
       desk.cancel()
-      return WebResponse(.record([ReplyField("ok", .flag(true))]))
+      return WebResponse(["ok": true])
     default: return Self.nothing
     }
   }
@@ -224,12 +199,9 @@ package final class WebService: WebAnswering {
   private func run(
     _ command: PageCommand, _ context: CommandContext
   ) throws(ControlError) -> String {
-    switch command {
-    case .settle(let path, _, let seen): try conflicts.check(path, seen: seen)
-    case .settleText(let path, let text, let seen):
+    if let (path, seen) = command.conflict {
       try conflicts.check(path, seen: seen)
-      return try commands.settle(path, text)
-    case .commit, .sync, .merge, .restore, .undo, .redo: break
+      if command.words == nil { return try commands.settle(path, command.text) }
     }
     return try commands.run(command.words ?? [], context)
   }

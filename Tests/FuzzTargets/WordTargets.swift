@@ -12,8 +12,8 @@ enum WordTargets {
     var turns = 0
     while true {
       do throws(ControlError) {
-        guard let command = try script.next() else { break }
-        _ = command.title
+        guard let words = try script.next() else { break }
+        _ = try Commands.parse(words).title
       } catch {
         try expect(!error.message.isEmpty, "refused without a word")
       }

@@ -1,11 +1,9 @@
 package import Grammar
 import TreeNames
 
-/// The progress of a command.
 package struct CommandProgress: Hashable, Sendable {
   /// The current step, in a few words.
   package var what: String
-  /// The number of finished steps.
   package var done: Int
   /// The number of all steps; 0 if it is not known.
   package var total: Int
@@ -21,7 +19,6 @@ package struct CommandProgress: Hashable, Sendable {
 package struct CommandContext: Sendable {
   /// Called often; true ends the command with ``ControlError/Kind/interrupted``.
   package var isCancelled: @Sendable () -> Bool
-  /// Gets the progress.
   package var progress: @Sendable (CommandProgress) -> Void
   /// True if no user asked for the command: the settings for automatic versions and merges apply to
   /// it too.
@@ -29,7 +26,6 @@ package struct CommandContext: Sendable {
   /// The open control file that the command came through; nil for none.
   package var handle: VersionHolds.Handle?
 
-  /// Creates a context; by default a command is not cancelled and reports nothing.
   package init(
     isCancelled: @escaping @Sendable () -> Bool = { false },
     progress: @escaping @Sendable (CommandProgress) -> Void = { _ in },
@@ -45,24 +41,19 @@ package struct CommandContext: Sendable {
   }
 }
 
-/// The result of a command.
 package struct CommandResult: Sendable {
   /// One or a few lines, without the last newline; control characters in names from peers are
   /// escaped.
   package let text: String
-  /// The fields of the JSON reply.
-  package var fields: [ReplyField]
+  package let reply: ReplyValue
 
-  /// Creates a result; control characters in the text are escaped.
-  package init(_ text: String, _ fields: [ReplyField] = []) {
+  package init(_ text: String, _ reply: ReplyValue = [:]) {
     self.text = PrintableText.harmless(text)
-    self.fields = fields
+    self.reply = reply
   }
 
-  /// The result in JSON: success, the fields, and the text unless a field has that name.
+  /// The result in JSON: success, the reply, and the text unless a field has that name.
   package var json: String {
-    var all = [ReplyField("ok", .flag(true))] + fields
-    if !fields.contains(where: { $0.name == "text" }) { all.append(ReplyField("text", text)) }
-    return ReplyValue.record(all).json
+    (["ok": true] + reply + (reply["text"] == nil ? ["text": text] : [:])).json
   }
 }

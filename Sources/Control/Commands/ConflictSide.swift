@@ -1,22 +1,17 @@
-import Grammar
+package import Grammar
 import HistoryTree
 package import LLVSCore
 import TreeNames
 import WorkingTree
 
 /// The author, machine and time of one side of a conflict.
-package struct ConflictSide: Sendable {
-  /// The name of the version that made it.
+package struct ConflictSide: Replying, Sendable {
   package let version: String
   package let author: Author
-  /// Nanoseconds since 1970.
   package let time: Int64
-  /// True if the side removed the value.
   package let isRemoval: Bool
 
   /// The metadata of a version about its making.
-  ///
-  /// - Throws: what reading the store throws.
   init(_ node: HistoryNode, isRemoval: Bool, in store: Store) throws(StoreError) {
     guard let record = try store.version(node.number) else {
       throw .missingVersion(node.id)
@@ -38,13 +33,10 @@ package struct ConflictSide: Sendable {
       + (isRemoval ? " (removed it)" : "")
   }
 
-  /// The same for programs.
-  var fields: [ReplyField] {
+  package var reply: ReplyValue {
     [
-      ReplyField("version", version),
-      ReplyField("author", author.name.map { .text($0) } ?? .null),
-      ReplyField("machine", author.machine.map { .text($0) } ?? .null),
-      ReplyField("time", TimestampText.iso(time)), ReplyField("isRemoval", .flag(isRemoval)),
+      "version": version, "author": author.name, "machine": author.machine,
+      "time": TimestampText.iso(time), "isRemoval": isRemoval,
     ]
   }
 }
@@ -54,7 +46,6 @@ package struct ConflictSides: Sendable {
   package let kept: ConflictSide?
   package let dropped: [ConflictSide]
 
-  /// - Throws: what reading the store throws.
   package init(_ conflict: ValueConflict, in store: Store) throws(StoreError) {
     let maker = try Self.maker(ofKept: conflict, in: store)
     kept = try maker.map { (node) throws(StoreError) in

@@ -5,7 +5,6 @@ import Platform
 package import TreeNames
 import WorkingTree
 
-/// The extended attributes that tell what a file is in the documents of its directory.
 private enum DocumentAttribute: String {
   case type, scope, dots
   case key = "scopedkey"

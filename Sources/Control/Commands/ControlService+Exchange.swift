@@ -8,59 +8,8 @@ import TreeNames
 import WorkingTree
 
 extension ControlService {
-  enum Half { case retrieve, send }
-
-  func exchange(
-    _ names: [String], _ halves: [Half], _ context: CommandContext
-  ) throws(ControlError) -> CommandResult {
-    let all = try peers(named: names)
-    guard !all.isEmpty else {
-      throw ControlError(
-        .notFound, "there are no peers; \"llvs peer NAME ADDRESS\" adds one")
-    }
-    var outcome = ExchangeOutcome()
-    try telling(&outcome) { (outcome) throws(ControlError) in
-      let session = PeerSession(context, named: names)
-      let peers = try present(among: all, session, &outcome)
-      try refuse(halves, named: names)
-      for half in halves { try run(half, with: peers, session, &outcome) }
-      outcome.failIfAllAreAway()
-      // Whoever retrieves looks first and merges then.
-      outcome.waitingHeads = halves.contains(.retrieve) ? try countToMerge() : 0
-    }
-    return try reply(outcome)
-  }
-
-  func sync(
-    _ names: [String], _ context: CommandContext
-  ) throws(ControlError) -> CommandResult {
-    let all = try peers(named: names)
-    let before = try headRecord()
-    defer { if !all.isEmpty { noteSync(from: before) } }
-    var outcome = ExchangeOutcome()
-    try telling(&outcome) { (outcome) throws(ControlError) in
-      let makesVersions = !context.isAutomatic || !isBelowReserve
-      if makesVersions { outcome.commit = try commit(nil).text }
-      let session = PeerSession(context, named: names)
-      let peers = try known(
-        among: try present(among: all, session, &outcome), session, &outcome)
-      try run(.retrieve, with: peers, session, &outcome)
-      do throws(ControlError) {
-        // The merge makes a version of pending changes too.
-        if makesVersions, !context.isAutomatic || settings.automerge {
-          outcome.add(try mergeHeads(context, standardArbitration(context)))
-        }
-      } catch {
-        guard error.kind != .interrupted else { throw error }
-        outcome.fail(error)
-      }
-      try run(.send, with: peers, session, &outcome)
-    }
-    return try reply(outcome)
-  }
-
   /// Refuses a half of an exchange alone with a peer, asked for by name, that does the other half only.
-  private func refuse(_ halves: [Half], named names: [String]) throws(ControlError) {
+  func refuse(_ halves: [ExchangeHalf], named names: [String]) throws(ControlError) {
     guard halves.count == 1, let half = halves.first else { return }
     for name in names {
       let direction = try peerSettings(name).direction
@@ -72,23 +21,20 @@ extension ControlService {
   }
 
   /// Runs the steps of an exchange; where the user ends it, what was done until then is told.
-  private func telling(
+  func telling(
     _ outcome: inout ExchangeOutcome,
-    _ body: (inout ExchangeOutcome) throws(ControlError) -> Void
-  ) throws(ControlError) {
-    do throws(ControlError) {
+    _ body: (inout ExchangeOutcome) throws -> Void
+  ) {
+    do {
       try body(&outcome)
     } catch {
-      if error.kind == .interrupted {
-        outcome.interrupt()
-      } else {
-        outcome.fail(error)
-      }
+      let error = ControlError(any: error)
+      if error.kind == .interrupted { outcome.interrupt() } else { outcome.fail(error) }
     }
   }
 
-  private func reply(_ outcome: ExchangeOutcome) throws(ControlError) -> CommandResult {
-    let fields = outcome.fields(
+  func reply(_ outcome: ExchangeOutcome) throws -> CommandResult {
+    let fields = outcome.reply(
       head: try headRecord()?.name, openConflicts: try countOpenConflicts())
     guard var failure = outcome.failure else { return CommandResult(outcome.text, fields) }
     failure.done = ControlError.Done(text: outcome.text, fields: fields)
@@ -96,22 +42,19 @@ extension ControlService {
   }
 
   /// Returns the peers with these names, each once; all peers without names.
-  private func peers(named names: [String]) throws(ControlError) -> [Peer] {
-    let all = try translating { () throws(StoreError) in try store.peers() }
-    guard !names.isEmpty else { return all }
+  func peers(named names: [String]) throws(ControlError) -> [Peer] {
+    guard !names.isEmpty else { return try allPeers() }
     var found: [Peer] = []
     for name in names where !found.contains(where: { $0.name == name }) {
-      guard let peer = all.first(where: { $0.name == name }) else {
-        throw ControlError(.notFound, "there is no peer \(name)")
-      }
-      found.append(peer)
+      found.append(try peer(name))
     }
     return found
   }
 
   /// Does one half of the exchange with each peer; if one peer fails, the others are still done.
-  private func run(
-    _ half: Half, with peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
+  func run(
+    _ half: ExchangeHalf, with peers: [Peer], _ session: PeerSession,
+    _ outcome: inout ExchangeOutcome
   ) throws(ControlError) {
     for peer in peers where !outcome.isOver(peer.name) {
       do throws(ControlError) {
@@ -145,7 +88,6 @@ extension ControlService {
     }
   }
 
-  /// Notes that an exchange with a peer failed, or was ended.
   func fail(
     _ peer: Peer, _ error: ControlError, _ session: PeerSession,
     _ outcome: inout ExchangeOutcome
@@ -174,12 +116,12 @@ extension ControlService {
 
   @discardableResult
   func run(
-    _ half: Half, with peer: Peer, _ session: PeerSession
+    _ half: ExchangeHalf, with peer: Peer, _ session: PeerSession
   ) throws(ControlError) -> ExchangeReport {
     do throws(ControlError) {
-      let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+      let newest = try translating { try store.state().lastNumber }
       session.begin(half, with: peer)
-      let report = try asking(peer, session) { (remote, control) throws(StoreError) in
+      let report = try asking(peer, session) { remote, control in
         switch half {
         case .retrieve: try remote.retrieve(into: store, control)
         case .send: try remote.send(from: store, control)
@@ -201,7 +143,7 @@ extension ControlService {
     _ error: ControlError, _ peer: Peer, _ session: PeerSession
   ) throws(ControlError) -> ControlError {
     guard [.noSpace, .notPermitted, .readOnly].contains(error.kind) else { return error }
-    let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+    let newest = try translating { try store.state().lastNumber }
     let done = session.reached(peer).count
     let left = PeerState(peer.state).countToSend(newest: newest) - done
     guard left > 0 else { return error }
@@ -213,7 +155,7 @@ extension ControlService {
   /// address.
   func asking<R>(
     _ peer: Peer, _ session: PeerSession,
-    _ body: (any RemoteLayout, ExchangeControl) throws(StoreError) -> R
+    _ body: (any RemoteLayout, ExchangeControl) throws -> R
   ) throws(ControlError) -> R {
     let address = try PeerAddress(peer.address)
     let key = String(decoding: peer.address, as: UTF8.self)
@@ -228,10 +170,8 @@ extension ControlService {
       opening.documents = documentMemory
       return try opener.open(address, opening)
     }
-    return try translating { () throws(StoreError) in try body(opened.layout, opened.control) }
+    return try translating { try body(opened.layout, opened.control) }
   }
-
-  // MARK: - One exchange with a place at a time
 
   private func reserve(_ key: String, _ context: CommandContext) throws(ControlError) {
     while true {
@@ -248,13 +188,13 @@ extension ControlService {
     busyPeers.broadcast()
   }
 
-  // MARK: - The state of peers
-
   /// The most log lines of one exchange about versions that were refused or not sent: they may come
   /// with every exchange.
   private static let faultsLogged = 50
 
-  private func record(_ half: Half, _ report: ExchangeReport, with peer: Peer, newest: UInt32) {
+  private func record(
+    _ half: ExchangeHalf, _ report: ExchangeReport, with peer: Peer, newest: UInt32
+  ) {
     let text =
       half == .retrieve ? "\(report.taken.count) retrieved" : "\(report.sent.count) sent"
     if !report.taken.isEmpty || !report.sent.isEmpty {
@@ -309,8 +249,6 @@ extension ControlService {
     }
   }
 
-  // MARK: - Peers as files
-
   /// Sets the address of a peer, and adds the peer if it is new.
   ///
   /// - Throws: ``ControlError/Kind/grammar`` for an invalid name or address. The log and the status
@@ -329,7 +267,7 @@ extension ControlService {
       throw error
     }
     state.withLock { $0.refusedPeer = nil }
-    let before = try translating { () throws(StoreError) in
+    let before = try translating {
       try store.write { (transaction) throws(StoreError) in
         let known = try store.peers().first { $0.name == name }
         // The state belongs to the address: another address starts without any.
@@ -345,9 +283,8 @@ extension ControlService {
     log.add("peer", "\(name): \(before == nil ? "added" : "changed"), \(Self.shown(address))")
   }
 
-  /// Removes a peer; does nothing if there is none.
   package func removePeer(_ name: String) throws(ControlError) {
-    let known = try translating { () throws(StoreError) in
+    let known = try translating {
       try store.write { (transaction) throws(StoreError) in
         transaction.removePeer(name)
         transaction.set(PeerSettings.adoptedKey(name), to: nil)
@@ -370,8 +307,7 @@ extension ControlService {
     return text[..<start.upperBound] + "..." + text[end...]
   }
 
-  /// Returns all peers, by name.
   package func allPeers() throws(ControlError) -> [Peer] {
-    try translating { () throws(StoreError) in try store.peers() }
+    try translating { try store.peers() }
   }
 }

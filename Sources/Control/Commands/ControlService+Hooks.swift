@@ -14,14 +14,14 @@ extension ControlService {
     if outcome.isNew, !settings.onVersion.isEmpty {
       hooks.add { [weak self] in
         self?.call(.onVersion, settings.onVersion, head) {
-          service throws(ControlError) in try service.changedPaths(from: before, to: head)
+          try $0.changedPaths(from: before, to: head)
         }
       }
     }
     guard !settings.onConflict.isEmpty else { return }
     hooks.add { [weak self] in
       let call = self?.call(.onConflict, settings.onConflict, head) {
-        service throws(ControlError) in try service.newConflicts(at: head, since: before)
+        try $0.newConflicts(at: head, since: before)
       }
       return call.flatMap { $0.paths.isEmpty ? nil : $0 }
     }
@@ -33,58 +33,51 @@ extension ControlService {
     guard !command.isEmpty else { return }
     hooks.add { [weak self] in
       guard let self, let head = try? headRecord() else { return nil }
-      return call(.onSync, command, head) { service throws(ControlError) in
-        before?.number == head.number
-          ? [] : try service.changedPaths(from: before?.number, to: head)
+      return call(.onSync, command, head) {
+        before?.number == head.number ? [] : try $0.changedPaths(from: before?.number, to: head)
       }
     }
   }
 
   private func call(
     _ setting: StoreSettings.Name, _ command: String, _ head: VersionRecord,
-    _ paths: (ControlService) throws(ControlError) -> [[UInt8]]
+    _ paths: (ControlService) throws -> [[UInt8]]
   ) -> HookRunner.Call? {
-    do throws(ControlError) {
+    do {
       return HookRunner.Call(
         setting: setting, command: command, version: head.name, paths: try paths(self))
     } catch {
-      log.add("error", "\(setting.rawValue) was not run: \(error.message)")
+      log.add("error", "\(setting.rawValue) was not run: \(ControlError(any: error).message)")
       return nil
     }
   }
 
-  /// So many paths are found; a command gets no more.
+  /// The most paths that a command gets.
   private static let pathLimit = 1000
 
-  /// The first paths that differ between two versions.
   private func changedPaths(
     from before: VersionNumber?, to head: VersionRecord
-  ) throws(ControlError) -> [[UInt8]] {
-    try translating { () throws(StoreError) in
-      let old = try before.map { (number) throws(StoreError) in try store.version(number) } ?? nil
-      let (base, map) = (store.map(old?.map ?? .empty), store.map(head.map))
-      let (from, to) = (TreeView(map: base), TreeView(map: map))
-      var diff = try MapDiff(from: base, to: map)
-      var paths: [[UInt8]] = []
-      while paths.count < Self.pathLimit, let change = try diff.next() {
-        if change.old == change.new { continue }
-        let path = try (change.new == nil ? from : to).path(of: change.key)
-        if paths.last != path { paths.append(path) }
-      }
-      return paths
+  ) throws -> [[UInt8]] {
+    let old = try before.flatMap { try store.version($0) }
+    let (base, map) = (store.map(old?.map ?? .empty), store.map(head.map))
+    let (from, to) = (TreeView(map: base), TreeView(map: map))
+    var diff = try MapDiff(from: base, to: map)
+    var paths: [[UInt8]] = []
+    while paths.count < Self.pathLimit, let change = try diff.next() {
+      if change.old == change.new { continue }
+      let path = try (change.new == nil ? from : to).path(of: change.key)
+      if paths.last != path { paths.append(path) }
     }
+    return paths
   }
 
   /// The paths of conflicts that are open at a head and were not at the one before.
   private func newConflicts(
     at head: VersionRecord, since before: VersionNumber?
-  ) throws(ControlError) -> [[UInt8]] {
-    try translating { () throws(StoreError) in
-      var known: Set<Key> = []
-      if let before { known = Set(try store.openConflictKeys(at: before)) }
-      let view = TreeView(map: store.map(head.map))
-      return try store.openConflictKeys(at: head.number).filter { !known.contains($0) }
-        .prefix(Self.pathLimit).map { (key) throws(StoreError) in try view.path(of: key) }
-    }
+  ) throws -> [[UInt8]] {
+    let known = Set(try before.map { try store.openConflictKeys(at: $0) } ?? [])
+    let view = TreeView(map: store.map(head.map))
+    return try store.openConflictKeys(at: head.number).filter { !known.contains($0) }
+      .prefix(Self.pathLimit).map { try view.path(of: $0) }
   }
 }

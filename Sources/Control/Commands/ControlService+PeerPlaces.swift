@@ -29,14 +29,13 @@ extension ControlService {
     return present
   }
 
-  /// Checks whether a peer's place may be used.
   private func checkPlace(
     of peer: Peer, _ session: PeerSession
   ) throws(ControlError) {
     guard case .remote(let address) = try PeerAddress(peer.address) else { return }
     let state = PeerState(peer.state)
     guard state.countThere == 0 else {
-      let isKnown = try asking(peer, session) { (remote, control) throws(StoreError) in
+      let isKnown = try asking(peer, session) { remote, control in
         try remote.outline(for: store, control).isShared
       }
       guard !isKnown else { return }
@@ -53,33 +52,8 @@ extension ControlService {
       return
     }
     // Other reasons against the place are told first.
-    let isStore = try asking(peer, session) { (remote, _) throws(StoreError) in
-      remote is StorePeer
-    }
-    guard !isStore else { return }
+    guard try !asking(peer, session, { remote, _ in remote is StorePeer }) else { return }
     try Self.refuseOccupied(path, name: peer.name)
-  }
-
-  /// Changes what is known of a peer's place.
-  func change(
-    _ name: String, _ change: ControlCommand.PeerChange
-  ) throws(ControlError) -> CommandResult {
-    let isKnown = try translating { () throws(StoreError) in
-      try store.write { (transaction) throws(StoreError) in
-        guard var peer = try store.peers().first(where: { $0.name == name }) else { return false }
-        var state = change == .reset ? PeerState() : PeerState(peer.state)
-        if change == .force { state.isWelcome = true }
-        peer.state = state.encoded
-        transaction.setPeer(peer)
-        return true
-      }
-    }
-    guard isKnown else { throw ControlError(.notFound, "there is no peer \(name)") }
-    let text =
-      change == .reset
-      ? "what was seen at \(name) is forgotten" : "\(name) may hold other things too"
-    log.add("peer", "\(name): \(text)")
-    return CommandResult(text, [ReplyField("peer", name)])
   }
 
   /// Refuses a directory that is no peer's and holds other things.

@@ -9,8 +9,6 @@ extension ControlService {
 
   /// Returns the paths of the files below a directory that have the words, the best first; none
   /// also if there is no word.
-  ///
-  /// - Throws: ``StoreError``, ``ControlError``.
   func foundPaths(_ words: [UInt8], below directory: [UInt8]) throws -> [[UInt8]] {
     guard let text = String(validating: words, as: UTF8.self), let query = SearchQuery(text) else {
       return []

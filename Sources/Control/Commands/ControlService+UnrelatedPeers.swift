@@ -35,8 +35,6 @@ extension ControlService {
   }
 
   /// Retrieves the history of a peer that a sync refuses, if a word names a version there.
-  ///
-  /// - Returns: The version; nil if there is none.
   /// - Throws: ``ControlError`` of kind unrelated unless the user has allowed it with `isWelcome`.
   func takeStranger(
     _ word: String, isWelcome: Bool, _ context: CommandContext
@@ -65,18 +63,13 @@ extension ControlService {
   /// it then merges with any history.
   private func ownHistory() throws(ControlError) -> VersionRecord? {
     guard let head = try headRecord() else { return nil }
-    let hasEmptyRoots = try translating { () throws(StoreError) in
-      try store.graph.node(head.number).hasEmptyRoots
-    }
-    return hasEmptyRoots ? nil : head
+    return try translating { try store.graph.node(head.number).hasEmptyRoots } ? nil : head
   }
 
-  func outline(
+  private func outline(
     of peer: Peer, _ session: PeerSession
   ) throws(ControlError) -> PlaceOutline {
-    try asking(peer, session) { (remote, control) throws(StoreError) in
-      try remote.outline(for: store, control)
-    }
+    try asking(peer, session) { try $0.outline(for: store, $1) }
   }
 
   private static func stranger(_ id: Version.ID) -> ControlError {

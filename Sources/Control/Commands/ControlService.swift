@@ -14,9 +14,7 @@ package import WorkingTree
 ///
 /// - Concurrency: any thread, any number of commands at once.
 package final class ControlService: Sendable {
-  /// The working tree.
   package let tree: TreeSession
-  /// The store's log.
   package let log: EventLog
   let opener: PeerOpener
   let displaced = DisplacedValues()
@@ -40,7 +38,6 @@ package final class ControlService: Sendable {
   }
 
   let state: Monitor<State>
-  /// The addresses of exchanges that are running.
   let busyPeers = Monitor<Set<String>>([])
   /// The commands that run, as the status shows them; its lock is a leaf.
   let underWay = Monitor(UnderWay())
@@ -48,13 +45,10 @@ package final class ControlService: Sendable {
   let settingsChanged: Monitor<UInt64> = Monitor(0)
   private let isInterrupted = Atomic<Bool>(false)
 
-  /// The store.
   package var store: Store { tree.store }
 
-  /// The settings in force.
   package var settings: StoreSettings { state.withLock { $0.settings } }
 
-  /// Creates a service; `opener` opens peers.
   package init(_ tree: TreeSession, log: EventLog, opener: PeerOpener = .standard) {
     self.tree = tree
     self.log = log
@@ -67,25 +61,36 @@ package final class ControlService: Sendable {
   /// Ends running commands, as Ctrl-C does, and refuses new ones, before the mount or program ends.
   package func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
 
+  /// Runs the words of a command; see ``run(_:context:)-(Command,_)``.
+  @discardableResult
+  package func run(
+    _ words: [[UInt8]], context: CommandContext = CommandContext()
+  ) throws(ControlError) -> CommandResult {
+    try run(try Commands.parse(words), context: context)
+  }
+
   /// Runs a command to its end, or until the context or ``interrupt()`` cancels it.
   ///
   /// - Throws: ``ControlError``; the command has then changed nothing, except by parts that were
   ///   complete (a commit before a failed exchange).
+  @discardableResult
   package func run(
-    _ command: ControlCommand, context: CommandContext = CommandContext()
+    _ command: any Command, context: CommandContext = CommandContext()
   ) throws(ControlError) -> CommandResult {
     var context = context
     context.isCancelled = { [self, isCancelled = context.isCancelled] in
       isInterrupted.load(ordering: .relaxed) || isCancelled()
     }
     do throws(ControlError) {
-      try context.check()
-      if command.waitsForHolds { try holds.wait(for: context.handle, context.isCancelled) }
-      let result = try shown(command, context) { (context) throws(ControlError) in
-        try execute(command, context)
+      return try translating {
+        try context.check()
+        if command.effect == .version {
+          try holds.wait(for: context.handle, context.isCancelled)
+        }
+        let result = try shown(command, context) { try command.run(in: self, $0) }
+        if command.effect != .query { record(.done("\(command.title): \(result.text)")) }
+        return result
       }
-      if !command.isQuery { record(.done("\(command.title): \(result.text)")) }
-      return result
     } catch {
       recordFailure(of: command.title, error)
       throw error
@@ -109,70 +114,5 @@ package final class ControlService: Sendable {
 
   private func record(_ reply: ControlReply) {
     state.withLock { $0.last = (reply.firstLine, TimestampText.now()) }
-  }
-
-  private func execute(
-    _ command: ControlCommand, _ context: CommandContext
-  ) throws(ControlError) -> CommandResult {
-    switch command {
-    case .commit(let message):
-      let result = try commit(message)
-      if let handle = context.handle { holds.end(of: handle) }
-      return result
-    case .hold(let time): return try hold(time, context)
-    case .retrieve(let peers): return try exchange(peers, [.retrieve], context)
-    case .send(let peers): return try exchange(peers, [.send], context)
-    case .exchange(let peers): return try exchange(peers, [.retrieve, .send], context)
-    case .sync(let peers): return try sync(peers, context)
-    case .importing(let command): return try importing(command, context)
-    case .merge(let merge): return try self.merge(merge, context)
-    case .restore(let version, let paths): return try restore(version, paths, context)
-    case .undo: return try undo(context)
-    case .redo: return try redo(context)
-    case .branch(let name): return try branch(name, context)
-    case .branches: return try branches()
-    case .removeBranch(let name, let isForced):
-      return try removeBranch(name, isForced: isForced, context)
-    case .renameBranch(let old, let new): return try renameBranch(old, to: new, context)
-    case .switchTo(let target, let line): return try switchTo(target, line: line, context)
-    case .set(let assignments): return try set(assignments)
-    case .setPeers(let assignments): return try set(assignments)
-    case .renewReplica: return try renewReplica()
-    case .adopt(let peer, let writer): return try adopt(writer, at: peer, context)
-    case .key(let peer, let request): return try key(peer, request, context)
-    case .settings(let names): return try list(names)
-    case .ignore(let patterns): return try ignore(patterns)
-    case .checkIgnored(let paths): return try checkIgnored(paths)
-    case .untrack(let paths): return try untrack(paths, context)
-    case .verify(let peer): return try verify(peer, context)
-    case .verifyTree: return try verifyTree(context)
-    case .peer(let name, let change): return try self.change(name, change)
-    case .status:
-      tree.awaitShown()
-      let status = try self.status()
-      return CommandResult(status.text, status.fields)
-    case .pending: return try pendingPaths()
-    case .log(let count): return lastLog(count ?? 10)
-    case .help: return help()
-    case .settle(let path, let settlement): return try settle(path, settlement, context)
-    case .conflicts(let path): return try conflicts(path)
-    case .tag(let name, let version, let moves): return try tag(name, version, moves: moves)
-    case .tags: return try tags()
-    case .removeTag(let name): return try removeTag(name)
-    case .renameTag(let old, let new): return try renameTag(old, to: new)
-    }
-  }
-
-  private func lastLog(_ count: Int) -> CommandResult {
-    let lines = log.lastLines(count)
-    return CommandResult(
-      lines.joined(separator: "\n"),
-      [ReplyField("lines", .list(lines.map { .text($0) }))])
-  }
-
-  private func help() -> CommandResult {
-    let lines = ControlCommand.usage.map(\.usage)
-    return CommandResult(
-      lines.joined(separator: "\n"), [ReplyField("usage", .list(lines.map { .text($0) }))])
   }
 }

@@ -78,7 +78,7 @@ extension ControlService {
   package func displacedValues(
     below path: [UInt8] = []
   ) throws(ControlError) -> [DisplacedValue] {
-    try translating { () throws(StoreError) in
+    try translating {
       guard let head = try store.state().head else { return [] }
       return try displacedValues(at: head, below: path)
     }

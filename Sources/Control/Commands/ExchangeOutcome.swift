@@ -4,17 +4,12 @@ import LLVSExchange
 
 /// The outcome of exchanging with some peers, which is told also where a part of it failed.
 struct ExchangeOutcome {
-  /// The outcome of one peer.
   struct PeerOutcome {
-    /// The result of the whole.
     enum State: String {
-      /// Nothing failed.
       case ok
       /// The peer is not there now, which is no failure where nobody asked for it by name.
       case away
-      /// The exchange failed.
       case failed
-      /// The user ended the exchange.
       case interrupted
     }
 
@@ -31,13 +26,11 @@ struct ExchangeOutcome {
     /// The reason of another state than ok.
     var message = ""
 
-    var field: ReplyValue {
-      .record([
-        ReplyField("peer", name), ReplyField("state", state.rawValue),
-        ReplyField("retrieved", retrieved ?? 0), ReplyField("sent", sent ?? 0),
-        ReplyField("refused", refused), ReplyField("waiting", waiting),
-        ReplyField("message", message),
-      ])
+    var reply: ReplyValue {
+      [
+        "peer": name, "state": state.rawValue, "retrieved": retrieved ?? 0, "sent": sent ?? 0,
+        "refused": refused, "waiting": waiting, "message": message,
+      ]
     }
 
     var received: String? {
@@ -56,29 +49,14 @@ struct ExchangeOutcome {
   }
 
   private(set) var peers: [PeerOutcome] = []
-  /// The reply of the commit; nil without one.
-  var commit: String?
-  /// The reply of the merge; nil without one.
-  private var merge: String?
+  /// Nil if none was made, as for the merge.
+  var commit: Commit?
+  var merge: MergeOutcome?
   /// The heads that wait for a merge, where none was to be made.
   var waitingHeads = 0
-  /// The paths on which merges clashed.
-  private var conflicts = ReplyField("conflicts", [])
-  /// The makers of their sides.
-  private var sides = ControlService.field([])
-  /// The failures of arbiter commands.
-  private var failures = ArbiterTrials().field
   /// The first failure; its message has the others too.
   private(set) var failure: ControlError?
 
-  mutating func add(_ merged: CommandResult) {
-    merge = merged.text
-    conflicts = merged.fields.first { $0.name == conflicts.name } ?? conflicts
-    sides = merged.fields.first { $0.name == sides.name } ?? sides
-    failures = merged.fields.first { $0.name == failures.name } ?? failures
-  }
-
-  /// Changes the outcome of a peer.
   mutating func note(_ name: String, _ change: (inout PeerOutcome) -> Void) {
     let index = peers.firstIndex { $0.name == name } ?? peers.count
     if index == peers.count { peers.append(PeerOutcome(name: name)) }
@@ -122,16 +100,12 @@ struct ExchangeOutcome {
   /// The sentences that say what was done.
   var text: String {
     var sentences: [String] = []
-    if let commit {
-      let isNothing = commit.hasPrefix(Self.nothing)
-      sentences.append(
-        isNothing ? "Nothing new here" + commit.dropFirst(Self.nothing.count) : commit)
-    }
+    if let commit { sentences.append((commit.made ?? "Nothing new here") + commit.notes) }
     sentences += peers.compactMap(\.received)
-    if let merge, merge != Self.noMerge {
-      let end = " taken as it is"
-      sentences.append(
-        merge.hasSuffix(end) ? "Now at \(merge.dropLast(end.count))" : merge)
+    switch merge?.result {
+    case .merged(let text)?: sentences.append(text)
+    case .moved(let name)?: sentences.append("Now at \(name)")
+    case .nothing?, nil: break
     }
     sentences += peers.compactMap(\.delivered)
     sentences += peers.filter { $0.state == .away }.map { "\($0.name) is away: \($0.message)" }
@@ -141,16 +115,13 @@ struct ExchangeOutcome {
     return sentences.map { $0 + "." }.joined(separator: " ")
   }
 
-  /// The replies of commands that found nothing to do.
-  static let nothing = "nothing to commit"
-  static let noMerge = "nothing to merge"
-
-  /// The fields for programs.
-  func fields(head: String?, openConflicts: Int) -> [ReplyField] {
-    [
-      ReplyField("head", head.map { .text($0) } ?? .null),
-      ReplyField("peers", .list(peers.map(\.field))), conflicts, sides, failures,
-      ReplyField("openConflicts", openConflicts),
+  func reply(head: String?, openConflicts: Int) -> ReplyValue {
+    let merged = merge?.reply ?? [:]
+    let none = ReplyValue.list([])
+    return [
+      "head": head, "peers": peers.map(\.reply), "conflicts": merged["conflicts"] ?? none,
+      "conflictSides": merged["conflictSides"] ?? none,
+      "arbiterFailures": merged["arbiterFailures"] ?? none, "openConflicts": openConflicts,
     ]
   }
 }

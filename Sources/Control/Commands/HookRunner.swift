@@ -13,7 +13,6 @@ import WorkingTree
 ///
 /// - Concurrency: any thread; its lock is a leaf and not held while a command runs.
 package final class HookRunner: Sendable {
-  /// One run of a command.
   struct Call: Sendable {
     var setting: StoreSettings.Name
     var command: String

@@ -71,7 +71,9 @@ extension ControlService {
       switch entry.kind {
       case .regular: status = try write(entry, as: name, in: parent, mode: mode)
       case .symlink:
-        let target = try bytes(of: entry)
+        let target = try FSError.wrapping { () throws(StoreError) in
+          try store.contents.bytes(entry.stored)
+        }
         status = try tree.files.makeSymlink(parent, name, target: target, caller: caller)
       default:
         status = try tree.files.makeNode(
@@ -121,18 +123,10 @@ extension ControlService {
   private func read(
     _ entry: Entry, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(FSError) -> Int {
-    do throws(StoreError) {
+    try FSError.wrapping { () throws(StoreError) in
       let count = try store.contents.read(entry.stored, at: offset, into: buffer)
       guard count > 0 else { throw .corrupt("the bytes of a value end too early") }
       return count
-    } catch {
-      throw .store(error)
-    }
-  }
-
-  private func bytes(of entry: Entry) throws(FSError) -> [UInt8] {
-    do throws(StoreError) { return try store.contents.bytes(entry.stored) } catch {
-      throw .store(error)
     }
   }
 }

@@ -5,16 +5,13 @@ import ObjectStores
 
 /// The keys of a peer at which everything is encrypted (docs/formats.md, "Encrypted remotes").
 package struct PeerKeys {
-  /// The reason why something was not done.
-  package typealias Failure = ControlError
   /// Returns a passphrase; true for one that is new, which people type twice.
-  package typealias Asking = (_ isNew: Bool) throws(Failure) -> [UInt8]
+  package typealias Asking = (_ isNew: Bool) throws(ControlError) -> [UInt8]
 
   private let name: String
   private let ring: KeyRing
   private let objects: any ObjectStore
   private let transfer: TransferControl
-  /// The work that it takes to try a passphrase.
   var strength = KeyFile.Strength.usual
   /// True to make files for machines with little memory.
   package var isLight = false {
@@ -34,7 +31,7 @@ package struct PeerKeys {
     name = opening.name
     transfer = opening.transfer
     try PeerOpener.refuseStore(remote, opening)
-    objects = try translating { () throws(StoreError) in
+    objects = try translating {
       try asking { () throws(RemoteError) in try PeerOpener.connector(remote, opening).open() }
     }
     ring = KeyRing(
@@ -47,35 +44,30 @@ package struct PeerKeys {
   /// - Throws: ``ControlError`` of kind `exists` for a remote that holds what is not encrypted, of kind
   ///   `notPermitted` for a wrong passphrase.
   package func open(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
-    let files = try translating { () throws(StoreError) in try ring.files() }
+    let files = try translating { try ring.files() }
     if !files.isEmpty {
       let words = try passphrase(false)
-      let keys = try translating { () throws(StoreError) in try ring.unlock(passphrase: words) }
+      let keys = try translating { try ring.unlock(passphrase: words) }
       return CommandResult(
         "\(name) is encrypted, and its key is held here",
-        [
-          ReplyField("peer", name), ReplyField("isNew", .flag(false)),
-          ReplyField("key", keys.keys.first?.name ?? ""),
-        ])
+        ["peer": name, "isNew": false, "key": keys.keys.first?.name ?? ""])
     }
     try refuseOccupied()
     let words = try passphrase(true)
-    let key = try translating { () throws(StoreError) in
+    let key = try translating {
       try ring.create(label: label, passphrase: words, strength: strength)
     }
     return CommandResult(
       "\(name) is encrypted with a new key: who loses the passphrase and all machines that hold the key "
         + "cannot read what is there",
-      [
-        ReplyField("peer", name), ReplyField("isNew", .flag(true)), ReplyField("key", key.name),
-      ])
+      ["peer": name, "isNew": true, "key": key.name])
   }
 
   /// Refuses a remote that holds versions: nothing encrypts them afterwards.
   private func refuseOccupied() throws(ControlError) {
     for folder in [ExchangeFolders.bundles, ExchangeFolders.versions] {
       guard let prefix = ObjectPrefix(folder: folder) else { continue }
-      let isEmpty = try translating { () throws(StoreError) in
+      let isEmpty = try translating {
         try asking { () throws(RemoteError) in
           try objects.list(prefix, after: nil, page: nil).objects.isEmpty
         }
@@ -89,10 +81,9 @@ package struct PeerKeys {
     }
   }
 
-  /// Lists the key files, the keys held here and the bundles of each.
   package func list() throws(ControlError) -> CommandResult {
     let transfer = transfer
-    let (files, held, counts) = try translating { () throws(StoreError) in
+    let (files, held, counts) = try translating {
       (
         try ring.files(), try ring.heldKeys().keys,
         try ring.bundles(ExchangeControl(isCancelled: { transfer.isCancelled }))
@@ -114,42 +105,30 @@ package struct PeerKeys {
           ? "not encrypted, and not read: \(Self.count(count))"
           : "key \(key), not held here, \(Self.count(count))")
     }
+    var values = held.map { key -> ReplyValue in
+      [
+        "key": key.name, "made": TimestampText.iso(Int64(clamping: key.made)), "isHeld": true,
+        "bundles": counts[key.name] ?? 0,
+      ]
+    }
+    for (key, count) in counts.sorted(by: { $0.key < $1.key })
+    where !known.contains(key) && !key.isEmpty {
+      values.append(["key": key, "made": ReplyValue.null, "isHeld": false, "bundles": count])
+    }
     return CommandResult(
       lines.joined(separator: "\n"),
-      [
-        ReplyField("peer", name),
-        ReplyField("labels", .list(labels.map { .text($0) })),
-        ReplyField(
-          "keys",
-          .list(
-            held.map { key in
-              .record([
-                ReplyField("key", key.name),
-                ReplyField("made", TimestampText.iso(Int64(clamping: key.made))),
-                ReplyField("isHeld", .flag(true)), ReplyField("bundles", counts[key.name] ?? 0),
-              ])
-            }
-              + counts.filter { !known.contains($0.key) && !$0.key.isEmpty }
-              .sorted { $0.key < $1.key }.map { key, count in
-                .record([
-                  ReplyField("key", key), ReplyField("made", .null),
-                  ReplyField("isHeld", .flag(false)), ReplyField("bundles", count),
-                ])
-              })),
-        ReplyField("plainBundles", counts[""] ?? 0),
-      ])
+      ["peer": name, "labels": labels, "keys": values, "plainBundles": counts[""] ?? 0])
   }
 
   private static func count(_ bundles: Int) -> String {
     bundles == 1 ? "1 bundle" : "\(bundles) bundles"
   }
 
-  /// Lets another passphrase open the keys.
   package func add(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
     try refuseLabel(label)
     try requireKey()
     let words = try passphrase(true)
-    _ = try translating { () throws(StoreError) in
+    _ = try translating {
       try ring.add(label: label, passphrase: words, strength: strength)
     }
     return done("the passphrase \(label) opens \(name) too", label)
@@ -157,7 +136,7 @@ package struct PeerKeys {
 
   /// Refuses a label that is taken: two passphrases could not be told apart.
   private func refuseLabel(_ label: String) throws(ControlError) {
-    let files = try translating { () throws(StoreError) in try ring.files() }
+    let files = try translating { try ring.files() }
     guard !files.contains(where: { $0.label == label }) else {
       throw ControlError(
         .exists, "there is a passphrase \(label) at \(name); give the new one another label")
@@ -165,7 +144,7 @@ package struct PeerKeys {
   }
 
   private func requireKey() throws(ControlError) {
-    let held = try translating { () throws(StoreError) in try ring.heldKeys() }
+    let held = try translating { try ring.heldKeys() }
     guard !held.keys.isEmpty else {
       throw ControlError(
         .notPermitted,
@@ -173,9 +152,8 @@ package struct PeerKeys {
     }
   }
 
-  /// Removes what a passphrase opens.
   package func remove(label: String) throws(ControlError) -> CommandResult {
-    try translating { () throws(StoreError) in try ring.remove(label: label) }
+    try translating { try ring.remove(label: label) }
     return done(
       "the passphrase \(label) opens \(name) no more; who has a copy of its file and knows it still can: "
         + "\"llvs key rotate \(name)\" encrypts what is new with another key", label)
@@ -185,13 +163,13 @@ package struct PeerKeys {
   package func rotate(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
     try requireKey()
     let words = try passphrase(true)
-    let key = try translating { () throws(StoreError) in
+    let key = try translating {
       try ring.rotate(label: label, passphrase: words, strength: strength)
     }
     return CommandResult(
       "\(name): what is new is encrypted with the key \(key.name); on other machines say "
         + "\"llvs key open \(name)\" with the new passphrase",
-      [ReplyField("peer", name), ReplyField("label", label), ReplyField("key", key.name)])
+      ["peer": name, "label": label, "key": key.name])
   }
 
   /// Returns files of the keys held, which a passphrase opens, by their names.
@@ -200,14 +178,14 @@ package struct PeerKeys {
   ) throws(ControlError) -> [(name: String, bytes: [UInt8])] {
     try requireKey()
     let words = try passphrase(true)
-    return try translating { () throws(StoreError) in
+    return try translating {
       try ring.made(label: label, passphrase: words, strength: strength)
         .map { ($0.name.text, $0.file.bytes) }
     }
   }
 
   private func done(_ text: String, _ label: String) -> CommandResult {
-    CommandResult(text, [ReplyField("peer", name), ReplyField("label", label)])
+    CommandResult(text, ["peer": name, "label": label])
   }
 
   /// The label of this machine's passphrase, made of its name.

@@ -26,12 +26,10 @@ final class PeerProgress: Sendable {
   /// The newest step; nil before the first.
   var step: ExchangeControl.Progress? { state.withLock { $0.step } }
 
-  /// Notes a step.
   func reached(_ step: ExchangeControl.Progress) {
     tell { $0.step = step }
   }
 
-  /// Notes the bytes that moved so far.
   func moved(sent: UInt64, received: UInt64) {
     tell { state in
       state.sent = sent

@@ -7,7 +7,6 @@ import ObjectStores
 ///
 /// - Concurrency: for the command's thread.
 final class PeerSession {
-  /// A peer that is open.
   struct Opened {
     let layout: any RemoteLayout
     let control: ExchangeControl
@@ -16,7 +15,7 @@ final class PeerSession {
 
   let context: CommandContext
   private var peers: [String: Opened] = [:]
-  private var halves: [String: ControlService.Half] = [:]
+  private var halves: [String: ExchangeHalf] = [:]
   private let named: Set<String>
   private var answered: Set<String> = []
 
@@ -26,20 +25,16 @@ final class PeerSession {
     self.named = Set(named)
   }
 
-  /// True for a peer that the user asked for by name.
   func isNamed(_ name: String) -> Bool { named.contains(name) }
 
-  /// True for a peer that has answered a question of this command.
   func hasAnswered(_ name: String) -> Bool { answered.contains(name) }
 
-  /// Notes that a peer answered.
   func noteAnswer(of peer: Peer) { answered.insert(peer.name) }
 
-  /// Notes the half of an exchange that begins.
-  func begin(_ half: ControlService.Half, with peer: Peer) { halves[peer.name] = half }
+  func begin(_ half: ExchangeHalf, with peer: Peer) { halves[peer.name] = half }
 
   /// Returns how far the current half of an exchange came: its versions, and the same in words.
-  func reached(_ peer: Peer) -> (half: ControlService.Half?, count: Int, text: String) {
+  func reached(_ peer: Peer) -> (half: ExchangeHalf?, count: Int, text: String) {
     guard let half = halves[peer.name] else { return (nil, 0, "") }
     let step = peers[peer.name]?.progress.step
     let counts = step?.phase == (half == .send ? .sending : .storing)

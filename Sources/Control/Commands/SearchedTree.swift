@@ -11,13 +11,11 @@ package protocol SearchedTree {
   ///
   /// - Throws: ``ControlError`` of kind busy if there are too many.
   func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])]
-  /// Returns what is at a path; nil if nothing is there.
   func searchedFile(_ path: [UInt8]) throws -> SearchedFile?
   /// Returns the names in a directory, without ignored ones.
   func searchedNames(in path: [UInt8]) throws -> [[UInt8]]
 }
 
-/// A file or a directory of a working tree.
 package struct SearchedFile {
   var kind: EntryKind
   var length: UInt64
@@ -38,11 +36,6 @@ package struct SearchedFile {
 
 extension SearchPending {
   /// Reads what a working tree has and no version has yet.
-  ///
-  /// - Parameters:
-  ///   - tree: the working tree.
-  ///   - textLimit: longer files are read up to here, in bytes.
-  /// - Throws: ``ControlError`` of kind busy if there are too many; what reading a file throws.
   /// - Complexity: O(pending files); reads at most ``SearchPending/limit`` bytes.
   package init(of tree: some SearchedTree, textLimit: Int) throws {
     self.init()
@@ -75,10 +68,7 @@ extension SearchPending {
 
 extension TreeSession: SearchedTree {
   package func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])] {
-    guard let pending = try pendingPaths(atMost: ControlService.pendingLimit) else {
-      throw ControlService.tooManyPending
-    }
-    return pending.map { ($0.change, $0.path.bytes) }
+    try somePending().map { ($0.change, $0.path.bytes) }
   }
 
   package func searchedFile(_ path: [UInt8]) throws -> SearchedFile? {

@@ -35,7 +35,6 @@ package struct TreeImport {
   /// The tree whose ignore patterns keep files out; nil to take all.
   private let ignoring: TreeSession?
   private let progress: (Int) -> Void
-  /// The number of files, links and directories so far.
   package private(set) var count = 0
   /// The paths of files and directories named `.llvs`, which a mount uses itself.
   package private(set) var leftOut: [[UInt8]] = []
@@ -69,9 +68,7 @@ package struct TreeImport {
   /// Makes the version; nil if the tree has the same contents already.
   package mutating func run(in store: Store, message: String?) throws(StoreError) -> VersionRecord?
   {
-    let isUntouched = try StoreError.wrapping { () throws(SystemError) in
-      try !FileSystem.exists("\(store.path)/journal")
-    }
+    let isUntouched = try Self.system(try !FileSystem.exists("\(store.path)/journal"))
     let state = try store.state()
     if isUntouched, state.head == nil {
       // This store was never mounted: its first version can be made without a working tree.
@@ -157,7 +154,6 @@ package struct TreeImport {
         }, author: author, message: message ?? "import"))
   }
 
-  /// Holds the import while the map takes edits from it.
   private final class Puller {
     var source: TreeImport
     let view: TreeView
@@ -178,14 +174,10 @@ package struct TreeImport {
     }
   }
 
-  // MARK: - Walking
-
   private mutating func descend(
     into directory: [UInt8], at path: [UInt8], _ scope: IgnoreScope?, _ view: TreeView
   ) throws(StoreError) {
-    let names = try StoreError.wrapping { () throws(SystemError) in
-      try FileSystem.names(in: directory)
-    }
+    let names = try Self.system(try FileSystem.names(in: directory))
     let scope = try scope.map { (scope) throws(StoreError) in
       try self.scope(scope, in: directory, at: path, names)
     }
@@ -219,11 +211,10 @@ package struct TreeImport {
       path.isEmpty ? nil : try ignoring?.files.ignorePatterns(in: TreePath(path))
     }
     if names.contains(where: { $0.bytes == IgnoreScope.fileName && $0.kind == .regular }) {
-      let text = try StoreError.wrapping { () throws(SystemError) in
+      let text = try Self.system(
         try File(
           bytes: directory + [0x2F] + IgnoreScope.fileName, [.read, .noFollow, .nonBlocking]
-        ).read(IgnoreScope.fileLimit + 1, at: 0)
-      }
+        ).read(IgnoreScope.fileLimit + 1, at: 0))
       if text.count <= IgnoreScope.fileLimit { patterns = IgnorePatterns(text) }
     }
     if let patterns { scope.add(patterns, of: path) }
@@ -252,8 +243,6 @@ package struct TreeImport {
     return nil
   }
 
-  // MARK: - One entry
-
   private mutating func edit(
     _ file: [UInt8], _ path: [UInt8], _ view: TreeView, _ number: VersionNumber,
     _ transaction: WriteTransaction
@@ -262,10 +251,8 @@ package struct TreeImport {
       throw .system(
         SystemError(errno: Errno.nameTooLong, call: "import", subject: FileSystem.text(file)))
     }
-    var (status, attributes) = try StoreError.wrapping { () throws(SystemError) in
-      let status = try FileSystem.status(file)
-      return (status, try self.attributes(of: file, status))
-    }
+    let status = try Self.system(try FileSystem.status(file))
+    var attributes = try Self.system(try self.attributes(of: file, status))
     guard let kind = EntryKind(status.kind) else { return nil }
     AttributeDefaults(uid: user, gid: group).nameOwner(in: &attributes, of: kind)
     let old: Entry?
@@ -301,6 +288,12 @@ package struct TreeImport {
     return .put(entry)
   }
 
+  private static func system<R>(
+    _ body: @autoclosure () throws(SystemError) -> R
+  ) throws(StoreError) -> R {
+    try StoreError.wrapping(body)
+  }
+
   private func attributes(
     of file: [UInt8], _ status: FileStatus
   ) throws(SystemError) -> Attributes {
@@ -327,21 +320,15 @@ package struct TreeImport {
   ) throws(StoreError) -> StoredContent {
     switch kind {
     case .symlink:
-      return try transaction.write(
-        try StoreError.wrapping { () throws(SystemError) in
-          try FileSystem.readlink(file)
-        })
+      return try transaction.write(try Self.system(try FileSystem.readlink(file)))
     case .regular where status.size > 65_536:
-      let source = try StoreError.wrapping { () throws(SystemError) in
-        let open = try File(bytes: file, [.read, .noFollow, .nonBlocking])
-        return FileSource(open, length: try open.status().size)
-      }
-      return try transaction.write(source)
+      let open = try Self.system(try File(bytes: file, [.read, .noFollow, .nonBlocking]))
+      return try transaction.write(
+        FileSource(open, length: try Self.system(try open.status().size)))
     case .regular where status.size > 0:
       return try transaction.write(
-        try StoreError.wrapping { () throws(SystemError) in
-          try File(bytes: file, [.read, .noFollow, .nonBlocking]).read(Int(status.size), at: 0)
-        })
+        try Self.system(
+          try File(bytes: file, [.read, .noFollow, .nonBlocking]).read(Int(status.size), at: 0)))
     default: return StoredContent(length: 0, digest: .ofNothing, content: .none)
     }
   }

@@ -43,8 +43,6 @@ package final class VersionHolds: Sendable {
   }
 
   /// Waits until no handle but this one holds; nil stands for no handle.
-  ///
-  /// - Throws: ``ControlError`` of kind interrupted.
   func wait(for handle: Handle?, _ isCancelled: () -> Bool) throws(ControlError) {
     state.withLock { $0.waiting += 1 }
     defer {
@@ -55,8 +53,6 @@ package final class VersionHolds: Sendable {
   }
 
   /// Waits until ``begin(_:nanoseconds:)`` may succeed.
-  ///
-  /// - Throws: ``ControlError`` of kind interrupted.
   func waitToBegin(_ handle: Handle, _ isCancelled: () -> Bool) throws(ControlError) {
     try wait(isCancelled) { Self.mayBegin($0, handle) }
   }
@@ -80,7 +76,6 @@ package final class VersionHolds: Sendable {
     }
   }
 
-  /// Ends what a handle holds, if it does.
   func end(of handle: Handle) {
     state.withLock { state in if state.hold?.handle == handle { state.hold = nil } }
     state.broadcast()
@@ -94,38 +89,5 @@ package final class VersionHolds: Sendable {
   private static func isFree(_ hold: Hold?, for handle: Handle?) -> Bool {
     guard let hold, hold.handle != handle else { return true }
     return hold.end <= SystemClock.monotonic()
-  }
-}
-
-extension ControlService {
-  /// Takes what was saved so far into a version, then keeps what follows out of versions.
-  func hold(_ nanoseconds: UInt64, _ context: CommandContext) throws(ControlError) -> CommandResult
-  {
-    guard let handle = context.handle else {
-      throw ControlError(.grammar, "hold needs an open control file, which is closed at its end")
-    }
-    // Others wait from here on, so that the version has nothing of what the holder writes next.
-    while !holds.begin(handle, nanoseconds: nanoseconds) {
-      try holds.waitToBegin(handle, context.isCancelled)
-    }
-    do throws(ControlError) {
-      try cut()
-    } catch {
-      holds.end(of: handle)
-      throw error
-    }
-    return CommandResult(
-      "held for \(Measure.text(duration: nanoseconds)); commit or close ends it",
-      [ReplyField("milliseconds", .number(Int64(nanoseconds / 1_000_000)))])
-  }
-}
-
-extension ControlCommand {
-  /// True if the command may make a version, and so waits while another handle holds.
-  var waitsForHolds: Bool {
-    switch self {
-    case .retrieve, .set, .ignore, .verify, .verifyTree, .tag, .removeTag, .renameTag: false
-    default: !isQuery
-    }
   }
 }

@@ -23,8 +23,6 @@ struct DocumentPeer: RemoteLayout {
   /// The most new authors that a merge of the original library takes.
   private static let authorsOfOriginal = 1000
 
-  // MARK: Retrieving
-
   func retrieve(
     into store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
@@ -57,11 +55,9 @@ struct DocumentPeer: RemoteLayout {
   private func retrieve(
     _ path: String, into store: Store, _ report: inout ExchangeReport
   ) throws(StoreError) -> Bool? {
-    let file = try Self.translating { () throws(DocumentProblem) in
-      try DocumentFile.open(path)
-    }
+    let file = try Self.translating(try DocumentFile.open(path))
     guard let file else { return nil }
-    let document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
+    let document = try Self.translating(try file.snapshot())
     return try take(document, file.stamp, path, into: store, &report)
   }
 
@@ -94,8 +90,6 @@ struct DocumentPeer: RemoteLayout {
     return taken.isNews
   }
 
-  // MARK: Sending
-
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     guard try isOnItsLine(store, &report), let head = try store.state().head else { return report }
@@ -114,9 +108,7 @@ struct DocumentPeer: RemoteLayout {
   private func write(
     _ head: VersionNumber, from store: Store, _ report: inout ExchangeReport
   ) throws(StoreError) -> DocumentWriter.Outcome {
-    let file = try Self.translating { () throws(DocumentProblem) in
-      try DocumentFile.open(address.path)
-    }
+    let file = try Self.translating(try DocumentFile.open(address.path))
     if file == nil, try wasThere(store), try !Self.isThere(address.path) {
       throw .unreachable(
         "\(address.path) was there before and is gone; an empty file in its place is written anew")
@@ -140,13 +132,16 @@ struct DocumentPeer: RemoteLayout {
           : "\(skipped.count) files have names that no document can hold, the first is \(name)")
     }
     var stamp = file?.stamp
-    if stamp == nil { stamp = try Self.stamp(address.path) }
+    if stamp == nil {
+      stamp = try StoreError.wrapping { () throws(SystemError) in
+        try DocumentStamp(path: address.path)
+      }
+    }
     // The file is not open while it is replaced.
     file?.close()
-    let outcome = try Self.translating { () throws(DocumentProblem) in
+    let outcome = try Self.translating(
       try DocumentWriter(address.path, store, authorName: authorName).write(
-        export, expecting: stamp)
-    }
+        export, expecting: stamp))
     if outcome == .done {
       if export.authors.count > Self.authorsOfOriginal {
         report.notes.append(
@@ -169,12 +164,8 @@ struct DocumentPeer: RemoteLayout {
     if let known = memory.takeComparison(of: address, file.stamp) {
       return try sync.outgoing(to: known, at: head, bytes: file.bytes(of:))
     }
-    let document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
+    let document = try Self.translating(try file.snapshot())
     return try sync.outgoing(to: document, at: head)
-  }
-
-  private static func stamp(_ path: String) throws(StoreError) -> DocumentStamp? {
-    do throws(SystemError) { return try DocumentStamp(path: path) } catch { throw .system(error) }
   }
 
   private static func isThere(_ path: String) throws(StoreError) -> Bool {
@@ -182,12 +173,10 @@ struct DocumentPeer: RemoteLayout {
   }
 
   static func translating<R>(
-    _ body: () throws(DocumentProblem) -> R
+    _ body: @autoclosure () throws(DocumentProblem) -> R
   ) throws(StoreError) -> R {
     do throws(DocumentProblem) { return try body() } catch { throw error.asStoreError }
   }
-
-  // MARK: Lines
 
   private var settingName: String { "document.\(address.path)#\(hex(address.directory.path))" }
 
@@ -231,9 +220,7 @@ struct DocumentPeer: RemoteLayout {
 
   /// Reads a document and checks its pages, tables and rows; returns the number of its values.
   func verify() throws(StoreError) -> Int {
-    let document = try Self.translating { () throws(DocumentProblem) in
-      try DocumentFile.open(address.path)?.checked()
-    }
+    let document = try Self.translating(try DocumentFile.open(address.path)?.checked())
     guard let document else { throw .unreachable("\(address.path) is not there") }
     return document.entries.count { $0.type != .null }
   }

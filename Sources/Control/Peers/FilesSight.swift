@@ -11,7 +11,6 @@ struct FilesSight {
   /// Seconds.
   private static let lifetime: Int64 = 3600
 
-  /// The last look at a place by a store.
   init(of place: String, _ store: Store) {
     self.store = store
     name = "peer.without-files \(place)"
@@ -25,6 +24,5 @@ struct FilesSight {
     return age >= 0 && age < Self.lifetime
   }
 
-  /// Notes that there are none now.
   func noteNone() { store.note(name, Array("\(SystemClock.realtime().seconds)".utf8)) }
 }

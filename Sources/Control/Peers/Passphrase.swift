@@ -4,7 +4,6 @@ import Platform
 /// A passphrase that the environment gives: `LLVS_PASSPHRASE_FILE` names a file whose first line it is,
 /// `LLVS_PASSPHRASE_COMMAND` a command of the shell whose first line of output it is.
 package enum Passphrase {
-  /// The longest passphrase in bytes.
   package static let longest = 4096
   /// The longest that a command may take, in nanoseconds.
   private static let patience: UInt64 = 120_000_000_000

@@ -79,7 +79,6 @@ struct PeerState: Hashable, Sendable {
     text.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 
-  /// Records the outcome of a retrieval.
   mutating func retrieved(_ report: ExchangeReport) {
     taken = UInt32(clamping: Int(taken) + report.taken.count)
     refused = report.refused.count

@@ -8,7 +8,6 @@ import Platform
 package enum PeerAddress: Hashable, Sendable {
   /// A place for objects, or another store.
   case remote(RemoteAddress)
-  /// A KeyValueCRDT document.
   case document(DocumentAddress)
 
   /// Parses the text of a peer's file: one line with an address.

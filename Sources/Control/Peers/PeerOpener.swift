@@ -9,7 +9,6 @@ import Platform
 package struct PeerOpening: Sendable {
   /// The peer's name, by which its credentials are found.
   package var name: String
-  /// The store that exchanges versions with it.
   package var store: Store
   /// Stops the requests, limits their speed and counts their bytes.
   package var transfer: TransferControl
@@ -26,12 +25,9 @@ package struct PeerOpening: Sendable {
   }
 }
 
-/// Opens peers.
 package struct PeerOpener: Sendable {
-  /// The reason why a peer cannot be opened.
   package typealias Failure = ControlError
 
-  /// Opens the peer with an address.
   package var open: @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
 
   package init(
@@ -56,7 +52,7 @@ package struct PeerOpener: Sendable {
     if case .directory(let path, let isBundles) = remote {
       if let store = try storePeer(path, isBundles: isBundles, opening) { return store }
     }
-    return try translating { () throws(StoreError) in
+    return try translating {
       let options = try options(of: remote, opening)
       return try asking { () throws(RemoteError) in try layout(of: remote, opening, options) }
     }
@@ -157,8 +153,6 @@ package struct PeerOpener: Sendable {
     try refuseInsideStore(path, opening.store)
   }
 
-  // MARK: Documents
-
   /// Refuses a document whose directory contains, or is in, another document's: a value would be two.
   private static func refuseOverlap(
     _ address: DocumentAddress, _ store: Store
@@ -184,9 +178,6 @@ package struct PeerOpener: Sendable {
     return settings.maker.name ?? SystemProcess.hostName
   }
 
-  // MARK: Directories
-
-  /// The store at a path; nil if there is none.
   private static func storePeer(
     _ path: String, isBundles: Bool, _ opening: PeerOpening
   ) throws(ControlError) -> StorePeer? {
@@ -207,12 +198,11 @@ package struct PeerOpener: Sendable {
   }
 
   private static func isEncrypted(_ opening: PeerOpening) throws(ControlError) -> Bool {
-    try translating { () throws(StoreError) in
+    try translating {
       PeerSettings(of: opening.name, stored: try opening.store.state().settings).encrypts
     }
   }
 
-  /// True if the directory at a path is a store.
   private static func existing(_ path: String) throws(ControlError) -> Bool {
     try reaching(path) { () throws(SystemError) in
       _ = try FileSystem.resolve(path)

@@ -7,7 +7,6 @@ import Platform
 /// The text of the setting has a line for each key: its bytes in hexadecimal, and times in seconds
 /// since 1970.
 package final class RewriteLimits {
-  /// The setting of the store that keeps them.
   package static let settingName = "document.rewritten"
   private static let day: Int64 = 86_400
   /// The most keys that are kept; what was written again first is forgotten first.
@@ -48,7 +47,6 @@ package final class RewriteLimits {
     return true
   }
 
-  /// The text that ``init(_:most:now:)`` reads.
   package var text: [UInt8] {
     let kept = times.sorted { a, b in
       let (x, y) = (a.value.max() ?? 0, b.value.max() ?? 0)

@@ -18,15 +18,12 @@ package final class Autosaver: Sendable {
   private let pendingSync: PendingSync
   private let thread = ServiceThread()
 
-  /// Prepares the threads for a service's working tree; ``start()`` starts them.
   package init(_ service: ControlService) {
     self.service = service
     pendingSync = PendingSync(service.tree)
   }
 
   /// Starts the threads.
-  ///
-  /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
   package func start() throws(StoreError) {
     let tree = service.tree
     tree.listenForPending { [weak self] in self?.wake() }

@@ -14,15 +14,12 @@ package final class Autosync: Sendable {
   private let thread = ServiceThread()
   private let documents: DocumentWatch
 
-  /// Prepares the thread; ``start()`` starts it.
   package init(_ service: ControlService) {
     self.service = service
     documents = DocumentWatch(wake: { [service] in service.wakeAutosync() })
   }
 
   /// Starts the thread.
-  ///
-  /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
   package func start() throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in
       try documents.start()
@@ -104,7 +101,7 @@ package final class Autosync: Sendable {
     do throws(ControlError) {
       guard try !service.allPeers().isEmpty else { return }
       let context = CommandContext(isCancelled: { [self] in thread.isEnding }, isAutomatic: true)
-      _ = try service.run(.sync(peers: names), context: context)
+      _ = try service.run(SyncCommand(peers: names), context: context)
     } catch {
       // The service has recorded the error in the log and in the status.
     }

@@ -43,7 +43,6 @@ package final class ControlSession: Sendable {
       }
     }
 
-    /// Gives the caller its answer, once.
     func answer(_ result: Result<Int, ControlError>) {
       guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
       completion(result)
@@ -68,7 +67,6 @@ package final class ControlSession: Sendable {
     var isRead = false
     /// The offset in the file at which the reply, or the status, begins.
     var base: UInt64?
-    /// The status that is being read.
     var status: [UInt8] = []
   }
 
@@ -79,7 +77,6 @@ package final class ControlSession: Sendable {
   private let state = Monitor(State())
   private let handle = VersionHolds.Handle()
 
-  /// Creates the session of a new handle.
   package init(
     _ service: ControlService, pool: WorkerPool,
     progress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
@@ -91,8 +88,6 @@ package final class ControlSession: Sendable {
 
   /// Ends what the handle holds, when the last descriptor of it is closed.
   package func close() { service.holds.end(of: handle) }
-
-  // MARK: - Writing
 
   /// Runs the commands of one write. Calls `completion` on another thread with the number of bytes
   /// that were accepted.
@@ -152,9 +147,10 @@ package final class ControlSession: Sendable {
     }
   }
 
-  private func next(_ script: inout ControlScript) throws(ControlError) -> ControlCommand? {
+  private func next(_ script: inout ControlScript) throws(ControlError) -> (any Command)? {
     do throws(ControlError) {
-      return try script.next()
+      guard let words = try script.next() else { return nil }
+      return try Commands.parse(words)
     } catch {
       service.recordFailure(of: nil, error)
       fail(error, nil, inJSON: script.isForPrograms)
@@ -163,14 +159,14 @@ package final class ControlSession: Sendable {
   }
 
   private func run(
-    _ command: ControlCommand, inJSON: Bool, _ pending: Pending
+    _ command: any Command, inJSON: Bool, _ pending: Pending
   ) throws(ControlError) {
     var context = CommandContext(isCancelled: { pending.isCancelled }, progress: progress)
     context.handle = handle
     do throws(ControlError) {
       let result = try service.run(command, context: context)
       guard !inJSON else { return say(result.json + "\n") }
-      say((command.isQuery ? result.text : ControlReply.done(result.text).text) + "\n")
+      say((command.effect == .query ? result.text : ControlReply.done(result.text).text) + "\n")
     } catch {
       fail(error, command.title, inJSON: inJSON)
       throw error
@@ -179,7 +175,7 @@ package final class ControlSession: Sendable {
 
   private func fail(_ error: ControlError, _ title: String?, inJSON: Bool) {
     defer { state.withLock { $0.hasFailed = true } }
-    guard !inJSON else { return say(error.json + "\n") }
+    guard !inJSON else { return say(error.reply.json + "\n") }
     let message = (title.map { "\($0): " } ?? "") + PrintableText.harmless(error.message)
     say(ControlReply.failed(message).text + "\n")
     guard let done = error.done?.text, !done.isEmpty else { return }
@@ -195,11 +191,7 @@ package final class ControlSession: Sendable {
     }
   }
 
-  // MARK: - Reading
-
   /// Returns bytes of the reply, or of the status if nothing was written through this handle.
-  ///
-  /// - Throws: the errors of ``ControlService/status()``.
   package func read(at offset: UInt64, count: Int) throws(ControlError) -> [UInt8] {
     let known = state.withLock { state -> [UInt8]? in
       guard let reply = state.reply else { return nil }

@@ -13,7 +13,6 @@ final class DocumentWatch: Sendable {
   /// The time from one sync of a document to the next, in nanoseconds.
   static let pause: UInt64 = 10_000_000_000
 
-  /// A document by the name of its peer.
   private struct Followed {
     var address: DocumentAddress
     /// The time of the last change that is not followed by a sync.
@@ -40,7 +39,6 @@ final class DocumentWatch: Sendable {
     directories = try? DirectoryWatch()
   }
 
-  /// Starts the thread that takes what changes.
   func start() throws(SystemError) {
     guard let directories else { return }
     try thread.start { [self] in
@@ -48,13 +46,11 @@ final class DocumentWatch: Sendable {
     }
   }
 
-  /// Ends the thread, and waits until it has ended.
   func stop() {
     guard let directories else { return }
     thread.end { directories.end() }
   }
 
-  /// Sets the documents that are followed, by the names of their peers.
   func follow(_ addresses: [String: DocumentAddress]) {
     documents.withLock { documents in
       documents = Dictionary(

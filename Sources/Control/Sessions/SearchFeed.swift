@@ -18,12 +18,9 @@ package final class SearchFeed: Sendable {
   private let service: ControlService
   private let thread = ServiceThread()
 
-  /// Prepares the thread; ``start()`` starts it.
   package init(_ service: ControlService) { self.service = service }
 
   /// Starts the thread.
-  ///
-  /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
   package func start() throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in
       try thread.start { [self] in

@@ -7,7 +7,6 @@ package protocol ArbiterFailureListener: AnyObject, Sendable {
   /// Changes the summary of the newest merge that asked a command; nil if none of its commands
   /// failed.
   func updateArbiterFailures(_ body: (inout ArbiterTrials.Summary?) -> Void)
-  /// Writes a line to the log.
   func say(_ line: String)
 }
 
@@ -22,7 +21,6 @@ package protocol ArbiterFailureListener: AnyObject, Sendable {
 package final class ArbiterTrials: Sendable {
   /// A clash that a command was asked to decide and did not.
   package struct Failure: Hashable, Sendable {
-    /// The path of the value.
     package let path: [UInt8]
     /// The reason, a clause without a period.
     package let reason: String
@@ -35,9 +33,7 @@ package final class ArbiterTrials: Sendable {
   package struct Summary: Sendable {
     /// When the first command failed, in nanoseconds since 1970.
     package var time: Int64
-    /// The number of failures.
     package var count: Int
-    /// The first failure.
     package var first: String
   }
 
@@ -112,14 +108,8 @@ package final class ArbiterTrials: Sendable {
       + "\(count == 1 ? "is" : "are") taken (\(first)\(count > 1 ? ", ..." : ""))"
   }
 
-  /// The failures as a field of a reply in JSON.
-  package var field: ReplyField {
+  package var reply: ReplyValue {
     let failures = state.withLock { $0.failures }
-    return ReplyField(
-      "arbiterFailures",
-      .list(
-        failures.map {
-          .record(ReplyField.path("path", $0.path) + [ReplyField("reason", $0.reason)])
-        }))
+    return .list(failures.map { ["path": ReplyBytes($0.path), "reason": $0.reason] })
   }
 }

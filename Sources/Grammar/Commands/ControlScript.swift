@@ -26,11 +26,11 @@ package struct ControlScript: Sendable {
     rest = text[...]
   }
 
-  /// The next command; nil at the end.
+  /// The words of the next command, the message of a `commit` as one word; nil at the end.
   ///
-  /// - Throws: ``ControlError`` of kind `grammar` for a line that is no command; the lines after it
-  ///   can still be read.
-  package mutating func next() throws(ControlError) -> ControlCommand? {
+  /// - Throws: ``ControlError`` of kind `grammar` for a line that has no words; the lines after it can
+  ///   still be read.
+  package mutating func next() throws(ControlError) -> [[UInt8]]? {
     while !rest.isEmpty {
       skipBlanks()
       if rest.first == UInt8(ascii: "#") { _ = line() }
@@ -40,10 +40,11 @@ package struct ControlScript: Sendable {
         continue
       }
       isForPrograms = try takesJSON()
-      if let message = try commitMessage() { return .commit(message: message) }
+      if let message = try commitMessage() {
+        return [Array("commit".utf8), Array((message ?? "").utf8)].filter { !$0.isEmpty }
+      }
       let words = try self.words()
-      guard !words.isEmpty else { continue }
-      return try ControlCommand(words: words)
+      if !words.isEmpty { return words }
     }
     return nil
   }
@@ -52,14 +53,6 @@ package struct ControlScript: Sendable {
   package static func words(of line: [UInt8]) throws(ControlError) -> [[UInt8]] {
     var script = try ControlScript(line)
     return try script.words()
-  }
-
-  /// All commands of a text.
-  package static func commands(in text: [UInt8]) throws(ControlError) -> [ControlCommand] {
-    var script = try ControlScript(text)
-    var commands: [ControlCommand] = []
-    while let command = try script.next() { commands.append(command) }
-    return commands
   }
 
   private mutating func skipBlanks() {

@@ -3,10 +3,21 @@ import Platform
 package import TreeNames
 
 extension ControlError {
-  /// Describes a store's error for the control file, with a subject before it.
-  package init(_ error: StoreError, about subject: String? = nil) {
+  /// Describes a store's error for the control file.
+  package init(_ error: StoreError) {
     let (kind, message) = Self.meaning(of: error)
-    self.init(kind, subject.map { "\($0): \(message)" } ?? message)
+    self.init(kind, message)
+  }
+
+  /// Describes any error of the modules below.
+  package init(any error: any Error) {
+    switch error {
+    case let error as ControlError: self = error
+    case let error as StoreError: self.init(error)
+    case let error as FSError: self.init(StoreError(error))
+    case let error as SystemError: self.init(.system(error))
+    default: self.init(.damaged, "\(error)")
+    }
   }
 
   private static func meaning(of error: StoreError) -> (Kind, String) {
@@ -80,13 +91,11 @@ extension ControlError {
   }
 }
 
-/// Runs a closure, and throws a store's error as a ``ControlError``.
-package func translating<R>(
-  _ subject: String? = nil, _ body: () throws(StoreError) -> R
-) throws(ControlError) -> R {
-  do throws(StoreError) {
+/// Runs a closure, and throws its error as a ``ControlError``.
+package func translating<R>(_ body: () throws -> R) throws(ControlError) -> R {
+  do {
     return try body()
   } catch {
-    throw ControlError(error, about: subject)
+    throw ControlError(any: error)
   }
 }

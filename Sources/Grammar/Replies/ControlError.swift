@@ -7,29 +7,20 @@ package struct ControlError: Error, Hashable, Sendable {
     case grammar
     /// No such version, peer, branch or path.
     case notFound
-    /// A peer cannot be reached.
     case unreachable
-    /// A peer does not answer.
     case timedOut
-    /// The histories have no common ancestor.
     case unrelated
     /// The user or the store does not permit it.
     case notPermitted
     /// A lock is held, or a change is not saved.
     case busy
-    /// No space is left.
     case noSpace
-    /// The store is open for reading only.
     case readOnly
-    /// The caller interrupted the command.
     case interrupted
     /// An earlier command of this handle failed, and its reply has not been read.
     case refused
-    /// The command is too long.
     case tooLong
-    /// The name is in use already.
     case exists
-    /// The store is damaged.
     case damaged
     /// A file of another program is damaged, or is not what it should be.
     case malformed
@@ -37,20 +28,16 @@ package struct ControlError: Error, Hashable, Sendable {
     case unsupported
   }
 
-  /// The kind, which decides the errno.
   package var kind: Kind
   /// A clause without a final period.
   package var message: String
 
-  /// The parts of a command that were carried out before it failed.
+  /// The parts of a command that were carried out before it failed: sentences, and the same for programs.
   package struct Done: Hashable, Sendable {
-    /// Sentences; empty if nothing was done.
     package var text: String
-    /// The same for programs.
-    package var fields: [ReplyField]
+    package var fields: ReplyValue
 
-    /// Creates it.
-    package init(text: String, fields: [ReplyField]) {
+    package init(text: String, fields: ReplyValue) {
       self.text = text
       self.fields = fields
     }
@@ -61,19 +48,11 @@ package struct ControlError: Error, Hashable, Sendable {
 
   /// The error for programs: `ok` is false, `error` the kind, `message` its text; if a part was carried out,
   /// `text` and the fields of the command's reply too.
-  package var fields: [ReplyField] {
-    let failure = [
-      ReplyField("ok", .flag(false)), ReplyField("error", kind.rawValue),
-      ReplyField("message", message),
-    ]
-    guard let done else { return failure }
-    return failure + [ReplyField("text", done.text)] + done.fields
+  package var reply: ReplyValue {
+    ["ok": false, "error": kind.rawValue, "message": message]
+      + (done.map { ["text": $0.text] + $0.fields } ?? [:])
   }
 
-  /// The fields on one line.
-  package var json: String { ReplyValue.record(fields).json }
-
-  /// Creates an error; the message is a clause without a final period.
   package init(_ kind: Kind, _ message: String) {
     self.kind = kind
     self.message = message

@@ -1,6 +1,5 @@
 /// The outcome of a command, as the control file and the status show it.
 package enum ControlReply: Hashable, Sendable {
-  /// The command was carried out.
   case done(String)
   /// The command failed; the message is a clause without a final period.
   case failed(String)
@@ -19,7 +18,6 @@ package enum ControlReply: Hashable, Sendable {
     }
   }
 
-  /// The outcome in words, without a newline at the end.
   package var text: String {
     switch self {
     case .done(let text): Self.doneMark + text

@@ -2,20 +2,15 @@ import LLVSCore
 
 /// A value of a reply for programs: one of the values of JSON.
 package enum ReplyValue: Hashable, Sendable {
-  /// No value.
   case null
-  /// A boolean.
   case flag(Bool)
   /// A whole number.
   case number(Int64)
-  /// A string.
   case text(String)
-  /// An array.
   case list([ReplyValue])
   /// An object; its fields keep their order.
   case record([ReplyField])
 
-  /// The JSON of the value, on one line.
   package var json: String {
     var bytes: [UInt8] = []
     write(to: &bytes)
@@ -50,32 +45,98 @@ package enum ReplyValue: Hashable, Sendable {
 
 /// A named part of a reply.
 package struct ReplyField: Hashable, Sendable {
-  /// The name in the JSON object.
-  package var name: String
-  /// The value.
-  package var value: ReplyValue
+  package let name: String
+  package let value: ReplyValue
 
   package init(_ name: String, _ value: ReplyValue) {
     self.name = name
     self.value = value
   }
+}
 
-  package init(_ name: String, _ text: String) { self.init(name, .text(text)) }
-
-  package init(_ name: String, _ number: Int) { self.init(name, .number(Int64(number))) }
-
-  /// The field for a path of any bytes.
-  ///
-  /// If the bytes are not UTF-8, for which JSON has no text, a second field, whose name ends with
-  /// `Base64`, holds them exactly.
-  package static func path(_ name: String, _ path: [UInt8]) -> [ReplyField] {
-    let shown = ReplyField(name, String(decoding: path, as: UTF8.self))
-    guard String(validating: path, as: UTF8.self) == nil else { return [shown] }
-    return [shown, ReplyField("\(name)Base64", Base64.text(path))]
+extension ReplyValue: ExpressibleByDictionaryLiteral {
+  /// Creates a record; its fields have the order of the literal.
+  package init(dictionaryLiteral elements: (String, any Replying)...) {
+    self = .record(elements.flatMap { $1.fields(named: $0) })
   }
 
-  /// Creates a field with a list of paths as texts; bytes that are not UTF-8 are replaced.
-  package init(_ name: String, _ paths: [[UInt8]]) {
-    self.init(name, .list(paths.map { .text(String(decoding: $0, as: UTF8.self)) }))
+  /// The fields of a record; none for another value.
+  package var fields: [ReplyField] {
+    guard case .record(let fields) = self else { return [] }
+    return fields
+  }
+
+  package subscript(name: String) -> ReplyValue? { fields.first { $0.name == name }?.value }
+
+  package static func + (first: ReplyValue, second: ReplyValue) -> ReplyValue {
+    .record(first.fields + second.fields)
+  }
+
+  package static func += (first: inout ReplyValue, second: ReplyValue) { first = first + second }
+}
+
+/// A value that has a form in replies.
+package protocol Replying {
+  var reply: ReplyValue { get }
+  /// The form of several.
+  static func reply(of values: [Self]) -> ReplyValue
+  /// The fields for the value of a name.
+  func fields(named name: String) -> [ReplyField]
+}
+
+extension Replying {
+  package static func reply(of values: [Self]) -> ReplyValue { .list(values.map(\.reply)) }
+  package func fields(named name: String) -> [ReplyField] { [ReplyField(name, reply)] }
+}
+
+extension ReplyValue: Replying {
+  package var reply: ReplyValue { self }
+}
+
+extension Bool: Replying {
+  package var reply: ReplyValue { .flag(self) }
+}
+
+extension String: Replying {
+  package var reply: ReplyValue { .text(self) }
+}
+
+extension Replying where Self: BinaryInteger {
+  package var reply: ReplyValue { .number(Int64(clamping: self)) }
+}
+
+extension Int: Replying {}
+extension Int64: Replying {}
+extension UInt32: Replying {}
+extension UInt64: Replying {}
+
+extension UInt8: Replying {
+  /// Bytes are a text; those that are not UTF-8 are replaced.
+  package static func reply(of values: [UInt8]) -> ReplyValue {
+    .text(String(decoding: values, as: UTF8.self))
+  }
+}
+
+extension Array: Replying where Element: Replying {
+  package var reply: ReplyValue { Element.reply(of: self) }
+}
+
+extension Optional: Replying where Wrapped: Replying {
+  package var reply: ReplyValue { self?.reply ?? .null }
+}
+
+/// Any bytes, such as a path: if they are not UTF-8, for which JSON has no text, a second field, whose
+/// name ends with `Base64`, holds them exactly.
+package struct ReplyBytes: Replying {
+  private let bytes: [UInt8]
+
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  package var reply: ReplyValue { bytes.reply }
+
+  package func fields(named name: String) -> [ReplyField] {
+    let shown = ReplyField(name, reply)
+    guard String(validating: bytes, as: UTF8.self) == nil else { return [shown] }
+    return [shown, ReplyField("\(name)Base64", .text(Base64.text(bytes)))]
   }
 }

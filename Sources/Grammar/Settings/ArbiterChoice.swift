@@ -57,7 +57,6 @@ package enum ArbiterChoice: Hashable, Sendable {
   /// True if the choice takes one side: the user who asks for it has chosen what is dropped.
   package var isOneSide: Bool { self == .ours || self == .theirs }
 
-  /// The text that ``init(_:)`` parses.
   package var text: String {
     if case .exec(let command) = self { return "exec \(command)" }
     return ArbiterChoice.names.first { $0.1 == self }?.0 ?? ""
@@ -69,7 +68,6 @@ package enum ArbiterChoice: Hashable, Sendable {
 package struct ArbiterRule: Hashable, Sendable {
   /// A pattern as in an ignore file; nil for every path.
   package var pattern: String?
-  /// The arbiter that decides.
   package var arbiter: ArbiterChoice
 
   package init(pattern: String? = nil, arbiter: ArbiterChoice) {
@@ -79,8 +77,6 @@ package struct ArbiterRule: Hashable, Sendable {
 
   /// Parses `[PATTERN:]ARBITER,...`. A backslash makes `,`, `:` and `\` part of a pattern or
   /// command. Blanks after a comma are skipped.
-  ///
-  /// - Throws: ``ControlError`` of kind `grammar`.
   package static func list(_ text: String) throws(ControlError) -> [ArbiterRule] {
     var rules: [ArbiterRule] = []
     for part in split(text, at: ",") {
@@ -105,7 +101,6 @@ package struct ArbiterRule: Hashable, Sendable {
     }
   }
 
-  /// The text that ``list(_:)`` parses.
   package var text: String {
     let name = ArbiterRule.escaped(arbiter.text)
     return pattern.map { "\(ArbiterRule.escaped($0)):\(name)" } ?? name

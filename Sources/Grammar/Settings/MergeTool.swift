@@ -22,8 +22,6 @@ package struct MergeTool: Sendable {
 
   /// Takes the name of a known tool, or a command, split into words as a shell does; no shell runs
   /// it. If it has no placeholders, the files are appended in the order of the four placeholders.
-  ///
-  /// - Throws: ``ControlError`` of kind `grammar`.
   package init(_ text: String) throws(ControlError) {
     if let found = Self.known.first(where: { $0.name == text }) {
       words = found.words

@@ -2,13 +2,9 @@
 package struct PeerSettings: Hashable, Sendable {
   /// The names of the settings, as they are behind the peer's: `NAME.encrypt`.
   package enum Name: String, Hashable, Sendable, CaseIterable {
-    /// Everything at the peer is encrypted.
     case encrypt
-    /// Bundles that this store replaced are removed there.
     case remove
-    /// The directions in which versions go.
     case direction
-    /// The most bytes a second.
     case limit
 
     init(word: String) throws(ControlError) {
@@ -27,11 +23,9 @@ package struct PeerSettings: Hashable, Sendable {
     case sendOnly = "send-only"
   }
 
-  /// The directions in which versions go.
   package var direction = Direction.both
   /// Bytes a second in both directions together; nil for no limit.
   package var limit: UInt64?
-  /// True if everything at the peer is encrypted.
   package var encrypts = false
   /// True if this store's own bundles are removed after they were replaced.
   package var removes = true
@@ -39,16 +33,12 @@ package struct PeerSettings: Hashable, Sendable {
   /// The writers of bundles that this store has taken over there; no setting that is typed.
   package var adopted: Set<String> = []
 
-  /// Creates the default settings.
   package init() {}
 
   /// One setting of a peer and its new value, checked; an empty value restores the default.
   package struct Assignment: Hashable, Sendable {
-    /// The peer.
     package let peer: String
-    /// The setting that changes.
     package let name: Name
-    /// Its new value, as the user wrote it.
     package let value: String
 
     /// Checks a name, `PEER.SETTING`, and a value.
@@ -70,8 +60,6 @@ package struct PeerSettings: Hashable, Sendable {
   package static func isName(_ word: String) -> Bool { word.contains(".") }
 
   /// Reads `PEER.SETTING`; the peer's name may have dots too.
-  ///
-  /// - Throws: ``ControlError`` of kind `grammar`.
   package static func names(_ word: String) throws(ControlError) -> (peer: String, name: Name) {
     guard let dot = word.lastIndex(of: "."), dot != word.startIndex else {
       throw ControlError(.grammar, "\"\(word)\" is not PEER.SETTING")

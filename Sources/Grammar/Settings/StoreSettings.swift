@@ -9,7 +9,6 @@ package struct StoreSettings: Hashable, Sendable {
     case stored, now
   }
 
-  /// The names of the settings.
   package enum Name: String, Hashable, Sendable, CaseIterable {
     case settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, mergetool
     case search, searchlimit
@@ -20,7 +19,7 @@ package struct StoreSettings: Hashable, Sendable {
     /// The settings that name a program to run.
     static let commands: [Name] = [.mergetool, .onVersion, .onConflict, .onSync]
 
-    init(word: String) throws(ControlError) {
+    package init(word: String) throws(ControlError) {
       guard let known = Name(rawValue: word) else {
         let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
         throw ControlError(.grammar, "no setting \"\(word)\": \(names)")
@@ -43,7 +42,6 @@ package struct StoreSettings: Hashable, Sendable {
   package var author = SystemProcess.userName
   /// The machine on which versions are made; the host's name unless it is set.
   package var machine = SystemProcess.hostName
-  /// The mtime of a file that a merge, switch or restore replaces.
   package var mtime = ReplacedTime.stored
   /// Automatic versions stop while fewer bytes than this are free.
   package var reserve: UInt64 = 256 << 20
@@ -61,14 +59,11 @@ package struct StoreSettings: Hashable, Sendable {
   /// that they run.
   package internal(set) var withheld: [Name] = []
 
-  /// Creates the default settings.
   package init() {}
 
   /// One setting and its new value, checked; an empty value restores the default.
   package struct Assignment: Hashable, Sendable {
-    /// The setting that changes.
     package let name: Name
-    /// Its new value, as the user wrote it.
     package let value: String
 
     /// Checks a name and a value.
@@ -131,61 +126,43 @@ package struct StoreSettings: Hashable, Sendable {
       guard isLine(upTo: 4096) else { throw refused("a command of one line, up to 4096 bytes") }
       return value
     }
+    func measured(
+      _ parse: (String) -> UInt64?, _ range: ClosedRange<UInt64>, or standard: UInt64,
+      _ expected: String
+    ) throws(ControlError) -> UInt64 {
+      if value.isEmpty { return standard }
+      guard let number = parse(value), range.contains(number) else { throw refused(expected) }
+      return number
+    }
     switch assignment.name {
     case .settle:
-      guard !value.isEmpty else {
-        settle = standard.settle
-        return
-      }
-      guard let time = Measure.duration(value), time <= 3_600_000_000_000 else {
-        throw refused("a time up to an hour, such as 2s or 500ms")
-      }
-      settle = time
+      settle = try measured(
+        Measure.duration, 0...3_600_000_000_000, or: standard.settle,
+        "a time up to an hour, such as 2s or 500ms")
     case .autosync:
-      guard !value.isEmpty, value != "off" else {
-        autosync = nil
-        return
-      }
-      guard let time = Measure.duration(value), time >= 1_000_000_000,
-        time <= 31_536_000_000_000_000
-      else { throw refused("off or a time from a second to a year, such as 5m") }
-      autosync = time
+      autosync =
+        value.isEmpty || value == "off"
+        ? nil
+        : try measured(
+          Measure.duration, 1_000_000_000...31_536_000_000_000_000, or: 0,
+          "off or a time from a second to a year, such as 5m")
     case .automerge: automerge = try isOn(or: standard.automerge)
     case .announce: announce = try isOn(or: standard.announce)
     case .arbiter: arbiters = value.isEmpty ? [] : try ArbiterRule.list(value)
     case .author: author = try name(or: standard.author)
     case .machine: machine = try name(or: standard.machine)
     case .mtime:
-      guard !value.isEmpty else {
-        mtime = standard.mtime
-        return
+      guard let time = value.isEmpty ? standard.mtime : ReplacedTime(rawValue: value) else {
+        throw refused("stored or now")
       }
-      guard let time = ReplacedTime(rawValue: value) else { throw refused("stored or now") }
       mtime = time
     case .reserve:
-      guard !value.isEmpty else {
-        reserve = standard.reserve
-        return
-      }
-      guard let size = Measure.size(value), size <= 1 << 60 else {
-        throw refused("a size, such as 1G")
-      }
-      reserve = size
-    case .search:
-      switch value {
-      case "on", "": search = true
-      case "off": search = false
-      default: throw refused("on or off")
-      }
+      reserve = try measured(
+        Measure.size, 0...1 << 60, or: standard.reserve, "a size, such as 1G")
+    case .search: search = try isOn(or: standard.search)
     case .searchlimit:
-      guard !value.isEmpty else {
-        searchLimit = standard.searchLimit
-        return
-      }
-      guard let size = Measure.size(value), size >= 4096, size <= 64 << 20 else {
-        throw refused("a size from 4K to 64M")
-      }
-      searchLimit = size
+      searchLimit = try measured(
+        Measure.size, 4096...64 << 20, or: standard.searchLimit, "a size from 4K to 64M")
     case .mergetool: mergetool = try command()
     case .onVersion: onVersion = try command()
     case .onConflict: onConflict = try command()

@@ -9,10 +9,8 @@ package struct LocalCalendar: Sendable {
     self.offset = offset
   }
 
-  /// The zone of this process.
   package static let system = LocalCalendar { SystemClock.localOffset(at: $0) }
 
-  /// UTC.
   package static let utc = LocalCalendar { _ in 0 }
 
   /// Converts a local time to seconds since 1970; `local` is the local time, counted as if it were

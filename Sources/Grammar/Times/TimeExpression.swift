@@ -13,7 +13,6 @@ import Platform
 ///   ago.
 /// - `@1714550000`: seconds since 1970.
 package struct TimeExpression: Sendable {
-  /// Nanoseconds since 1970, UTC.
   package typealias Instant = Int64
 
   private let now: Instant
@@ -48,8 +47,6 @@ package struct TimeExpression: Sendable {
     let seconds = TimeExpression.seconds(instant)
     return CalendarTime(utc: seconds + calendar.offset(seconds))?.date ?? "?"
   }
-
-  // MARK: Parts
 
   private func endOfDay(daysAgo: Int64) -> Instant? {
     let seconds = TimeExpression.seconds(now)
@@ -101,8 +98,6 @@ package struct TimeExpression: Sendable {
     guard let offset = fields.zone(), fields.isAtEnd else { return nil }
     return TimeExpression.end(ofSecond: local - offset + last)
   }
-
-  // MARK: Arithmetic
 
   private static func seconds(_ instant: Instant) -> Int64 { floored(instant, 1_000_000_000) }
 

@@ -8,8 +8,6 @@ package enum TimestampText {
     return now.seconds * 1_000_000_000 + Int64(now.nanoseconds)
   }
 
-  // MARK: UTC
-
   /// Formats seconds since 1970: `2026-04-30T18:02:31Z`; `?` outside the years 0 to 9999.
   package static func utc(seconds: Int64) -> String {
     guard let utc = CalendarTime(utc: seconds) else { return "?" }
@@ -31,8 +29,6 @@ package enum TimestampText {
     let end = TimeExpression(now: 0).instant(text.prefix { $0 != "." && $0 != "Z" } + "Z")
     return end.map { $0 / 1_000_000_000 }
   }
-
-  // MARK: Local
 
   /// Formats an instant, in nanoseconds since 1970, as local hour and minute; of another day than today with
   /// the date: `2026-04-30 18:02`.

@@ -67,8 +67,6 @@ package final class HistoryMount: Sendable {
     self.connection = connection
   }
 
-  // MARK: - Serving
-
   /// Starts a thread that mounts and serves it; the log gets errors.
   func start() {
     do throws(SystemError) {
@@ -132,8 +130,6 @@ package final class HistoryMount: Sendable {
     life.broadcast()
   }
 
-  // MARK: - Ending
-
   /// Removes the mount from the tree; it is served until the last of its files is closed.
   func end() {
     let serving = life.withLock { life -> (FuseSession, UInt32?)? in
@@ -162,7 +158,6 @@ package final class HistoryMount: Sendable {
     }
   }
 
-  /// Waits until it has ended.
   func wait() {
     life.wait { life -> Void? in
       if case .ended = life.state { () } else { nil }
@@ -182,8 +177,6 @@ package final class HistoryMount: Sendable {
     }
     return obstacle ?? nil
   }
-
-  // MARK: - In the table of mounts
 
   /// The path at which the versions of a mounted store are.
   package static func path(below mountPoint: String) -> String {

@@ -88,7 +88,6 @@ final class KernelMemory: Sendable {
     }
   }
 
-  /// Ends the thread after its current work.
   func stop() {
     update { $0.isOver = true }
     thread.wait { $0 ? nil : () }
@@ -129,8 +128,6 @@ final class KernelMemory: Sendable {
     }
     return most
   }
-
-  // MARK: - Forgetting
 
   /// Makes the kernel forget the names that are used least, until a quarter of the limit is free
   /// again.

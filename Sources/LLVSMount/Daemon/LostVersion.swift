@@ -6,7 +6,6 @@ package struct LostVersion {
   /// The reason: a clause without a final period.
   package let reason: String
 
-  /// Creates the event.
   package init(reason: String) { self.reason = reason }
 
   /// Reads an event of the log; nil if it is another event.

@@ -15,17 +15,12 @@ package import WorkingTree
 // threads that serve are joined, a last cut takes the changes that arrived in the meantime. The store's
 // lock is released last, so that a process that waits for it finds everything done.
 
-/// A mounted store.
 package final class MountDaemon: Sendable {
-  /// The store.
   package let store: Store
-  /// The working tree.
   package let tree: TreeSession
-  /// The store's log.
   package let log: EventLog
   /// The outcome of replaying the journal.
   package let recovery: TreeSession.Recovery
-  /// Carries out commands.
   package let control: ControlService
   private let autosaver: Autosaver
   private let autosync: Autosync
@@ -44,34 +39,28 @@ package final class MountDaemon: Sendable {
 
   /// Opens the store and mounts it; requests are served once ``serve()`` runs.
   ///
-  /// - Throws: ``MountError``; then nothing stays mounted or locked.
-  package init(_ request: MountRequest) throws(MountError) {
+  /// - Throws: ``ControlError``, ``StoreError``, ``FuseError``; then nothing stays mounted or locked.
+  package init(_ request: MountRequest) throws {
     try request.checkPermission()
     mountPoint = try Self.prepared(request)
-    let mended: [String]
     let reference = SessionReference()
-    do throws(StoreError) {
-      store = try Self.opened(request)
-      let state = try store.state()
-      mended = state.mended
-      let settings = state.settings
-      var faults: [String] = []
-      let inForce = try StoreSettings(of: store, faults: &faults)
-      log = EventLog(directory: store.path)
-      (tree, recovery) = try TreeSession.open(
-        store,
-        defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
-        ignore: settings[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
-        settings: inForce, log: log, notify: Self.telling(reference))
-      for fault in state.mended + faults { log.add("error", fault) }
-    } catch {
-      throw .store(error)
-    }
+    store = try Self.opened(request)
+    let state = try store.state()
+    let settings = state.settings
+    var faults: [String] = []
+    let inForce = try StoreSettings(of: store, faults: &faults)
+    log = EventLog(directory: store.path)
+    (tree, recovery) = try TreeSession.open(
+      store,
+      defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
+      ignore: settings[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
+      settings: inForce, log: log, notify: Self.telling(reference))
+    for fault in state.mended + faults { log.add("error", fault) }
     for loss in recovery.losses { log.add("error", loss) }
     if let obstacle = recovery.obstacle { log.add("error", obstacle) }
     watch = MountWatch { [tree] in tree.files.setAccessRules(AccessRules($0)) }
     control = ControlService(tree, log: log, opener: .besideMounts(own: mountPoint))
-    control.recordOpening(mended + recovery.losses)
+    control.recordOpening(state.mended + recovery.losses)
     autosaver = Autosaver(control)
     autosync = Autosync(control)
     searchFeed = SearchFeed(control)
@@ -92,29 +81,25 @@ package final class MountDaemon: Sendable {
     let seesUsers = !request.allowsOthers || SystemProcess.user == 0
     announcer = Announcer(
       tree: tree, mountPoint: mountPoint, session: reference, seesUsers: seesUsers)
-    do throws(FuseError) {
-      session = try FuseSession(
-        MountOperations(
-          tree: tree, meta: meta, control: control, pool: WorkerPool(name: "llvs-command"),
-          announcer: announcer, session: reference),
-        mount: options, connection: connection)
-      reference.value = session
-      memory = KernelMemory(
-        meta: meta, cache: session.notifier, mountPoint: mountPoint, limit: request.names,
-        seesUsers: seesUsers)
-      history =
-        request.hurriesHistory
-        ? HistoryMount(
-          of: meta, in: tree, below: mountPoint, mount: options, connection: connection,
-          memory: memory, log: log) : nil
-      try session.mount(at: mountPoint)
-      if let entry = try MountTable().mount(at: Array(mountPoint.utf8)) {
-        store.announceMount(device: entry.device)
-        watch.follow(entry)
-        announcer.follow(device: entry.device)
-      }
-    } catch {
-      throw .session(error)
+    session = try FuseSession(
+      MountOperations(
+        tree: tree, meta: meta, control: control, pool: WorkerPool(name: "llvs-command"),
+        announcer: announcer, session: reference),
+      mount: options, connection: connection)
+    reference.value = session
+    memory = KernelMemory(
+      meta: meta, cache: session.notifier, mountPoint: mountPoint, limit: request.names,
+      seesUsers: seesUsers)
+    history =
+      request.hurriesHistory
+      ? HistoryMount(
+        of: meta, in: tree, below: mountPoint, mount: options, connection: connection,
+        memory: memory, log: log) : nil
+    try session.mount(at: mountPoint)
+    if let entry = try MountTable().mount(at: Array(mountPoint.utf8)) {
+      store.announceMount(device: entry.device)
+      watch.follow(entry)
+      announcer.follow(device: entry.device)
     }
   }
 
@@ -142,47 +127,33 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  private static func prepared(_ request: MountRequest) throws(MountError) -> String {
-    do throws(FuseError) {
-      _ = try MountPoint.removeStale(request.mountPoint)
-    } catch {
-      throw .session(error)
+  private static func prepared(_ request: MountRequest) throws -> String {
+    let point = request.mountPoint
+    _ = try MountPoint.removeStale(point)
+    guard try FileSystem.exists(point) else {
+      throw ControlError(.notFound, "the mount point \(point) is not there")
     }
-    let isDirectory: Bool?
-    let resolved: String
-    do throws(SystemError) {
-      let isThere = try FileSystem.exists(request.mountPoint)
-      isDirectory = isThere ? try FileSystem.status(request.mountPoint).kind == .directory : nil
-      resolved = isThere ? try FileSystem.resolve(request.mountPoint) : request.mountPoint
-    } catch {
-      throw .system(error)
+    guard try FileSystem.status(point).kind == .directory else {
+      throw ControlError(.grammar, "\(point) is not a directory")
     }
-    guard let isDirectory else {
-      throw .missing("the mount point \(request.mountPoint) is not there")
-    }
-    guard isDirectory else { throw .place("\(request.mountPoint) is not a directory") }
+    let resolved = try FileSystem.resolve(point)
     try checkRelation(of: resolved, to: request.store)
     return resolved
   }
 
   /// Refuses a mount that would cover its store, be inside it, or be a second one at its path.
-  private static func checkRelation(of mountPoint: String, to store: String) throws(MountError) {
-    let relation: PathRelation
-    let present: MountEntry?
-    do throws(FuseError) {
-      relation = try PathRelation.of(mountPoint: mountPoint, toStore: store)
-      present = try MountTable().mount(at: Array(mountPoint.utf8))
-    } catch {
-      throw .session(error)
-    }
+  private static func checkRelation(of mountPoint: String, to store: String) throws {
+    let relation = try PathRelation.of(mountPoint: mountPoint, toStore: store)
+    let present = try MountTable().mount(at: Array(mountPoint.utf8))
     switch relation {
     case .separate: break
-    case .equal: throw .place("\(mountPoint) is the store itself")
-    case .above: throw .place("\(mountPoint) is above the store, which it would hide")
-    case .inside: throw .place("\(mountPoint) is inside the store")
+    case .equal: throw ControlError(.grammar, "\(mountPoint) is the store itself")
+    case .above:
+      throw ControlError(.grammar, "\(mountPoint) is above the store, which it would hide")
+    case .inside: throw ControlError(.grammar, "\(mountPoint) is inside the store")
     }
     if present?.type == "fuse.llvs" {
-      throw .busy("a store is mounted on \(mountPoint) already")
+      throw ControlError(.busy, "a store is mounted on \(mountPoint) already")
     }
   }
 
@@ -205,7 +176,6 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  /// The number of nodes of history in memory.
   package var metaNodeCount: Int { memory.metaNodeCount }
 
   /// Waits until history is mounted as a separate file system, if that was requested.
@@ -213,35 +183,16 @@ package final class MountDaemon: Sendable {
   /// - Returns: The reason that it is not; nil if it is, or was not requested.
   package func awaitHistory() -> String? { history?.awaitMount() }
 
-  // MARK: - Serving
-
-  /// Serves until the file system is unmounted, then takes the last cut.
-  package func serve() throws(MountError) {
-    do throws(StoreError) {
-      try autosaver.start()
-      try autosync.start()
-      try searchFeed.start()
-    } catch {
-      throw .store(error)
-    }
+  package func serve() throws {
+    try autosaver.start()
+    try autosync.start()
+    try searchFeed.start()
     defer { finish() }
-    do throws(SystemError) {
-      try memory.start()
-    } catch {
-      throw .system(error)
-    }
+    try memory.start()
     defer { memory.stop() }
-    do throws(FuseError) {
-      try watch.start()
-    } catch {
-      throw .session(error)
-    }
+    try watch.start()
     defer { watch.stop() }
-    do throws(SystemError) {
-      try announcer.start()
-    } catch {
-      throw .system(error)
-    }
+    try announcer.start()
     defer { announcer.stop() }
     // Its mount point is looked up through this mount, so its thread waits until this is served.
     history?.start()
@@ -254,11 +205,7 @@ package final class MountDaemon: Sendable {
         history.wait()
       }
     }
-    do throws(FuseError) {
-      try session.run()
-    } catch {
-      throw .session(error)
-    }
+    try session.run()
   }
 
   /// Makes a version and unmounts, for SIGTERM and `llvs unmount`.

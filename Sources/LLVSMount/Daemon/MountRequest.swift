@@ -1,12 +1,10 @@
 package import FuseSession
-package import LLVSCore
-package import Platform
+import Grammar
+import LLVSCore
+import Platform
 
-/// A store, a mount point and the options of the mount.
 package struct MountRequest: Sendable {
-  /// The store's directory.
   package var store: String
-  /// The directory to mount it on.
   package var mountPoint: String
   /// Makes the store if its directory does not exist or is empty.
   package var creates = true
@@ -26,7 +24,6 @@ package struct MountRequest: Sendable {
   /// The number of names that the kernel may remember; beyond it the kernel is made to forget those
   /// used least.
   package var names = 500_000
-  /// The options that every file system has.
   package var flags = MountFlags()
   /// Further options for libfuse or security modules, as mount(8) spells them.
   package var others: [String] = []
@@ -40,16 +37,18 @@ package struct MountRequest: Sendable {
 extension MountRequest {
   /// Refuses options that this user may not have, before a store is made.
   ///
-  /// - Throws: ``MountError/option(_:)``, which names the option.
-  func checkPermission() throws(MountError) {
+  /// - Throws: ``ControlError`` of kind notPermitted, which names the option.
+  func checkPermission() throws(ControlError) {
     guard SystemProcess.effectiveUser != 0 else { return }
     if hurriesHistory {
-      throw .option(
+      throw ControlError(
+        .notPermitted,
         "only root may use fasthistory: other users may not mount anything inside their mounts")
     }
-    if !flags.followsSymlinks { throw .option("only root may use nosymfollow") }
+    if !flags.followsSymlinks { throw ControlError(.notPermitted, "only root may use nosymfollow") }
     if allowsOthers, Self.othersAreBarred {
-      throw .option(
+      throw ControlError(
+        .notPermitted,
         "an ordinary user may let others in (allow_other) only where a line says user_allow_other in "
           + "/etc/fuse.conf")
     }
@@ -69,20 +68,4 @@ extension MountRequest {
       return false
     }
   }
-}
-
-/// The reason that a store could not be mounted, in a sentence.
-package enum MountError: Error, Sendable {
-  /// The mount point is not there.
-  case missing(String)
-  /// The mount point is no directory, or is in the wrong place.
-  case place(String)
-  /// A file system is mounted there.
-  case busy(String)
-  /// The mount point cannot be examined.
-  case system(SystemError)
-  /// An option that cannot be granted here.
-  case option(String)
-  case store(StoreError)
-  case session(FuseError)
 }

@@ -33,7 +33,6 @@ extension PeerOpener {
     }
   }
 
-  /// Returns the address of the store that a mount point stands for.
   private static func inside(
     _ mount: MountEntry, _ path: String, _ address: PeerAddress
   ) throws(ControlError) -> PeerAddress {

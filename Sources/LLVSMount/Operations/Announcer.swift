@@ -72,8 +72,6 @@ final class Announcer: Sendable {
     self.seesUsers = seesUsers
   }
 
-  // MARK: - The thread
-
   /// Takes the device of the mount, which tells it from others at the same path.
   func follow(device: String) { state.withLock { $0.device = device } }
 
@@ -112,7 +110,6 @@ final class Announcer: Sendable {
     state.broadcast()
   }
 
-  /// Waits for changes; nil at the end.
   private func next() -> [ShownChange]? {
     let found = state.wait { state -> [ShownChange]? in
       if state.isOver { return [] }
@@ -123,8 +120,6 @@ final class Announcer: Sendable {
   }
 
   private var isOver: Bool { state.withLock { $0.isOver } }
-
-  // MARK: - Calls
 
   /// Makes the calls for what is watched: first for what went, then for what came and changed.
   private func announce(_ changes: [ShownChange]) {
@@ -220,8 +215,6 @@ final class Announcer: Sendable {
     defer { state.withLock { $0.call = nil } }
     try body()
   }
-
-  // MARK: - For those who answer
 
   /// True if a request comes from this thread.
   ///

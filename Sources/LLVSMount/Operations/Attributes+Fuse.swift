@@ -3,10 +3,7 @@ import Inodes
 import LLVSCore
 import WorkingTree
 
-// Converts the tree's attributes to the kernel's.
-
 extension EntryKind {
-  /// The file type bits of st_mode.
   var typeBits: UInt32 {
     switch self {
     case .regular: 0o100000
@@ -41,19 +38,16 @@ extension Attributes.Device {
       minor: UInt32(truncatingIfNeeded: number & 0xFF | number >> 12 & 0xFFF00))
   }
 
-  /// Linux's encoding of the device number.
   var number: UInt64 {
     UInt64(minor & 0xFF) | UInt64(major & 0xFFF) << 8 | UInt64(minor & ~0xFF) << 12
   }
 }
 
 extension NodeID {
-  /// The number of an inode of the working tree.
   var number: InodeNumber { InodeNumber(rawValue) }
 }
 
 extension InodeStatus {
-  /// The attributes in the form of FUSE.
   var attributes: FileAttributes {
     var result = FileAttributes(inode: number.rawValue, mode: kind.typeBits | mode)
     result.linkCount = links
@@ -96,7 +90,6 @@ extension SetAttributes {
 }
 
 extension AccessRules {
-  /// The rules of a mount with these options.
   init(_ flags: MountFlags) {
     let files: Rule =
       switch flags.accessTimes {

@@ -5,7 +5,6 @@ import TreeNames
 // The one place that maps an error of the file tree or the store to an errno.
 
 extension FSError {
-  /// The errno that the kernel gets.
   package var errno: Int32 {
     switch self {
     case .notPermitted: Errno.operationNotPermitted

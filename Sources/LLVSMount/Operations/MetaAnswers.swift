@@ -29,8 +29,6 @@ struct MetaAnswers: Sendable {
     }
   }
 
-  // MARK: - Directories
-
   /// The number of names that are fetched at a time: about as many as a reply holds.
   private static let batch = 64
 
@@ -131,8 +129,6 @@ struct MetaAnswers: Sendable {
     return fits
   }
 
-  // MARK: - Files
-
   func read(
     _ file: MetaFile, offset: Int64, count: Int, reply: consuming DataReply
   ) {
@@ -162,8 +158,6 @@ struct MetaAnswers: Sendable {
       reply.error(errno(of: error))
     }
   }
-
-  // MARK: - The file system's numbers
 
   func statfs(reply: consuming StatisticsReply) {
     do throws(SystemError) {

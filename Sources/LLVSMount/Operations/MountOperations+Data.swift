@@ -182,7 +182,6 @@ extension MountOperations {
     }
   }
 
-  /// Returns the free bytes of the store's disk.
   private func freeBytes() throws(FSError) -> UInt64 {
     try FSError.wrapping { () throws(SystemError) in
       let disk = try FileSystem.fileSystem(of: live.store.path)
@@ -258,7 +257,6 @@ extension MountOperations {
 }
 
 extension OffsetReply {
-  /// Answers with the offset that was found, or ENXIO.
   fileprivate consuming func place(_ place: SoughtPlace) {
     guard let found = place.offset else { return error(Errno.noSuchDeviceOrAddress) }
     offset(Int64(clamping: found))

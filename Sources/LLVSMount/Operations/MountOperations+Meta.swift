@@ -31,8 +31,6 @@ extension MountOperations {
     }
   }
 
-  // MARK: - Directories
-
   func metaOpendir(_ node: NodeID, reply: consuming OpenReply) {
     do throws(FSError) {
       let directory = try meta.openDirectory(node.rawValue)
@@ -55,8 +53,6 @@ extension MountOperations {
   ) {
     answers.readdirplus(directory, offset: offset, reply: reply)
   }
-
-  // MARK: - Files
 
   // Warm, open + read + close of a version's file takes 12 to 15 us where ext4 takes 3 to 4: the
   // round trip of OPEN with one switch of threads there and back (1.03 a file); RELEASE comes
@@ -186,8 +182,6 @@ extension MountOperations {
     reply.done()
     OpenObject.close(file.handle)
   }
-
-  // MARK: - The control file
 
   /// Reads on a thread of the pool, since a status may have to look at the disk.
   private func controlRead(

@@ -230,7 +230,6 @@ extension MountOperations {
     }
   }
 
-  /// Answers with success or the error's number.
   func answer(_ reply: consuming EmptyReply, _ body: () throws(FSError) -> Void) {
     do throws(FSError) {
       try body()

@@ -14,9 +14,7 @@ import WorkingTree
 ///
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class MountOperations: FuseOperations {
-  /// The working tree and what it is kept in.
   let live: TreeSession
-  /// The files of the working tree.
   var tree: WorkingTree { live.files }
   private let threads = ThreadGroups()
   /// The session that serves this; handlers announce to it that they will block.

@@ -4,7 +4,6 @@ import HistoryTree
 import Inodes
 import WorkingTree
 
-/// An open directory of the meta tree.
 final class OpenMetaDirectory: OpenObject {
   let directory: MetaDirectory
 
@@ -13,7 +12,6 @@ final class OpenMetaDirectory: OpenObject {
   }
 }
 
-/// An open file of the meta tree.
 final class OpenMetaFile: OpenObject {
   let file: MetaFile
 
@@ -22,7 +20,6 @@ final class OpenMetaFile: OpenObject {
   }
 }
 
-/// An open control file.
 final class OpenControl: OpenObject {
   let session: ControlSession
 

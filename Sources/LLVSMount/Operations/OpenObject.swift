@@ -13,7 +13,6 @@ class OpenObject {
     HandleID(UInt64(UInt(bitPattern: Unmanaged.passRetained(self).toOpaque())))
   }
 
-  /// Returns the object of a handle number.
   static func object(_ handle: HandleID) -> OpenObject? {
     guard let pointer = UnsafeRawPointer(bitPattern: UInt(handle.rawValue)) else { return nil }
     return Unmanaged<OpenObject>.fromOpaque(pointer).takeUnretainedValue()
@@ -26,7 +25,6 @@ class OpenObject {
   }
 }
 
-/// An open file of the working tree.
 final class OpenLiveFile: OpenObject {
   let handle: HandleNumber
   let mode: OpenMode
@@ -37,7 +35,6 @@ final class OpenLiveFile: OpenObject {
   }
 }
 
-/// An open directory of the working tree.
 final class OpenLiveDirectory: OpenObject {
   let listing: DirectoryListing
 

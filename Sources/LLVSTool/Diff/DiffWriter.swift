@@ -8,14 +8,12 @@ struct DiffWriter {
 
   private let form: Form
   private let isJSON: Bool
-  /// Makes a patch of one difference for programs.
   private let patch: (TreeDifference) throws -> [UInt8]
   private let console: Console
   private let unified: UnifiedDiff
   private var stat: DiffStat
   /// True if the line asks for a patch, which is the standard form for people alone.
   private let isPatchWanted: Bool
-  /// The number of differences that were written.
   private(set) var count = 0
 
   /// Creates a writer; `standard` is the form if the line names none.
@@ -57,7 +55,7 @@ struct DiffWriter {
   mutating func write(_ difference: TreeDifference) throws {
     count += 1
     guard !isJSON else {
-      console.stream(line: try record(difference).json)
+      console.stream(json: try record(difference))
       return
     }
     switch form {
@@ -68,11 +66,10 @@ struct DiffWriter {
     }
   }
 
-  /// A difference for programs.
   func record(_ difference: TreeDifference) throws -> ReplyValue {
     let counts = form == .stat ? try ContentPair(difference.old, difference.new).counts : nil
-    let patch = isPatchWanted ? ReplyField.path("patch", try patch(difference)) : []
-    return .record(difference.fields(counts: counts) + patch)
+    let patch: ReplyValue = isPatchWanted ? ["patch": ReplyBytes(try patch(difference))] : [:]
+    return difference.reply(counts: counts) + patch
   }
 
   mutating func finish() {

@@ -26,24 +26,8 @@ enum LivePlace: ComparedTree {
     }
   }
 
-  /// Returns the paths that differ from the head.
-  ///
-  /// - Throws: ``ControlError`` of kind busy if there are too many.
-  func pending(
-    in store: Store
-  ) throws -> [(change: PendingPath.Change, path: [UInt8])] {
-    switch self {
-    case .mount(let view):
-      return Self.pending(
-        try CommandTarget.mounted(view, store: store.path).run(["pending"]).text)
-    case .tree(let tree):
-      guard let pending = try tree.pendingPaths(atMost: ControlService.pendingLimit) else {
-        throw ControlError(
-          .busy,
-          "more than \(ControlService.pendingLimit) changes are in no version yet; commit first")
-      }
-      return pending.map { ($0.change, $0.path.bytes) }
-    }
+  func pending(in store: Store) throws -> [(change: PendingPath.Change, path: [UInt8])] {
+    try pendingNames()
   }
 
   /// Reads the reply of the command `pending`.
@@ -60,65 +44,33 @@ enum LivePlace: ComparedTree {
     }
   }
 
-  /// Reads the file at a path; nil if there is none.
   func image(_ path: [UInt8]) throws -> FileImage? {
     switch self {
     case .mount(let view): try FileImage(live: try view.place(path))
-    case .tree(let tree): try Self.status(path, in: tree).map { try FileImage($0, of: tree) }
+    case .tree(let tree): try tree.status(at: path).map { try FileImage($0, of: tree) }
     }
   }
 
-  /// Returns the names in a directory without ignored ones; none if there is no directory.
   func names(in path: [UInt8]) throws -> [[UInt8]] {
-    let own = Array("user.llvs.state".utf8)
-    func isTaken(_ state: [UInt8]?) -> Bool { state?.elementsEqual("scratch".utf8) != true }
     switch self {
     case .mount(let view):
       let directory = try view.place(path)
       guard let status = try? FileSystem.status(directory), status.kind == .directory else {
         return []
       }
-      return try FileSystem.names(in: directory).map(\.bytes).filter {
-        isTaken(try FileSystem.extended(directory + [0x2F] + $0, own))
+      return try FileSystem.names(in: directory).map(\.bytes).filter { name in
+        let state = try FileSystem.extended(
+          directory + [0x2F] + name, Array("user.llvs.state".utf8))
+        return state?.elementsEqual("scratch".utf8) != true
       }
-    case .tree(let tree):
-      guard let status = try Self.status(path, in: tree), status.kind == .directory else {
-        return []
-      }
-      return try StoreError.wrapping { () throws(FSError) in
-        var names: [[UInt8]] = []
-        for name in try tree.names(in: status.number) {
-          let child = try tree.files.lookup(status.number, name)
-          if isTaken(try tree.files.getxattr(child.number, own)) { names.append(name.bytes) }
-        }
-        return names
-      }
+    case .tree(let tree): return try tree.searchedNames(in: path)
     }
   }
 
-  /// True if there is a file at a path.
   func has(_ path: [UInt8]) throws -> Bool {
     switch self {
     case .mount(let view): try FileSystem.exists(try view.place(path))
-    case .tree(let tree): try Self.status(path, in: tree) != nil
-    }
-  }
-
-  private static func status(_ path: [UInt8], in tree: TreeSession) throws(StoreError)
-    -> InodeStatus?
-  {
-    try StoreError.wrapping { () throws(FSError) -> InodeStatus? in
-      var status = try tree.files.status(of: .root)
-      for name in path.split(separator: 0x2F) {
-        guard status.kind == .directory else { return nil }
-        do throws(FSError) {
-          // Look-up counts do not matter: no kernel knows this tree.
-          status = try tree.files.lookup(status.number, FileName(name))
-        } catch .noEntry {
-          return nil
-        }
-      }
-      return status
+    case .tree(let tree): try tree.status(at: path) != nil
     }
   }
 }

@@ -76,7 +76,6 @@ struct Operands {
     return true
   }
 
-  /// Returns the version that a word names; nil if it names none.
   private static func version(_ word: String, _ store: Store) throws -> VersionRecord? {
     do throws(ControlError) {
       return try store.version(meant: word)

@@ -1,3 +1,4 @@
+import Control
 import Grammar
 import HistoryTree
 import LLVSCore
@@ -9,25 +10,19 @@ extension Verb {
   @Sendable static func printCompletion(
     _ line: CommandLine, _ console: Console
   ) throws -> ExitCode {
-    switch line.words.first {
-    case let shell? where line.words.count == 1 && CompletionScript.all[shell] != nil:
-      tell(line, CompletionScript.all[shell] ?? "", console)
-    case "words"? where line.wordsBeforeDashes == 1:
+    let first = line.words.first ?? ""
+    if line.words.count == 1, let script = CompletionScript.all[first] {
+      if line.isJSON {
+        console.tell(json: ["ok": true, "shell": first, "script": script])
+      } else {
+        console.tell(script)
+      }
+    } else if first == "words", line.wordsBeforeDashes == 1 {
       for word in Completion(Array(line.words.dropFirst())).words() { console.stream(line: word) }
-    default: throw UsageError("usage: llvs completion bash, zsh or fish")
+    } else {
+      throw UsageError("usage: llvs completion bash, zsh or fish")
     }
     return .done
-  }
-}
-
-extension Verb {
-  private static func tell(_ line: CommandLine, _ script: String, _ console: Console) {
-    guard line.isJSON else { return console.tell(script) }
-    console.tell(
-      ReplyValue.record([
-        ReplyField("ok", .flag(true)), ReplyField("shell", line.words.first ?? ""),
-        ReplyField("script", script),
-      ]).json)
   }
 }
 
@@ -88,14 +83,9 @@ struct Completion {
       }
     }
     guard let verb else { return Verb.all.map(\.name) }
-    if verb.name == "merge", before.last == "using" { return ArbiterChoice.allNames + ["exec"] }
-    if verb.name == "set" { return settings() }
-    if verb.name == "settle", operands > 0 { return ["ours", "theirs", "base"] + versions() }
-    if verb.name == "switch" { return operands == 0 ? lines() + versions() : ["as"] }
     return values(verb.operands, operands)
   }
 
-  /// Returns the completions of the value in `--name=`.
   private func values(of word: String, upTo equals: String.Index, _ verb: Verb?) -> [String] {
     let name = word[..<equals].drop { $0 == "-" }
     let option = (VerbOption.common + (verb?.options ?? [])).first {
@@ -116,6 +106,13 @@ struct Completion {
     case .peers: return ((try? store()?.peers()) ?? []).map(\.name)
     case .verbs: return Verb.all.map(\.name)
     case .choice(let words): return words
+    case .lines:
+      return operands == 0 ? branches() + [VersionRecord.unnamedLine] + versions() : ["as"]
+    case .sides: return operands == 0 ? paths() : ["ours", "theirs", "base"] + versions()
+    case .settings: return settings()
+    case .merges:
+      return before.last == "using"
+        ? ArbiterChoice.allNames + ["exec"] : versions() + inVersions()
     }
   }
 
@@ -144,9 +141,6 @@ struct Completion {
   private func branches() -> [String] {
     ((try? store()?.lineNames().branches) ?? []).filter { $0 != VersionRecord.unnamedLine }
   }
-
-  /// The branches and the unnamed line.
-  private func lines() -> [String] { branches() + [VersionRecord.unnamedLine] }
 
   /// Names of versions that begin with the word, also behind `A..`; of an empty word what has a name of its
   /// own. `at/` and a day or a word for one come behind `at/`.
@@ -195,7 +189,6 @@ struct Completion {
     return names(near: path, in: TreeView(map: store.map(of: record))).map { "\(name):\($0)" }
   }
 
-  /// Returns the names in the directory of a path, with the directory before them.
   private func names(near path: String, in view: TreeView) -> [String] {
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     var listing = view.list(Array(directory.utf8))

@@ -1,6 +1,5 @@
 /// The scripts that make shells complete the words of llvs. Each asks the program for the words.
 enum CompletionScript {
-  /// The scripts by the names of shells.
   static let all = ["bash": bash, "zsh": zsh, "fish": fish]
 
   private static let bash = #"""

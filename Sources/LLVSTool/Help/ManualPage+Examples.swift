@@ -3,7 +3,6 @@ extension ManualPage {
   package struct Example: Sendable {
     /// Says what the commands do, with a period.
     package let text: String
-    /// The commands, as typed in a shell.
     package let commands: [String]
   }
 
@@ -33,7 +32,6 @@ extension ManualPage {
       text: "Make the last version and unmount.", commands: ["cd", "llvs unmount ~/notes"]),
   ]
 
-  /// The section of the page that shows them.
   static var exampleLines: [String] {
     var lines = [".SH EXAMPLES"]
     for example in examples {

@@ -1,6 +1,7 @@
+import Control
+
 /// The manual page llvs(1), made from the same texts as `--help`.
 package enum ManualPage {
-  /// The page's source, for man(1).
   package static var text: String {
     var lines = [
       ".TH LLVS 1 \"\" \"llvs \(Release.number)\" \"User Commands\"",

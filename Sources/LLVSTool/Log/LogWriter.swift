@@ -29,11 +29,9 @@ struct LogWriter {
 
   mutating func write(_ record: VersionRecord, predecessors: [VersionNumber]) throws {
     guard !line.isJSON else {
-      var fields = try story.fields(of: record)
-      if changes != nil {
-        fields.append(ReplyField("changes", .list(try changeRecords(of: record))))
-      }
-      console.stream(line: ReplyValue.record(fields).json)
+      let changes: ReplyValue =
+        changes == nil ? [:] : ["changes": try changeRecords(of: record)]
+      console.stream(json: try story.reply(of: record) + changes)
       return
     }
     let isShort = line.has("oneline")
@@ -82,24 +80,23 @@ struct LogWriter {
     console.stream(line: style.paint(end.map { String(row[...$0]) } ?? "", .blue))
   }
 
-  /// The changes of a version for programs.
   private func changeRecords(of record: VersionRecord) throws -> [ReplyValue] {
     let writer = try DiffWriter(line, console, standard: .stat)
-    let parent = try record.first.map { try story.store.version($0) } ?? nil
     var records: [ReplyValue] = []
-    try VersionDifferences(
-      story.store, from: parent?.map ?? .empty, to: record.map, findingRenames: true
-    ).forEach { records.append(try writer.record($0)) }
+    try differences(of: record).forEach { records.append(try writer.record($0)) }
     return records
   }
 
   private func writeChanges(of record: VersionRecord) throws {
     var writer = try DiffWriter(line, console, standard: .stat)
-    let parent = try record.first.map { try story.store.version($0) } ?? nil
     console.stream(line: "")
-    try VersionDifferences(
-      story.store, from: parent?.map ?? .empty, to: record.map, findingRenames: true
-    ).forEach { try writer.write($0) }
+    try differences(of: record).forEach { try writer.write($0) }
     writer.finish()
+  }
+
+  private func differences(of record: VersionRecord) throws -> VersionDifferences {
+    let parent = try record.first.flatMap { try story.store.version($0) }
+    return try VersionDifferences(
+      story.store, from: parent?.map ?? .empty, to: record.map, findingRenames: true)
   }
 }

@@ -16,7 +16,6 @@ final class Console: Sendable {
   private let output = Output()
   /// True if standard output is a terminal; determined before a pager replaces it.
   let isTerminal: Bool
-  /// The number of columns of a line.
   let columns: Int
 
   init(isQuiet: Bool) {
@@ -63,10 +62,10 @@ final class Console: Sendable {
     output.write(bytes)
   }
 
-  /// Writes everything that is buffered.
+  func stream(json reply: ReplyValue) { stream(line: reply.json) }
+
   func flush() { output.write([], now: true) }
 
-  /// Writes everything that is buffered and waits for the pager.
   func finish() throws(SystemError) { try output.finish() }
 
   /// Prints a line of a result; not with --quiet.
@@ -78,15 +77,11 @@ final class Console: Sendable {
   }
 
   /// Prints the reply of a verb: a sentence for people, or fields for programs.
-  func reply(_ line: CommandLine, _ text: String, _ fields: [ReplyField]) {
-    if line.isJSON {
-      tell(
-        ReplyValue.record([ReplyField("ok", .flag(true))] + fields + [ReplyField("text", text)])
-          .json)
-    } else {
-      say(text)
-    }
+  func reply(_ line: CommandLine, _ text: String, _ reply: ReplyValue) {
+    if line.isJSON { tell(json: ["ok": true] + reply + ["text": text]) } else { say(text) }
   }
+
+  func tell(json reply: ReplyValue) { tell(reply.json) }
 
   /// Prints text that the command line requested; also with --quiet.
   func tell(_ text: String) {
@@ -129,7 +124,6 @@ final class Console: Sendable {
     StandardStream.error.write("\r\u{1B}[K" + text)
   }
 
-  /// Removes the progress bar.
   func clear() {
     let isDrawn = bar.withLock { last -> Bool in
       defer { last = 0 }

@@ -42,7 +42,6 @@ final class Output: Sendable {
     state.bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Sends all further output through a pager.
   func page(_ command: String) {
     state.withLock { state in
       guard state.pager == nil else { return }

@@ -1,3 +1,4 @@
+import Foundation
 import Grammar
 
 extension ReplyValue: Decodable {
@@ -8,9 +9,7 @@ extension ReplyValue: Decodable {
     init?(intValue: Int) { nil }
   }
 
-  /// Reads a reply of a mounted store; the fields of objects are in the order of their names.
-  ///
-  /// - Throws: `DecodingError` for a number that is not whole.
+  /// Reads a value; the fields of objects are in the order of their names.
   package init(from decoder: any Decoder) throws {
     if let object = try? decoder.container(keyedBy: Name.self) {
       self = .record(
@@ -31,5 +30,15 @@ extension ReplyValue: Decodable {
     } else {
       self = .number(try value.decode(Int64.self))
     }
+  }
+}
+
+extension ReplyValue {
+  /// Reads JSON; nil for another text, and for a number that is not whole.
+  init?(json: String) {
+    guard let value = try? JSONDecoder().decode(ReplyValue.self, from: Data(json.utf8)) else {
+      return nil
+    }
+    self = value
   }
 }

@@ -12,9 +12,7 @@ import TreeNames
 package struct Blame {
   /// A line and where it came from.
   package struct Line {
-    /// The version that brought it.
     package let version: VersionRecord
-    /// The path of the file in that version.
     package let path: [UInt8]
     /// The line with its end.
     package let text: [UInt8]
@@ -35,7 +33,6 @@ package struct Blame {
   /// The versions that changed a key.
   private var changing: [Key: Set<VersionNumber>] = [:]
 
-  /// Looks in a store.
   package init(_ store: Store) { self.store = store }
 
   /// Returns the lines of a file as a version has it, in order.

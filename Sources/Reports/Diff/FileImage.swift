@@ -74,7 +74,6 @@ package struct FileImage {
     }
   }
 
-  /// True if it is a directory.
   package var isDirectory: Bool { kind == .directory }
 
   /// True if times and owners come from stat(2), not from a version.

@@ -15,7 +15,6 @@ package struct TreeDifference {
   /// A directory that was added or removed with its contents: their differences show it already.
   package var isFull = false
 
-  /// Describes one difference.
   package init(
     path: [UInt8], renamedFrom: [UInt8]? = nil, old: FileImage? = nil, new: FileImage? = nil
   ) {
@@ -32,7 +31,6 @@ package struct TreeDifference {
 
   var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
 
-  /// The path for people, on one line.
   package var shownPath: String {
     let from = renamedFrom.map { "\(Self.shown($0)) -> " } ?? ""
     return from + Self.shown(path) + (isDirectory ? "/" : "")
@@ -42,27 +40,21 @@ package struct TreeDifference {
 
   package var text: String { "\(mark) \(shownPath)" }
 
-  /// The fields of the JSON output.
-  package func fields(counts: LineCounts?) -> [ReplyField] {
-    var fields = [ReplyField("change", mark)] + ReplyField.path("path", path)
-    if let from = renamedFrom { fields += ReplyField.path("from", from) }
-    fields += [
-      ReplyField("directory", .flag(isDirectory)),
-      ReplyField("oldBytes", .number(Int64(clamping: old?.length ?? 0))),
-      ReplyField("newBytes", .number(Int64(clamping: new?.length ?? 0))),
-      ReplyField("oldMode", old.map { .text(String($0.mode, radix: 8)) } ?? .null),
-      ReplyField("newMode", new.map { .text(String($0.mode, radix: 8)) } ?? .null),
+  package func reply(counts: LineCounts?) -> ReplyValue {
+    var reply: ReplyValue = ["change": mark, "path": ReplyBytes(path)]
+    if let from = renamedFrom { reply += ["from": ReplyBytes(from)] }
+    reply += [
+      "directory": isDirectory, "oldBytes": old?.length ?? 0, "newBytes": new?.length ?? 0,
+      "oldMode": old.map { String($0.mode, radix: 8) },
+      "newMode": new.map { String($0.mode, radix: 8) },
     ]
-    guard let counts else { return fields }
     switch counts {
-    case .lines(let added, let removed):
-      fields += [
-        ReplyField("binary", .flag(false)), ReplyField("added", added),
-        ReplyField("removed", removed),
-      ]
-    case .binary: fields.append(ReplyField("binary", .flag(true)))
+    case .lines(let added, let removed)?:
+      reply += ["binary": false, "added": added, "removed": removed]
+    case .binary?: reply += ["binary": true]
+    case nil: break
     }
-    return fields
+    return reply
   }
 }
 

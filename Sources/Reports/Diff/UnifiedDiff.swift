@@ -21,7 +21,6 @@ package struct UnifiedDiff {
     self.emit = emit
   }
 
-  /// Writes one difference.
   package func write(_ difference: TreeDifference) throws {
     var out: [UInt8] = []
     remarks(difference, &out)
@@ -39,8 +38,6 @@ package struct UnifiedDiff {
     }
     if !out.isEmpty { emit(out) }
   }
-
-  // MARK: - One file
 
   private func file(
     _ path: [UInt8], from: [UInt8]? = nil, old: FileImage?, new: FileImage?, _ out: inout [UInt8]
@@ -112,8 +109,6 @@ package struct UnifiedDiff {
     out += (paint.map { style.paint(text, $0) } ?? text).utf8
     out.append(0x0A)
   }
-
-  // MARK: - Hunks
 
   private func hunks(
     _ changes: [SequenceChange], _ old: TextLines, _ new: TextLines, _ out: inout [UInt8]
@@ -205,8 +200,6 @@ package struct UnifiedDiff {
     default: false
     }
   }
-
-  // MARK: - Differences that patches cannot express
 
   private func remarks(_ difference: TreeDifference, _ out: inout [UInt8]) {
     let path = GitName.quoted(difference.path)

@@ -7,7 +7,6 @@ import TreeNames
 /// If paths are given, a version that has the same contents there as one of its predecessors is
 /// skipped, and only that predecessor is followed.
 package struct LogQuery {
-  /// One step of the walk.
   package enum Step {
     /// A version to show, and the predecessors that the walk follows.
     case shown(VersionRecord, predecessors: [VersionNumber])
@@ -36,8 +35,6 @@ package struct LogQuery {
   private var walk: HistoryWalk
 
   /// Begins at some versions.
-  ///
-  /// - Throws: ``StoreError`` if the history cannot be read.
   package init(
     _ store: Store, from numbers: [VersionNumber], limits: Limits, order: HistoryWalk.Order
   ) throws {

@@ -30,15 +30,11 @@ package struct VersionLabels {
 
   subscript(number: VersionNumber) -> [Label] { labels[number] ?? [] }
 
-  /// The labels of a version for programs: whether it is the head, its branches and its tags.
-  package func fields(_ number: VersionNumber) -> [ReplyField] {
+  package func reply(_ number: VersionNumber) -> ReplyValue {
     let mine = self[number]
-    func names(_ kind: Label.Kind) -> ReplyValue {
-      .list(mine.filter { $0.kind == kind }.map { .text($0.name) })
-    }
+    func names(_ kind: Label.Kind) -> [String] { mine.filter { $0.kind == kind }.map(\.name) }
     return [
-      ReplyField("isHead", .flag(mine.contains { $0.kind == .head })),
-      ReplyField("branches", names(.branch)), ReplyField("tags", names(.tag)),
+      "isHead": !names(.head).isEmpty, "branches": names(.branch), "tags": names(.tag),
     ]
   }
 

@@ -5,12 +5,10 @@ import WorkingTree
 
 /// Describes a version: author, time, message and changes.
 package struct VersionStory {
-  /// The store of the versions.
   package let store: Store
   /// The names that versions have.
   package var labels: VersionLabels
 
-  /// Describes versions of a store.
   package init(store: Store, labels: VersionLabels) {
     self.store = store
     self.labels = labels
@@ -80,8 +78,6 @@ package struct VersionStory {
   }
 
   /// Reads the author and the message of a version.
-  ///
-  /// - Throws: ``StoreError`` if the metadata cannot be read.
   package func words(of record: VersionRecord) throws -> Words {
     let metadata = try store.metadata(of: record)
     let author = Author(metadata)
@@ -160,29 +156,18 @@ package struct VersionStory {
     return lines
   }
 
-  /// The fields of the JSON output.
-  package func fields(of record: VersionRecord) throws -> [ReplyField] {
+  package func reply(of record: VersionRecord) throws -> ReplyValue {
     let words = try words(of: record)
-    let parents = try record.predecessors.compactMap { try store.version($0) }
-    var fields = [
-      ReplyField("name", record.name), ReplyField("id", record.id.rawValue),
-      ReplyField("line", record.line),
-      ReplyField("time", Self.time(record)),
-      ReplyField("author", words.author.map { .text($0) } ?? .null),
-      ReplyField("machine", words.machine.map { .text($0) } ?? .null),
-      ReplyField("message", words.message.map { .text($0) } ?? .null),
-      ReplyField("predecessors", .list(parents.map { .text($0.name) })),
-    ]
-    fields += labels.fields(record.number)
-    fields += [
-      ReplyField("entries", .number(Int64(clamping: record.map.count))),
-      ReplyField("digest", record.map.digest.hex),
-    ]
+    let parents = try record.predecessors.compactMap { try store.version($0)?.name }
     let summary = try summary(of: record)
-    fields += [
-      ReplyField("new", summary.new), ReplyField("changed", summary.changed),
-      ReplyField("removed", summary.removed),
+    let first: ReplyValue = [
+      "name": record.name, "id": record.id.rawValue, "line": record.line,
+      "time": Self.time(record), "author": words.author, "machine": words.machine,
+      "message": words.message, "predecessors": parents,
     ]
-    return fields
+    return first + labels.reply(record.number) + [
+      "entries": record.map.count, "digest": record.map.digest.hex, "new": summary.new,
+      "changed": summary.changed, "removed": summary.removed,
+    ]
   }
 }

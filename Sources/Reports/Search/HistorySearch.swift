@@ -83,7 +83,6 @@ package struct HistorySearch {
     }
   }
 
-  /// Searches the bytes of one file.
   private func search(
     _ stored: StoredContent, _ emit: (Int?, [UInt8]) throws -> Void
   ) throws {

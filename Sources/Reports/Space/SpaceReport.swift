@@ -7,15 +7,12 @@ import TreeNames
 package struct SpaceReport {
   /// Bytes on disk of one kind of the store's files.
   package struct Part {
-    /// The kind, as the report names it.
     package let name: String
-    /// The bytes that the files take.
     package let bytes: UInt64
   }
 
   /// The bytes that a version stored.
   package struct OfVersion {
-    /// The version.
     package let version: VersionRecord
     /// The bytes, before they were compressed and shared.
     package let bytes: UInt64
@@ -23,11 +20,8 @@ package struct SpaceReport {
 
   /// The bytes of all that was ever stored at and below a path, and of what head has there.
   package struct OfPath {
-    /// The path: a file or a directory of the directory that was asked about.
     package let path: [UInt8]
-    /// True if it is, or was, a directory.
     package var isDirectory = false
-    /// The bytes of head.
     package var inHead: UInt64 = 0
     /// The bytes of all distinct contents in all versions.
     package var inHistory: UInt64 = 0
@@ -35,7 +29,6 @@ package struct SpaceReport {
 
   /// The store's files by kind.
   package let parts: [Part]
-  /// The number of versions.
   package let versions: Int
   /// The bytes of all distinct contents, before they were compressed and shared.
   package let contents: UInt64
@@ -44,12 +37,9 @@ package struct SpaceReport {
   /// The entries of the directory that was asked about, largest in history first.
   package let paths: [OfPath]
 
-  /// All bytes on disk.
   package var total: UInt64 { parts.reduce(0) { $0 + $1.bytes } }
 
   /// Examines a store; `path` is the directory whose names are told.
-  ///
-  /// - Throws: ``StoreError`` if the store cannot be read.
   /// - Complexity: O(changes of all versions).
   package init(
     of store: Store, below path: [UInt8], showing most: Int,
@@ -97,7 +87,6 @@ package struct SpaceReport {
 
 /// The bytes that a file, or all files in a directory, take on disk.
 package struct DirectorySize {
-  /// The bytes.
   package private(set) var bytes: UInt64 = 0
   /// The number of files that are no directories.
   package private(set) var files = 0
@@ -122,22 +111,16 @@ package struct DirectorySize {
 
 /// The versions seen so far.
 private struct Survey {
-  private let store: Store
-  private let path: [UInt8]
-  private let most: Int
-  private(set) var count = 0
-  private(set) var contents: UInt64 = 0
-  private(set) var largest: [SpaceReport.OfVersion] = []
-  private var names: [[UInt8]: SpaceReport.OfPath] = [:]
-  private var seen: Set<Digest> = []
+  let store: Store
+  let path: [UInt8]
+  let most: Int
+  var count = 0
+  var contents: UInt64 = 0
+  var largest: [SpaceReport.OfVersion] = []
+  var names: [[UInt8]: SpaceReport.OfPath] = [:]
+  var seen: Set<Digest> = []
   /// The map of the version before: as a rule the predecessor of the next one.
-  private var last: VersionLine?
-
-  init(store: Store, path: [UInt8], most: Int) {
-    self.store = store
-    self.path = path
-    self.most = most
-  }
+  var last: VersionLine?
 
   mutating func add(_ line: VersionLine) throws {
     defer { last = line }

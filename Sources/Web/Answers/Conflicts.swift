@@ -16,18 +16,12 @@ struct Conflicts: Sendable {
 
   init(_ history: History) { self.history = history }
 
-  /// Lists all.
   func list() throws -> ReplyValue {
     let open = try ControlService.openConflicts(in: store)
-    let values = try open.prefix(Self.mostListed).map { item in
-      ReplyValue.record(
-        ReplyField.path("path", item.path) + [
-          ReplyField("text", try ConflictSides(item.conflict, in: store).text)
-        ])
+    let values = try open.prefix(Self.mostListed).map { item -> ReplyValue in
+      ["path": ReplyBytes(item.path), "text": try ConflictSides(item.conflict, in: store).text]
     }
-    return .record([
-      ReplyField("conflicts", .list(values)), ReplyField("count", open.count),
-    ])
+    return ["conflicts": values, "count": open.count]
   }
 
   /// Returns the conflict at a path.
@@ -72,16 +66,12 @@ struct Conflicts: Sendable {
     let conflict = try find(path)
     let makers = try ConflictSides(conflict, in: store)
     func record(_ name: String, _ maker: ConflictSide?, _ entry: Entry?) throws -> ReplyValue {
-      var fields = [
-        ReplyField("name", name),
-        ReplyField("version", maker.map { .text($0.version) } ?? .null),
-        ReplyField("author", maker?.author.name.map { .text($0) } ?? .null),
-        ReplyField("machine", maker?.author.machine.map { .text($0) } ?? .null),
-        ReplyField("time", maker.map { .text(TimestampText.iso($0.time)) } ?? .null),
-        ReplyField("isThere", .flag(entry != nil)),
+      let side: ReplyValue = [
+        "name": name, "version": maker?.version, "author": maker?.author.name,
+        "machine": maker?.author.machine, "time": maker.map { TimestampText.iso($0.time) },
+        "isThere": entry != nil,
       ]
-      if let entry { fields += try history.content(entry, path) }
-      return .record(fields)
+      return try entry.map { side + (try history.content($0, path)) } ?? side
     }
     var values = [
       try record("base", nil, conflict.base), try record("ours", makers.kept, conflict.ours),
@@ -94,15 +84,11 @@ struct Conflicts: Sendable {
     }
     let other = try side(name, of: conflict)
     let isText = try ConflictTexts(conflict, in: store)?.marked != nil
-    return .record(
-      ReplyField.path("path", path) + [
-        ReplyField("seen", Self.state(conflict)), ReplyField("sides", .list(values)),
-        ReplyField("against", name), ReplyField("isText", .flag(isText)),
-        ReplyField(
-          "difference",
-          .record(
-            try history.difference(
-              from: conflict.ours, to: other, path: path, isWhole: true))),
-      ])
+    let difference = try history.difference(
+      from: conflict.ours, to: other, path: path, isWhole: true)
+    return [
+      "path": ReplyBytes(path), "seen": Self.state(conflict), "sides": values, "against": name,
+      "isText": isText, "difference": difference,
+    ]
   }
 }

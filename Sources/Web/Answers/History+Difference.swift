@@ -14,48 +14,39 @@ extension History {
   /// are equal and far from a change are sent only if `isWhole` is true.
   func difference(
     from old: Entry?, to new: Entry?, path: [UInt8], isWhole: Bool
-  ) throws -> [ReplyField] {
+  ) throws -> ReplyValue {
     func side(_ entry: Entry?) throws -> ReplyValue {
       guard let entry else { return .null }
-      return .record([
-        ReplyField("type", try mediaType(entry, path: path).kind),
-        ReplyField("size", .number(Int64(clamping: entry.stored.length))),
-        ReplyField("mode", String(entry.attributes.mode ?? 0o644, radix: 8)),
-      ])
+      return [
+        "type": try mediaType(entry, path: path).kind, "size": entry.stored.length,
+        "mode": String(entry.attributes.mode ?? 0o644, radix: 8),
+      ]
     }
-    let sides = [ReplyField("old", try side(old)), ReplyField("new", try side(new))]
+    let sides: ReplyValue = ["old": try side(old), "new": try side(new)]
+    let none = ReplyValue.list([])
     let pair = try ContentPair(
       old.map { FileImage($0, in: store) }, new.map { FileImage($0, in: store) })
     switch pair {
-    case .same: return sides + [ReplyField("outcome", "same"), ReplyField("parts", .list([]))]
-    case .binary: return sides + [ReplyField("outcome", "binary"), ReplyField("parts", .list([]))]
+    case .same: return sides + ["outcome": "same", "parts": none]
+    case .binary: return sides + ["outcome": "binary", "parts": none]
     case .texts(let a, let b):
-      var parts = DifferenceParts(a, b, context: isWhole ? .max : Self.context)
+      var parts = DifferenceParts(old: a, new: b, context: isWhole ? .max : Self.context)
       let values = parts.make(atMost: Self.mostLines, lineLength: Self.longestLine)
-      return sides + [
-        ReplyField("outcome", "text"), ReplyField("parts", .list(values)),
-        ReplyField("isCut", .flag(parts.isCut)),
-      ]
+      return sides + ["outcome": "text", "parts": values, "isCut": parts.isCut]
     }
   }
 }
 
 /// The parts of a difference of texts, in order: lines of both sides, lines that differ, and gaps.
 private struct DifferenceParts {
-  private let old: TextLines
-  private let new: TextLines
-  private let context: Int
-  private(set) var isCut = false
-  private var values: [ReplyValue] = []
+  let old: TextLines
+  let new: TextLines
+  let context: Int
+  var isCut = false
+  var values: [ReplyValue] = []
   /// The number of lines that may still be sent.
-  private var room = 0
-  private var lineLength = 0
-
-  init(_ old: TextLines, _ new: TextLines, context: Int) {
-    self.old = old
-    self.new = new
-    self.context = context
-  }
+  var room = 0
+  var lineLength = 0
 
   mutating func make(atMost most: Int, lineLength: Int) -> [ReplyValue] {
     room = most
@@ -65,11 +56,11 @@ private struct DifferenceParts {
     for (index, change) in changes.enumerated() {
       same(place, change.old.lowerBound, other, isFirst: index == 0, isLast: false)
       values.append(
-        .record([
-          ReplyField("kind", "change"), ReplyField("oldLine", change.old.lowerBound + 1),
-          ReplyField("newLine", change.new.lowerBound + 1),
-          ReplyField("old", lines(old, change.old)), ReplyField("new", lines(new, change.new)),
-        ]))
+        [
+          "kind": "change", "oldLine": change.old.lowerBound + 1,
+          "newLine": change.new.lowerBound + 1, "old": lines(old, change.old),
+          "new": lines(new, change.new),
+        ])
       (place, other) = (change.old.upperBound, change.new.upperBound)
     }
     same(place, old.count, other, isFirst: changes.isEmpty, isLast: true)
@@ -85,17 +76,14 @@ private struct DifferenceParts {
     guard count - head - tail > 2 else { return add(from, to, other) }
     add(from, from + head, other)
     values.append(
-      .record([ReplyField("kind", "gap"), ReplyField("count", count - head - tail)]))
+      ["kind": "gap", "count": count - head - tail])
     add(to - tail, to, other + count - tail)
   }
 
   private mutating func add(_ from: Int, _ to: Int, _ other: Int) {
     guard to > from else { return }
     values.append(
-      .record([
-        ReplyField("kind", "same"), ReplyField("oldLine", from + 1),
-        ReplyField("newLine", other + 1), ReplyField("old", lines(old, from..<to)),
-      ]))
+      ["kind": "same", "oldLine": from + 1, "newLine": other + 1, "old": lines(old, from..<to)])
   }
 
   private mutating func lines(_ text: TextLines, _ range: Range<Int>) -> ReplyValue {

@@ -68,39 +68,33 @@ struct History: Sendable {
     return Array(bytes.prefix(read))
   }
 
-  // MARK: - Versions
-
   /// Tells everything of a version: its words, its predecessors, and what it changed.
   func version(_ record: VersionRecord, _ story: VersionStory) throws -> ReplyValue {
     let parents = try record.predecessors.compactMap { try store.version($0) }
-    var fields = try VersionList.fields(of: record, story) + story.labels.fields(record.number)
-    fields += [
-      ReplyField("id", record.id.rawValue),
-      ReplyField("predecessors", .list(parents.map { .text($0.name) })),
-      ReplyField("entries", .number(Int64(clamping: record.map.count))),
-      ReplyField("digest", record.map.digest.hex),
+    let fields: ReplyValue = [
+      "id": record.id.rawValue, "predecessors": parents.map(\.name), "entries": record.map.count,
+      "digest": record.map.digest.hex,
     ]
-    return .record(fields + (try changes(from: parents.first?.map ?? .empty, to: record.map)))
+    return try VersionList.reply(of: record, story) + story.labels.reply(record.number) + fields
+      + changes(from: parents.first?.map ?? .empty, to: record.map)
   }
 
   /// Lists the paths at which two maps differ.
-  func changes(from old: MapRoot, to new: MapRoot) throws -> [ReplyField] {
+  func changes(from old: MapRoot, to new: MapRoot) throws -> ReplyValue {
     var values: [ReplyValue] = []
     var isWhole = true
     do {
       try VersionDifferences(store, from: old, to: new, findingRenames: true).forEach {
         guard values.count < Self.mostChanges else { throw EnoughFound() }
-        values.append(.record($0.fields(counts: nil)))
+        values.append($0.reply(counts: nil))
       }
     } catch is EnoughFound {
       isWhole = false
     }
-    return [ReplyField("changed", .list(values)), ReplyField("isWhole", .flag(isWhole))]
+    return ["changed": values, "isWhole": isWhole]
   }
 
   private struct EnoughFound: Error {}
-
-  // MARK: - Trees and files
 
   /// Lists a directory of a version: directories first, then by name.
   func tree(_ record: VersionRecord, _ path: [UInt8]) throws -> ReplyValue {
@@ -122,23 +116,14 @@ struct History: Sendable {
       let (first, second) = (a.kind == .directory, b.kind == .directory)
       return first == second ? a.name.lexicographicallyPrecedes(b.name) : first
     }
-    let values = items.map { item in
-      ReplyValue.record(
-        ReplyField.path("name", item.name) + [
-          ReplyField("kind", Self.word(item.kind)),
-          ReplyField(
-            "size",
-            item.kind == .regular
-              ? .number(Int64(clamping: item.entry?.stored.length ?? 0)) : .null),
-          ReplyField(
-            "modified",
-            item.entry?.attributes.mtime.map { .number($0.seconds) } ?? .null),
-        ])
+    let values = items.map { item -> ReplyValue in
+      [
+        "name": ReplyBytes(item.name), "kind": Self.word(item.kind),
+        "size": item.kind == .regular ? item.entry?.stored.length ?? 0 : nil,
+        "modified": item.entry?.attributes.mtime?.seconds,
+      ]
     }
-    return .record([
-      ReplyField("version", record.name), ReplyField("names", .list(values)),
-      ReplyField("isWhole", .flag(isWhole)),
-    ])
+    return ["version": record.name, "names": values, "isWhole": isWhole]
   }
 
   private static func word(_ kind: EntryKind) -> String {
@@ -152,34 +137,28 @@ struct History: Sendable {
 
   /// Tells what a file is; of a text, its beginning too.
   func file(_ record: VersionRecord, _ path: [UInt8]) throws -> ReplyValue {
-    if path.isEmpty { return .record([ReplyField("kind", "directory")]) }
+    if path.isEmpty { return ["kind": "directory"] }
     if case .directory? = try view(record).find(path: path) {
-      return .record([ReplyField("kind", "directory"), ReplyField("version", record.name)])
+      return ["kind": "directory", "version": record.name]
     }
-    return .record(
-      [ReplyField("version", record.name)] + (try content(try knownEntry(record, path), path)))
+    return ["version": record.name] + (try content(try knownEntry(record, path), path))
   }
 
   /// The kind and size of a value, and the beginning of a text.
-  func content(_ entry: Entry, _ path: [UInt8]) throws -> [ReplyField] {
+  func content(_ entry: Entry, _ path: [UInt8]) throws -> ReplyValue {
     let type = try mediaType(entry, path: path)
-    var fields = [
-      ReplyField("kind", Self.word(entry.kind)), ReplyField("type", type.kind),
-      ReplyField("size", .number(Int64(clamping: entry.stored.length))),
-      ReplyField("mode", String(entry.attributes.mode ?? 0o644, radix: 8)),
-      ReplyField("modified", entry.attributes.mtime.map { .number($0.seconds) } ?? .null),
-      ReplyField("digest", entry.stored.digest.hex),
+    let isText = type == .text || type == .drawing
+    let bytes = isText ? try bytes(entry, from: 0, count: Int(Self.longestText)) : []
+    let isShown = isText && TextMerge.isText(bytes)
+    let fields: ReplyValue = [
+      "kind": Self.word(entry.kind), "type": isText && !isShown ? "binary" : type.kind,
+      "size": entry.stored.length, "mode": String(entry.attributes.mode ?? 0o644, radix: 8),
+      "modified": entry.attributes.mtime?.seconds, "digest": entry.stored.digest.hex,
     ]
-    guard type == .text || type == .drawing else { return fields }
-    let bytes = try bytes(entry, from: 0, count: Int(Self.longestText))
-    guard TextMerge.isText(bytes) else {
-      fields[1] = ReplyField("type", "binary")
-      return fields
-    }
+    guard isShown else { return fields }
     return fields + [
-      ReplyField("text", String(decoding: bytes, as: UTF8.self)),
-      ReplyField("isWhole", .flag(UInt64(bytes.count) == entry.stored.length)),
-      ReplyField("isUTF8", .flag(String(validating: bytes, as: UTF8.self) != nil)),
+      "text": bytes, "isWhole": UInt64(bytes.count) == entry.stored.length,
+      "isUTF8": String(validating: bytes, as: UTF8.self) != nil,
     ]
   }
 
@@ -191,16 +170,9 @@ struct History: Sendable {
     let all = try store.versions(changing: key)
     let values = try all.suffix(Self.mostRevisions).reversed().map { maker in
       let entry = try store.map(of: maker).entry(at: key)
-      return ReplyValue.record(
-        try VersionList.fields(of: maker, story) + [
-          ReplyField(
-            "size", entry.map { .number(Int64(clamping: $0.stored.length)) } ?? .null),
-          ReplyField("digest", entry.map { .text($0.stored.digest.hex) } ?? .null),
-        ])
+      return try VersionList.reply(of: maker, story)
+        + ["size": entry?.stored.length, "digest": entry?.stored.digest.hex]
     }
-    return .record([
-      ReplyField("revisions", .list(values)),
-      ReplyField("isWhole", .flag(all.count <= Self.mostRevisions)),
-    ])
+    return ["revisions": values, "isWhole": all.count <= Self.mostRevisions]
   }
 }

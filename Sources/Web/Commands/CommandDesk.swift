@@ -19,7 +19,6 @@ final class CommandDesk: Sendable {
     var id: Int
     var title: String
     var isDone: Bool
-    /// The reply of the command, in JSON.
     var reply: String
   }
 
@@ -62,7 +61,7 @@ final class CommandDesk: Sendable {
         ended.reply = try body(context)
       } catch {
         ended.isDone = false
-        ended.reply = error.json
+        ended.reply = error.reply.json
       }
       state.withLock { state in
         state.running = nil
@@ -73,7 +72,6 @@ final class CommandDesk: Sendable {
     return id
   }
 
-  /// Asks the running command to end.
   func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
   /// Refuses further commands, and waits for the end of one that runs.
@@ -86,21 +84,16 @@ final class CommandDesk: Sendable {
   /// The running command and the last one that ended, as members of a JSON object.
   var json: String {
     state.withLock { state in
-      var running = ReplyValue.null
-      if let now = state.running {
-        let seconds = (SystemClock.monotonic() - now.begin) / 1_000_000_000
-        running = .record([
-          ReplyField("id", now.id), ReplyField("title", now.title),
-          ReplyField("what", now.progress.what), ReplyField("done", now.progress.done),
-          ReplyField("total", now.progress.total), ReplyField("seconds", Int(seconds)),
-        ])
-      }
-      guard let last = state.ended else { return "\"running\":\(running.json),\"ended\":null" }
-      let head = ReplyValue.record([
-        ReplyField("id", last.id), ReplyField("title", last.title),
-        ReplyField("isDone", .flag(last.isDone)),
-      ]).json.dropLast()
-      return "\"running\":\(running.json),\"ended\":\(head),\"reply\":\(last.reply)}"
+      let running = state.running.map { now -> ReplyValue in
+        [
+          "id": now.id, "title": now.title, "what": now.progress.what, "done": now.progress.done,
+          "total": now.progress.total,
+          "seconds": (SystemClock.monotonic() - now.begin) / 1_000_000_000,
+        ]
+      }.reply.json
+      guard let last = state.ended else { return "\"running\":\(running),\"ended\":null" }
+      let ended: ReplyValue = ["id": last.id, "title": last.title, "isDone": last.isDone]
+      return "\"running\":\(running),\"ended\":\(ended.json.dropLast()),\"reply\":\(last.reply)}"
     }
   }
 }

@@ -3,7 +3,6 @@ package import Grammar
 
 /// Runs commands on the store: through the control file of a mounted one, directly otherwise.
 package struct WebCommands: Sendable {
-  /// The errors of all functions.
   package typealias Failure = ControlError
 
   /// Runs the words of a command, and returns its reply in JSON.
@@ -14,7 +13,6 @@ package struct WebCommands: Sendable {
   /// Returns the status in JSON.
   package var status: @Sendable () throws(Failure) -> String
 
-  /// Creates the functions.
   package init(
     run: @escaping @Sendable ([[UInt8]], CommandContext) throws(Failure) -> String,
     settle: @escaping @Sendable ([UInt8], [UInt8]) throws(Failure) -> String,

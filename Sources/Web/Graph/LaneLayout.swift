@@ -18,9 +18,7 @@ package struct LaneLayout {
 
   /// The place of a version in the drawing.
   package struct Row: Sendable {
-    /// The version.
     package let number: VersionNumber
-    /// Its time, in seconds since 2001.
     package let timestamp: Double
     /// Its lane, from 0.
     package let lane: UInt16
@@ -35,7 +33,6 @@ package struct LaneLayout {
 
   package init() {}
 
-  /// Places the next version.
   package mutating func add(
     _ number: VersionNumber, timestamp: Double, predecessors: [VersionNumber]
   ) -> Row {

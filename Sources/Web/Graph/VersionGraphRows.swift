@@ -14,7 +14,6 @@ final class VersionGraphRows: Sendable {
     var isComplete = false
   }
 
-  /// A piece of the list.
   struct Page: Sendable {
     var rows: ArraySlice<LaneLayout.Row>
     /// The number of all rows; an estimate as long as not all are made.
@@ -57,7 +56,6 @@ final class VersionGraphRows: Sendable {
     }
   }
 
-  /// Makes all rows.
   func complete() throws(StoreError) { try make(.max) }
 
   /// Calls `body` with all rows once they are made.

@@ -13,7 +13,7 @@ final class VersionList: Sendable {
     /// The state of the store when names were read.
     var newest: (last: UInt32, head: VersionNumber?)?
     /// The fields of versions, by number; they never change but for names of branches and tags.
-    var told: [VersionNumber: [ReplyField]] = [:]
+    var told: [VersionNumber: ReplyValue] = [:]
   }
 
   private static let mostKept = 8192
@@ -56,32 +56,22 @@ final class VersionList: Sendable {
     return (rows, story)
   }
 
-  /// Answers with rows from an index on.
   func page(from first: Int, count: Int) throws -> ReplyValue {
     let (rows, story) = try current()
     let page = try rows.page(from: first, count: min(count, Self.longestPage))
-    var values: [ReplyValue] = []
-    for row in page.rows {
-      values.append(
-        .record(
-          [
-            ReplyField("lane", Int(row.lane)),
-            ReplyField(
-              "edges",
-              .list(
-                row.edges.map { .list([.number(Int64($0.from)), .number(Int64($0.to))]) })),
-          ] + (try told(row.number, story)) + story.labels.fields(row.number)))
+    let values = try page.rows.map { row in
+      let place: ReplyValue = [
+        "lane": Int(row.lane), "edges": row.edges.map { [Int($0.from), Int($0.to)] },
+      ]
+      return place + (try told(row.number, story)) + story.labels.reply(row.number)
     }
-    return .record([
-      ReplyField("total", page.total), ReplyField("complete", .flag(page.isComplete)),
-      ReplyField("first", first), ReplyField("rows", .list(values)),
-    ])
+    return ["total": page.total, "complete": page.isComplete, "first": first, "rows": values]
   }
 
-  private func told(_ number: VersionNumber, _ story: VersionStory) throws -> [ReplyField] {
+  private func told(_ number: VersionNumber, _ story: VersionStory) throws -> ReplyValue {
     if let known = state.withLock({ $0.told[number] }) { return known }
     guard let record = try store.version(number) else { throw StoreError.notFound("version") }
-    let fields = try Self.fields(of: record, story)
+    let fields = try Self.reply(of: record, story)
     state.withLock { state in
       if state.told.count >= Self.mostKept { state.told = [:] }
       state.told[number] = fields
@@ -89,25 +79,20 @@ final class VersionList: Sendable {
     return fields
   }
 
-  /// The fields of a version in one row.
-  static func fields(of record: VersionRecord, _ story: VersionStory) throws -> [ReplyField] {
+  static func reply(of record: VersionRecord, _ story: VersionStory) throws -> ReplyValue {
     let words = try story.words(of: record)
     return [
-      ReplyField("name", record.name), ReplyField("time", VersionStory.time(record)),
-      ReplyField(
-        "line", record.line == VersionRecord.unnamedLine ? .null : .text(record.line)),
-      ReplyField("author", words.author.map { .text($0) } ?? .null),
-      ReplyField("machine", words.machine.map { .text($0) } ?? .null),
-      ReplyField("message", words.message.map { .text(String($0.prefix(4096))) } ?? .null),
-      ReplyField("changes", try story.changesText(of: record)),
-      ReplyField("isMerge", .flag(record.second != nil)),
+      "name": record.name, "time": VersionStory.time(record),
+      "line": record.line == VersionRecord.unnamedLine ? nil : record.line, "author": words.author,
+      "machine": words.machine, "message": words.message.map { String($0.prefix(4096)) },
+      "changes": try story.changesText(of: record), "isMerge": record.second != nil,
     ]
   }
 
   /// Answers with the index of a version's row; null if no branch leads to it.
   func index(of number: VersionNumber) throws -> ReplyValue {
     let index = try current().rows.withAll { $0.firstIndex { $0.number == number } }
-    return .record([ReplyField("index", index.map { .number(Int64($0)) } ?? .null)])
+    return ["index": index]
   }
 
   /// Answers with the number of versions in each of equal parts of the time that history spans,
@@ -117,7 +102,7 @@ final class VersionList: Sendable {
     return try rows.withAll { rows in
       let times = rows.map(\.timestamp)
       guard let first = times.min(), let last = times.max() else {
-        return .record([ReplyField("total", 0), ReplyField("parts", .list([]))])
+        return ["total": 0, "parts": ReplyValue.list([])]
       }
       let parts = last > first ? Self.buckets : 1
       let width = (last - first) / Double(parts)
@@ -128,14 +113,11 @@ final class VersionList: Sendable {
         counts[part] += 1
         if starts[part] == nil { starts[part] = index }
       }
-      let values = zip(counts, starts).enumerated().map { part, value in
-        ReplyValue.record([
-          ReplyField("count", value.0),
-          ReplyField("row", value.1.map { .number(Int64($0)) } ?? .null),
-          ReplyField("seconds", .number(Self.seconds(first + Double(part) * width))),
-        ])
+      let values = zip(counts, starts).enumerated().map { part, value -> ReplyValue in
+        let seconds = Self.seconds(first + Double(part) * width)
+        return ["count": value.0, "row": value.1, "seconds": seconds]
       }
-      return .record([ReplyField("total", rows.count), ReplyField("parts", .list(values))])
+      return ["total": rows.count, "parts": values]
     }
   }
 

@@ -1,6 +1,5 @@
 /// The part of a value that a request asks for (RFC 9110, section 14).
 package enum ByteRange: Equatable, Sendable {
-  /// Everything.
   case whole
   /// The bytes from an offset, at least one.
   case part(offset: UInt64, count: UInt64)

@@ -17,7 +17,6 @@ package struct FormBody: Sendable {
     self.fields = fields
   }
 
-  /// The bytes of a field; nil if it is not there.
   package subscript(name: String) -> [UInt8]? { fields[name] }
 
   private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {

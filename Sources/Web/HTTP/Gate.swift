@@ -12,13 +12,11 @@ package struct Gate: Sendable {
   /// The host with the port, as the address has it.
   let host: String
 
-  /// Creates the gate of an address.
   package init(token: String, port: UInt16) {
     self.token = token
     host = "127.0.0.1:\(port)"
   }
 
-  /// The origin of the page.
   package var origin: String { "http://\(host)" }
   /// The address of the page.
   package var address: String { "\(origin)/\(token)/" }

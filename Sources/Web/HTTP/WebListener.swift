@@ -4,7 +4,6 @@ internal import CMicrohttpd
 protocol WebAnswering: AnyObject, Sendable {
   /// Decides by the head of a request alone, before its body is read; nil lets it in.
   func refusal(_ request: WebRequest) -> WebResponse?
-  /// Answers a whole request.
   func answer(_ request: WebRequest) -> WebResponse
 }
 
@@ -53,7 +52,6 @@ final class WebListener: @unchecked Sendable {
     self.port = llvs_http_port(daemon)
   }
 
-  /// Ends all connections and stops listening.
   func stop() { MHD_stop_daemon(daemon) }
 }
 
@@ -79,7 +77,6 @@ private final class Upload {
 }
 
 extension WebRequest {
-  /// Reads the head of a request.
   fileprivate init(
     _ connection: OpaquePointer, method: UnsafePointer<CChar>, path: UnsafePointer<CChar>
   ) {

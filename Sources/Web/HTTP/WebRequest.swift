@@ -5,13 +5,11 @@ package struct WebRequest: Sendable {
 
   /// `GET`, `HEAD` or `POST`; other methods are refused.
   package var method: String
-  /// The path, decoded.
   package var path: String
   /// The header fields, by names in lower case.
   package var headers: [String: String]
   /// The arguments behind the question mark, decoded; of equal names the first.
   package var arguments: [String: [UInt8]]
-  /// The body of a POST.
   package var body: [UInt8] = []
 
   package init(

@@ -1,10 +1,7 @@
 package import Grammar
 
-/// An answer to a request.
 package struct WebResponse: Sendable {
-  /// The content of an answer.
   package enum Body: Sendable {
-    /// Bytes in memory.
     case bytes([UInt8])
     /// Bytes that are read while they are sent. `read` fills a buffer from an offset and returns
     /// how many bytes it read; nil ends the connection, so that nobody takes a part for the whole.
@@ -12,11 +9,8 @@ package struct WebResponse: Sendable {
       length: UInt64, read: @Sendable (UInt64, UnsafeMutableRawBufferPointer) -> Int?)
   }
 
-  /// The status code.
   package var status: Int
-  /// The header fields.
   package var headers: [(name: String, value: String)]
-  /// The content.
   package var body: Body
 
   package init(status: Int, headers: [(name: String, value: String)], body: Body) {
@@ -37,7 +31,7 @@ package struct WebResponse: Sendable {
   }
 
   package init(_ error: ControlError) {
-    self.init(json: error.json, status: Self.status(error.kind))
+    self.init(error.reply, status: Self.status(error.kind))
   }
 
   /// Creates the answer to a request that is not permitted or not understood.

@@ -144,7 +144,7 @@ struct ControlExchangeTests {
     var status = try b.service.status()
     #expect(status.text.contains("usb       exchanged "), "\(status.text)")
     #expect(status.text.contains("; 1 refused: versions/00000000-"), "\(status.text)")
-    #expect(status.json.contains("\"refused\":1"))
+    #expect(status.reply.json.contains("\"refused\":1"))
     // Sending says nothing of what is there.
     try b.run("send")
     #expect(try b.service.status().text.contains("; 1 refused: "))

@@ -298,7 +298,7 @@ struct ControlServiceTests {
     let status = try space.service.status()
     #expect(status.text.contains("(1 head)"))
     #expect(status.text.contains("\nlast      error: sync usb: there is no peer usb"))
-    #expect(status.json.contains("\"heads\":1"))
+    #expect(status.reply.json.contains("\"heads\":1"))
   }
 
   /// The newest result, and when it came, as programs are told.
@@ -306,9 +306,7 @@ struct ControlServiceTests {
     let status = try space.service.status()
     let line = status.text.split(separator: "\n").last { $0.hasPrefix("last ") }
     var time: String?
-    for field in status.fields where field.name == "lastTime" {
-      if case .text(let text) = field.value { time = text }
-    }
+    if case .text(let text)? = status.reply["lastTime"] { time = text }
     return (line.map { String($0.dropFirst(10)) } ?? "", time)
   }
 

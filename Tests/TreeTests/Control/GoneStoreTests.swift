@@ -28,7 +28,7 @@ struct GoneStoreTests {
     #expect(try work.failure("commit") == .notFound)
     let status = try work.service.status()
     #expect(status.text.contains("\(place) was removed, moved or replaced"), "\(status.text)")
-    #expect(status.json.contains("\"storeFault\":\"there is no store in "), "\(status.json)")
+    #expect(status.reply.json.contains("\"storeFault\":\"there is no store in "), "\(status.json)")
     #expect(try work.failure("set settle=3s") == .notFound)
     try work.write("g", "y")
     #expect(try work.failure("commit") == .notFound)

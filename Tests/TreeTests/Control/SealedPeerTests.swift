@@ -57,7 +57,7 @@ struct SealedPeerTests {
   func exchange() throws {
     let (a, b) = (try ControlWorkspace(), try ControlWorkspace())
     let made = try seal(a, "first words")
-    #expect(made.fields.contains { $0.name == "isNew" && $0.value == .flag(true) })
+    #expect(made.reply["isNew"] == .flag(true))
     try a.write("diary.txt", String(repeating: "what nobody else may read. ", count: 100))
     try a.run("sync")
     #expect(try FileSystem.list(folder).sorted() == ["bundles", "keys"])

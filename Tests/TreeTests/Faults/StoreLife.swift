@@ -53,12 +53,12 @@ final class StoreLife {
     try service.setPeer("folder", address: Array((directory.path + "/folder\n").utf8))
     try other.write("shared", "base")
     try other.write("theirs", "old")
-    _ = try service.run(.sync(peers: []))
+    _ = try service.run([Array("sync".utf8)])
     try FileManager.default.copyItem(
       atPath: directory.path + "/folder", toPath: directory.path + "/first")
     try other.write("shared", "of b")
     try other.write("theirs", "new")
-    _ = try service.run(.sync(peers: []))
+    _ = try service.run([Array("sync".utf8)])
     return directory.path
   }
   // Kept for as long as the process lives, set once: the directory goes with its object.
@@ -140,9 +140,8 @@ final class StoreLife {
   }
 
   private func command(_ line: String) throws {
-    for command in try ControlScript.commands(in: Array(line.utf8)) {
-      _ = try opened().run(command)
-    }
+    var script = try ControlScript(Array(line.utf8))
+    while let words = try script.next() { try opened().run(words) }
   }
 
   // MARK: The life

@@ -167,7 +167,7 @@ final class Fleet {
     let path = String(decoding: open.path, as: UTF8.self)
     guard !path.utf8.contains(0x0A) else { return }
     note("m\(member.number) settle \(path) \(how)")
-    let settlement: ControlCommand.Settlement =
+    let settlement: Settlement =
       switch how {
       case "": .asIs
       case "ours": .ours

@@ -201,7 +201,7 @@ struct CommandArbiterTests {
     #expect(lines.last?.hasSuffix("arbiter: d: \(said); the newest value is taken") == true)
     let status = try space.service.status()
     #expect(status.text.contains("the arbiter failed on 4 values"), "\(status.text)")
-    #expect(status.json.contains("\"arbiterFailures\":4"))
+    #expect(status.reply.json.contains("\"arbiterFailures\":4"))
     // Until the next merge that asks one and does not fail.
     try space.run("set 'arbiter=exec true'")
     try space.write("a", "mine\n")

@@ -1,10 +1,25 @@
 import Grammar
 import Testing
 
+@testable import Control
+
 @Suite("Commands of the control file")
 struct ControlScriptTests {
-  private func parse(_ text: String) throws(ControlError) -> [ControlCommand] {
-    try ControlScript.commands(in: Array(text.utf8))
+  private func next(_ script: inout ControlScript) throws(ControlError) -> AnyHashable? {
+    guard let words = try script.next() else { return nil }
+    let command: any Command = try Commands.parse(words)
+    return AnyHashable(command)
+  }
+
+  private func parse(_ text: [UInt8]) throws(ControlError) -> [AnyHashable] {
+    var script = try ControlScript(text)
+    var commands: [AnyHashable] = []
+    while let command = try next(&script) { commands.append(command) }
+    return commands
+  }
+
+  private func parse(_ text: String) throws(ControlError) -> [AnyHashable] {
+    try parse(Array(text.utf8))
   }
 
   private func path(_ text: String) -> [UInt8] { Array(text.utf8) }
@@ -58,28 +73,35 @@ struct ControlScriptTests {
       """)
     #expect(
       read == [
-        .commit(message: nil), .commit(message: "don't panic, it's \"fine\""),
-        .commit(message: "a message"), .retrieve(peers: []), .send(peers: ["usb", "my peer"]),
-        .exchange(peers: ["a"]), .sync(peers: ["usb"]), .merge(.init()),
-        .merge(.init(target: .all)),
-        .merge(.init(target: .named("V"), arbiter: .text, isDryRun: true)),
-        .merge(.init(target: .named("V"), arbiter: .exec("sh -c x"), isUnrelated: true)),
-        .restore(version: "V", paths: []),
-        .restore(version: "V", paths: [path("a/b"), path("c d"), path("e/f"), []]), .undo, .redo,
-        .branches, .branch("x.y-z"), .removeBranch("x", isForced: false),
-        .removeBranch("x", isForced: true), .renameBranch("x", to: "y"),
-        .switchTo("V", line: "main"), .switchTo("-", line: nil),
-        .tags, .tag("v1.0", version: nil), .tag("v1.0", version: "V"),
-        .tag("v1.0", version: nil, moves: true), .tag("v1.0", version: "V", moves: true),
-        .removeTag("v1"), .renameTag("v1", to: "v2"), .settle(path: path("a b"), .asIs),
-        .settle(path: path("a"), .theirs(1)), .settle(path: path("a"), .theirs(3)),
-        .settle(path: path("a"), .version("V")),
-        .set([
-          try .init(name: "settle", value: "500ms"), try .init(name: "author", value: "A B"),
-          try .init(name: "autosync", value: "off"),
-        ]), .conflicts(path: path("a")), .verify(peer: nil), .verify(peer: "usb"), .status,
-        .log(count: 5), .help,
-      ])
+        CommitCommand(message: nil), CommitCommand(message: "don't panic, it's \"fine\""),
+        CommitCommand(message: "a message"), ExchangeCommand(name: "retrieve", peers: []),
+        ExchangeCommand(name: "send", peers: ["usb", "my peer"]),
+        ExchangeCommand(name: "exchange", peers: ["a"]), SyncCommand(peers: ["usb"]),
+        MergeCommand(), MergeCommand(target: .all),
+        MergeCommand(target: .named("V"), arbiter: .text, isDryRun: true),
+        MergeCommand(target: .named("V"), arbiter: .exec("sh -c x"), isUnrelated: true),
+        RestoreCommand(version: "V"),
+        RestoreCommand(version: "V", paths: [path("a/b"), path("c d"), path("e/f"), []]),
+        UndoCommand(), UndoCommand(isRedo: true), BranchCommand(),
+        BranchCommand(request: .begin("x.y-z")),
+        BranchCommand(request: .remove("x", isForced: false)),
+        BranchCommand(request: .remove("x", isForced: true)),
+        BranchCommand(request: .rename("x", to: "y")), SwitchCommand(target: "V", line: "main"),
+        SwitchCommand(target: "-", line: nil), TagCommand(), TagCommand(request: .add("v1.0")),
+        TagCommand(request: .add("v1.0", version: "V")),
+        TagCommand(request: .add("v1.0", moves: true)),
+        TagCommand(request: .add("v1.0", version: "V", moves: true)),
+        TagCommand(request: .remove("v1")), TagCommand(request: .rename("v1", to: "v2")),
+        SettleCommand(path: path("a b")), SettleCommand(path: path("a"), settlement: .theirs(1)),
+        SettleCommand(path: path("a"), settlement: .theirs(3)),
+        SettleCommand(path: path("a"), settlement: .version("V")),
+        SetCommand(
+          request: .assign([
+            try .init(name: "settle", value: "500ms"), try .init(name: "author", value: "A B"),
+            try .init(name: "autosync", value: "off"),
+          ])), ConflictsCommand(path: path("a")), VerifyCommand(place: .store),
+        VerifyCommand(place: .peer("usb")), StatusCommand(), LogCommand(count: 5), HelpCommand(),
+      ] as [AnyHashable])
   }
 
   @Test(
@@ -92,13 +114,13 @@ struct ControlScriptTests {
       ("conflicts a\r\n", "a"), ("  \t conflicts   a  ", "a"), ("conflicts \"a\\\nb\"", "ab"),
     ])
   func quoting(_ text: String, _ expected: String) throws {
-    #expect(try parse(text) == [.conflicts(path: path(expected))])
+    #expect(try parse(text) == [ConflictsCommand(path: path(expected))])
   }
 
   @Test("paths are bytes")
   func bytes() throws {
-    let read = try ControlScript.commands(in: path("conflicts ") + [0xFF, 0x2F, 0xFE])
-    #expect(read == [.conflicts(path: [0xFF, 0x2F, 0xFE])])
+    let read = try parse(path("conflicts ") + [0xFF, 0x2F, 0xFE])
+    #expect(read == [ConflictsCommand(path: [0xFF, 0x2F, 0xFE])])
   }
 
   @Test(
@@ -139,28 +161,31 @@ struct ControlScriptTests {
       """#)
     #expect(
       read == [
-        .commit(message: "first \"line\"\n\nand $more"), .commit(message: "it was\nso"),
-        .commit(message: "\"quoted\" and more"), .sync(peers: []),
-      ])
+        CommitCommand(message: "first \"line\"\n\nand $more"),
+        CommitCommand(message: "it was\nso"), CommitCommand(message: "\"quoted\" and more"),
+        SyncCommand(),
+      ] as [AnyHashable])
     // As bash writes it: a line at a time. The last has what follows behind the quote that ends it.
     for line in ["commit \"first line\n", "commit 'twas brief", "commit \"a\nb\" c"] {
       var script = try ControlScript(path(line + "\nundo"))
-      #expect(throws: ControlError.self) { try script.next() }
-      if line.hasSuffix("c") { #expect(throws: ControlError.self) { try script.next() } }
-      #expect(try script.next() == .undo)
+      #expect(throws: ControlError.self) { try next(&script) }
+      if line.hasSuffix("c") { #expect(throws: ControlError.self) { try next(&script) } }
+      #expect(try next(&script) == UndoCommand())
     }
   }
 
   @Test("settings are told where none is given a value, and json before a command is no part of it")
   func told() throws {
     #expect(
-      try parse("set\nset settle arbiter") == [.settings([]), .settings([.settle, .arbiter])])
+      try parse("set\nset settle arbiter") == [
+        SetCommand(request: .list([])), SetCommand(request: .list([.settle, .arbiter])),
+      ] as [AnyHashable])
     var script = try ControlScript(path("json commit why so\nundo\njson\tset 'settle'\njson\nredo"))
-    #expect(try script.next() == .commit(message: "why so") && script.isForPrograms)
-    #expect(try script.next() == .undo && !script.isForPrograms)
-    #expect(try script.next() == .settings([.settle]) && script.isForPrograms)
-    #expect(throws: ControlError.self) { try script.next() }
-    #expect(try script.next() == .redo && !script.isForPrograms)
+    #expect(try script.next() == CommitCommand(message: "why so") && script.isForPrograms)
+    #expect(try next(&script) == UndoCommand() && !script.isForPrograms)
+    #expect(try next(&script) == SetCommand(request: .list([.settle])) && script.isForPrograms)
+    #expect(throws: ControlError.self) { try next(&script) }
+    #expect(try next(&script) == UndoCommand(isRedo: true) && !script.isForPrograms)
   }
 
   @Test("after a message of several lines that is no text, the next line can be read")
@@ -169,23 +194,23 @@ struct ControlScriptTests {
       var script = try ControlScript(
         Array(text.utf8) + [0xFF] + Array((text.contains("'") ? "'" : "\"").utf8)
           + Array("\nredo".utf8))
-      #expect(throws: ControlError.self) { try script.next() }
-      #expect(try script.next() == .redo)
+      #expect(throws: ControlError.self) { try next(&script) }
+      #expect(try next(&script) == UndoCommand(isRedo: true))
     }
   }
 
   @Test("after a bad line the next can be read")
   func goesOn() throws {
     var script = try ControlScript(path("undo\nconflicts 'a\nfrob\nredo"))
-    #expect(try script.next() == .undo)
-    #expect(throws: ControlError.self) { try script.next() }
-    #expect(throws: ControlError.self) { try script.next() }
-    #expect(try script.next() == .redo)
-    #expect(try script.next() == nil)
+    #expect(try next(&script) == UndoCommand())
+    #expect(throws: ControlError.self) { try next(&script) }
+    #expect(throws: ControlError.self) { try next(&script) }
+    #expect(try next(&script) == UndoCommand(isRedo: true))
+    #expect(try next(&script) == nil)
     #expect(throws: ControlError.self) {
       try ControlScript([UInt8](repeating: 0x20, count: 65_537))
     }
-    #expect(throws: ControlError.self) { try ControlScript.commands(in: [0x70, 0, 0x61]) }
+    #expect(throws: ControlError.self) { try parse([0x70, 0, 0x61]) }
   }
 }
 

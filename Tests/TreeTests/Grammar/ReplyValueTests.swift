@@ -11,7 +11,7 @@ struct ReplyValueTests {
       "\u{80}\u{9B}\u{9F}\u{A0}\u{BF}\u{C2}", "ü€🙂",
     ])
   func text(_ text: String) throws {
-    let json = ReplyValue.record([ReplyField(text, text)]).json
+    let json = ([text: text] as ReplyValue).json
     #expect(!json.unicodeScalars.contains { $0.properties.generalCategory == .control })
     let read = try JSONSerialization.jsonObject(with: Data(json.utf8))
     #expect(read as? [String: String] == [text: text])
@@ -19,10 +19,10 @@ struct ReplyValueTests {
 
   @Test("Lists and records keep their order")
   func nested() {
-    let value = ReplyValue.record([
-      ReplyField("b", .list([.null, .flag(true), .number(-7), .list([])])),
-      ReplyField("a", .record([])),
-    ])
+    let value: ReplyValue = [
+      "b": ReplyValue.list([.null, .flag(true), .number(-7), .list([])]),
+      "a": [:] as ReplyValue,
+    ]
     #expect(value.json == #"{"b":[null,true,-7,[]],"a":{}}"#)
   }
 }

@@ -4,33 +4,56 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-extension ControlService {
-  func restore(
-    _ word: String, _ paths: [[UInt8]], _ context: CommandContext
-  ) throws(ControlError) -> CommandResult {
-    let source = try version(word)
-    if !paths.isEmpty { try checkPaths(paths, in: source) }
-    try cut()
-    return try restore(source, paths, reason: .restore(version: source.name), context)
-  }
+/// Brings back some paths, or without any the whole tree, as a version has them.
+struct RestoreCommand: Command {
+  static let forms = [
+    CommandForm(
+      "restore", "VERSION [PATH...]", paths: 1..<Int.max, .versionsAndPaths,
+      help: """
+        Brings back a file, a directory or everything as a version has it.
+        "llvs restore at/yesterday notes.txt" brings back one file, "llvs restore V" the whole tree. It makes a new
+        version; what was there before stays in history, and "llvs undo" takes it back.
+        """),
+    CommandForm(
+      "revert", "VERSION [PATH...]", paths: 1..<Int.max, .versionsAndPaths,
+      help: "The same as restore."),
+  ]
 
+  let version: String
+  var paths: [[UInt8]] = []
+
+  var title: String { "restore \(version)" }
+
+  func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
+    let source = try service.version(version)
+    try service.checkPaths(paths, in: source)
+    try service.cut()
+    return try service.restore(source, paths, reason: .restore(version: source.name), context)
+  }
+}
+
+extension RestoreCommand {
+  init(_ arguments: inout Arguments) throws(ControlError) {
+    version = try arguments.text("a version")
+    paths = try arguments.remainingPaths()
+  }
+}
+
+extension ControlService {
   /// Throws unless every path is in the version or in the tree.
-  private func checkPaths(_ paths: [[UInt8]], in source: VersionRecord) throws(ControlError) {
-    let head = try headRecord()
+  fileprivate func checkPaths(_ paths: [[UInt8]], in source: VersionRecord) throws {
+    let views = [source, try headRecord()].compactMap(\.self).map {
+      TreeView(map: store.map(of: $0))
+    }
     for path in paths where !path.isEmpty {
-      let isKnown = try translating { () throws(StoreError) in
-        if try TreeView(map: store.map(source.map)).find(path: path) != nil { return true }
-        guard let head else { return false }
-        return try TreeView(map: store.map(head.map)).find(path: path) != nil
-      }
-      guard isKnown else {
+      guard try views.contains(where: { try $0.find(path: path) != nil }) else {
         let name = String(decoding: path, as: UTF8.self)
         throw ControlError(.notFound, "\(source.name) has no \(name), nor has the tree")
       }
     }
   }
 
-  /// So many paths are told in a reply.
+  /// The most paths that a reply names.
   private static let namesTold = 3
 
   /// Makes a version with the contents of another, of the whole tree or at some paths.
@@ -40,7 +63,7 @@ extension ControlService {
   func restore(
     _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: HeadReason, message: String? = nil,
     withConflicts: Bool = false, _ context: CommandContext
-  ) throws(ControlError) -> CommandResult {
+  ) throws -> CommandResult {
     var counts = (new: 0, changed: 0, removed: 0)
     var names: [[UInt8]] = []
     let conflicts = withConflicts ? try conflictChanges(of: source) : ConflictChanges()
@@ -89,10 +112,7 @@ extension ControlService {
     guard count > 0 || !conflicts.isEmpty else {
       return CommandResult(
         "nothing to restore: the tree is as \(source.name)",
-        [
-          ReplyField("version", .null), ReplyField("source", source.name),
-          ReplyField("changed", 0), ReplyField("new", 0), ReplyField("removed", 0),
-        ])
+        ["version": ReplyValue.null, "source": source.name, "changed": 0, "new": 0, "removed": 0])
     }
     let name = outcome.head?.name ?? "-"
     let opened = !conflicts.opens ? "" : ", conflicts are open again"
@@ -104,9 +124,8 @@ extension ControlService {
     return CommandResult(
       "\(name) as \(source.name), \(changes)\(opened)",
       [
-        ReplyField("version", name), ReplyField("source", source.name),
-        ReplyField("changed", counts.changed), ReplyField("new", counts.new),
-        ReplyField("removed", counts.removed), ReplyField("unsaved", outcome.allUnsaved),
+        "version": name, "source": source.name, "changed": counts.changed, "new": counts.new,
+        "removed": counts.removed, "unsaved": outcome.allUnsaved,
       ])
   }
 
@@ -117,31 +136,28 @@ extension ControlService {
     var values: [(key: Key, values: [Entry?])] = []
 
     var isEmpty: Bool { metadata.isEmpty }
-    /// True if conflicts are open again.
     var opens: Bool { metadata[.reopened] != nil || !values.isEmpty }
   }
 
-  private func conflictChanges(of source: VersionRecord) throws(ControlError) -> ConflictChanges {
-    try translating { () throws(StoreError) in
-      guard let head = try store.state().head else { return ConflictChanges() }
-      let directories =
-        try store.documentDirectories(at: head) + store.documentDirectories(at: source.number)
-      func isDocuments(_ key: Key) -> Bool { directories.contains { $0.contains(key) } }
-      let opened = try store.settledDrops(at: head, since: source.number)
-        .filter { !isDocuments($0.key) }
-      var closed = try store.settledDrops(at: source.number, since: head).map(\.key)
-        .filter { !isDocuments($0) }
-      closed += try store.documentConflicts(openAt: head, notAt: source.number).map(\.key)
-      var changes = ConflictChanges()
-      for conflict in try store.documentConflicts(openAt: source.number, notAt: head) {
-        changes.values.append((conflict.key, conflict.theirs.map(\.entry)))
-      }
-      // A value that is written again replaces what settled the conflict.
-      closed += changes.values.map(\.key)
-      if !opened.isEmpty { changes.metadata[.reopened] = Version.MetadataValue(reopened: opened) }
-      if !closed.isEmpty { changes.metadata[.settled] = Version.MetadataValue(keys: closed) }
-      return changes
+  private func conflictChanges(of source: VersionRecord) throws -> ConflictChanges {
+    guard let head = try store.state().head else { return ConflictChanges() }
+    let directories =
+      try store.documentDirectories(at: head) + store.documentDirectories(at: source.number)
+    func isDocuments(_ key: Key) -> Bool { directories.contains { $0.contains(key) } }
+    let opened = try store.settledDrops(at: head, since: source.number)
+      .filter { !isDocuments($0.key) }
+    var closed = try store.settledDrops(at: source.number, since: head).map(\.key)
+      .filter { !isDocuments($0) }
+    closed += try store.documentConflicts(openAt: head, notAt: source.number).map(\.key)
+    var changes = ConflictChanges()
+    for conflict in try store.documentConflicts(openAt: source.number, notAt: head) {
+      changes.values.append((conflict.key, conflict.theirs.map(\.entry)))
     }
+    // A value that is written again replaces what settled the conflict.
+    closed += changes.values.map(\.key)
+    if !opened.isEmpty { changes.metadata[.reopened] = Version.MetadataValue(reopened: opened) }
+    if !closed.isEmpty { changes.metadata[.settled] = Version.MetadataValue(keys: closed) }
+    return changes
   }
 }
 
@@ -152,18 +168,7 @@ private struct Restoration {
   let number: VersionNumber
   let paths: [[UInt8]]
   let isCancelled: @Sendable () -> Bool
-  private var revisions: Range<UInt64> = 0..<0
-
-  init(
-    store: Store, transaction: WriteTransaction, number: VersionNumber, paths: [[UInt8]],
-    isCancelled: @escaping @Sendable () -> Bool
-  ) {
-    self.store = store
-    self.transaction = transaction
-    self.number = number
-    self.paths = paths
-    self.isCancelled = isCancelled
-  }
+  var revisions: Range<UInt64> = 0..<0
 
   mutating func edits(
     from base: ValueMap, to source: ValueMap
@@ -199,10 +204,7 @@ private struct Restoration {
   }
 
   private func isWanted(_ path: [UInt8]) -> Bool {
-    paths.contains { wanted in
-      wanted.isEmpty || path == wanted
-        || path.count > wanted.count && path[wanted.count] == 0x2F && path.starts(with: wanted)
-    }
+    paths.contains { PathFilter.isAtOrBelow(path, $0) }
   }
 
   private mutating func nextRevision() throws(StoreError) -> UInt64 {

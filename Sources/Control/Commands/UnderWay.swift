@@ -6,7 +6,6 @@ struct UnderWay {
   private var count = 0
   private var commands: [Int: (title: String, progress: CommandProgress)] = [:]
 
-  /// Adds a command, and returns its number.
   mutating func begin(_ title: String) -> Int {
     count += 1
     commands[count] = (title, CommandProgress("", done: 0, total: 0))
@@ -19,7 +18,6 @@ struct UnderWay {
 
   mutating func end(_ number: Int) { commands[number] = nil }
 
-  /// The commands, the oldest first.
   var all: [(title: String, progress: CommandProgress)] {
     commands.sorted { $0.key < $1.key }.map(\.value)
   }
@@ -28,10 +26,10 @@ struct UnderWay {
 extension ControlService {
   /// Runs a command that the status shows in the meantime, with its progress.
   func shown(
-    _ command: ControlCommand, _ context: CommandContext,
-    _ body: (CommandContext) throws(ControlError) -> CommandResult
-  ) throws(ControlError) -> CommandResult {
-    guard !command.isQuery else { return try body(context) }
+    _ command: any Command, _ context: CommandContext,
+    _ body: (CommandContext) throws -> CommandResult
+  ) throws -> CommandResult {
+    guard command.effect != .query else { return try body(context) }
     let number = underWay.withLock { $0.begin(command.title) }
     defer { underWay.withLock { $0.end(number) } }
     var context = context
@@ -40,23 +38,5 @@ extension ControlService {
       progress(now)
     }
     return try body(context)
-  }
-
-  func describeUnderWay(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
-    let all = underWay.withLock { $0.all }
-    for (title, now) in all {
-      let steps = now.total > 0 ? " \(now.done) of \(now.total)" : ""
-      lines.append(("running", now.what.isEmpty ? title : "\(title): \(now.what)\(steps)"))
-    }
-    fields.append(
-      ReplyField(
-        "running",
-        .list(
-          all.map { title, now in
-            .record([
-              ReplyField("command", title), ReplyField("what", now.what),
-              ReplyField("done", now.done), ReplyField("total", now.total),
-            ])
-          })))
   }
 }

@@ -7,12 +7,9 @@ struct MergePreview {
   private var signs: [[UInt8]: String] = [:]
   /// The makers of both sides of each value that both changed, by path.
   private var sides: [[UInt8]: (ours: ConflictSide, theirs: ConflictSide)] = [:]
-  /// The values that both sides changed.
   private(set) var clashes: [Key] = []
-  /// The values that would be displaced by directories.
   private(set) var displaced: [Key] = []
 
-  /// The most paths in one reply.
   private static let limit = 10_000
 
   /// Adds the changes that merging one head would make to the tree of a map: `+` new, `-` removed,
@@ -39,7 +36,6 @@ struct MergePreview {
     for key in clashes + displaced { signs[TreeView.ownPath(key)] = "!" }
   }
 
-  /// Notes who made the sides of a clash.
   mutating func note(_ ours: ConflictSide, _ theirs: ConflictSide, at key: Key) {
     sides[TreeView.ownPath(key)] = (ours, theirs)
   }
@@ -67,7 +63,6 @@ struct MergePreview {
 
   var count: Int { signs.count }
 
-  /// One line for each path.
   var lines: [String] {
     let all = sorted
     let shown = all.prefix(Self.limit).map { path, sign in
@@ -77,20 +72,13 @@ struct MergePreview {
     return shown + (all.count > Self.limit ? ["... \(all.count - Self.limit) more"] : [])
   }
 
-  var field: ReplyField {
-    ReplyField(
-      "changes",
-      .list(
-        sorted.prefix(Self.limit).map { path, sign in
-          let both = sides[path].map {
-            [
-              ReplyField("ours", .record($0.ours.fields)),
-              ReplyField("theirs", .record($0.theirs.fields)),
-            ]
-          }
-          return .record(
-            ReplyField.path("path", path) + [ReplyField("change", sign)] + (both ?? []))
-        }))
+  var reply: ReplyValue {
+    .list(
+      sorted.prefix(Self.limit).map { path, sign in
+        let change: ReplyValue = ["path": ReplyBytes(path), "change": sign]
+        guard let both = sides[path] else { return change }
+        return change + ["ours": both.ours, "theirs": both.theirs]
+      })
   }
 }
 
@@ -107,44 +95,41 @@ extension ControlService {
   /// Reports the changes and clashes of a merge, and changes nothing; pending changes are not
   /// considered.
   func dryRun(
-    _ merge: ControlCommand.Merge, _ others: [VersionRecord]?,
-    _ arbitration: Arbitration
-  ) throws(ControlError) -> CommandResult {
+    _ merge: MergeCommand, _ others: [VersionRecord]?, _ arbitration: Arbitration
+  ) throws -> CommandResult {
     var preview = MergePreview()
     var summary = MergeSummary()
     summary.trials = arbitration.trials
     summary.isSettled = merge.arbiter?.isOneSide == true
-    try translating { () throws(StoreError) in
-      try store.write { (transaction) throws(StoreError) in
-        guard let head = try store.state().head, let record = try store.version(head) else {
-          return
-        }
-        let graph = transaction.merger.graph
-        let line = try line(of: head, in: transaction)
-        let all = merge.target == .all
-        let named = if let others { others } else { try heads(of: graph, line, all: all) }
-        for other in named where other.number != head {
-          let (a, b) = (try graph.node(head), try graph.node(other.number))
-          if others == nil, try !graph.areRelated(a, b) { continue }
-          guard
-            let result = try transaction.dryRun(
-              head, other.number, allowingUnrelated: merge.isUnrelated,
-              arbiter: arbitration.arbiter)
-          else {
-            // One head is an ancestor of the other: the tree switches to the later one, or stays.
-            guard try graph.isAncestorOrSelf(head, of: other.number) else { continue }
-            try preview.add(from: store.map(record.map), to: store.map(other.map))
-            summary.heads += summary.heads == 0 ? 2 : 1
-            continue
-          }
+    try store.write { (transaction) throws(StoreError) in
+      guard let head = try store.state().head, let record = try store.version(head) else {
+        return
+      }
+      let graph = transaction.merger.graph
+      let line = try line(of: head, in: transaction)
+      let all = merge.target == .all
+      let named = if let others { others } else { try heads(of: graph, line, all: all) }
+      for other in named where other.number != head {
+        let (a, b) = (try graph.node(head), try graph.node(other.number))
+        if others == nil, try !graph.areRelated(a, b) { continue }
+        guard
+          let result = try transaction.dryRun(
+            head, other.number, allowingUnrelated: merge.isUnrelated,
+            arbiter: arbitration.arbiter)
+        else {
+          // One head is an ancestor of the other: the tree switches to the later one, or stays.
+          guard try graph.isAncestorOrSelf(head, of: other.number) else { continue }
+          try preview.add(from: store.map(record.map), to: store.map(other.map))
           summary.heads += summary.heads == 0 ? 2 : 1
-          try preview.add(
-            result, to: store.map(record.map), displacing: displaced.keys(at: head, in: store))
-          for drop in result.dropped {
-            let key = drop.key
-            preview.note(
-              try self.side(of: key, in: record), try self.side(of: key, in: other), at: key)
-          }
+          continue
+        }
+        summary.heads += summary.heads == 0 ? 2 : 1
+        try preview.add(
+          result, to: store.map(record.map), displacing: displaced.keys(at: head, in: store))
+        for drop in result.dropped {
+          let key = drop.key
+          preview.note(
+            try self.side(of: key, in: record), try self.side(of: key, in: other), at: key)
         }
       }
     }
@@ -155,9 +140,9 @@ extension ControlService {
     return CommandResult(
       summary.heads == 0 ? "nothing to merge" : text.joined(separator: "\n"),
       [
-        ReplyField("version", .null), ReplyField("heads", summary.heads),
-        ReplyField("values", summary.values), ReplyField("conflicts", summary.conflicts),
-        ReplyField("settled", summary.settled), summary.trials.field, preview.field,
+        "version": ReplyValue.null, "heads": summary.heads, "values": summary.values,
+        "conflicts": summary.conflicts, "settled": summary.settled,
+        "arbiterFailures": summary.trials.reply, "changes": preview.reply,
       ])
   }
 }

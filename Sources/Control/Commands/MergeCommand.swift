@@ -5,12 +5,76 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-/// The outcome of a merge command.
+/// Merges heads into the working tree.
+struct MergeCommand: Command {
+  static let forms = [
+    CommandForm(
+      "merge", "[VERSION|BRANCH|all] [using ARBITER] [unrelated] [--dry-run]", .merges,
+      options: [.failing],
+      help: """
+        Merges other heads: all of this branch, or those named.
+        ARBITER decides where both sides changed a file: text and json take from both what does not clash,
+        and where it does the newer side's; union keeps the lines of both; most-recent-change,
+        most-recent-branch and keep-both take the newer file whole; ours or theirs takes one side's; exec
+        COMMAND runs a program. What is dropped is listed by "llvs conflicts".
+        """)
+  ]
+
+  enum Target: Hashable {
+    /// All heads of the working tree's line.
+    case heads
+    /// All heads of all lines.
+    case all
+    /// A version or a branch.
+    case named(String)
+  }
+
+  var target = Target.heads
+  /// Nil for the arbiter of the settings.
+  var arbiter: ArbiterChoice?
+  /// True if histories without a common ancestor may be merged.
+  var isUnrelated = false
+  var isDryRun = false
+
+  var title: String {
+    switch target {
+    case .heads: "merge"
+    case .all: "merge all"
+    case .named(let name): "merge \(name)"
+    }
+  }
+
+  func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
+    try service.merge(self, context)
+  }
+}
+
+extension MergeCommand {
+  init(_ arguments: inout Arguments) throws(ControlError) {
+    while let word = try arguments.textIfAny() {
+      switch word {
+      case "using":
+        guard arbiter == nil else { throw arguments.misused("two arbiters") }
+        let name = try arguments.text("an arbiter")
+        let command = name == "exec" ? " " + (try arguments.text("a command")) : ""
+        arbiter = try ArbiterChoice(name + command)
+      case "unrelated": isUnrelated = true
+      case "--dry-run": isDryRun = true
+      default:
+        guard target == .heads else {
+          throw arguments.misused("\"\(word)\" is one target too many")
+        }
+        target = word == "all" ? .all : .named(word)
+      }
+    }
+    if isUnrelated, target == .heads { throw arguments.misused("unrelated needs a version") }
+  }
+}
+
 struct MergeSummary {
   var heads = 0
   /// The values whose content the merge changed in the working tree.
   var values = 0
-  /// The paths of values on which both sides clashed.
   private(set) var clashes: [[UInt8]] = []
   private var clashed: Set<[UInt8]> = []
   /// The user chose the side to take, so no clash remains to be settled.
@@ -18,14 +82,9 @@ struct MergeSummary {
   /// The own paths of values that a directory of the other side now displaces; no arbiter settles
   /// these.
   private(set) var displaced: [[UInt8]] = []
-  /// The record of the commands that were asked to decide.
   var trials = ArbiterTrials()
   /// The makers, machines and times of the sides of the first conflicts, by path.
   var sides: [[UInt8]: String] = [:]
-
-  mutating func add(_ report: MergeReport) {
-    add(clashes: report.clashes)
-  }
 
   mutating func add(clashes keys: [Key]) {
     for key in keys {
@@ -69,10 +128,30 @@ struct MergeSummary {
   }
 }
 
+struct MergeOutcome {
+  enum Result {
+    case merged(String)
+    /// The tree shows another version unchanged.
+    case moved(String)
+    case nothing
+  }
+
+  let result: Result
+  let reply: ReplyValue
+
+  var asCommandResult: CommandResult {
+    switch result {
+    case .merged(let text): CommandResult(text, reply)
+    case .moved(let name): CommandResult("\(name) taken as it is", reply)
+    case .nothing: CommandResult("nothing to merge", reply)
+    }
+  }
+}
+
 extension ControlService {
-  func merge(
-    _ merge: ControlCommand.Merge, _ context: CommandContext
-  ) throws(ControlError) -> CommandResult {
+  fileprivate func merge(
+    _ merge: MergeCommand, _ context: CommandContext
+  ) throws -> CommandResult {
     var arbitration = standardArbitration(context)
     if let choice = merge.arbiter {
       arbitration.arbiter = ChosenArbiter.plain(
@@ -80,38 +159,35 @@ extension ControlService {
     }
     var others: [VersionRecord]?
     if case .named(let word) = merge.target {
-      do throws(ControlError) {
+      do {
         others = try named(word)
-      } catch {
-        guard error.kind == .notFound, !merge.isDryRun,
-          let id = try takeStranger(word, isWelcome: merge.isUnrelated, context)
-        else { throw error }
+      } catch let error as ControlError where error.kind == .notFound && !merge.isDryRun {
+        guard let id = try takeStranger(word, isWelcome: merge.isUnrelated, context) else {
+          throw error
+        }
         others = try named(id.rawValue)
       }
     }
     if merge.isDryRun { return try dryRun(merge, others, arbitration) }
     try cut()
-    if let others {
-      return try mergeAuthored(
-        merge, context, arbitration, reason: .merge
-      ) { (_, _) throws(StoreError) in others }
-    }
-    if merge.target == .all || merge.arbiter != nil {
-      return try mergeAuthored(merge, context, arbitration, reason: .merge) {
-        (graph, line) throws(StoreError) in
-        try self.heads(of: graph, line, all: merge.target == .all)
+    let outcome =
+      if let others {
+        try mergeAuthored(merge, context, arbitration) { (_, _) throws(StoreError) in others }
+      } else if merge.target == .all || merge.arbiter != nil {
+        try mergeAuthored(merge, context, arbitration) { (graph, line) throws(StoreError) in
+          try self.heads(of: graph, line, all: merge.target == .all)
+        }
+      } else {
+        try mergeHeads(context, arbitration)
       }
-    }
-    return try mergeHeads(context, arbitration)
+    return outcome.asCommandResult
   }
 
-  /// The arbiter of one merge, and the record of its commands.
   struct Arbitration {
     var arbiter: ChosenArbiter.Maker
     let trials: ArbiterTrials
   }
 
-  /// Returns the arbiter of the settings.
   func standardArbitration(_ context: CommandContext) -> Arbitration {
     let trials = ArbiterTrials(telling: tree)
     return Arbitration(
@@ -121,19 +197,10 @@ extension ControlService {
   }
 
   /// Returns the versions that a word names: a branch's heads, or one version.
-  private func named(_ word: String) throws(ControlError) -> [VersionRecord] {
-    if let line = try store.line(meant: word) {
-      return try translating { () throws(StoreError) in
-        let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(line))
-          .sorted(by: HistoryNode.mergesBefore)
-        var records: [VersionRecord] = []
-        for head in heads {
-          if let record = try store.version(head.number) { records.append(record) }
-        }
-        return records
-      }
-    }
-    return [try version(word)]
+  private func named(_ word: String) throws -> [VersionRecord] {
+    guard let line = try store.line(meant: word) else { return [try version(word)] }
+    return try store.graph.uncontainedHeads(ofLine: Self.branch(line))
+      .sorted(by: HistoryNode.mergesBefore).compactMap { try store.version($0.number) }
   }
 
   /// Returns the heads to merge, oldest first.
@@ -163,14 +230,12 @@ extension ControlService {
     return records
   }
 
-  // MARK: - Heads of this line, merged in the same way on every replica
-
   /// Merges the heads of the working tree's line.
   ///
   /// - Throws: `unrelated` if all other heads belong to unrelated histories.
   func mergeHeads(
-    _ context: CommandContext, _ arbitration: Arbitration, refusingUnrelated: Bool = true
-  ) throws(ControlError) -> CommandResult {
+    _ context: CommandContext, _ arbitration: Arbitration
+  ) throws -> MergeOutcome {
     var summary = MergeSummary()
     summary.trials = arbitration.trials
     var before: VersionNumber?
@@ -193,13 +258,13 @@ extension ControlService {
         return report.outcome
       }
       guard let done else { break }
-      summary.add(done)
+      summary.add(clashes: done.clashes)
       merges += done.made.count
       if !done.isWhole { merges += try mergeMore(context, arbitration, &summary) }
     } while done?.isWhole != true
     summary.heads = merges == 0 ? 0 : merges + 1
     let hasMoved = outcome.head.map { $0.number != before } ?? false
-    if let other = left.first, !hasMoved, refusingUnrelated {
+    if let other = left.first, !hasMoved {
       throw ControlError(
         .unrelated,
         "\(other.id.rawValue) has no common ancestor with the tree; "
@@ -212,21 +277,19 @@ extension ControlService {
   /// move the tree; returns the number of versions that it made.
   private func mergeMore(
     _ context: CommandContext, _ arbitration: Arbitration, _ summary: inout MergeSummary
-  ) throws(ControlError) -> Int {
+  ) throws -> Int {
     var merges = 0
     var isWhole = false
     while !isWhole {
       try context.check()
-      let report = try translating { () throws(StoreError) in
-        try store.write { (transaction) throws(StoreError) in
-          let head = try store.state().head
-          return try transaction.mergeHeads(
-            ofLine: try line(of: head, in: transaction), live: head,
-            upTo: WriteTransaction.mergedAtOnce, arbiter: arbitration.arbiter,
-            isCancelled: context.isCancelled)
-        }
+      let report = try store.write { (transaction) throws(StoreError) in
+        let head = try store.state().head
+        return try transaction.mergeHeads(
+          ofLine: try line(of: head, in: transaction), live: head,
+          upTo: WriteTransaction.mergedAtOnce, arbiter: arbitration.arbiter,
+          isCancelled: context.isCancelled)
       }
-      summary.add(report)
+      summary.add(clashes: report.clashes)
       merges += report.made.count
       isWhole = report.isWhole
     }
@@ -240,18 +303,15 @@ extension ControlService {
     return Self.branch(record.line)
   }
 
-  // MARK: - Merges of versions that a user named
-
   private func mergeAuthored(
-    _ merge: ControlCommand.Merge, _ context: CommandContext,
-    _ arbitration: Arbitration, reason: HeadReason,
+    _ merge: MergeCommand, _ context: CommandContext, _ arbitration: Arbitration,
     _ others: (VersionGraph, Branch?) throws(StoreError) -> [VersionRecord]
-  ) throws(ControlError) -> CommandResult {
+  ) throws -> MergeOutcome {
     var summary = MergeSummary()
     summary.trials = arbitration.trials
     summary.isSettled = merge.arbiter?.isOneSide == true
     var before: VersionNumber?
-    let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
+    let outcome = try move(.merge, context) { (transaction, head) throws(StoreError) in
       before = head
       let line = try self.line(of: head, in: transaction)
       var current = head
@@ -275,7 +335,7 @@ extension ControlService {
           keepingLine: true, settling: merge.arbiter?.isOneSide == true, author: self.author,
           merger: merger, arbiter: arbitration.arbiter)
         if report.outcome != live { summary.heads += summary.heads == 0 ? 2 : 1 }
-        summary.add(report)
+        summary.add(clashes: report.clashes)
         current = report.outcome
       }
       return current
@@ -285,7 +345,7 @@ extension ControlService {
 
   private func merged(
     _ outcome: CutOutcome, _ summary: inout MergeSummary, from before: VersionNumber?
-  ) -> CommandResult {
+  ) -> MergeOutcome {
     let hasMoved = outcome.head.map { $0.number != before } ?? false
     if summary.heads > 0, let head = outcome.head?.number {
       do throws(StoreError) {
@@ -306,26 +366,19 @@ extension ControlService {
     let told = toldConflicts(summary)
     for (item, sides) in told { summary.sides[item.path] = sides.text }
     let name = outcome.head?.name ?? "-"
-    let text: String
-    if summary.heads > 0 {
-      text = "\(name) merged \(summary.text)"
-      log.add("merge", text)
-    } else if hasMoved {
-      text = "\(name) taken as it is"
-      log.add("merge", text)
-    } else {
-      text = "nothing to merge"
-    }
-    return CommandResult(
-      text,
-      [
-        ReplyField("version", hasMoved ? .text(name) : .null), ReplyField("heads", summary.heads),
-        ReplyField("values", summary.values),
-        ReplyField("conflicts", summary.conflicts), Self.field(told),
-        ReplyField("settled", summary.settled),
-        summary.trials.field,
-        ReplyField("unsaved", outcome.allUnsaved),
+    let result: MergeOutcome.Result =
+      summary.heads > 0
+      ? .merged("\(name) merged \(summary.text)") : hasMoved ? .moved(name) : .nothing
+    let merged = MergeOutcome(
+      result: result,
+      reply: [
+        "version": hasMoved ? name : nil, "heads": summary.heads, "values": summary.values,
+        "conflicts": summary.conflicts, "conflictSides": Self.reply(told),
+        "settled": summary.settled, "arbiterFailures": summary.trials.reply,
+        "unsaved": outcome.allUnsaved,
       ])
+    if hasMoved || summary.heads > 0 { log.add("merge", merged.asCommandResult.text) }
+    return merged
   }
 
   /// The number of values whose content two versions have differently. It depends on the two alone:
@@ -350,10 +403,11 @@ extension ControlService {
     _ summary: MergeSummary
   ) -> [(item: OpenConflict, sides: ConflictSides)] {
     guard summary.heads > 0, !summary.isSettled, !summary.conflicts.isEmpty else { return [] }
-    do throws(ControlError) {
+    do {
       return try sides(of: summary.conflicts)
     } catch {
-      log.add("error", "who made the sides of a conflict is not known: \(error.message)")
+      let reason = ControlError(any: error).message
+      log.add("error", "who made the sides of a conflict is not known: \(reason)")
       return []
     }
   }

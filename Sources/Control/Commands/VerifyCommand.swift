@@ -5,20 +5,51 @@ import LLVSExchange
 import Platform
 import WorkingTree
 
-extension ControlService {
-  func verify(_ name: String?, _ context: CommandContext) throws(ControlError) -> CommandResult {
-    guard let name else { return try verifyStore(context) }
-    return try verifyPeer(name, context)
+/// Checks every hash of the store and the working tree, of a peer, or the working tree alone.
+struct VerifyCommand: Command {
+  static let forms = [CommandForm("verify", "[PEER | --tree]")]
+
+  enum Place: Hashable {
+    case store
+    case tree
+    case peer(String)
   }
 
-  private func verifyStore(_ context: CommandContext) throws(ControlError) -> CommandResult {
-    let report = try translating { () throws(StoreError) in
-      try store.verify { done, total in
-        context.progress(CommandProgress("verifying", done: done, total: total))
-        return !context.isCancelled()
-      }
+  let place: Place
+
+  var title: String {
+    switch place {
+    case .store: "verify"
+    case .tree: "verify --tree"
+    case .peer(let name): "verify \(name)"
     }
-    let damage = try report.damage + treeFaults(context)
+  }
+
+  var effect: CommandEffect { .change }
+
+  func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
+    switch place {
+    case .store: try service.verifyStore(context)
+    case .tree: try service.verifyTree(context)
+    case .peer(let name): try service.verifyPeer(name, context)
+    }
+  }
+}
+
+extension VerifyCommand {
+  init(_ arguments: inout Arguments) throws(ControlError) {
+    let word = try arguments.textIfAny()
+    place = word == "--tree" ? .tree : word.map { .peer($0) } ?? .store
+  }
+}
+
+extension ControlService {
+  fileprivate func verifyStore(_ context: CommandContext) throws -> CommandResult {
+    let report = try store.verify { done, total in
+      context.progress(CommandProgress("verifying", done: done, total: total))
+      return !context.isCancelled()
+    }
+    let damage = try report.damage + tree.faults(isCancelled: context.isCancelled)
     for damage in damage { log.add("error", damage) }
     if let first = damage.first {
       let more = damage.count > 1 ? " (and \(damage.count - 1) more, in the log)" : ""
@@ -26,46 +57,34 @@ extension ControlService {
     }
     return CommandResult(
       "no damage found: \(report.versions) versions, \(report.entries) files and directories, \(report.bytes) bytes",
-      [
-        ReplyField("versions", report.versions), ReplyField("entries", report.entries),
-        ReplyField("bytes", Int(clamping: report.bytes)),
-      ])
+      ["versions": report.versions, "entries": report.entries, "bytes": report.bytes])
   }
 
-  /// Answers with all faults of the working tree.
-  func verifyTree(_ context: CommandContext) throws(ControlError) -> CommandResult {
-    let faults = try treeFaults(context)
+  fileprivate func verifyTree(_ context: CommandContext) throws -> CommandResult {
+    let faults = try tree.faults(isCancelled: context.isCancelled)
     for fault in faults { log.add("error", fault) }
     return CommandResult(
       faults.isEmpty ? "no damage found in the working tree" : faults.joined(separator: "\n"),
-      [ReplyField("damage", .list(faults.map { .text($0) }))])
-  }
-
-  private func treeFaults(_ context: CommandContext) throws(ControlError) -> [String] {
-    try withoutActuallyEscaping(context.isCancelled) { isCancelled in
-      Result { () throws(ControlError) in
-        try translating { () throws(StoreError) in try tree.faults(isCancelled: isCancelled) }
-      }
-    }.get()
+      ["damage": faults])
   }
 
   /// Reads everything that a peer holds into a temporary store, which checks each hash, and
   /// compares the contents of every version that this store has too.
-  private func verifyPeer(
+  fileprivate func verifyPeer(
     _ name: String, _ context: CommandContext
-  ) throws(ControlError) -> CommandResult {
-    guard let peer = try allPeers().first(where: { $0.name == name }) else {
-      throw ControlError(.notFound, "there is no peer \(name)")
-    }
+  ) throws -> CommandResult {
+    let peer = try peer(name)
     if case .document = try PeerAddress(peer.address) {
-      return try verifyDocument(peer, context)
+      let count = try asking(peer, PeerSession(context)) { remote, _ in
+        try (remote as? DocumentPeer)?.verify() ?? 0
+      }
+      return CommandResult("sound: \(count) values", ["values": count])
     }
     let scratch = "\(store.path)/verify-\(SystemRandom.hex(8)).tmp"
     // If it cannot be removed now, it is still no part of the store.
     defer { try? FileSystem.removeTree(scratch) }
     let session = PeerSession(context)
-    let (compared, report, faults) = try asking(peer, session) {
-      (remote, control) throws(StoreError) in
+    let (compared, report, faults) = try asking(peer, session) { remote, control in
       let copy = try Store.open(path: scratch, mode: .writer, create: true, isForced: true)
       let report = try readAll(of: remote, into: copy, control)
       var faults = (report.refused + report.waiting).map { fault in
@@ -104,18 +123,9 @@ extension ControlService {
     return CommandResult(
       "\(name): no damage found in \(report.taken.count) versions, \(compared) of which are the same here",
       [
-        ReplyField("peer", name), ReplyField("versions", report.taken.count),
-        ReplyField("compared", compared), ReplyField("waiting", report.waiting.count),
+        "peer": name, "versions": report.taken.count, "compared": compared,
+        "waiting": report.waiting.count,
       ])
-  }
-
-  private func verifyDocument(
-    _ peer: Peer, _ context: CommandContext
-  ) throws(ControlError) -> CommandResult {
-    let count = try asking(peer, PeerSession(context)) { (remote, _) throws(StoreError) in
-      try (remote as? DocumentPeer)?.verify() ?? 0
-    }
-    return CommandResult("sound: \(count) values", [ReplyField("values", count)])
   }
 
   private static let faultsShown = 5

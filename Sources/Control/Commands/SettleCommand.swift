@@ -5,15 +5,76 @@ package import LLVSCore
 import TreeNames
 import WorkingTree
 
-// Settling: versions that record a conflict as settled, or that hold a text which a user made from
-// its sides.
+/// The value that settling stores at a path.
+package enum Settlement: Hashable, Sendable {
+  /// The value that the tree holds now.
+  case asIs
+  /// The working tree's side.
+  case ours
+  /// The n-th other side, counted from 1, as in the names in `conflicts`.
+  case theirs(Int)
+  case base
+  case version(String)
+
+  fileprivate init(_ word: String?) {
+    switch word {
+    case nil: self = .asIs
+    case "ours": self = .ours
+    case "theirs": self = .theirs(1)
+    case "base": self = .base
+    case let word?:
+      if word.hasPrefix("theirs."), let number = Int(word.dropFirst(7)), number >= 2 {
+        self = .theirs(number)
+      } else {
+        self = .version(word)
+      }
+    }
+  }
+}
+
+struct SettleCommand: Command {
+  static let forms = [
+    CommandForm(
+      "settle", "PATH|--all [ours|theirs|theirs.N|base|VERSION]", paths: 0..<1, .sides,
+      options: [VerbOption("all", help: "all conflicts, wherever they are")],
+      help: """
+        Closes conflicts at a path and below it, or all.
+        Without a further word the tree stays as it is, as with ours. theirs takes what was dropped (theirs.2 the
+        one before, as "llvs conflicts" names them), base what both sides came from, VERSION what that has. So
+        "llvs settle notes.txt theirs" takes the dropped side of one file, and "llvs settle --all" keeps
+        everything. "llvs undo" opens them again.
+        """)
+  ]
+
+  let path: [UInt8]
+  var settlement = Settlement.asIs
+
+  func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
+    try service.settle(path, settlement, context)
+  }
+}
+
+extension SettleCommand {
+  init(_ arguments: inout Arguments) throws(ControlError) {
+    // The top of the tree stands for all that is below it.
+    if arguments.takes("--all") {
+      path = []
+    } else {
+      guard let first = try arguments.pathIfAny() else {
+        throw arguments.misused("a path is missing")
+      }
+      path = first
+    }
+    settlement = Settlement(try arguments.textIfAny())
+  }
+}
 
 extension ControlService {
   /// Settles the conflicts at a path and below it with a version that records them as settled.
   ///
   /// - Throws: `notFound` if there are none, or none with the requested side.
   package func settle(
-    _ path: [UInt8], _ settlement: ControlCommand.Settlement,
+    _ path: [UInt8], _ settlement: Settlement,
     _ context: CommandContext = CommandContext()
   ) throws(ControlError) -> CommandResult {
     var source: ValueMap?
@@ -63,7 +124,6 @@ extension ControlService {
     return settled(open.map(\.path), outcome)
   }
 
-  /// Returns the error for a path without a conflict.
   private func noConflict(at path: [UInt8]) throws(ControlError) -> ControlError {
     let shown = String(decoding: path, as: UTF8.self)
     guard let value = try displacedValues(below: path).first else {
@@ -82,10 +142,7 @@ extension ControlService {
     log.add("settle", "\(name) \(Self.names(paths))")
     return CommandResult(
       "\(name) settled \(Self.names(paths))",
-      [
-        ReplyField("version", name), ReplyField("settled", paths),
-        ReplyField("unsaved", outcome.allUnsaved),
-      ])
+      ["version": name, "settled": paths, "unsaved": outcome.allUnsaved])
   }
 
   /// Stores bytes that a user made from the sides as the value at a path, and settles its conflict.
@@ -109,9 +166,7 @@ extension ControlService {
     guard let head = try headRecord() else {
       throw ControlError(.notFound, "there is no version yet")
     }
-    let start = try translating { () throws(StoreError) in
-      try self.start(of: path, seen: seen, head: head)
-    }
+    let start = try translating { try self.start(of: path, seen: seen, head: head) }
     let outcome = try move(.settled(shown), context) { (transaction, now) throws(StoreError) in
       // Changes that were saved in the meantime are in a version of their own, which is merged.
       let base = ValueMap(

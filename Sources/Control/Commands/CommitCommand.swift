@@ -1,0 +1,61 @@
+import Grammar
+import LLVSCore
+import WorkingTree
+
+/// Makes a version of all saved changes.
+struct CommitCommand: Command {
+  static let forms = [
+    CommandForm(
+      "commit", "[MESSAGE]", options: [.message],
+      help: """
+        Makes a version of everything that is saved, now.
+        The words are its message. A single word that is a file is not taken without asking, since other programs
+        take files there: -m takes it.
+        """)
+  ]
+
+  let message: String?
+
+  func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
+    let commit = Commit(try service.cut(message: message))
+    if let handle = context.handle { service.holds.end(of: handle) }
+    return CommandResult((commit.made ?? "nothing to commit") + commit.notes, commit.reply)
+  }
+}
+
+extension CommitCommand {
+  init(_ arguments: inout Arguments) throws(ControlError) {
+    let words = try arguments.remainingTexts()
+    message = words.isEmpty ? nil : words.joined(separator: " ")
+  }
+}
+
+extension VerbOption {
+  /// The message of a version.
+  package static let message = VerbOption(
+    "m", "message", value: "TEXT", help: "the message of the version")
+}
+
+/// The outcome of making a version of all saved changes.
+struct Commit {
+  /// The name of the version and the number of its changes; nil if there were none.
+  let made: String?
+  /// Clauses about what is in no version.
+  let notes: String
+  let reply: ReplyValue
+
+  init(_ outcome: CutOutcome) {
+    made = outcome.cut.map { "\($0.name) \(outcome.summary.text)" }
+    let unsaved = outcome.allUnsaved
+    var notes = ""
+    if !unsaved.isEmpty { notes += "; not saved yet: \(ControlService.names(unsaved))" }
+    if !outcome.damagedPaths.isEmpty {
+      notes += "; damaged, in no version: \(ControlService.names(outcome.damagedPaths))"
+    }
+    self.notes = notes
+    reply = [
+      "version": outcome.cut?.name, "changed": outcome.summary.changed, "new": outcome.summary.new,
+      "removed": outcome.summary.removed, "unsaved": unsaved, "damaged": outcome.damagedPaths,
+    ]
+  }
+}

@@ -1,0 +1,134 @@
+package import Grammar
+import HistoryTree
+package import LLVSCore
+import TreeNames
+
+/// Lists the open conflicts at a path and below it; all of them without a path.
+struct ConflictsCommand: Command {
+  static let forms = [
+    CommandForm(
+      "conflicts", "[PATH]", paths: 0..<1, .paths,
+      help: """
+        Lists files that were changed on two sides and are not settled.
+        Of each it tells what was kept and what was dropped: on which machine, by whom and when. The files are
+        in .llvs/conflicts.
+        """)
+  ]
+
+  let path: [UInt8]?
+
+  var effect: CommandEffect { .query }
+
+  func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
+    try service.conflicts(path ?? [])
+  }
+}
+
+extension ConflictsCommand {
+  init(_ arguments: inout Arguments) throws(ControlError) { path = try arguments.pathIfAny() }
+}
+
+extension ControlService {
+  /// An open conflict and the path at which the tree shows its value.
+  package struct OpenConflict: Sendable {
+    package var path: [UInt8]
+    package var conflict: ValueConflict
+  }
+
+  /// Returns the open conflicts at the head, in order of keys, at a path and below it; all by
+  /// default.
+  package func openConflicts(below path: [UInt8] = []) throws(ControlError) -> [OpenConflict] {
+    try Self.openConflicts(in: store, below: path)
+  }
+
+  /// Returns the same for a store that is open for reading only.
+  package static func openConflicts(
+    in store: Store, below path: [UInt8] = []
+  ) throws(ControlError) -> [OpenConflict] {
+    try translating {
+      guard let head = try store.state().head, let record = try store.version(head) else {
+        return []
+      }
+      let view = TreeView(map: store.map(record.map))
+      var open: [OpenConflict] = []
+      let isNear = TreeView.mayBeShown(atOrBelow: path)
+      for conflict in try store.openConflicts(at: head, where: isNear) {
+        let shown = try view.path(of: conflict.key)
+        guard PathFilter.isAtOrBelow(shown, path) else { continue }
+        open.append(OpenConflict(path: shown, conflict: conflict))
+      }
+      return open
+    }
+  }
+
+  /// Returns the number of values that have open conflicts or are displaced by a directory.
+  func countOpenConflicts() throws -> Int {
+    guard let head = try store.state().head else { return 0 }
+    return try Set(store.openConflictKeys(at: head))
+      .union(displaced.keys(at: head, in: store)).count
+  }
+
+  fileprivate func conflicts(_ path: [UInt8]) throws -> CommandResult {
+    let displaced = try displacedValues(below: path)
+    let directories = Dictionary(
+      displaced.map { ($0.entry.key, $0.directory) }, uniquingKeysWith: { $1 })
+    let open = try openConflicts(below: path)
+    var lines: [String] = []
+    var values: [ReplyValue] = []
+    for item in open {
+      let sides = try ConflictSides(item.conflict, in: store)
+      var line = "\(String(decoding: item.path, as: UTF8.self)): \(sides.text)"
+      var value = Self.reply(item, sides)
+      if let directory = directories[item.conflict.key] {
+        line += "; \(Self.displacedText(directory, item.path))"
+        value += ["directory": directory]
+      }
+      lines.append(line)
+      values.append(value)
+    }
+    let clashed = Set(open.map(\.conflict.key))
+    for value in displaced where !clashed.contains(value.entry.key) {
+      let text = Self.displacedText(value.directory, value.path)
+      lines.append("\(String(decoding: value.path, as: UTF8.self)): \(text)")
+      values.append([
+        "path": ReplyBytes(value.path), "hasBase": false, "hasOurs": true,
+        "theirs": ReplyValue.list([]), "directory": value.directory,
+      ])
+    }
+    return CommandResult(
+      lines.isEmpty ? "no conflicts" : lines.joined(separator: "\n"), ["conflicts": values])
+  }
+
+  /// Says that a file is shown under another name, since a directory has its own.
+  private static func displacedText(_ directory: [UInt8], _ path: [UInt8]) -> String {
+    "\(String(decoding: directory, as: UTF8.self)) is a file on one side and a directory on the other; "
+      + "the file is shown as \(String(decoding: path, as: UTF8.self)): rename one of them"
+  }
+
+  private static func reply(_ item: OpenConflict, _ sides: ConflictSides) -> ReplyValue {
+    let theirs = sides.dropped.enumerated().map { index, side in
+      ["name": ConflictTexts.name(ofTheirs: index)] + side.reply
+    }
+    return [
+      "path": ReplyBytes(item.path), "hasBase": item.conflict.base != nil,
+      "hasOurs": item.conflict.ours != nil, "kept": sides.kept, "theirs": theirs,
+    ]
+  }
+
+  /// The most conflicts whose sides a command reports that is about other things.
+  static let conflictsTold = 5
+
+  /// The makers of the sides of the first conflicts at some paths; a path without a conflict is left out.
+  func sides(of paths: [[UInt8]]) throws -> [(item: OpenConflict, sides: ConflictSides)] {
+    try paths.prefix(Self.conflictsTold).compactMap { path in
+      guard let item = try openConflicts(below: path).first(where: { $0.path == path }) else {
+        return nil
+      }
+      return (item, try ConflictSides(item.conflict, in: store))
+    }
+  }
+
+  static func reply(_ told: [(item: OpenConflict, sides: ConflictSides)]) -> ReplyValue {
+    .list(told.map { reply($0.item, $0.sides) })
+  }
+}

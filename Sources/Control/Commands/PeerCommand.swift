@@ -1,0 +1,48 @@
+import Events
+import Grammar
+import LLVSCore
+import WorkingTree
+
+/// Changes what is known of a peer's place.
+struct PeerCommand: Command {
+  static let forms = [CommandForm("peer", "NAME --reset|--force")]
+
+  enum Change: String {
+    /// Forgets what was seen there: the place is empty, or another one, on purpose.
+    case reset = "--reset"
+    /// Allows the place to hold other things too.
+    case force = "--force"
+  }
+
+  let peer: String
+  let change: Change
+
+  var title: String { "peer \(peer) \(change.rawValue)" }
+
+  func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
+    _ = try service.peer(peer)
+    try service.store.write { (transaction) throws(StoreError) in
+      guard var known = try service.store.peers().first(where: { $0.name == peer }) else { return }
+      var state = change == .reset ? PeerState() : PeerState(known.state)
+      if change == .force { state.isWelcome = true }
+      known.state = state.encoded
+      transaction.setPeer(known)
+    }
+    let text =
+      change == .reset
+      ? "what was seen at \(peer) is forgotten" : "\(peer) may hold other things too"
+    service.log.add("peer", "\(peer): \(text)")
+    return CommandResult(text, ["peer": peer])
+  }
+}
+
+extension PeerCommand {
+  init(_ arguments: inout Arguments) throws(ControlError) {
+    peer = try arguments.text("a name")
+    let word = try arguments.text("--reset or --force")
+    guard let change = Change(rawValue: word) else {
+      throw arguments.misused("\"\(word)\" is neither --reset nor --force")
+    }
+    self.change = change
+  }
+}

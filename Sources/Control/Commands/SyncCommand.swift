@@ -1,0 +1,54 @@
+import Grammar
+import LLVSCore
+import WorkingTree
+
+/// Commits, retrieves, merges and sends; without names, with all peers.
+struct SyncCommand: Command {
+  static let forms = [
+    CommandForm(
+      "sync", "[PEER...]", .peers, options: [.failing],
+      help: "Commits, retrieves, merges and sends: as a rule the only command that is needed.")
+  ]
+
+  var peers: [String] = []
+
+  var title: String { (["sync"] + peers).joined(separator: " ") }
+
+  func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
+    let all = try service.peers(named: peers)
+    let before = try service.headRecord()
+    defer { if !all.isEmpty { service.noteSync(from: before) } }
+    var outcome = ExchangeOutcome()
+    service.telling(&outcome) { outcome in
+      let makesVersions = !context.isAutomatic || !service.isBelowReserve
+      if makesVersions { outcome.commit = Commit(try service.cut()) }
+      let session = PeerSession(context, named: peers)
+      let known = try service.known(
+        among: try service.present(among: all, session, &outcome), session, &outcome)
+      try service.run(.retrieve, with: known, session, &outcome)
+      do {
+        // The merge makes a version of pending changes too.
+        if makesVersions, !context.isAutomatic || service.settings.automerge {
+          outcome.merge = try service.mergeHeads(context, service.standardArbitration(context))
+        }
+      } catch {
+        let error = ControlError(any: error)
+        guard error.kind != .interrupted else { throw error }
+        outcome.fail(error)
+      }
+      try service.run(.send, with: known, session, &outcome)
+    }
+    return try service.reply(outcome)
+  }
+}
+
+extension SyncCommand {
+  init(_ arguments: inout Arguments) throws(ControlError) {
+    peers = try arguments.remainingTexts()
+  }
+}
+
+extension VerbOption {
+  static let failing = VerbOption(
+    "fail-on-conflict", help: "exit with 1 if there are new conflicts")
+}
