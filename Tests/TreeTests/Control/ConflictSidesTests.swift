@@ -60,7 +60,7 @@ struct ConflictSidesTests {
       #expect(list.text.hasPrefix("a: ") && list.text.contains(sides), "\(list.text)")
       let status = try space.service.status()
       #expect(status.text.contains(sides), "\(status.text)")
-      for json in [list.json, status.json] {
+      for json in [list.json, status.reply.json] {
         let value = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
         let all = (value?["conflictSides"] ?? value?["conflicts"]) as? [[String: Any]]
         let kept = all?.first?["kept"] as? [String: Any]

@@ -89,8 +89,9 @@ extension ControlExchangeTests {
     let done = try #require(error.done)
     #expect(done.text.contains("1 new: a. From usb: nothing. To usb: 1 version."), "\(done.text)")
     #expect(
-      error.json.contains(#""ok":false"#) && error.json.contains(#""peer":"usb","state":"ok""#))
-    #expect(error.json.contains(#""peer":"wrong","state":"failed""#))
+      error.reply.json.contains(#""ok":false"#)
+        && error.reply.json.contains(#""peer":"usb","state":"ok""#))
+    #expect(error.reply.json.contains(#""peer":"wrong","state":"failed""#))
   }
 
   @Test(

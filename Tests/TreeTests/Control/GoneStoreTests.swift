@@ -28,7 +28,8 @@ struct GoneStoreTests {
     #expect(try work.failure("commit") == .notFound)
     let status = try work.service.status()
     #expect(status.text.contains("\(place) was removed, moved or replaced"), "\(status.text)")
-    #expect(status.reply.json.contains("\"storeFault\":\"there is no store in "), "\(status.json)")
+    #expect(
+      status.reply.json.contains("\"storeFault\":\"there is no store in "), "\(status.reply.json)")
     #expect(try work.failure("set settle=3s") == .notFound)
     try work.write("g", "y")
     #expect(try work.failure("commit") == .notFound)
@@ -36,7 +37,7 @@ struct GoneStoreTests {
     #expect(lines.contains { $0.contains("error there is no store in ") }, "\(lines)")
     try FileSystem.rename(away, to: place)
     try work.run("commit")
-    #expect(try work.service.status().json.contains("\"storeFault\":null"))
+    #expect(try work.service.status().reply.json.contains("\"storeFault\":null"))
   }
 
   @Test("another store in its place is not taken for it")
