@@ -70,12 +70,10 @@ package struct ExchangeReport: Sendable {
   package var sent: [Version.ID] = []
   /// All versions that were on the other side when the exchange began.
   package var remoteIDs: [Version.ID] = []
-
   /// Sentences without a period for the user.
   package var notes: [String] = []
   /// True if both sides are as the last exchange left them.
   package var isAsBefore = false
-
   package init() {}
 
   /// Returns the versions that were sent if none was refused.

@@ -39,17 +39,13 @@ package struct FileLayout: RemoteLayout {
 
   package func send(
     from store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport {
-    try store.send(to: files(for: store), control: control)
-  }
+  ) throws(StoreError) -> ExchangeReport { try store.send(to: files(for: store), control: control) }
 }
 
 /// Versions at one remote in several layouts, each of which gets all versions.
 package struct SeveralLayouts: RemoteLayout {
   private let layouts: [any RemoteLayout]
-
   package init(_ layouts: [any RemoteLayout]) { self.layouts = layouts }
-
   var bundleRemote: BundleRemote? { layouts.lazy.compactMap { $0 as? BundleRemote }.first }
 
   package func outline(

@@ -88,9 +88,7 @@ final class IncomingEdits {
     guard entry.kind != kind || entry.attributes != item.attributes else { return edit }
     entry.kind = kind
     entry.attributes = item.attributes
-    if entry.storedVersion != number {
-      entry.revision = try installer.transaction.allotRevisions()
-    }
+    if entry.storedVersion != number { entry.revision = try installer.transaction.allotRevisions() }
     return .put(entry)
   }
 
@@ -98,9 +96,7 @@ final class IncomingEdits {
     directory = try directories.next()
     try countExtended(directory)
     let old = try base.entry(at: item.key, directory: true)
-    guard item.kind != nil else {
-      return old == nil ? nil : .remove(item.key, directory: true)
-    }
+    guard item.kind != nil else { return old == nil ? nil : .remove(item.key, directory: true) }
     guard old?.attributes != item.attributes else { return nil }
     let transaction = installer.transaction
     return .put(

@@ -1,7 +1,6 @@
 import LLVSCore
 
-/// The changes of a version; short ones are read before the commit that stores it, so that other
-/// writers wait less.
+/// The changes of a version; short ones are read before the commit that stores it, so that other writers wait less.
 enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
   case unread(Changes)
   case read([WireChange<ReadyValue>])

@@ -13,7 +13,6 @@ package struct PlaceOutline {
   /// True if a version there is in the store, or is based on one; then the others are not examined.
   package var isShared = false
   private var entries: [Version.ID: Entry] = [:]
-
   package init() {}
 
   fileprivate mutating func add(_ version: Version) {

@@ -8,7 +8,6 @@ package protocol RemoteLayout: Sendable {
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
-
   ///
   func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
@@ -35,7 +34,5 @@ extension RemoteLayout {
 
   package func verify(
     into copy: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport {
-    try retrieve(into: copy, control)
-  }
+  ) throws(StoreError) -> ExchangeReport { try retrieve(into: copy, control) }
 }

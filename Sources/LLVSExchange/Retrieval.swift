@@ -2,9 +2,8 @@ package import LLVSCore
 internal import Platform
 
 extension Store {
-  /// Stores every acceptable version of a place.
-  /// A version that breaks a rule is refused with its descendants and reported. After a cancellation
-  /// the versions that were committed stay.
+  /// Stores every acceptable version of a place. A version that breaks a rule is refused with its descendants and
+  /// reported. After a cancellation the versions that were committed stay.
   package func retrieve(
     from source: some VersionSource, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> ExchangeReport {

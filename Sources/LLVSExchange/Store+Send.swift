@@ -83,9 +83,7 @@ extension Store {
       let node = try graph.node(number)
       if !isThere(node) { missing.append(number) }
       for predecessor in [node.first, node.second].compactMap(\.self)
-      where visited.insert(predecessor).inserted {
-        open.append(predecessor)
-      }
+      where visited.insert(predecessor).inserted { open.append(predecessor) }
     }
     return missing.sorted()
   }
@@ -113,9 +111,7 @@ extension Store {
     var ids: [Version.ID] = []
     // Files of excluded versions are not published, and are removed.
     for case (let record, let damage)? in written
-    where try !unsent.excludes(record, damage, in: self) {
-      ids.append(record.id)
-    }
+    where try !unsent.excludes(record, damage, in: self) { ids.append(record.id) }
     return ids
   }
 
@@ -230,7 +226,6 @@ struct UnsentVersions {
   private var numbers: Set<VersionNumber> = []
   private var damaged: [ExchangeReport.Fault] = []
   private var descendants: [ExchangeReport.Fault] = []
-
   /// The reasons why they cannot be sent.
   var faults: [ExchangeReport.Fault] { damaged + descendants }
 

@@ -34,9 +34,7 @@ extension Store {
       if try version(node.id) != nil { continue }
       wanted.append(node.id)
       for predecessor in [node.first, node.second].compactMap(\.self)
-      where visited.insert(predecessor).inserted {
-        open.append(predecessor)
-      }
+      where visited.insert(predecessor).inserted { open.append(predecessor) }
     }
     let source = StoreSource(other, only: wanted, control: control)
     _ = try retrieve(from: source, control: control)

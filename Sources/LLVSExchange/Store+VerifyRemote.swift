@@ -87,8 +87,7 @@ extension Store {
     case .remove, .preserveRemoval:
       guard entry == nil else { return "it removes \(key.rawValue) there" }
     case .preserve(_, let id):
-      // A reference to a value that no predecessor had was stored by the version itself
-      // (docs/merging.md, M10).
+      // A reference to a value that no predecessor had was stored by the version itself (docs/merging.md, M10).
       guard let entry,
         try self.id(of: entry.storedVersion) == id || entry.storedVersion == record.number
       else { return "\(key.rawValue) is another value there" }

@@ -49,7 +49,6 @@ package final class VersionObjects: VersionSource {
   }
 
   package var requests: Int { isNear ? 1 : 8 }
-
   package func versionIDs() throws(StoreError) -> [Version.ID] { try ids(.version) }
 
   /// Returns the versions with changes and no description, which an interrupted send leaves.
@@ -133,9 +132,7 @@ package final class VersionObjects: VersionSource {
         offset += UInt64(piece.count)
       }
       let count = min(out.count, piece.count)
-      piece.withUnsafeBytes {
-        out.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
-      }
+      piece.withUnsafeBytes { out.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
       piece.removeFirst(count)
       return count
     }

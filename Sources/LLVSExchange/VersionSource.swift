@@ -13,17 +13,13 @@ package protocol VersionSource: AnyObject {
   /// - Throws: ``StoreError/unreachable(_:)`` if the place does not exist.
   func versionIDs() throws(StoreError) -> [Version.ID]
   func version(_ id: Version.ID) throws(StoreError) -> Version?
-
   /// Returns the changes of a version, not read yet.
   func changes(of id: Version.ID) throws(StoreError) -> Changes?
-
   /// Returns the content digest next to a version whose metadata has none.
   func contentDigest(of id: Version.ID) throws(StoreError) -> Digest?
-
   /// The names of a version and of its changes in messages.
   func label(_ id: Version.ID) -> String
   func changesLabel(_ id: Version.ID) -> String
-
   /// The number of versions that are best read at a time.
   var requests: Int { get }
 }

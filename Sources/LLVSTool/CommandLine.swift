@@ -18,7 +18,6 @@ struct CommandLine: Equatable {
   /// The options of single verbs, keyed by the last of their names, without dashes.
   var options: [String: String] = [:]
   var optionBytes: [String: [UInt8]] = [:]
-
   init(_ arguments: [String]) throws { try self.init(bytes: arguments.map { Array($0.utf8) }) }
 
   init(bytes arguments: [[UInt8]]) throws {

@@ -61,8 +61,7 @@ enum CommandTarget {
   func reader() throws -> Store {
     switch self {
     case .mounted(_, let store):
-      // The daemon that writes the store is on this machine, so locks work between the two
-      // processes.
+      // The daemon that writes the store is on this machine, so locks work between the two processes.
       return try Store.open(path: store, mode: .reader, isForced: true)
     case .store(let store, let isForced):
       return try Store.open(path: store, mode: .reader, isForced: isForced)
@@ -103,10 +102,7 @@ struct Answer {
   let json: String
   let reply: ReplyValue
   var isQuery = false
-
-  init(_ result: CommandResult) {
-    (text, json, reply) = (result.text, result.json, result.reply)
-  }
+  init(_ result: CommandResult) { (text, json, reply) = (result.text, result.json, result.reply) }
 
   /// Reads the JSON reply of a mounted store.
   init(json: String) throws {
@@ -207,8 +203,7 @@ extension CommandTarget {
     do {
       try file.writeOnce(line + [0x0A], at: 0)
     } catch {
-      // These errnos come from the mount, not from a command: a command's failures are EHOSTUNREACH
-      // and EBUSY.
+      // These errnos come from the mount, not from a command: a command's failures are EHOSTUNREACH and EBUSY.
       guard !error.tellsOfEndedDaemon else { throw EndedDaemon(root: root) }
       let reply = (try? text(of: file)) ?? ""
       let words = reply.split(separator: "\n").last.map(String.init) ?? ""

@@ -7,8 +7,7 @@ import Platform
 /// The exit codes of the tool.
 package enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
-  /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`; nothing found,
-  /// by `grep`.
+  /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`; nothing found, by `grep`.
   case conflict = 1
   case usage = 2
   case notFound = 3
@@ -17,8 +16,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   /// Another process holds a lock or file that is needed, or a change is not saved.
   case busy = 6
   case noSpace = 7
-  /// Not permitted, read only, written by a newer program, or a store on a file system that is not
-  /// safe for one.
+  /// Not permitted, read only, written by a newer program, or a store on a file system that is not safe for one.
   case notPermitted = 8
   case damaged = 9
   case interrupted = 10
@@ -66,9 +64,7 @@ struct EndedDaemon: Error {
 
 extension SystemError {
   /// True for the errors of a mount without a daemon; no other file system returns them.
-  var tellsOfEndedDaemon: Bool {
-    errno == Errno.notConnected || errno == Errno.connectionAborted
-  }
+  var tellsOfEndedDaemon: Bool { errno == Errno.notConnected || errno == Errno.connectionAborted }
 }
 
 /// The one place that maps an error to a message and an exit code.

@@ -228,9 +228,7 @@ struct GuestView {
     var writer = try DiffWriter(line, console, standard: .patch, isToApply: true)
     console.page(line)
     let limits = paths.isEmpty ? mount.isPart ? [mount.part] : [[]] : paths
-    for path in limits {
-      try compare(roots[0], roots[1], mount.below(path) ?? path, &writer)
-    }
+    for path in limits { try compare(roots[0], roots[1], mount.below(path) ?? path, &writer) }
     writer.finish()
     return line.has("exit-code") && writer.count > 0 ? .conflict : .done
   }

@@ -27,15 +27,11 @@ package enum LLVSTool {
         return ExitCode.done.rawValue
       }
       guard !line.verb.isEmpty else {
-        guard line.wantsHelp else {
-          throw UsageError("no verb is given; \"llvs help\" lists them")
-        }
+        guard line.wantsHelp else { throw UsageError("no verb is given; \"llvs help\" lists them") }
         console.tell(Verb.overview)
         return ExitCode.done.rawValue
       }
-      guard let verb = Verb.named(line.verb) else {
-        throw Verb.missing(line.verb)
-      }
+      guard let verb = Verb.named(line.verb) else { throw Verb.missing(line.verb) }
       if line.wantsHelp {
         console.tell(verb.description)
         return ExitCode.done.rawValue

@@ -61,8 +61,7 @@ struct MountWords {
 }
 
 extension MountRequest {
-  /// Sets the option of one word of `-o`; returns false for a word that is no option of the daemon
-  /// or the kernel.
+  /// Sets the option of one word of `-o`; returns false for a word that is no option of the daemon or the kernel.
   fileprivate mutating func take(_ word: String) throws -> Bool {
     switch word {
     case "allow_other": allowsOthers = true

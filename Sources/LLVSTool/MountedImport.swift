@@ -14,7 +14,6 @@ import TreeNames
 /// a `.llvs` that takes commands, so a copy into it would execute the contents of the files.
 struct MountedImport {
   private static let reserved = TreeImport.reserved
-
   private let directory: [UInt8]
   private let tree: MountView
   private let target: [UInt8]
@@ -89,8 +88,7 @@ struct MountedImport {
     }
   }
 
-  /// Looks for names that cp(1) cannot leave out or would fail at, and for paths that are too long
-  /// for it.
+  /// Looks for names that cp(1) cannot leave out or would fail at, and for paths that are too long for it.
   private mutating func examine() throws {
     var open = [(path: directory, isThere: try hasTarget())]
     while let (path, isThere) = open.popLast() {

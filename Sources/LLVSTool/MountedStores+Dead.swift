@@ -4,15 +4,13 @@ import LLVSCore
 import LLVSMount
 import Platform
 
-// Mounts whose daemon is dead and cannot exit: the kernel holds one of its threads, and so the
-// store's lock and the connection, while a program waits for its answer (ConnectionWatch.swift). As
-// a rule the process next to the daemon has ended the connection before another process can see it;
-// this code does so if that process was killed too. Any request to such a mount would wait as well,
-// so only the kernel's tables are read.
+// Mounts whose daemon is dead and cannot exit: the kernel holds one of its threads, and so the store's lock and the
+// connection, while a program waits for its answer (ConnectionWatch.swift). As a rule the process next to the
+// daemon has ended the connection before another process can see it; this code does so if that process was killed
+// too. Any request to such a mount would wait as well, so only the kernel's tables are read.
 
 extension MountedStores {
-  /// The longest wait for a dead daemon to release its store after its connections ended, in
-  /// nanoseconds.
+  /// The longest wait for a dead daemon to release its store after its connections ended, in nanoseconds.
   private static let patience: UInt64 = 10_000_000_000
 
   /// Ends the connections of a store's daemon if the daemon is dead and still holds the store.

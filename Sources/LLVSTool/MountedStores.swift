@@ -28,15 +28,12 @@ enum MountedStores {
   /// Returns the path of the store that a mount shows.
   static func store(of mount: MountEntry) throws -> String {
     let source = String(decoding: mount.source, as: UTF8.self)
-    if source.hasPrefix("/"), holder(of: "\(source)/lock")?.device == mount.device {
-      return source
-    }
+    if source.hasPrefix("/"), holder(of: "\(source)/lock")?.device == mount.device { return source }
     let root = String(decoding: mount.path, as: UTF8.self)
     return try StoreReport(json: CommandTarget.status(of: root)).store
   }
 
-  /// Returns the mount of a store: of several the newest that shows the whole tree; nil if it is
-  /// not mounted.
+  /// Returns the mount of a store: of several the newest that shows the whole tree; nil if it is not mounted.
   static func mount(of store: String, in mounts: [MountEntry]) -> MountEntry? {
     let device = holder(of: "\(store)/lock")?.device
     let found = mounts.filter { mount in

@@ -35,17 +35,14 @@ enum OriginalStores {
       // Otherwise a store would be made there.
       guard FileManager.default.fileExists(atPath: url.appendingPathComponent("versions").path),
         FileManager.default.fileExists(atPath: url.appendingPathComponent("maps").path)
-      else {
-        throw ControlError(.notFound, "there is no store of the original in \(directory)")
-      }
+      else { throw ControlError(.notFound, "there is no store of the original in \(directory)") }
       return try added(
         from: try Store(rootDirectoryURL: url),
         to: try Store(rootDirectoryURL: URL(fileURLWithPath: store)))
     }
   }
 
-  /// Adds the versions of a store to one in one of the original's formats, which is made if there
-  /// is none.
+  /// Adds the versions of a store to one in one of the original's formats, which is made if there is none.
   ///
   /// - Returns: how many are new.
   static func exportVersions(

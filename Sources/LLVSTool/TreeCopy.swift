@@ -1,8 +1,7 @@
 import Platform
 
-/// Copies a directory tree into another directory as `cp -a` does: kinds, modes, owners if that is
-/// permitted, times, attributes below `user.`, hard links and holes. Paths may be longer than cp(1)
-/// accepts.
+/// Copies a directory tree into another directory as `cp -a` does: kinds, modes, owners if that is permitted,
+/// times, attributes below `user.`, hard links and holes. Paths may be longer than cp(1) accepts.
 ///
 /// Existing files are replaced; existing directories are entered.
 struct TreeCopy {
@@ -33,16 +32,14 @@ struct TreeCopy {
     self.leftOut = leftOut
   }
 
-  /// Copies the tree, or of its files those at whose copies' paths `isWanted` is true; throws at the first
-  /// error.
+  /// Copies the tree, or of its files those at whose copies' paths `isWanted` is true; throws at the first error.
   mutating func run(
     _ isWanted: (([UInt8]) throws(SystemError) -> Bool)? = nil
   ) throws(SystemError) {
     try enter(directory, target)
     while var level = levels.popLast() {
       guard let name = level.names.popFirst() else {
-        // Last, when nothing is made in it any more. The slash lets the copied directory be given
-        // as a link.
+        // Last, when nothing is made in it any more. The slash lets the copied directory be given as a link.
         // Directories that were there already keep what they have.
         if isWanted != nil, !made.contains(level.copy) { continue }
         let source = level.source + (levels.isEmpty ? [0x2F] : [])

@@ -56,9 +56,7 @@ extension Verb {
     }
     if line.has("encrypt") { try openKeys(name, at: address, store, line, console) }
     try service.setPeer(name, address: Array(address.utf8))
-    if line.has("encrypt") {
-      try run("set", "\(name).encrypt=on")
-    }
+    if line.has("encrypt") { try run("set", "\(name).encrypt=on") }
     try run("retrieve", name)
     let versions = Int(try store.state().lastNumber)
     guard versions > 0 else {

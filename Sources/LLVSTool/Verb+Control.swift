@@ -97,8 +97,7 @@ extension Verb {
 }
 
 extension CommandTarget {
-  /// Returns the words of a command with its paths as the control file takes them: from the root of
-  /// the tree.
+  /// Returns the words of a command with its paths as the control file takes them: from the root of the tree.
   fileprivate func commandWords(_ line: CommandLine) throws -> [[UInt8]] {
     let form = Commands.forms.first { $0.name == line.verb }
     let paths = line.has("check") ? 0..<Int.max : line.has("all") ? 0..<0 : form?.paths ?? 0..<0

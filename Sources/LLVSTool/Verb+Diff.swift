@@ -141,9 +141,7 @@ extension Verb {
         ])
         return .done
       }
-      for name in names {
-        console.stream(PrintableText.visible(name) + [0x0A])
-      }
+      for name in names { console.stream(PrintableText.visible(name) + [0x0A]) }
     case nil:
       throw ControlError(
         .notFound, "\(record.name) has no \(PrintableText.text(path))")

@@ -76,8 +76,7 @@ extension Verb {
     return try store.state().head.map { [$0] } ?? []
   }
 
-  /// Shows the last versions, oldest first, and then new ones as they come, until the process is
-  /// ended.
+  /// Shows the last versions, oldest first, and then new ones as they come, until the process is ended.
   private static func follow(
     _ writer: inout LogWriter, _ query: LogQuery, _ line: CommandLine
   ) throws -> Never {
@@ -205,9 +204,7 @@ extension Verb {
           "machine": words.machine, "message": words.message,
         ]
         var patch: [UInt8] = []
-        if line.has("patch") {
-          try write(before, entry, TextStyle(isOn: false)) { patch += $0 }
-        }
+        if line.has("patch") { try write(before, entry, TextStyle(isOn: false)) { patch += $0 } }
         console.stream(json: reply + (line.has("patch") ? ["patch": ReplyBytes(patch)] : [:]))
         continue
       }

@@ -227,9 +227,7 @@ extension Verb {
         end.lacksSpace ? .noSpace : .refused,
         "the last version was not made: \(reason); what is in none is kept for the next mount")
     }
-    if let names = end.damaged {
-      throw ControlError(.damaged, "damaged, in no version: \(names)")
-    }
+    if let names = end.damaged { throw ControlError(.damaged, "damaged, in no version: \(names)") }
     return .done
   }
 
@@ -251,9 +249,7 @@ extension Verb {
   /// - Throws: ``ControlError`` of kind busy, which names the obstacle.
   private static func refuseUse(of entry: MountEntry, besides daemon: Int32) throws {
     let table = try MountTable()
-    let inside = HistoryMount.others(of: table).first {
-      $0.path.starts(with: entry.path + [0x2F])
-    }
+    let inside = HistoryMount.others(of: table).first { $0.path.starts(with: entry.path + [0x2F]) }
     if let inside {
       throw ControlError(
         .busy, "\(FileSystem.text(inside.path)) is mounted inside; unmount that first")

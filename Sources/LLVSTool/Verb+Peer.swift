@@ -26,9 +26,7 @@ extension Verb {
     guard
       words.count == 2 || !changes.isEmpty || !directions.isEmpty || isLogin
         || line.has("encrypt")
-    else {
-      return try list(site, name, line, console)
-    }
+    else { return try list(site, name, line, console) }
     var told: [String] = []
     var fields: ReplyValue = ["peer": name]
     if words.count == 2, words[1] == "rm" {

@@ -80,7 +80,6 @@ struct StoreReport: Decodable {
   var belowReserve: Bool?
   var last: String?
   var lastTime: String?
-
   private static let pathsShown = 10
 
   init(json: String) throws {

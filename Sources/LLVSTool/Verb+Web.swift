@@ -87,9 +87,7 @@ private struct StorePlace: Sendable {
     self.line = line
   }
 
-  private var site: CommandTarget {
-    get throws { try CommandTarget(line) }
-  }
+  private var site: CommandTarget { get throws { try CommandTarget(line) } }
 
   var commands: WebCommands {
     WebCommands(

@@ -14,7 +14,6 @@ package struct Verb: Sendable {
   package var options: [VerbOption] = []
   package var operands = VerbOption.Completion.nothing
   let run: @Sendable (CommandLine, Console) throws -> ExitCode
-
   static func named(_ name: String) -> Verb? { all.first { $0.name == name } }
 
   /// Returns the verbs with names similar to a word that is no verb.
@@ -53,9 +52,7 @@ package struct Verb: Sendable {
     if let name, named(name) == nil { throw missing(name) }
     let verbs = all.filter { name == nil || $0.name == name }
     let shown = verbs.map { verb -> ReplyValue in
-      let options = verb.options.map {
-        ["spelling": $0.spelling, "help": $0.help] as ReplyValue
-      }
+      let options = verb.options.map { ["spelling": $0.spelling, "help": $0.help] as ReplyValue }
       return ["name": verb.name, "usage": verb.usage, "help": verb.help, "options": options]
     }
     console.tell(json: ["ok": true, "verbs": shown])

@@ -12,7 +12,6 @@ package struct TextStyle: Sendable {
   }
 
   let isOn: Bool
-
   package init(isOn: Bool) { self.isOn = isOn }
 
   package func paint(_ text: String, _ paint: Paint) -> String {

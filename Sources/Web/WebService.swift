@@ -48,7 +48,6 @@ package final class WebService: WebAnswering {
 
   /// Changes the address whose requests are let in, once its port is known.
   func move(to gate: Gate) { self.gate.withLock { $0 = gate } }
-
   /// Ends a running command and refuses further ones.
   package func close() { desk.close() }
 

@@ -8,7 +8,6 @@ import WorkingTree
 /// removes those that it replaced.
 struct AdoptCommand: Command {
   static let forms = [CommandForm("adopt", "PEER WRITER")]
-
   let peer: String
   let writer: String
 

@@ -20,8 +20,7 @@ package struct CommandContext: Sendable {
   /// Called often; true ends the command with ``ControlError/Kind/interrupted``.
   package var isCancelled: @Sendable () -> Bool
   package var progress: @Sendable (CommandProgress) -> Void
-  /// True if no user asked for the command: the settings for automatic versions and merges apply to
-  /// it too.
+  /// True if no user asked for the command: the settings for automatic versions and merges apply to it too.
   package var isAutomatic: Bool
   /// The open control file that the command came through; nil for none.
   package var handle: VersionHolds.Handle?
@@ -42,8 +41,7 @@ package struct CommandContext: Sendable {
 }
 
 package struct CommandResult: Sendable {
-  /// One or a few lines, without the last newline; control characters in names from peers are
-  /// escaped.
+  /// One or a few lines, without the last newline; control characters in names from peers are escaped.
   package let text: String
   package let reply: ReplyValue
 

@@ -13,9 +13,7 @@ package struct ConflictSide: Replying, Sendable {
 
   /// The metadata of a version about its making.
   init(_ node: HistoryNode, isRemoval: Bool, in store: Store) throws(StoreError) {
-    guard let record = try store.version(node.number) else {
-      throw .missingVersion(node.id)
-    }
+    guard let record = try store.version(node.number) else { throw .missingVersion(node.id) }
     version = record.name
     author = Author(try store.metadata(of: record))
     let time = Attributes.Time(ofVersion: record.timestamp)

@@ -16,7 +16,6 @@ struct ConflictsCommand: Command {
   ]
 
   let path: [UInt8]?
-
   var effect: CommandEffect { .query }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
@@ -35,8 +34,7 @@ extension ControlService {
     package var conflict: ValueConflict
   }
 
-  /// Returns the open conflicts at the head, in order of keys, at a path and below it; all by
-  /// default.
+  /// Returns the open conflicts at the head, in order of keys, at a path and below it; all by default.
   package func openConflicts(below path: [UInt8] = []) throws(ControlError) -> [OpenConflict] {
     try Self.openConflicts(in: store, below: path)
   }

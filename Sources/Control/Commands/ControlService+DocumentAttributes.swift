@@ -8,7 +8,6 @@ import WorkingTree
 private enum DocumentAttribute: String {
   case type, scope, dots
   case key = "scopedkey"
-
   private static let prefix = Array("user.llvs.".utf8)
 
   init?(_ name: [UInt8]) {

@@ -103,8 +103,7 @@ extension ControlService {
         }
       }
     }
-    // A laptop is not always at home, and a stick is not always plugged in. One that goes in the middle
-    // has failed.
+    // A laptop is not always at home, and a stick is not always plugged in. One that goes in the middle has failed.
     let isAway =
       (error.kind == .unreachable || error.kind == .timedOut) && !session.hasAnswered(peer.name)
     let state: ExchangeOutcome.PeerOutcome.State =
@@ -151,8 +150,7 @@ extension ControlService {
     return ControlError(error.kind, "\(error.message); \(versions)")
   }
 
-  /// Runs a body with a peer, which is opened if it is not, while no other command uses that peer's
-  /// address.
+  /// Runs a body with a peer, which is opened if it is not, while no other command uses that peer's address.
   func asking<R>(
     _ peer: Peer, _ session: PeerSession,
     _ body: (any RemoteLayout, ExchangeControl) throws -> R
@@ -307,7 +305,5 @@ extension ControlService {
     return text[..<start.upperBound] + "..." + text[end...]
   }
 
-  package func allPeers() throws(ControlError) -> [Peer] {
-    try translating { try store.peers() }
-  }
+  package func allPeers() throws(ControlError) -> [Peer] { try translating { try store.peers() } }
 }

@@ -7,8 +7,7 @@ import LLVSExchange
 // a sync neither retrieves nor sends anything there until a user says that the two belong together.
 
 extension ControlService {
-  /// Returns the peers that hold nothing or a history related to the tree's; the others are
-  /// reported as failed.
+  /// Returns the peers that hold nothing or a history related to the tree's; the others are reported as failed.
   func known(
     among peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
   ) throws(ControlError) -> [Peer] {

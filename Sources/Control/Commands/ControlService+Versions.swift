@@ -23,8 +23,7 @@ extension ControlService {
     }
   }
 
-  /// Makes a version of all saved changes, so that the next move is a separate entry in the log of
-  /// heads.
+  /// Makes a version of all saved changes, so that the next move is a separate entry in the log of heads.
   @discardableResult
   func cut(message: String? = nil) throws(ControlError) -> CutOutcome {
     try translating { try tree.cut(.command, message: message) }

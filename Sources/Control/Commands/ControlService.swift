@@ -44,9 +44,7 @@ package final class ControlService: Sendable {
   /// A counter that changes with the settings and the peers, for threads that wait for that.
   let settingsChanged: Monitor<UInt64> = Monitor(0)
   private let isInterrupted = Atomic<Bool>(false)
-
   package var store: Store { tree.store }
-
   package var settings: StoreSettings { state.withLock { $0.settings } }
 
   package init(_ tree: TreeSession, log: EventLog, opener: PeerOpener = .standard) {
@@ -65,9 +63,7 @@ package final class ControlService: Sendable {
   @discardableResult
   package func run(
     _ words: [[UInt8]], context: CommandContext = CommandContext()
-  ) throws(ControlError) -> CommandResult {
-    try run(try Commands.parse(words), context: context)
-  }
+  ) throws(ControlError) -> CommandResult { try run(try Commands.parse(words), context: context) }
 
   /// Runs a command to its end, or until the context or ``interrupt()`` cancels it.
   ///
@@ -84,9 +80,7 @@ package final class ControlService: Sendable {
     do throws(ControlError) {
       return try translating {
         try context.check()
-        if command.effect == .version {
-          try holds.wait(for: context.handle, context.isCancelled)
-        }
+        if command.effect == .version { try holds.wait(for: context.handle, context.isCancelled) }
         let result = try shown(command, context) { try command.run(in: self, $0) }
         if command.effect != .query { record(.done("\(command.title): \(result.text)")) }
         return result
@@ -97,8 +91,7 @@ package final class ControlService: Sendable {
     }
   }
 
-  /// Records a failure for the status and the log; without a title it is a line that could not be
-  /// parsed.
+  /// Records a failure for the status and the log; without a title it is a line that could not be parsed.
   func recordFailure(of title: String?, _ error: ControlError) {
     let subject = title.map { error.message.hasPrefix($0) ? "" : "\($0): " } ?? ""
     record(.failed("\(subject)\(error.message)"))

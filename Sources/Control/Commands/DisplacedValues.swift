@@ -16,7 +16,6 @@ final class DisplacedValues: Sendable {
   }
 
   private static let indexName = "displaced"
-
   private let known = Mutex<Known?>(nil)
 
   /// Returns the keys, ascending.

@@ -22,7 +22,6 @@ struct ExchangeCommand: Command {
 
   let name: String
   let peers: [String]
-
   var title: String { ([name] + peers).joined(separator: " ") }
   var effect: CommandEffect { name == "retrieve" ? .change : .version }
 

@@ -33,9 +33,7 @@ struct ExchangeOutcome {
       ]
     }
 
-    var received: String? {
-      retrieved.map { Self.text("From \(name): ", $0, retrieving) }
-    }
+    var received: String? { retrieved.map { Self.text("From \(name): ", $0, retrieving) } }
 
     /// Without what was said already of the other half.
     var delivered: String? {
@@ -64,9 +62,7 @@ struct ExchangeOutcome {
   }
 
   /// True if nothing more is to be asked of a peer.
-  func isOver(_ name: String) -> Bool {
-    peers.contains { $0.name == name && $0.state != .ok }
-  }
+  func isOver(_ name: String) -> Bool { peers.contains { $0.name == name && $0.state != .ok } }
 
   /// Notes a failure; of several the first decides what the command ends with.
   mutating func fail(_ error: ControlError) {

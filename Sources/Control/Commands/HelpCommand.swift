@@ -4,7 +4,6 @@ import Grammar
 /// Lists the commands.
 struct HelpCommand: Command {
   static let forms = [CommandForm("help")]
-
   var effect: CommandEffect { .query }
 
   func run(in service: ControlService, _ context: CommandContext) -> CommandResult {
@@ -20,9 +19,7 @@ extension HelpCommand {
 /// Shows the last lines of the log.
 struct LogCommand: Command {
   static let forms = [CommandForm("log", "[COUNT]")]
-
   var count = 10
-
   var effect: CommandEffect { .query }
 
   func run(in service: ControlService, _ context: CommandContext) -> CommandResult {

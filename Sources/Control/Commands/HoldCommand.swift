@@ -5,7 +5,6 @@ import WorkingTree
 /// commits or is closed, or the time is up.
 struct HoldCommand: Command {
   static let forms = [CommandForm("hold", "[TIME]")]
-
   let nanoseconds: UInt64
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {

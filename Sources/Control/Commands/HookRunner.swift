@@ -73,9 +73,7 @@ package final class HookRunner: Sendable {
   }
 
   /// Waits until everything has run that was asked for.
-  package func drain() {
-    _ = state.wait(nanoseconds: Self.patience) { $0.isRunning ? nil : true }
-  }
+  package func drain() { _ = state.wait(nanoseconds: Self.patience) { $0.isRunning ? nil : true } }
 
   private func runAll() {
     while true {

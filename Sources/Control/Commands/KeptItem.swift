@@ -9,7 +9,6 @@ struct KeptItem: Sendable {
   var path: [UInt8]
   /// Nil for a directory that no entry stands for.
   var entry: Entry?
-
   var isDirectory: Bool { entry?.isDirectory ?? true }
 
   /// Returns a directory and everything below it, directories before what is in them.
@@ -45,9 +44,7 @@ extension ControlService {
     }
   }
 
-  private var caller: Caller {
-    Caller(uid: tree.defaults.uid, gid: tree.defaults.gid, process: 0)
-  }
+  private var caller: Caller { Caller(uid: tree.defaults.uid, gid: tree.defaults.gid, process: 0) }
 
   /// Returns a directory's number; makes it if it is not there.
   private func directory(

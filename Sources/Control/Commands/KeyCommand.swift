@@ -25,7 +25,6 @@ struct KeyCommand: Command {
   let request: Request
   let peer: String
   let label: String?
-
   var title: String { "key \(request.rawValue) \(peer)" }
   var effect: CommandEffect { request == .list ? .query : .version }
 

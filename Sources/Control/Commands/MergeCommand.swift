@@ -79,8 +79,7 @@ struct MergeSummary {
   private var clashed: Set<[UInt8]> = []
   /// The user chose the side to take, so no clash remains to be settled.
   var isSettled = false
-  /// The own paths of values that a directory of the other side now displaces; no arbiter settles
-  /// these.
+  /// The own paths of values that a directory of the other side now displaces; no arbiter settles these.
   private(set) var displaced: [[UInt8]] = []
   var trials = ArbiterTrials()
   /// The makers, machines and times of the sides of the first conflicts, by path.
@@ -102,7 +101,6 @@ struct MergeSummary {
 
   /// The paths on which a user still has to decide.
   var conflicts: [[UInt8]] { isSettled ? displaced : clashes + displaced }
-
   /// The clashes that the user's choice of a side settled.
   var settled: [[UInt8]] { isSettled ? clashes : [] }
 

@@ -9,7 +9,6 @@ struct MergePreview {
   private var sides: [[UInt8]: (ours: ConflictSide, theirs: ConflictSide)] = [:]
   private(set) var clashes: [Key] = []
   private(set) var displaced: [Key] = []
-
   private static let limit = 10_000
 
   /// Adds the changes that merging one head would make to the tree of a map: `+` new, `-` removed,
@@ -92,8 +91,7 @@ extension ControlService {
     return try ConflictSide(node, isRemoval: entry == nil, in: store)
   }
 
-  /// Reports the changes and clashes of a merge, and changes nothing; pending changes are not
-  /// considered.
+  /// Reports the changes and clashes of a merge, and changes nothing; pending changes are not considered.
   func dryRun(
     _ merge: MergeCommand, _ others: [VersionRecord]?, _ arbitration: Arbitration
   ) throws -> CommandResult {
@@ -102,9 +100,7 @@ extension ControlService {
     summary.trials = arbitration.trials
     summary.isSettled = merge.arbiter?.isOneSide == true
     try store.write { (transaction) throws(StoreError) in
-      guard let head = try store.state().head, let record = try store.version(head) else {
-        return
-      }
+      guard let head = try store.state().head, let record = try store.version(head) else { return }
       let graph = transaction.merger.graph
       let line = try line(of: head, in: transaction)
       let all = merge.target == .all

@@ -16,7 +16,6 @@ struct PeerCommand: Command {
 
   let peer: String
   let change: Change
-
   var title: String { "peer \(peer) \(change.rawValue)" }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {

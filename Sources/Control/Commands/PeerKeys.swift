@@ -7,16 +7,13 @@ import ObjectStores
 package struct PeerKeys {
   /// Returns a passphrase; true for one that is new, which people type twice.
   package typealias Asking = (_ isNew: Bool) throws(ControlError) -> [UInt8]
-
   private let name: String
   private let ring: KeyRing
   private let objects: any ObjectStore
   private let transfer: TransferControl
   var strength = KeyFile.Strength.usual
   /// True to make files for machines with little memory.
-  package var isLight = false {
-    didSet { strength = isLight ? .light : .usual }
-  }
+  package var isLight = false { didSet { strength = isLight ? .light : .usual } }
 
   /// Opens the place of a peer.
   ///
@@ -38,8 +35,7 @@ package struct PeerKeys {
       objects, peer: opening.name, place: PeerOpener.place(of: remote), store: opening.store)
   }
 
-  /// Makes the first key of a remote where nothing stands yet, or gets the keys that a passphrase
-  /// opens.
+  /// Makes the first key of a remote where nothing stands yet, or gets the keys that a passphrase opens.
   ///
   /// - Throws: ``ControlError`` of kind `exists` for a remote that holds what is not encrypted, of kind
   ///   `notPermitted` for a wrong passphrase.
@@ -128,9 +124,7 @@ package struct PeerKeys {
     try refuseLabel(label)
     try requireKey()
     let words = try passphrase(true)
-    _ = try translating {
-      try ring.add(label: label, passphrase: words, strength: strength)
-    }
+    _ = try translating { try ring.add(label: label, passphrase: words, strength: strength) }
     return done("the passphrase \(label) opens \(name) too", label)
   }
 

@@ -25,10 +25,7 @@ final class PeerProgress: Sendable {
 
   /// The newest step; nil before the first.
   var step: ExchangeControl.Progress? { state.withLock { $0.step } }
-
-  func reached(_ step: ExchangeControl.Progress) {
-    tell { $0.step = step }
-  }
+  func reached(_ step: ExchangeControl.Progress) { tell { $0.step = step } }
 
   func moved(sent: UInt64, received: UInt64) {
     tell { state in

@@ -26,11 +26,8 @@ final class PeerSession {
   }
 
   func isNamed(_ name: String) -> Bool { named.contains(name) }
-
   func hasAnswered(_ name: String) -> Bool { answered.contains(name) }
-
   func noteAnswer(of peer: Peer) { answered.insert(peer.name) }
-
   func begin(_ half: ExchangeHalf, with peer: Peer) { halves[peer.name] = half }
 
   /// Returns how far the current half of an exchange came: its versions, and the same in words.

@@ -7,7 +7,6 @@ package import WorkingTree
 /// Lists the changes that are in no version yet.
 struct PendingCommand: Command {
   static let forms = [CommandForm("pending")]
-
   var effect: CommandEffect { .query }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {

@@ -21,7 +21,6 @@ struct RestoreCommand: Command {
 
   let version: String
   var paths: [[UInt8]] = []
-
   var title: String { "restore \(version)" }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
@@ -193,8 +192,7 @@ private struct Restoration {
         entry.stored = old.stored
         entry.storedVersion = old.storedVersion
       } else {
-        // The entry does not refer to the other version: this version counts as the one that stored
-        // the bytes.
+        // The entry does not refer to the other version: this version counts as the one that stored the bytes.
         entry.storedVersion = number
       }
       entry.revision = try nextRevision()

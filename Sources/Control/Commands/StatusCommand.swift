@@ -10,7 +10,6 @@ import WorkingTree
 /// Shows the state of the store.
 struct StatusCommand: Command {
   static let forms = [CommandForm("status")]
-
   var effect: CommandEffect { .query }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
@@ -28,7 +27,6 @@ extension StatusCommand {
 package struct StoreStatus: Sendable {
   private var lines: [(name: String, value: String)] = []
   package private(set) var reply: ReplyValue
-
   fileprivate init(_ reply: ReplyValue) { self.reply = reply }
 
   fileprivate mutating func add(_ name: String, _ line: String?, _ reply: ReplyValue = [:]) {
@@ -46,13 +44,10 @@ package struct StoreStatus: Sendable {
 }
 
 extension ControlService {
-  /// Returns the state of the store; waits for no command. A part that is damaged is reported as
-  /// damaged.
+  /// Returns the state of the store; waits for no command. A part that is damaged is reported as damaged.
   ///
   /// - Complexity: O(pending + heads + peers).
-  package func status() throws(ControlError) -> StoreStatus {
-    try translating { try describe() }
-  }
+  package func status() throws(ControlError) -> StoreStatus { try translating { try describe() } }
 
   private func describe() throws -> StoreStatus {
     var status = StoreStatus(["ok": true, "store": store.path])

@@ -19,7 +19,6 @@ struct SwitchCommand: Command {
   let target: String
   /// The line that begins there; nil to go on with that of the target.
   let line: String?
-
   var title: String { "switch \(target)" + (line.map { " as \($0)" } ?? "") }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {

@@ -11,7 +11,6 @@ struct SyncCommand: Command {
   ]
 
   var peers: [String] = []
-
   var title: String { (["sync"] + peers).joined(separator: " ") }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
@@ -43,9 +42,7 @@ struct SyncCommand: Command {
 }
 
 extension SyncCommand {
-  init(_ arguments: inout Arguments) throws(ControlError) {
-    peers = try arguments.remainingTexts()
-  }
+  init(_ arguments: inout Arguments) throws(ControlError) { peers = try arguments.remainingTexts() }
 }
 
 extension VerbOption {

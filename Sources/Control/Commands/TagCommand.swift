@@ -81,8 +81,7 @@ extension TagCommand {
 }
 
 extension ControlService {
-  /// Gives a version a lasting name, which is exchanged like a version; the head is tagged if no
-  /// version is named.
+  /// Gives a version a lasting name, which is exchanged like a version; the head is tagged if no version is named.
   ///
   /// - Throws: ``ControlError/Kind/exists`` if another version has the name and it is not `moves`.
   fileprivate func tag(

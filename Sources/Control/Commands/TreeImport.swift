@@ -169,9 +169,7 @@ package struct TreeImport {
       self.transaction = transaction
     }
 
-    func next() throws(StoreError) -> MapEdit? {
-      try source.next(view, number, transaction)
-    }
+    func next() throws(StoreError) -> MapEdit? { try source.next(view, number, transaction) }
   }
 
   private mutating func descend(
@@ -290,9 +288,7 @@ package struct TreeImport {
 
   private static func system<R>(
     _ body: @autoclosure () throws(SystemError) -> R
-  ) throws(StoreError) -> R {
-    try StoreError.wrapping(body)
-  }
+  ) throws(StoreError) -> R { try StoreError.wrapping(body) }
 
   private func attributes(
     of file: [UInt8], _ status: FileStatus

@@ -17,7 +17,6 @@ struct UndoCommand: Command {
   ]
 
   var isRedo = false
-
   var title: String { isRedo ? "redo" : "undo" }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {

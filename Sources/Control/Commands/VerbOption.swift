@@ -1,7 +1,6 @@
 /// An option: its spellings, help and completion.
 package struct VerbOption: Sendable {
-  /// All spellings without dashes; one-letter spellings have one dash. Code refers to the option by
-  /// the last one.
+  /// All spellings without dashes; one-letter spellings have one dash. Code refers to the option by the last one.
   package let names: [String]
   /// The name of its value; nil if it takes none.
   package let value: String?

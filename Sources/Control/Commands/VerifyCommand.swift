@@ -130,8 +130,7 @@ extension ControlService {
 
   private static let faultsShown = 5
 
-  /// Reads the peer's versions; if some that this store has are missing there, reads again with
-  /// those added.
+  /// Reads the peer's versions; if some that this store has are missing there, reads again with those added.
   private func readAll(
     of remote: any RemoteLayout, into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {

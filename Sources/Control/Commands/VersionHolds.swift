@@ -31,15 +31,12 @@ package final class VersionHolds: Sendable {
   }
 
   private let state = Monitor(State())
-
   init() {}
 
   /// The time that is left, in nanoseconds; nil while nothing is held.
   package var left: UInt64? {
     let now = SystemClock.monotonic()
-    return state.withLock { state in
-      state.hold.flatMap { $0.end > now ? $0.end - now : nil }
-    }
+    return state.withLock { state in state.hold.flatMap { $0.end > now ? $0.end - now : nil } }
   }
 
   /// Waits until no handle but this one holds; nil stands for no handle.

@@ -32,9 +32,7 @@ package final class DocumentMemory: Sendable {
   /// Keeps the result of reading a document until it is sent to, or another one is read.
   func keep(
     _ comparison: DocumentComparison.Remembered, of address: DocumentAddress, _ stamp: DocumentStamp
-  ) {
-    state.withLock { $0.comparison = (address, stamp, comparison) }
-  }
+  ) { state.withLock { $0.comparison = (address, stamp, comparison) } }
 
   /// Returns what was kept of a document that has not changed since, and forgets it.
   func takeComparison(

@@ -15,7 +15,6 @@ struct DocumentPeer: RemoteLayout {
   let memory: DocumentMemory
   /// True to take a document that has nothing in common with the directory.
   var isUnrelatedAllowed = false
-
   /// The number of attempts to read a document that others write in the meantime.
   private static let attempts = 3
   /// The most times a day that a key is written again because a merge of the original brought old values back.

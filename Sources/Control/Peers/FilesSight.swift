@@ -7,7 +7,6 @@ import Platform
 struct FilesSight {
   private let store: Store
   private let name: String
-
   /// Seconds.
   private static let lifetime: Int64 = 3600
 

@@ -26,9 +26,7 @@ struct PeerState: Hashable, Sendable {
   private static let noteLimit = 20
   /// True if the user said that the place may be used though it holds other things.
   var isWelcome = false
-
   init() {}
-
   /// The number of this store's versions that the peer is known to have.
   var countThere: Int { Int(sent) + Int(taken) }
 
@@ -91,14 +89,11 @@ struct PeerState: Hashable, Sendable {
   /// numbers of the versions that could not be sent.
   mutating func sent(_ report: ExchangeReport, newest: UInt32, without unsent: [UInt32]) {
     if !report.isAsBefore { sendingNotes = Array(report.notes.prefix(Self.noteLimit)) }
-    // The peer has all versions before the first unsent one, and all after it except the unsent
-    // ones.
+    // The peer has all versions before the first unsent one, and all after it except the unsent ones.
     sent = unsent.min().map { $0 - 1 } ?? newest
     taken = UInt32(clamping: Int(newest) - Int(sent) - unsent.count)
   }
 
   /// Returns the number of versions that the peer lacks, as far as is known without asking it.
-  func countToSend(newest: UInt32) -> Int {
-    max(0, Int(newest) - Int(sent) - Int(taken))
-  }
+  func countToSend(newest: UInt32) -> Int { max(0, Int(newest) - Int(sent) - Int(taken)) }
 }

@@ -12,7 +12,6 @@ package struct PeerOpening: Sendable {
   package var store: Store
   /// Stops the requests, limits their speed and counts their bytes.
   package var transfer: TransferControl
-
   /// True for a peer that is not known to have anything: its folder on a server may have to be made.
   package var isNew = false
   /// What is known of the store's documents.
@@ -27,14 +26,11 @@ package struct PeerOpening: Sendable {
 
 package struct PeerOpener: Sendable {
   package typealias Failure = ControlError
-
   package var open: @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
 
   package init(
     _ open: @escaping @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
-  ) {
-    self.open = open
-  }
+  ) { self.open = open }
 
   /// Opens a directory as a store if it holds one, and every other place in the layouts that are
   /// there. A directory without any gets the format of the original LLVS, unless its address says
@@ -252,9 +248,7 @@ struct StorePeer: RemoteLayout {
 
   func outline(
     for store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> PlaceOutline {
-    try store.outline(of: source(control), control: control)
-  }
+  ) throws(StoreError) -> PlaceOutline { try store.outline(of: source(control), control: control) }
 
   func retrieve(
     into store: Store, _ control: ExchangeControl

@@ -4,14 +4,12 @@ import Platform
 /// The number of times that keys were written again lately because a merge of the original brought old values back:
 /// so often a day at most, also over restarts, so that programs that bring them back always make no endless exchange.
 ///
-/// The text of the setting has a line for each key: its bytes in hexadecimal, and times in seconds
-/// since 1970.
+/// The text of the setting has a line for each key: its bytes in hexadecimal, and times in seconds since 1970.
 package final class RewriteLimits {
   package static let settingName = "document.rewritten"
   private static let day: Int64 = 86_400
   /// The most keys that are kept; what was written again first is forgotten first.
   private static let keyLimit = 10_000
-
   private let most: Int
   private let now: Int64
   private var times: [Key: [Int64]] = [:]

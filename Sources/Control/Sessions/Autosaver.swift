@@ -13,7 +13,6 @@ package final class Autosaver: Sendable {
   private static let glance: UInt64 = 500_000_000
   /// The wait after a cut that failed, and while too little space is free; in nanoseconds.
   private static let pause: UInt64 = 5_000_000_000
-
   private let service: ControlService
   private let pendingSync: PendingSync
   private let thread = ServiceThread()

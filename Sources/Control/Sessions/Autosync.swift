@@ -31,8 +31,7 @@ package final class Autosync: Sendable {
   package func stop() {
     documents.stop()
     thread.end {
-      // The lock is taken once, so that the thread either sees that it must end or is waiting
-      // already.
+      // The lock is taken once, so that the thread either sees that it must end or is waiting already.
       service.settingsChanged.withLock { _ in }
       service.settingsChanged.broadcast()
     }

@@ -12,12 +12,10 @@ import WorkingTree
 ///
 /// - Concurrency: a thread of its own.
 package final class SearchFeed: Sendable {
-  /// The wait behind a version, so that several that follow each other are taken together; in
-  /// nanoseconds.
+  /// The wait behind a version, so that several that follow each other are taken together; in nanoseconds.
   private static let pause: UInt64 = 1_000_000_000
   private let service: ControlService
   private let thread = ServiceThread()
-
   package init(_ service: ControlService) { self.service = service }
 
   /// Starts the thread.

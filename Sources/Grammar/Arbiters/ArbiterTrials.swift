@@ -4,18 +4,15 @@ import Platform
 /// Receives the failures of the commands that a merge asks to decide clashes; the working tree is
 /// one, and shows them in its status and its log.
 package protocol ArbiterFailureListener: AnyObject, Sendable {
-  /// Changes the summary of the newest merge that asked a command; nil if none of its commands
-  /// failed.
+  /// Changes the summary of the newest merge that asked a command; nil if none of its commands failed.
   func updateArbiterFailures(_ body: (inout ArbiterTrials.Summary?) -> Void)
   func say(_ line: String)
 }
 
-/// The record of the arbiter commands of one merge: what they failed on, and which are not asked
-/// again.
+/// The record of the arbiter commands of one merge: what they failed on, and which are not asked again.
 ///
-/// The merge goes on when a command fails, so the failure would go unnoticed otherwise. The log
-/// gets a line for each of the first failures; the command's reply and the status give their
-/// number.
+/// The merge goes on when a command fails, so the failure would go unnoticed otherwise. The log gets a line for
+/// each of the first failures; the command's reply and the status give their number.
 ///
 /// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
 package final class ArbiterTrials: Sendable {
@@ -46,12 +43,10 @@ package final class ArbiterTrials: Sendable {
     var hopeless: [String: Int] = [:]
   }
 
-  /// A command that took too long or could not be run this often in a merge is not asked again in
-  /// it.
+  /// A command that took too long or could not be run this often in a merge is not asked again in it.
   static let chances = 2
   /// The number of failures that are listed.
   private static let limit = 20
-
   private let listener: (any ArbiterFailureListener)?
   private let state = Monitor(State())
 

@@ -1,11 +1,9 @@
 package import LLVSCore
 import TreeNames
 
-/// Chooses among the arbiters of the settings: the last rule whose pattern matches the path
-/// decides.
+/// Chooses among the arbiters of the settings: the last rule whose pattern matches the path decides.
 package struct ChosenArbiter: ClashArbiter {
   private let rules: [(pattern: IgnorePatterns?, arbiter: any ClashArbiter)]
-
   /// Makes an arbiter for a merge in a history.
   package typealias Maker = @Sendable (VersionGraph) -> any ClashArbiter
 
@@ -31,8 +29,7 @@ package struct ChosenArbiter: ClashArbiter {
 
   /// The maker for the rules of the settings.
   ///
-  /// If no rule matches a path, text and JSON are merged, and for other values the one stored last
-  /// is taken.
+  /// If no rule matches a path, text and JSON are merged, and for other values the one stored last is taken.
   package static func maker(
     _ rules: [ArbiterRule], _ store: Store, _ trials: ArbiterTrials = ArbiterTrials(),
     isCancelled: @escaping @Sendable () -> Bool = { false }

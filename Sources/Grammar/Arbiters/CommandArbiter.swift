@@ -3,12 +3,11 @@ import Platform
 
 /// Merges two values with a command of this store's settings, like a merge driver of git.
 ///
-/// `sh` runs the command with the paths of three files: `$1` is the base, `$2` the first side, `$3`
-/// the second. If the command names none of them, they are appended to it. It leaves the result in
-/// `$2` and ends with status 0. Neither names nor bytes become part of the shell's input. If it
-/// fails, takes too long or leaves too many bytes, or if a side is no regular file, the value
-/// stored last is taken; ``ArbiterTrials`` records the failure and limits how often a command is
-/// asked. Replicas stay alike only if their commands are equal and give equal bytes.
+/// `sh` runs the command with the paths of three files: `$1` is the base, `$2` the first side, `$3` the second. If
+/// the command names none of them, they are appended to it. It leaves the result in `$2` and ends with status 0.
+/// Neither names nor bytes become part of the shell's input. If it fails, takes too long or leaves too many bytes,
+/// or if a side is no regular file, the value stored last is taken; ``ArbiterTrials`` records the failure and
+/// limits how often a command is asked. Replicas stay alike only if their commands are equal and give equal bytes.
 ///
 /// The store's write lock is held while the command runs: ``patience`` at most, which one merge
 /// waits for twice at most.
@@ -17,7 +16,6 @@ package struct CommandArbiter: ClashArbiter {
   package static let patience: UInt64 = 10_000_000_000
   /// The largest value that a command is given and may leave, in bytes.
   package static let maximumLength = 16 << 20
-
   private let command: String
   private let fallback: MostRecentChangeClashArbiter
   private let store: Store
@@ -83,8 +81,7 @@ package struct CommandArbiter: ClashArbiter {
     case failure(String, isHopeless: Bool)
   }
 
-  /// Returns the first line of a program's output with a colon before it, or "" if it wrote
-  /// nothing.
+  /// Returns the first line of a program's output with a colon before it, or "" if it wrote nothing.
   private static func quoted(_ said: [UInt8]) -> String {
     let line = said.split(separator: 0x0A).first ?? []
     let text = String(decoding: line.prefix(200), as: UTF8.self).unicodeScalars
@@ -121,8 +118,7 @@ package struct CommandArbiter: ClashArbiter {
       return .failure(
         "ended with \(code)\(Self.quoted(ending.said))", isHopeless: code == 126 || code == 127)
     }
-    // The command may have put any kind of file there: a link is no result, and reading a FIFO
-    // would never end.
+    // The command may have put any kind of file there: a link is no result, and reading a FIFO would never end.
     guard (try? FileSystem.status(paths[1], following: false))?.kind == .regular else {
       return .failure("left no file", isHopeless: false)
     }

@@ -1,17 +1,15 @@
 /// The commands of one write to a control file, one per line.
 ///
-/// Words are split and quoted as in a POSIX shell: blanks separate words; single quotes keep every
-/// byte; double quotes keep all but `\"`, `\\`, `\$`, `` \` `` and a backslash before the end of a
-/// line; a backslash keeps the next byte. Nothing is expanded. A quoted newline is part of its
-/// word. The message of `commit` is the rest of its line, unchanged. One pair of quotes around all
-/// of it is removed; if a quote begins the message and ends in a later line, the message has
-/// several lines. A quote that begins the message and has no end is refused: bash's `echo` writes
-/// each line by itself. `json` before a command asks for its reply as JSON. Empty lines and lines
+/// Words are split and quoted as in a POSIX shell: blanks separate words; single quotes keep every byte; double
+/// quotes keep all but `\"`, `\\`, `\$`, `` \` `` and a backslash before the end of a line; a backslash keeps the
+/// next byte. Nothing is expanded. A quoted newline is part of its word. The message of `commit` is the rest of its
+/// line, unchanged. One pair of quotes around all of it is removed; if a quote begins the message and ends in a
+/// later line, the message has several lines. A quote that begins the message and has no end is refused: bash's
+/// `echo` writes each line by itself. `json` before a command asks for its reply as JSON. Empty lines and lines
 /// that begin with `#` are skipped.
 package struct ControlScript: Sendable {
   /// The longest write that is accepted, in bytes.
   package static let maximumLength = 65_536
-
   private var rest: ArraySlice<UInt8>
   /// True if `json` preceded the last command: its reply is to be JSON.
   package private(set) var isForPrograms = false
@@ -80,8 +78,7 @@ package struct ControlScript: Sendable {
     return rest[..<end]
   }
 
-  /// Takes the line of a `commit` and returns its message; nil, and takes nothing, if it is another
-  /// command.
+  /// Takes the line of a `commit` and returns its message; nil, and takes nothing, if it is another command.
   private mutating func commitMessage() throws(ControlError) -> String?? {
     let name = "commit".utf8
     guard rest.starts(with: name) else { return nil }
@@ -103,8 +100,7 @@ package struct ControlScript: Sendable {
     return try ControlScript.message(ControlScript.unquoted(text) ?? Array(text))
   }
 
-  /// Takes a quoted message that ends in a later line, if nothing follows the quote; nil if there
-  /// is none.
+  /// Takes a quoted message that ends in a later line, if nothing follows the quote; nil if there is none.
   private mutating func messageOfLines(_ text: ArraySlice<UInt8>) throws(ControlError) -> String? {
     var script = self
     script.rest = text.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }

@@ -1,5 +1,4 @@
-/// The reason that a command was not carried out: a kind, which maps to an errno, and the text of
-/// the reply.
+/// The reason that a command was not carried out: a kind, which maps to an errno, and the text of the reply.
 package struct ControlError: Error, Hashable, Sendable {
   /// The kinds of failures, each with an errno of its own or shared.
   package enum Kind: String, Hashable, Sendable, CaseIterable {

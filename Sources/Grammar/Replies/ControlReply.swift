@@ -3,7 +3,6 @@ package enum ControlReply: Hashable, Sendable {
   case done(String)
   /// The command failed; the message is a clause without a final period.
   case failed(String)
-
   private static let doneMark = "ok "
   private static let failedMark = "error: "
 

@@ -129,9 +129,7 @@ extension Optional: Replying where Wrapped: Replying {
 /// name ends with `Base64`, holds them exactly.
 package struct ReplyBytes: Replying {
   private let bytes: [UInt8]
-
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
-
   package var reply: ReplyValue { bytes.reply }
 
   package func fields(named name: String) -> [ReplyField] {

@@ -63,8 +63,7 @@ package enum ArbiterChoice: Hashable, Sendable {
   }
 }
 
-/// A rule of the setting `arbiter`: a pattern and the arbiter for matching paths; the last matching
-/// rule decides.
+/// A rule of the setting `arbiter`: a pattern and the arbiter for matching paths; the last matching rule decides.
 package struct ArbiterRule: Hashable, Sendable {
   /// A pattern as in an ignore file; nil for every path.
   package var pattern: String?

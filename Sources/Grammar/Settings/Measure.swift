@@ -9,8 +9,7 @@ package enum Measure {
     ("", 1), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40), ("P", 1 << 50),
   ]
 
-  /// Parses `1.5h`, `2s`, `300ms` to nanoseconds; a number without a unit is seconds; nil for
-  /// anything else.
+  /// Parses `1.5h`, `2s`, `300ms` to nanoseconds; a number without a unit is seconds; nil for anything else.
   package static func duration(_ text: String) -> UInt64? {
     guard let (number, unit) = parts(text) else { return nil }
     let factor = durations.first { $0.unit == (unit.isEmpty ? "s" : unit) }?.nanoseconds

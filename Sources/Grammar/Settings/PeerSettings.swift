@@ -29,10 +29,8 @@ package struct PeerSettings: Hashable, Sendable {
   package var encrypts = false
   /// True if this store's own bundles are removed after they were replaced.
   package var removes = true
-
   /// The writers of bundles that this store has taken over there; no setting that is typed.
   package var adopted: Set<String> = []
-
   package init() {}
 
   /// One setting of a peer and its new value, checked; an empty value restores the default.

@@ -5,9 +5,8 @@ package import LLVSCore
 // not in force; git likewise does not trust the configuration of another user's repository.
 
 extension StoreSettings {
-  /// Reads the settings that are in force for the user who opened a store. A setting that cannot be
-  /// read has its default, and a setting of another user that runs programs is withheld; `faults`
-  /// lists both.
+  /// Reads the settings that are in force for the user who opened a store. A setting that cannot be read has its
+  /// default, and a setting of another user that runs programs is withheld; `faults` lists both.
   ///
   /// - Parameters:
   ///   - store: the store.

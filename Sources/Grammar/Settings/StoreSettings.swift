@@ -3,8 +3,7 @@ import Platform
 
 /// The settings of a store. They are kept in the store and are not exchanged.
 package struct StoreSettings: Hashable, Sendable {
-  /// The mtime of a file that a merge, switch or restore replaces: the stored one, or the current
-  /// time.
+  /// The mtime of a file that a merge, switch or restore replaces: the stored one, or the current time.
   package enum ReplacedTime: String, Hashable, Sendable, CaseIterable {
     case stored, now
   }
@@ -55,8 +54,7 @@ package struct StoreSettings: Hashable, Sendable {
   package var onVersion = ""
   package var onConflict = ""
   package var onSync = ""
-  /// Settings that the store holds and that are not in force, since another user chose the programs
-  /// that they run.
+  /// Settings that the store holds and that are not in force, since another user chose the programs that they run.
   package internal(set) var withheld: [Name] = []
 
   package init() {}

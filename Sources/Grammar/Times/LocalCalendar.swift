@@ -4,23 +4,16 @@ internal import Platform
 package struct LocalCalendar: Sendable {
   /// Seconds that local clocks are ahead of UTC at a time in seconds since 1970.
   package let offset: @Sendable (Int64) -> Int64
-
-  package init(offset: @escaping @Sendable (Int64) -> Int64) {
-    self.offset = offset
-  }
-
+  package init(offset: @escaping @Sendable (Int64) -> Int64) { self.offset = offset }
   package static let system = LocalCalendar { SystemClock.localOffset(at: $0) }
-
   package static let utc = LocalCalendar { _ in 0 }
 
-  /// Converts a local time to seconds since 1970; `local` is the local time, counted as if it were
-  /// UTC.
+  /// Converts a local time to seconds since 1970; `local` is the local time, counted as if it were UTC.
   ///
   /// A time that clocks show twice means the later instant, so that the whole hour lies before it.
   /// A time that clocks skip is moved later by as much as they skip.
   package func utc(local: Int64) -> Int64 {
-    // The offsets of zones differ by less than 26 hours, and a zone changes its offset at most once
-    // in such a time.
+    // The offsets of zones differ by less than 26 hours, and a zone changes its offset at most once in such a time.
     let before = local - offset(local - 93_600)
     let after = local - offset(local + 93_600)
     let later = max(before, after)

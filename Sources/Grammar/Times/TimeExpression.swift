@@ -14,7 +14,6 @@ import Platform
 /// - `@1714550000`: seconds since 1970.
 package struct TimeExpression: Sendable {
   package typealias Instant = Int64
-
   private let now: Instant
   private let calendar: LocalCalendar
 
@@ -124,11 +123,7 @@ package struct TimeExpression: Sendable {
 /// Digits and separators of a time, taken one at a time.
 private struct Fields {
   private var rest: Substring.UTF8View
-
-  init(_ text: String.UTF8View) {
-    rest = text[...]
-  }
-
+  init(_ text: String.UTF8View) { rest = text[...] }
   var isAtEnd: Bool { rest.isEmpty }
 
   mutating func number(_ digits: Int) -> Int64? {

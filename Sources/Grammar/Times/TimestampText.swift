@@ -14,8 +14,7 @@ package enum TimestampText {
     return "\(utc.date)T\(utc.time)Z"
   }
 
-  /// Formats an instant, in nanoseconds since 1970: `2026-04-30T18:02:09.120Z`; `?` outside the years 0
-  /// to 9999.
+  /// Formats an instant, in nanoseconds since 1970: `2026-04-30T18:02:09.120Z`; `?` outside the years 0 to 9999.
   package static func iso(_ instant: Int64) -> String {
     let rest = instant % 1_000_000_000
     let part = rest < 0 ? rest + 1_000_000_000 : rest
@@ -47,8 +46,7 @@ package enum TimestampText {
     return local.time
   }
 
-  /// Formats seconds since 1970 in local time: `2026-05-01 12:22:31 +0200`; `?` outside the years 0 to
-  /// 9999.
+  /// Formats seconds since 1970 in local time: `2026-05-01 12:22:31 +0200`; `?` outside the years 0 to 9999.
   package static func local(seconds: Int64) -> String {
     guard let local = CalendarTime(local: seconds) else { return "?" }
     let offset = SystemClock.localOffset(at: seconds)

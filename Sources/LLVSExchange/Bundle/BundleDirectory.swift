@@ -51,7 +51,6 @@ struct BundleDirectory: Hashable, Sendable {
   var table: [HashedFrame] = []
   var entries = 0
   /// The bundles that hold the items left out.
-  /// The bundles that items left out are in.
   var needs: [BundleNeed] = []
   /// The claims for this writer, then for writers that it adopted.
   var stays: [BundleClaim] = []

@@ -48,11 +48,9 @@ enum BundleFormat {
   static let maximumNeeds = 1024
   static let maximumClaims = 1024
   static let maximumRuns = 65_536
-
   /// Bundles up to this length are read at once; of longer ones the last ``suffixLength`` first.
   static let wholeLength: UInt64 = 262_144
   static let suffixLength: UInt64 = 65_536
-
   /// The flag of a version whose content digest follows its description.
   static let digestFlag: UInt8 = 1
 

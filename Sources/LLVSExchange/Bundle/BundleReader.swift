@@ -10,7 +10,6 @@ protocol BundleBytes: Sendable {
   /// - Throws: ``StoreError/notFound(_:)`` if the bundle is gone, ``StoreError/invalid(_:)`` if it
   ///   is shorter than its name says, or an error of the place.
   func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
-
   /// Prepares for reading a range in parts.
   func prepare(_ range: Range<UInt64>) throws(StoreError)
 }
@@ -219,7 +218,6 @@ struct BundleTable: Sendable {
   }
 
   fileprivate var isWhole: Bool { items.count == firstItems[firstItems.count - 1] }
-
   func length(of number: Int) -> Int { Int(lengths[number]) }
 
   /// Returns the frame of an item and its place there.

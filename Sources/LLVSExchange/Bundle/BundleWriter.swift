@@ -8,7 +8,6 @@ import LLVSCore
 /// - Concurrency: for one thread at a time.
 final class BundleWriter {
   typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
-
   /// Frames are never read in part, so a higher level than for chunks pays.
   private static let level: Int32 = 3
   private let sink: Sink

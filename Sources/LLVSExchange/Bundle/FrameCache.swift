@@ -22,10 +22,7 @@ final class FrameCache: Sendable {
   private let budget: Int
   // A leaf lock, not held while a frame is read.
   private let state = Mutex(State())
-
-  init(budget: Int = 32 << 20) {
-    self.budget = budget
-  }
+  init(budget: Int = 32 << 20) { self.budget = budget }
 
   func frame(_ place: Place) -> [UInt8]? {
     state.withLock { state in

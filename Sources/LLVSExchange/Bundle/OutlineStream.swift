@@ -27,7 +27,6 @@ final class OutlineStream {
   }
 
   func malformed(_ reason: String) -> StoreError { .invalid("\(label): \(reason)") }
-
   /// The offset in the outline of the next byte.
   var offset: UInt64 { start + UInt64(position) }
   var isAtEnd: Bool { offset >= end }

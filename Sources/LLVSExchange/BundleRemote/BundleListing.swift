@@ -14,7 +14,6 @@ struct BundleListing: Sendable {
   let asked: UInt64
   /// The same in seconds since 1970.
   let now: Int64
-
   /// The newest time of a bundle by the remote's clock.
   var newest: Int64? { times.compactMap(\.self).max() }
   var total: UInt64 { names.reduce(0) { $0 &+ $1.length } }

@@ -169,9 +169,7 @@ package struct BundleRemote: RemoteLayout {
   package func send(
     from store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
-    try step(store, control, isLast: true) { (session) throws(StoreError) in
-      try send(session)
-    }
+    try step(store, control, isLast: true) { (session) throws(StoreError) in try send(session) }
   }
 
   private func send(_ session: BundleSession) throws(StoreError) -> ExchangeReport {

@@ -156,9 +156,7 @@ final class BundleSender {
         found = .leftOut(stored.digest, length: stored.length, need: need)
       }
     }
-    guard let found else {
-      throw .corrupt("a value of \(stored.length) bytes has none")
-    }
+    guard let found else { throw .corrupt("a value of \(stored.length) bytes has none") }
     return found
   }
 

@@ -5,8 +5,7 @@ internal import Platform
 extension BundleSession {
   private static let writerSetting = "bundles.writer"
 
-  /// Returns the sequence number of this store's next bundle, greater than any noted, listed, torn or
-  /// reserved one.
+  /// Returns the sequence number of this store's next bundle, greater than any noted, listed, torn or reserved one.
   func reserveSequence() -> UInt64 {
     let torn = listing.torn.compactMap { BundleName($0) }
     var next: UInt64 = 0

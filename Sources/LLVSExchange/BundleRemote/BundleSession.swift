@@ -16,7 +16,6 @@ final class BundleSession {
   let open: OpenBundles
   private(set) var notes = BundleNotes()
   private(set) var seen: SeenBundles
-  /// The remote as it was seen last; nil once something in it is not so any more.
   /// The remote as it was seen last; nil once something has changed.
   private var known: RemoteView?
   /// True once the folder of bundles was made.

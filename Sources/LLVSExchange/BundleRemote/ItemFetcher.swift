@@ -5,7 +5,6 @@ import LLVSCore
 /// - Concurrency: any thread, while the session lists nothing.
 final class ItemFetcher {
   private let session: BundleSession
-
   init(_ session: BundleSession) { self.session = session }
 
   /// Returns the bytes of an item; nil if nothing holds it.

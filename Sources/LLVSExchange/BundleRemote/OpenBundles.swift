@@ -18,9 +18,7 @@ final class OpenBundles: Sendable {
   private let budget: Int
   // A leaf lock.
   private let state = Mutex(State())
-
   init(budget: Int = 64 << 20) { self.budget = budget }
-
   var count: Int { state.withLock { $0.bundles.count } }
 
   func bundle(_ name: BundleName) -> BundleReader? {
@@ -45,7 +43,6 @@ final class OpenBundles: Sendable {
 final class ReadingBudget: Sendable {
   private let limit: Int
   private let used = Mutex(0)
-
   init(_ limit: Int) { self.limit = limit }
 
   /// Takes memory; false if there is too little left. The first always gets as much as it wants.
@@ -61,7 +58,6 @@ final class ReadingBudget: Sendable {
 extension BundleReader {
   /// The estimated memory of the open bundle, in bytes.
   var memory: Int { 1024 + directory.memory }
-
   /// The estimated memory of its items until they are noted, in bytes.
   var memoryOfItems: Int { directory.items * 144 }
 }

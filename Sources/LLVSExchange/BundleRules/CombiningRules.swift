@@ -4,11 +4,8 @@ struct CombiningRules: Hashable, Sendable {
   var runLength = 16
   /// A bundle of this many bytes is full.
   var goal: UInt64 = 32 << 20
-
   /// The length at which a bundle is full, at a remote whose bundles have `total` bytes.
-  static func goal(of total: UInt64) -> UInt64 {
-    min(max(32 << 20, total / 1000), 1 << 30)
-  }
+  static func goal(of total: UInt64) -> UInt64 { min(max(32 << 20, total / 1000), 1 << 30) }
 
   /// Returns the bundles to combine; none if there are few of each size.
   func toCombine(_ own: [BundleName]) -> [BundleName] {

@@ -88,7 +88,6 @@ struct RemoteView: Sendable {
   }
 
   private(set) var names: [BundleName] = []
-
   func contains(_ name: BundleName) -> Bool { known[name] != nil }
   func reading(of name: BundleName) -> KnownBundle.Reading? { known[name]?.reading }
 

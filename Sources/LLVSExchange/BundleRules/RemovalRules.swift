@@ -6,7 +6,6 @@
 struct RemovalRules: Hashable, Sendable {
   /// The time between the announcement of a bundle and its removal, in seconds.
   var grace: Int64
-
   /// Remotes that answer requests.
   static let server = RemovalRules(grace: 24 * 3600)
   /// Directories, which may be synchronised with devices that are away.

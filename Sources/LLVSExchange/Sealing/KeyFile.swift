@@ -15,9 +15,7 @@ package struct KeyFile: Hashable, Sendable {
     package static let light = Strength(passes: 3, kibibytes: 65_536)
 
     /// False if a stranger's file would take too much memory or work.
-    var isUsable: Bool {
-      (1...16).contains(passes) && (8192...1_048_576).contains(kibibytes)
-    }
+    var isUsable: Bool { (1...16).contains(passes) && (8192...1_048_576).contains(kibibytes) }
   }
 
   private static let head = Array("LLVSKEY".utf8) + [1]

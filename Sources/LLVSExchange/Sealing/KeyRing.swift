@@ -29,9 +29,7 @@ package struct KeyRing {
   /// others may read the file, `corrupt` if it is malformed.
   package static func held(
     peer: String, place: String, store: Store
-  ) throws(StoreError) -> HeldKeys {
-    HeldKeys(try read(path(peer, store), place))
-  }
+  ) throws(StoreError) -> HeldKeys { HeldKeys(try read(path(peer, store), place)) }
 
   private static func read(_ path: String, _ place: String) throws(StoreError) -> [RemoteKey] {
     let text: [UInt8]
@@ -64,9 +62,7 @@ package struct KeyRing {
   private func hold(_ keys: [RemoteKey]) throws(StoreError) {
     let lines =
       ["at \(place)\n"]
-      + HeldKeys(keys).keys.map { key in
-        "\(Digest(bytes: key.bytes)?.hex ?? "") \(key.made)\n"
-      }
+      + HeldKeys(keys).keys.map { key in "\(Digest(bytes: key.bytes)?.hex ?? "") \(key.made)\n" }
     let directory = FileSystem.directory(of: path)
     do throws(SystemError) {
       if try !FileSystem.exists(directory) {
@@ -107,9 +103,7 @@ package struct KeyRing {
   private func put(_ file: KeyFile, label: String) throws(StoreError) {
     guard let name = KeyFileName(label, file),
       let object = ObjectName("\(KeyFileName.directory)/\(name.text)")
-    else {
-      throw Self.malformed(label)
-    }
+    else { throw Self.malformed(label) }
     try asking { () throws(RemoteError) in
       try objects.prepare([KeyFileName.directory])
       try objects.put(object, ObjectBody(file.bytes))

@@ -22,10 +22,7 @@ package struct RemoteKey: Hashable, Sendable {
   }
 
   /// The 8 bytes that are in bundles to tell which key it is.
-  package var id: [UInt8] {
-    Array(Sodium.hash(Array("llvs key id 1".utf8), key: bytes).prefix(8))
-  }
-
+  package var id: [UInt8] { Array(Sodium.hash(Array("llvs key id 1".utf8), key: bytes).prefix(8)) }
   package var name: String { Self.name(of: id[...]) }
 
   static func name(of id: ArraySlice<UInt8>) -> String {

@@ -4,7 +4,6 @@ import LLVSCore
 /// The functions of libsodium that encryption uses, over arrays.
 enum Sodium {
   private static let isReady = sodium_init() >= 0
-
   static func start() { precondition(isReady, "libsodium does not start on this machine") }
 
   static func random(_ count: Int) -> [UInt8] {

@@ -9,13 +9,10 @@ package protocol WireValueSink: AnyObject {
 
   /// Receives the next bytes of the value.
   func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
-
   /// Receives zeros of the value, perhaps a great many.
   func append(zeros count: UInt64) throws(StoreError)
-
   /// Ends the value.
   func finish() throws(StoreError) -> Stored
-
   /// Receives a whole value.
   func store(_ value: ReadyValue) throws(StoreError) -> Stored
 }
@@ -142,7 +139,6 @@ extension WireInput: ChangeSource {
 package final class MemorySink: WireValueSink {
   private var bytes: [UInt8] = []
   private let bound: Int
-
   package init(atMost bound: Int) { self.bound = bound }
 
   /// - Throws: ``StoreError/invalid(_:)`` beyond the bound.

@@ -1,6 +1,5 @@
-// The file versions/ID: {"version": {"identifier", "timestamp", "predecessors"?, "valueDataSize"?,
-// "metadata"?}}. Metadata is a flat array [key, {"data": base64}, key, ...], as the original's
-// coder writes a dictionary.
+// The file versions/ID: {"version": {"identifier", "timestamp", "predecessors"?, "valueDataSize"?, "metadata"?}}.
+// Metadata is a flat array [key, {"data": base64}, key, ...], as the original's coder writes a dictionary.
 
 package import LLVSCore
 

@@ -1,5 +1,4 @@
-// JSON strictly as RFC 8259 defines it: one value for each file, valid UTF-8, no lone surrogates, a
-// bounded depth.
+// JSON strictly as RFC 8259 defines it: one value for each file, valid UTF-8, no lone surrogates, a bounded depth.
 
 import LLVSCore
 
@@ -93,9 +92,7 @@ extension WireInput {
 
   private func literal(_ text: StaticString) throws(StoreError) {
     for index in 0..<text.utf8CodeUnitCount {
-      guard try next() == text.utf8Start[index] else {
-        throw malformed("this is not JSON")
-      }
+      guard try next() == text.utf8Start[index] else { throw malformed("this is not JSON") }
     }
   }
 

@@ -8,10 +8,8 @@ package import LLVSCore
 package final class WireInput {
   /// Fills a buffer from its start and returns how many bytes; 0 at the end.
   package typealias Fill = (UnsafeMutableRawBufferPointer) throws(StoreError) -> Int
-
   /// The greatest depth; no file that this program or the original writes nests deeper than six.
   static let maximumDepth = 32
-
   /// The name of the file in messages.
   let name: String
   private let fill: Fill

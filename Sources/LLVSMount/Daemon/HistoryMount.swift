@@ -7,10 +7,9 @@ import WorkingTree
 
 // History as a separate file system, mounted inside the tree that it belongs to.
 //
-// State: made -> serving -> ended. It ends when the daemon ends it (`end()`), when a user unmounts
-// it (the directory below then shows history as it does without the mount), or with the outer
-// mount. A separate thread mounts it, since its mount point is looked up through the outer mount,
-// and then serves it.
+// State: made -> serving -> ended. It ends when the daemon ends it (`end()`), when a user unmounts it (the
+// directory below then shows history as it does without the mount), or with the outer mount. A separate thread
+// mounts it, since its mount point is looked up through the outer mount, and then serves it.
 
 /// `.llvs/versions` of a mount as a second, read-only mount.
 ///
@@ -33,7 +32,6 @@ package final class HistoryMount: Sendable {
 
   /// The most threads: all that requests here wait for is the disk.
   private static let threads: UInt32 = 4
-
   private let outer: MetaTree
   private let live: TreeSession
   private let path: String
@@ -54,8 +52,7 @@ package final class HistoryMount: Sendable {
     self.log = log
     var options = mount
     options.flags.isReadOnly = true
-    // History has no device nodes, and none of its programs run as another user, whatever the tree
-    // allows.
+    // History has no device nodes, and none of its programs run as another user, whatever the tree allows.
     options.flags.allowsDevices = false
     options.flags.allowsSetIDs = false
     self.options = options
@@ -79,8 +76,7 @@ package final class HistoryMount: Sendable {
   private func serve() {
     do {
       guard let (session, tree) = try show() else { return ended(nil) }
-      // The closure holds the session, so its descriptor stays open until the last notification is
-      // sent.
+      // The closure holds the session, so its descriptor stays open until the last notification is sent.
       let listener = live.store.listenForVersions {
         session.notifier.invalidateAttributesAtOnce(.root)
       }
@@ -179,10 +175,7 @@ package final class HistoryMount: Sendable {
   }
 
   /// The path at which the versions of a mounted store are.
-  package static func path(below mountPoint: String) -> String {
-    mountPoint + "/" + Self.place
-  }
-
+  package static func path(below mountPoint: String) -> String { mountPoint + "/" + Self.place }
   static let place = ".llvs/versions"
 
   /// The mounts of a table, without those that show the history of the mount that they are in.

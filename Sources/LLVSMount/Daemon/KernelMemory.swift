@@ -21,16 +21,14 @@ final class KernelMemory: Sendable {
     var isOver = false
   }
 
-  /// The longest wait for the kernel's FORGETs, and the interval at which they are counted, in
-  /// nanoseconds.
+  /// The longest wait for the kernel's FORGETs, and the interval at which they are counted, in nanoseconds.
   private static let patience: UInt64 = 3_000_000_000
   private static let step: UInt64 = 20_000_000
   /// The wait before another look if there are too many names and all are in use, in nanoseconds;
   /// it doubles from the first value to the second while that stays so.
   private static let shortest: UInt64 = 1_000_000_000
   private static let longest: UInt64 = 64_000_000_000
-  /// The number of names in one batch of notifications: more urgent ones wait for one batch at
-  /// most.
+  /// The number of names in one batch of notifications: more urgent ones wait for one batch at most.
   private static let batch = 64
 
   /// A separate file system for versions.
@@ -118,8 +116,7 @@ final class KernelMemory: Sendable {
     monitor.wait(nanoseconds: nanoseconds) { $0.isOver ? () : nil } == nil
   }
 
-  /// Registers for a notice when there are too many names somewhere; returns the largest current
-  /// number.
+  /// Registers for a notice when there are too many names somewhere; returns the largest current number.
   private func watch() -> Int {
     let signal: @Sendable () -> Void = { [weak self] in self?.update { $0.isCrowded = true } }
     var most = meta.watchCrowd(limit: limit, isCrowded: signal)
@@ -129,8 +126,7 @@ final class KernelMemory: Sendable {
     return most
   }
 
-  /// Makes the kernel forget the names that are used least, until a quarter of the limit is free
-  /// again.
+  /// Makes the kernel forget the names that are used least, until a quarter of the limit is free again.
   private func forgetColdNames() {
     let goal = limit - limit / 4
     let before = metaNodeCount
@@ -209,8 +205,7 @@ final class KernelMemory: Sendable {
     return use
   }
 
-  /// The mounts on a file system: the device of each, and its path relative to that file system's
-  /// root.
+  /// The mounts on a file system: the device of each, and its path relative to that file system's root.
   private static func mounts(
     on own: MountEntry, in table: MountTable
   ) -> [(device: String, path: [UInt8])] {

@@ -5,7 +5,6 @@ package struct LostVersion {
   private static let words = "the last version could not be made: "
   /// The reason: a clause without a final period.
   package let reason: String
-
   package init(reason: String) { self.reason = reason }
 
   /// Reads an event of the log; nil if it is another event.

@@ -120,8 +120,7 @@ package final class MountDaemon: Sendable {
         case .listing(let directory): directories.insert(directory)
         }
       }
-      // A name that the kernel never looked up is not in its cache, so only this drops the cached
-      // listing.
+      // A name that the kernel never looked up is not in its cache, so only this drops the cached listing.
       for directory in directories { session.notifier.invalidate(NodeID(directory.rawValue)) }
       session.notifier.flush()
     }
@@ -157,8 +156,7 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  /// The longest wait for a holder of the store's lock that announced that it is finishing, in
-  /// nanoseconds.
+  /// The longest wait for a holder of the store's lock that announced that it is finishing, in nanoseconds.
   private static let patience: UInt64 = 120_000_000_000
 
   private static func opened(_ request: MountRequest) throws(StoreError) -> Store {
@@ -199,8 +197,7 @@ package final class MountDaemon: Sendable {
     defer {
       if let history {
         history.end()
-        // If it ended with this mount while programs have its files open, it is served until they
-        // close them.
+        // If it ended with this mount while programs have its files open, it is served until they close them.
         finish()
         history.wait()
       }

@@ -16,13 +16,11 @@ package struct MountRequest: Sendable {
   package var source: String?
   /// Lets processors sleep between requests: needs less power, and each request takes longer.
   package var savesPower = false
-  /// Shows versions in a separate file system, for which the kernel sends fewer requests; only for
-  /// root.
+  /// Shows versions in a separate file system, for which the kernel sends fewer requests; only for root.
   package var hurriesHistory = false
   /// Ends the mount's connections when this process dies.
   package var watch: ConnectionWatch?
-  /// The number of names that the kernel may remember; beyond it the kernel is made to forget those
-  /// used least.
+  /// The number of names that the kernel may remember; beyond it the kernel is made to forget those used least.
   package var names = 500_000
   package var flags = MountFlags()
   /// Further options for libfuse or security modules, as mount(8) spells them.
@@ -54,8 +52,7 @@ extension MountRequest {
     }
   }
 
-  /// True if fusermount3 will refuse an ordinary user's `allow_other`; false if its file cannot be
-  /// read.
+  /// True if fusermount3 will refuse an ordinary user's `allow_other`; false if its file cannot be read.
   private static var othersAreBarred: Bool {
     do throws(SystemError) {
       let path = "/etc/fuse.conf"

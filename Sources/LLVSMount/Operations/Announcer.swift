@@ -9,11 +9,10 @@ import WorkingTree
 
 // Raises inotify events for changes that no program made: a merge, a restore, an undo.
 //
-// The kernel raises such events only for calls of programs, and FUSE has no message that does. So a
-// thread of the daemon makes calls on the mount: mknod(2), mkdir(2) or symlink(2) for a name that came,
-// unlink(2) or rmdir(2) for one that went, utimensat(2) and an open for writing for one that changed.
-// The daemon knows its own thread, answers these requests as done, and does nothing: the tree has been
-// as they say since before.
+// The kernel raises such events only for calls of programs, and FUSE has no message that does. So a thread of the
+// daemon makes calls on the mount: mknod(2), mkdir(2) or symlink(2) for a name that came, unlink(2) or rmdir(2) for
+// one that went, utimensat(2) and an open for writing for one that changed. The daemon knows its own thread,
+// answers these requests as done, and does nothing: the tree has been as they say since before.
 //
 // INVARIANT A1: no request of this thread changes the tree, a version or a time. Each handler that could
 //   asks `isOwn` first.
@@ -52,9 +51,7 @@ final class Announcer: Sendable {
   private static let patience: UInt64 = 2_000_000_000
   /// The time that the end waits for the thread, in nanoseconds.
   private static let grace: UInt64 = 1_000_000_000
-
   private static let history = Array("/.llvs/versions".utf8)
-
   private let tree: TreeSession
   private let mountPoint: String
   private let session: SessionReference

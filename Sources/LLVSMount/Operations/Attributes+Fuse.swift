@@ -18,15 +18,11 @@ extension EntryKind {
 }
 
 extension FileTime {
-  init(_ time: Attributes.Time) {
-    self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
-  }
+  init(_ time: Attributes.Time) { self.init(seconds: time.seconds, nanoseconds: time.nanoseconds) }
 }
 
 extension Attributes.Time {
-  init(_ time: FileTime) {
-    self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
-  }
+  init(_ time: FileTime) { self.init(seconds: time.seconds, nanoseconds: time.nanoseconds) }
 }
 
 extension Attributes.Device {

@@ -33,9 +33,7 @@ final class HistoryOperations: FuseOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
   ) {
     let name = Array(name)
-    answers.lookup(reply: reply) { () throws(FSError) in
-      try meta.lookup(inode(parent), name)
-    }
+    answers.lookup(reply: reply) { () throws(FSError) in try meta.lookup(inode(parent), name) }
   }
 
   func forget(_ node: NodeID, count: UInt64) {

@@ -32,8 +32,7 @@ struct MetaAnswers: Sendable {
   /// The number of names that are fetched at a time: about as many as a reply holds.
   private static let batch = 64
 
-  /// Lists names. If there were any, calls `goesOn`, before it answers, with the offset after the
-  /// last one.
+  /// Lists names. If there were any, calls `goesOn`, before it answers, with the offset after the last one.
   func readdir(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryReply,
     goesOn: (UInt64) -> Void = { _ in }
@@ -100,17 +99,13 @@ struct MetaAnswers: Sendable {
       var entry = status.liveEntry
       entry.entryTimeout = 0
       entry.attributeTimeout = 0
-      return item.name.withUnsafeBytes {
-        reply.add($0, entry, next: Int64(clamping: item.next))
-      }
+      return item.name.withUnsafeBytes { reply.add($0, entry, next: Int64(clamping: item.next)) }
     }
     if directory.isCostly(item) {
       let attributes = FileAttributes(inode: item.inode, mode: item.kind.typeBits)
       let entry = EntryAttributes(
         node: NodeID(0), attributes: attributes, entryTimeout: 0, attributeTimeout: 0)
-      return item.name.withUnsafeBytes {
-        reply.add($0, entry, next: Int64(clamping: item.next))
-      }
+      return item.name.withUnsafeBytes { reply.add($0, entry, next: Int64(clamping: item.next)) }
     }
     let entry: MetaEntry
     do throws(FSError) {
@@ -165,8 +160,7 @@ struct MetaAnswers: Sendable {
       var numbers = FileSystemStatistics()
       numbers.blockSize = disk.blockSize
       numbers.blocks = disk.blocks
-      // Space that fallocate(2) promised to files is not free, although none of the disk is
-      // reserved for them.
+      // Space that fallocate(2) promised to files is not free, although none of the disk is reserved for them.
       let given = tree.files.roomBytes / max(1, disk.blockSize)
       numbers.freeBlocks = disk.freeBlocks - min(disk.freeBlocks, given)
       numbers.availableBlocks = disk.availableBlocks - min(disk.availableBlocks, given)

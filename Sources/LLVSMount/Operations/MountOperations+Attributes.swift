@@ -27,9 +27,7 @@ extension MountOperations {
   func setattr(
     _ node: NodeID, _ changes: SetAttributes, file: OpenFile?, reply: consuming AttributesReply
   ) {
-    if !Self.isMeta(node), isAnnounced(reply.request) {
-      return announceChanged(node, reply: reply)
-    }
+    if !Self.isMeta(node), isAnnounced(reply.request) { return announceChanged(node, reply: reply) }
     do throws(FSError) {
       if Self.isMeta(node) {
         let open = file.flatMap { OpenObject.object($0.handle) as? OpenMetaFile }
@@ -44,8 +42,7 @@ extension MountOperations {
         return reply.error(Errno.stale)
       }
       let process = process(of: reply)
-      // The bits depend on the file's group before the change; they are cleared only if the change
-      // can be made.
+      // The bits depend on the file's group before the change; they are cleared only if the change can be made.
       var change = changes.change
       change.movesChangeTime = changes.namesNothing
       if changes.clearsSetIDs || change.movesChangeTime {
@@ -94,9 +91,7 @@ extension MountOperations {
   ) {
     do throws(FSError) {
       let name = Self.bytes(name)
-      guard !Self.isMeta(node) else {
-        return reply.value(try meta.getxattr(node.rawValue, name))
-      }
+      guard !Self.isMeta(node) else { return reply.value(try meta.getxattr(node.rawValue, name)) }
       if let value = try control.documentAttribute(name, of: node.number) {
         return reply.value(value)
       }

@@ -10,8 +10,7 @@ import WorkingTree
 
 extension MountOperations {
   private static func mode(_ flags: Int32) -> OpenMode {
-    // With raw bits: option sets of another module are not inlined here, and a literal of two took
-    // 2 us.
+    // With raw bits: option sets of another module are not inlined here, and a literal of two took 2 us.
     var bits: UInt8
     switch flags & OpenFlags.accessMode {
     case OpenFlags.readOnly: bits = OpenMode.read.rawValue
@@ -215,9 +214,8 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel write the pages that programs stored into holes through their mappings, then
-  /// looks again, until a hole is certain. Runs on a thread of the pool, since the kernel's writes
-  /// are served in the meantime.
+  /// Makes the kernel write the pages that programs stored into holes through their mappings, then looks again,
+  /// until a hole is certain. Runs on a thread of the pool, since the kernel's writes are served in the meantime.
   private func seek(
     _ node: NodeID, from offset: UInt64, toData: Bool, _ doubted: Range<UInt64>,
     notifier: Notifier, parked: ParkedReply<OffsetReply>
@@ -230,8 +228,7 @@ extension MountOperations {
           notifier.invalidate(node, offset: Int64(clamping: doubted.lowerBound), length: length)
           notifier.flush()
           let place = try tree.seek(node.number, from: offset, toData: toData)
-          // Bytes that were written behind the requested range are no hole any more, so the loop
-          // ends.
+          // Bytes that were written behind the requested range are no hole any more, so the loop ends.
           guard let next = place.doubted, !toData, next.lowerBound >= doubted.upperBound else {
             parked.take()?.place(place)
             return

@@ -43,9 +43,7 @@ extension MountOperations {
     var reply = reply
     do throws(FSError) {
       try tree.noteListing(node.number)
-      if offset < Self.ownOffset {
-        add(".", node.number, next: Self.ownOffset, to: &reply)
-      }
+      if offset < Self.ownOffset { add(".", node.number, next: Self.ownOffset, to: &reply) }
       if offset < Self.aboveOffset {
         add("..", try tree.parent(of: node.number), next: Self.aboveOffset, to: &reply)
       }
@@ -137,9 +135,7 @@ extension MountOperations {
   private func add(
     _ name: StaticString, _ status: InodeStatus, next: Int64, to reply: inout DirectoryPlusReply
   ) {
-    name.withUTF8Buffer {
-      _ = reply.add(UnsafeRawBufferPointer($0), status.liveEntry, next: next)
-    }
+    name.withUTF8Buffer { _ = reply.add(UnsafeRawBufferPointer($0), status.liveEntry, next: next) }
   }
 
   func releasedir(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {

@@ -21,8 +21,7 @@ extension MountOperations {
     }
   }
 
-  /// Refuses to make a node: below `.llvs` only files in the writable directories can be made, with
-  /// CREATE.
+  /// Refuses to make a node: below `.llvs` only files in the writable directories can be made, with CREATE.
   func refuseToMake(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
     do throws(FSError) {
       try meta.refuseToMake(parent.rawValue, name)
@@ -44,15 +43,11 @@ extension MountOperations {
 
   func metaReaddir(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryReply
-  ) {
-    answers.readdir(directory, offset: offset, reply: reply)
-  }
+  ) { answers.readdir(directory, offset: offset, reply: reply) }
 
   func metaReaddirplus(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply
-  ) {
-    answers.readdirplus(directory, offset: offset, reply: reply)
-  }
+  ) { answers.readdirplus(directory, offset: offset, reply: reply) }
 
   // Warm, open + read + close of a version's file takes 12 to 15 us where ext4 takes 3 to 4: the
   // round trip of OPEN with one switch of threads there and back (1.03 a file); RELEASE comes

@@ -7,8 +7,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Serves the kernel's requests from the working tree, and from the meta tree for nodes numbered
-// from 2^40 on.
+// Serves the kernel's requests from the working tree, and from the meta tree for nodes numbered from 2^40 on.
 
 /// The mounted file system.
 ///
@@ -19,7 +18,6 @@ final class MountOperations: FuseOperations {
   private let threads = ThreadGroups()
   /// The session that serves this; handlers announce to it that they will block.
   let session: SessionReference
-
   let answers: MetaAnswers
   var meta: MetaTree { answers.meta }
   let control: ControlService
@@ -42,10 +40,8 @@ final class MountOperations: FuseOperations {
 
   /// Returns the errno of an error; damage is logged too, whichever request met it.
   func errno(of error: FSError) -> Int32 { answers.errno(of: error) }
-
   /// Copies a name, which is valid only during its request.
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
-
   static func fileName(_ name: UnsafeRawBufferPointer) -> FileName { FileName(name) }
 
   /// Returns who makes a request, and by which process.

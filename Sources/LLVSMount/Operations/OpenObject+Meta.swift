@@ -6,31 +6,21 @@ import WorkingTree
 
 final class OpenMetaDirectory: OpenObject {
   let directory: MetaDirectory
-
-  init(_ directory: MetaDirectory) {
-    self.directory = directory
-  }
+  init(_ directory: MetaDirectory) { self.directory = directory }
 }
 
 final class OpenMetaFile: OpenObject {
   let file: MetaFile
-
-  init(_ file: MetaFile) {
-    self.file = file
-  }
+  init(_ file: MetaFile) { self.file = file }
 }
 
 final class OpenControl: OpenObject {
   let session: ControlSession
-
-  init(_ session: ControlSession) {
-    self.session = session
-  }
+  init(_ session: ControlSession) { self.session = session }
 }
 
 extension MetaEntry {
-  /// The entry in the form of FUSE: the kernel keeps history for ever, and asks each time for
-  /// everything else.
+  /// The entry in the form of FUSE: the kernel keeps history for ever, and asks each time for everything else.
   var fuseEntry: EntryAttributes {
     EntryAttributes(
       node: NodeID(status.number.rawValue), attributes: status.attributes,

@@ -37,8 +37,5 @@ final class OpenLiveFile: OpenObject {
 
 final class OpenLiveDirectory: OpenObject {
   let listing: DirectoryListing
-
-  init(_ listing: DirectoryListing) {
-    self.listing = listing
-  }
+  init(_ listing: DirectoryListing) { self.listing = listing }
 }

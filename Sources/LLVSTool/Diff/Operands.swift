@@ -12,9 +12,8 @@ struct Operands {
   /// The versions were given as `A..B`.
   var isRange = false
 
-  /// Takes words as versions as long as they name some, up to `most`, and the rest as paths; after
-  /// `--` all are paths. A word that is only the beginning of an id or a name is a path if there is
-  /// such a path.
+  /// Takes words as versions as long as they name some, up to `most`, and the rest as paths; after `--` all are
+  /// paths. A word that is only the beginning of an id or a name is a path if there is such a path.
   ///
   /// - Throws: ``ControlError`` of kind notFound for a word that is neither a version nor a path in
   ///   one of the versions, in head or in the working tree.

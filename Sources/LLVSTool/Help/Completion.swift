@@ -32,7 +32,6 @@ struct Completion {
   static let files = ":files"
   /// The number of newest versions whose names are offered.
   private static let versionLimit = 200
-
   private let before: [String]
   private let word: String
 

@@ -63,9 +63,7 @@ final class Console: Sendable {
   }
 
   func stream(json reply: ReplyValue) { stream(line: reply.json) }
-
   func flush() { output.write([], now: true) }
-
   func finish() throws(SystemError) { try output.finish() }
 
   /// Prints a line of a result; not with --quiet.

@@ -11,9 +11,7 @@ struct AddressComponents {
   /// - Throws: ``RemoteError`` with `invalid`; `form` is how it should look.
   init(_ rest: Substring, _ form: String) throws(RemoteError) {
     guard rest.hasPrefix("//") else { throw RemoteAddress.wrong("write \(form)") }
-    guard !rest.contains("#") else {
-      throw RemoteAddress.wrong("a # in a path is written %23")
-    }
+    guard !rest.contains("#") else { throw RemoteAddress.wrong("a # in a path is written %23") }
     let whole = rest.dropFirst(2)
     let question = whole.firstIndex(of: "?") ?? whole.endIndex
     let slash = whole[..<question].firstIndex(of: "/") ?? question

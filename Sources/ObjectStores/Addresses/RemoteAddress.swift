@@ -27,7 +27,6 @@ package struct S3Address: Hashable, Sendable {
   package var profile: String?
   /// A file of certificates that are trusted in place of the system's.
   package var certificates: String?
-
   package init(_ place: S3Location) { self.place = place }
 }
 
@@ -38,7 +37,6 @@ package struct WebDAVAddress: Hashable, Sendable {
   package var certificates: String?
   /// True if a password may be sent over a connection that is not encrypted.
   package var isInsecure = false
-
   package init(_ place: WebDAVLocation) { self.place = place }
 }
 

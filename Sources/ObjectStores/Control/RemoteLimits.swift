@@ -14,7 +14,6 @@ package struct RemoteLimits: Hashable, Sendable {
   package var stall: UInt64 = 30_000_000_000
   /// Bytes a second in both directions together; nil for as many as there is room for.
   package var bytesPerSecond: UInt64?
-
   package init() {}
 
   package static var forFewRequests: RemoteLimits {

@@ -22,7 +22,6 @@ final class RemoteStaging: ObjectStaging {
   private let isMoving: Bool
   // A leaf lock.
   private let state = Mutex(State())
-
   /// The most concurrent requests.
   private static let width = 8
   /// The most looks for an object that a list does not show yet, half a second apart.
@@ -96,9 +95,7 @@ final class RemoteStaging: ObjectStaging {
   }
 
   private func finish(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
-    guard isMoving else {
-      return state.withLock { $0.ready[name] = Ready(place: nil, body: body) }
-    }
+    guard isMoving else { return state.withLock { $0.ready[name] = Ready(place: nil, body: body) } }
     let number = state.withLock { state -> Int in
       state.number += 1
       return state.number

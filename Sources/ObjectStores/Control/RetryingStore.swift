@@ -9,7 +9,6 @@ package final class RetryingStore: ObjectStore {
   private let limits: RemoteLimits
   private let control: TransferControl
   private let free: Monitor<Int>
-
   /// The bytes that make an attempt count as progress: the next failure is the first again.
   private static let progress: UInt64 = 1 << 20
 

@@ -17,7 +17,6 @@ final class DirectoryStaging: ObjectStaging {
   private let control: TransferControl
   // A leaf lock.
   private let state: Mutex<State>
-
   /// The longest time for removing unpublished files, in nanoseconds.
   private static let patience: UInt64 = 300_000_000
 
@@ -118,9 +117,7 @@ final class DirectoryStaging: ObjectStaging {
   private func move(
     _ path: String, from scratch: File, to name: ObjectName, in folder: File, replacing: Bool
   ) throws(SystemError) {
-    if replacing {
-      return try FileSystem.rename(path, in: scratch, to: name.last, in: folder)
-    }
+    if replacing { return try FileSystem.rename(path, in: scratch, to: name.last, in: folder) }
     do throws(SystemError) {
       try FileSystem.rename(path, in: scratch, to: name.last, in: folder, .exclusive)
     } catch {

@@ -68,9 +68,7 @@ package final class DirectoryStore: ObjectStore {
     try FileSystem.removeDirectory(scratch)
   }
 
-  package var capabilities: StoreCapabilities {
-    [.wholePuts, .move, .emptyObjects, .isNear]
-  }
+  package var capabilities: StoreCapabilities { [.wholePuts, .move, .emptyObjects, .isNear] }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try control.check()

@@ -8,7 +8,6 @@ final class CurlHandle: @unchecked Sendable {
   // Unchecked: ``HTTPClient`` gives a handle to one thread at a time, which is all that libcurl asks for.
   private let easy: UnsafeMutableRawPointer
   private let multi: UnsafeMutableRawPointer
-
   /// libcurl(3): once, before anything else; thread-safe since 7.84.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 

@@ -150,9 +150,7 @@ final class CurlTransfer {
       throw RemoteError(
         .stalled, "the server sends nothing and takes nothing", isTransient: true)
     case .failed(let code):
-      if code == CURLE_OK || isCut {
-        return HTTPResponse(head: head, body: kept, isCut: isCut)
-      }
+      if code == CURLE_OK || isCut { return HTTPResponse(head: head, body: kept, isCut: isCut) }
       // A server that refuses may close the connection before it has read the body.
       if head.status >= 400, code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR {
         return HTTPResponse(head: head, body: kept)

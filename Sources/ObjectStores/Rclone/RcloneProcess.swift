@@ -124,9 +124,7 @@ extension String {
   fileprivate func range(after text: String) -> Index? {
     var rest = self[...]
     while let first = text.first, let start = rest.firstIndex(of: first) {
-      if rest[start...].hasPrefix(text) {
-        return index(start, offsetBy: text.count)
-      }
+      if rest[start...].hasPrefix(text) { return index(start, offsetBy: text.count) }
       rest = rest[start...].dropFirst()
     }
     return nil

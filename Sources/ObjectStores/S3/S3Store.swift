@@ -3,8 +3,7 @@ internal import Synchronization
 
 /// A bucket of S3, or a part of one: Amazon's, Ceph's, MinIO's or another's. An object is one PUT.
 package final class S3Store: ObjectStore {
-  /// What the server's responses told.
-  /// Facts that the server's responses told.
+  /// What the server's responses told. Facts that the server's responses told.
   private struct Learnt {
     var region: String
     /// Seconds that the server's clock is ahead.
@@ -20,7 +19,6 @@ package final class S3Store: ObjectStore {
   private let pageLength: Int
   // A leaf lock.
   private let learnt: Mutex<Learnt>
-
   /// The largest object that one PUT may be.
   private static let largest: UInt64 = 5 << 30
   private static let nothing = SHA256Digest.of([])

@@ -82,9 +82,7 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The whole of a folder; nil for an impossible name.
-  package init?(folder: String) {
-    self.init(folder.isEmpty ? "" : folder + "/")
-  }
+  package init?(folder: String) { self.init(folder.isEmpty ? "" : folder + "/") }
 
   package func holds(_ name: ObjectName) -> Bool {
     let (all, start) = (name.text.utf8, description.utf8)

@@ -14,9 +14,7 @@ package protocol ObjectStaging: AnyObject, Sendable {
   /// With `replacing` they appear in any order and replace objects of another length. Otherwise they appear
   /// in the order given, and those whose name is taken are dropped.
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError)
-
-  /// Removes unpublished objects, as far as that takes less than a moment; the remote's next user removes the
-  /// rest.
+  /// Removes unpublished objects, as far as that takes less than a moment; the remote's next user removes the rest.
   func abandon()
 }
 
@@ -26,7 +24,6 @@ package protocol StagedObject: AnyObject {
   /// Throws `noSpace` if there is no room for this many more bytes where they are written first.
   func checkRoom(for length: UInt64) throws(RemoteError)
   func append(_ bytes: UnsafeRawBufferPointer) throws(RemoteError)
-
   /// Ends the object, which may be published then.
   func finish() throws(RemoteError)
 }

@@ -34,7 +34,6 @@ package protocol ObjectStore: Sendable {
   ///
   /// - Throws: ``RemoteError``, with `mismatched` and no whole object if the bytes are not those of the body.
   func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError)
-
   /// Removes an object; a missing one is no error.
   func delete(_ name: ObjectName) throws(RemoteError)
 
@@ -43,7 +42,6 @@ package protocol ObjectStore: Sendable {
   /// - Throws: ``RemoteError``, with `absent` if there is no such object, `exists` if the name is taken,
   ///   `unsupported` where ``capabilities`` has no `move`.
   func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError)
-
   /// Returns a way of its own to write objects that appear whole; nil where they are put and moved.
   func ownStaging(scratch: String) throws(RemoteError) -> (any ObjectStaging)?
 }
@@ -58,7 +56,6 @@ package typealias ObjectSink = (UnsafeRawBufferPointer) throws(RemoteError) -> B
 package struct StoreCapabilities: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
-
   /// An object appears whole or not at all, whatever happens to the put.
   package static let wholePuts = StoreCapabilities(rawValue: 1)
   package static let move = StoreCapabilities(rawValue: 2)

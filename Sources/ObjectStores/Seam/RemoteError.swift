@@ -63,9 +63,7 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
 
   static func wrapping<Result>(
     _ body: @autoclosure () throws(SystemError) -> Result
-  ) throws(RemoteError) -> Result {
-    try wrapping(body)
-  }
+  ) throws(RemoteError) -> Result { try wrapping(body) }
 
   package init(_ error: SystemError, object: String? = nil) {
     self.init(.local(error), "\(error)", object: object)

@@ -33,7 +33,6 @@ package struct SHA256Digest: Hashable, Sendable, CustomStringConvertible {
 
 package struct SHA256Hashing {
   private var context = SHA256_CTX()
-
   package init() { SHA256_Init(&context) }
 
   package mutating func add(_ bytes: UnsafeRawBufferPointer) {

@@ -58,9 +58,7 @@ struct Multistatus {
         default: break
         }
       })
-    guard isMultistatus else {
-      throw RemoteError(.malformed, "the answer is not a WebDAV list")
-    }
+    guard isMultistatus else { throw RemoteError(.malformed, "the answer is not a WebDAV list") }
   }
 
   private static func trimmed(_ text: String) -> String {

@@ -10,7 +10,6 @@ package final class WebDAVStore: ObjectStore {
   private let authorization: String?
   private let client: HTTPClient
   private let control: TransferControl
-
   /// The most objects in a folder.
   private static let mostObjects = 1 << 20
   private static let mostRedirects = 5

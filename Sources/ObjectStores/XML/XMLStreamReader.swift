@@ -1,8 +1,7 @@
 /// Reads an XML answer element by element: elements, namespaces, text with the five named references and
 /// numbered ones, CDATA, comments, instructions, in UTF-8.
 ///
-/// Servers are not trusted: there are no declarations, so nothing expands, and depth, names and texts are
-/// limited.
+/// Servers are not trusted: there are no declarations, so nothing expands, and depth, names and texts are limited.
 ///
 /// Source: "Extensible Markup Language (XML) 1.0 (Fifth Edition)" and "Namespaces in XML 1.0", W3C.
 ///
@@ -108,9 +107,7 @@ struct XMLStreamReader {
       try input.skip(past: "-->")
     case UInt8(ascii: "["):
       try input.expect("CDATA[")
-      guard !open.isEmpty else {
-        throw XMLInput.malformed("text is outside of all elements")
-      }
+      guard !open.isEmpty else { throw XMLInput.malformed("text is outside of all elements") }
       try rawText()
     default: throw RemoteError(.malformed, "the answer declares a type of its own")
     }

@@ -25,14 +25,12 @@ package struct Blame {
 
   /// A line of the file: its index there, and in the version that is looked at.
   private typealias Pair = (final: Int, line: Int)
-
   private let store: Store
   private var table = LineTable()
   /// Texts that are compared with several others.
   private var texts: [Digest: TextLines] = [:]
   /// The versions that changed a key.
   private var changing: [Key: Set<VersionNumber>] = [:]
-
   package init(_ store: Store) { self.store = store }
 
   /// Returns the lines of a file as a version has it, in order.

@@ -35,9 +35,7 @@ enum AttributeChanges {
     Dictionary((image?.extended ?? []).map { ($0.name, $0.value) }) { $1 }
   }
 
-  private static func text(_ bytes: [UInt8]) -> String {
-    PrintableText.text(bytes)
-  }
+  private static func text(_ bytes: [UInt8]) -> String { PrintableText.text(bytes) }
 
   /// Formats a value on one line; a long one is cut off.
   private static func value(_ bytes: [UInt8]?) -> String {

@@ -12,7 +12,6 @@ package protocol ComparedTree {
 
   /// The file, link or directory at a path; nil where there is none.
   func image(_ path: [UInt8]) throws -> FileImage?
-
   /// The names in a directory but those that patterns keep out of versions; none where there is no directory.
   func names(in path: [UInt8]) throws -> [[UInt8]]
 }

@@ -2,8 +2,7 @@ import LLVSCore
 
 /// A line with a bar for each file, and a line with the totals, as git prints them.
 ///
-/// Names and counts are aligned by the first ``held`` files; the lines of later files are printed
-/// at once.
+/// Names and counts are aligned by the first ``held`` files; the lines of later files are printed at once.
 package struct DiffStat {
   private static let held = 2000
 
@@ -133,9 +132,7 @@ package struct DiffStat {
   /// Returns the lengths of the two parts of a bar: at least one for a count that is not zero.
   private func bar(_ added: Int, _ removed: Int, _ width: Int, _ most: Int) -> (Int, Int) {
     guard most > width else { return (added, removed) }
-    func scaled(_ count: Int) -> Int {
-      count == 0 ? 0 : 1 + count * (width - 2) / most
-    }
+    func scaled(_ count: Int) -> Int { count == 0 ? 0 : 1 + count * (width - 2) / most }
     return (scaled(added), scaled(removed))
   }
 }

@@ -157,9 +157,7 @@ package struct FileImage {
       }
       return Array(bytes.prefix(read))
     case .live(let path):
-      if kind == .symlink {
-        return Array(try FileSystem.readlink(path).dropFirst(Int(offset)))
-      }
+      if kind == .symlink { return Array(try FileSystem.readlink(path).dropFirst(Int(offset))) }
       return try File(bytes: path, .read).read(Int(count), at: offset)
     case .unmounted(let number, let tree):
       let rest = length - min(offset, length)
@@ -184,8 +182,7 @@ package struct FileImage {
   /// True if it has the same kind, mode and bytes.
   package func isSame(as other: FileImage) throws -> Bool { try isLike(other) }
 
-  /// True if a version would not count the difference to the other as a change, apart from times
-  /// and owners.
+  /// True if a version would not count the difference to the other as a change, apart from times and owners.
   func isLike(_ other: FileImage) throws -> Bool {
     guard kind == other.kind, kind == .symlink || mode == other.mode, extended == other.extended
     else { return false }

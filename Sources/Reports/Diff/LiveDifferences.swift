@@ -5,9 +5,8 @@ import WorkingTree
 
 /// The differences between a version and the working tree.
 ///
-/// The pending paths are read before the head: a version that is made in between leaves more paths
-/// to compare than necessary, never fewer. Only pending paths, and paths at which the version
-/// differs from the head, are compared.
+/// The pending paths are read before the head: a version that is made in between leaves more paths to compare than
+/// necessary, never fewer. Only pending paths, and paths at which the version differs from the head, are compared.
 package struct LiveDifferences {
   private let store: Store
   private let place: any ComparedTree
@@ -61,8 +60,7 @@ package struct LiveDifferences {
   /// The most bytes that are read to find renames.
   private static let renameBytes: UInt64 = 256 << 20
 
-  /// Joins a removed and a new file into a rename, if no other removed or new file has the same
-  /// bytes.
+  /// Joins a removed and a new file into a rename, if no other removed or new file has the same bytes.
   private static func joiningRenames(_ all: [TreeDifference]) throws -> [TreeDifference] {
     var went: [UInt64: [Int]] = [:]
     var came: [UInt64: [Int]] = [:]
@@ -102,8 +100,7 @@ package struct LiveDifferences {
     return joined.indices.filter { !dropped.contains($0) }.map { joined[$0] }
   }
 
-  /// Returns the part of a difference between versions that is not covered by paths that were
-  /// compared in the tree.
+  /// Returns the part of a difference between versions that is not covered by paths that were compared in the tree.
   private func remaining(of stored: TreeDifference, _ open: [[UInt8]: Bool]) -> TreeDifference? {
     guard let from = stored.renamedFrom else {
       return isCovered(stored.path, by: open) ? nil : stored

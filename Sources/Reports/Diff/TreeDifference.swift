@@ -25,10 +25,7 @@ package struct TreeDifference {
   }
 
   /// `+` new, `-` removed, `*` changed, `R` renamed.
-  var mark: String {
-    renamedFrom != nil ? "R" : old == nil ? "+" : new == nil ? "-" : "*"
-  }
-
+  var mark: String { renamedFrom != nil ? "R" : old == nil ? "+" : new == nil ? "-" : "*" }
   var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
 
   package var shownPath: String {
@@ -37,7 +34,6 @@ package struct TreeDifference {
   }
 
   private static func shown(_ path: [UInt8]) -> String { PrintableText.text(path) }
-
   package var text: String { "\(mark) \(shownPath)" }
 
   package func reply(counts: LineCounts?) -> ReplyValue {

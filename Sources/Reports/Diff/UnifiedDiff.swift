@@ -7,8 +7,7 @@ import LLVSCore
 package struct UnifiedDiff {
   private let style: TextStyle
   private let context: Int
-  /// True if bytes that are no text are written too, in git's format; otherwise they are only
-  /// reported to differ.
+  /// True if bytes that are no text are written too, in git's format; otherwise they are only reported to differ.
   private let writesBytes: Bool
   private let emit: ([UInt8]) -> Void
 
@@ -27,8 +26,7 @@ package struct UnifiedDiff {
     let (old, new) = (difference.old, difference.new)
     let (hadBytes, hasBytes) = (old?.hasBytes ?? false, new?.hasBytes ?? false)
     if let old, let new, hadBytes, hasBytes, old.kind != new.kind {
-      // A link replaced a file, or the other way round: for git one file was removed and another
-      // added.
+      // A link replaced a file, or the other way round: for git one file was removed and another added.
       try file(difference.path, old: old, new: nil, &out)
       try file(difference.path, old: nil, new: new, &out)
     } else if hadBytes || hasBytes {
@@ -67,8 +65,7 @@ package struct UnifiedDiff {
     case .binary:
       try bytes(old, new, names, mode, &out)
     case .texts(let a, let b):
-      // This line tells patch(1) that a file is a link or was empty; git apply --3way finds the old
-      // bytes by it.
+      // This line tells patch(1) that a file is a link or was empty; git apply --3way finds the old bytes by it.
       let ids = [(old, a), (new, b)].map { image, text in
         image == nil ? "0000000" : String(GitBlob.id(of: text.text).prefix(7))
       }
@@ -153,8 +150,7 @@ package struct UnifiedDiff {
     write(" ", old, line..<oldRange.upperBound, nil, &out)
   }
 
-  /// Formats a range of lines as the first line and the count; an empty range as the line before
-  /// it.
+  /// Formats a range of lines as the first line and the count; an empty range as the line before it.
   private static func span(_ range: Range<Int>) -> String {
     range.count == 1
       ? "\(range.lowerBound + 1)" : "\(range.lowerBound + (range.isEmpty ? 0 : 1)),\(range.count)"

@@ -7,7 +7,6 @@ package struct VersionDifferences {
   /// The most added names, and the most removed names, among which renames are searched: each
   /// candidate is held in memory.
   static let renameLimit = 100_000
-
   private let store: Store
   private let old: TreeView
   private let new: TreeView

@@ -1,16 +1,14 @@
 /// Draws the graph of versions next to a list in which each version comes before its predecessors.
 ///
-/// Columns are two characters apart. A column belongs to a version that comes later in the list and
-/// is a predecessor of one or more versions above. Read downwards, `|` stays in its column, `\`
-/// leads one column to the right, `/` one to the left, and `_` continues a `/` to the left across
-/// columns that stay.
+/// Columns are two characters apart. A column belongs to a version that comes later in the list and is a
+/// predecessor of one or more versions above. Read downwards, `|` stays in its column, `\` leads one column to the
+/// right, `/` one to the left, and `_` continues a `/` to the left across columns that stay.
 ///
 /// - Complexity: O(columns) for each row; at most 1 + 2 × columns rows between two versions.
 package struct LogGraph<ID: Hashable> {
   /// The drawing next to one version.
   package struct Step {
-    /// A row before it, if its mark would otherwise be right below a version whose column has
-    /// ended.
+    /// A row before it, if its mark would otherwise be right below a version whose column has ended.
     package var before: String?
     /// The drawing next to its first line, with the mark.
     package var node: String
@@ -23,7 +21,6 @@ package struct LogGraph<ID: Hashable> {
   private var columns: [ID] = []
   /// The column that ended with the last version, if no row has shown that yet.
   private var ended: Int?
-
   package init() {}
 
   /// Draws a version; all its descendants were drawn before.

@@ -74,8 +74,7 @@ package struct LogQuery {
   }
 }
 
-/// Decides which predecessors a walk follows from each version, and which versions changed
-/// something at the paths.
+/// Decides which predecessors a walk follows from each version, and which versions changed something at the paths.
 ///
 /// Unchecked: one thread uses it, together with its walk.
 private final class LogFilter: @unchecked Sendable {
@@ -83,8 +82,7 @@ private final class LogFilter: @unchecked Sendable {
   private let limits: LogQuery.Limits
   private var known: Ancestors?
   private var hidden: Set<VersionNumber> = []
-  /// Views of recently visited versions: each is needed for its own comparison and for that of its
-  /// successors.
+  /// Views of recently visited versions: each is needed for its own comparison and for that of its successors.
   private var views: [VersionNumber: TreeView] = [:]
 
   init(store: Store, limits: LogQuery.Limits) {

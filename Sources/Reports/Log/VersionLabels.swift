@@ -38,8 +38,7 @@ package struct VersionLabels {
     ]
   }
 
-  /// Formats the labels as ` (head, work, tag v1)`; empty for none. The unnamed line is not
-  /// mentioned.
+  /// Formats the labels as ` (head, work, tag v1)`; empty for none. The unnamed line is not mentioned.
   package func text(_ number: VersionNumber, _ style: TextStyle) -> String {
     let texts = self[number].compactMap { label -> String? in
       let name = VersionStory.clean(label.name)

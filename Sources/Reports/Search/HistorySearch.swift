@@ -49,9 +49,7 @@ package struct HistorySearch {
   /// - Complexity: O(bytes of the files).
   package mutating func search(
     all record: VersionRecord, _ emit: (FoundLine) throws -> Void
-  ) throws {
-    try search(from: store.map(.empty), record, isMerge: false, emit)
-  }
+  ) throws { try search(from: store.map(.empty), record, isMerge: false, emit) }
 
   /// Searches the files that a version added or changed.
   ///
@@ -96,9 +94,7 @@ package struct HistorySearch {
         count == 0
         ? 0
         : try part.withUnsafeMutableBytes { try store.contents.read(stored, at: offset, into: $0) }
-      guard read == count else {
-        throw StoreError.corrupt("the bytes of a value end too early")
-      }
+      guard read == count else { throw StoreError.corrupt("the bytes of a value end too early") }
       let isText = offset > 0 || !part.prefix(8192).contains(0)
       offset += UInt64(read)
       bytes += part

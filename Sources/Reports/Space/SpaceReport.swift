@@ -36,7 +36,6 @@ package struct SpaceReport {
   package let largest: [OfVersion]
   /// The entries of the directory that was asked about, largest in history first.
   package let paths: [OfPath]
-
   package var total: UInt64 { parts.reduce(0) { $0 + $1.bytes } }
 
   /// Examines a store; `path` is the directory whose names are told.

@@ -15,7 +15,6 @@ final class ConflictCount: Sendable {
 
   /// Most counts are there within this time, in nanoseconds.
   private static let patience: UInt64 = 200_000_000
-
   private let store: Store
   private let pool: WorkerPool
   private let state = Monitor(State())

@@ -10,10 +10,8 @@ import TreeNames
 /// - Concurrency: any thread.
 struct Conflicts: Sendable {
   static let mostListed = 1000
-
   let history: History
   private var store: Store { history.store }
-
   init(_ history: History) { self.history = history }
 
   func list() throws -> ReplyValue {

@@ -16,16 +16,13 @@ struct History: Sendable {
   static let longestText: UInt64 = 1 << 20
   /// The bytes by which the type of a value is told.
   private static let sample = 512
-
   let store: Store
 
   /// Finds the version that a request names.
   ///
   /// - Throws: ``ControlError`` of kind grammar without a name, of kind notFound without a version.
   func version(_ request: WebRequest, _ name: String = "v") throws -> VersionRecord {
-    guard let word = request.text(name) else {
-      throw ControlError(.grammar, "no version is named")
-    }
+    guard let word = request.text(name) else { throw ControlError(.grammar, "no version is named") }
     return try store.version(meant: word)
   }
 

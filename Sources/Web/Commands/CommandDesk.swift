@@ -32,7 +32,6 @@ final class CommandDesk: Sendable {
   private let pool: WorkerPool
   private let state = Monitor(State())
   private let isCancelled = Atomic<Bool>(false)
-
   init(pool: WorkerPool) { self.pool = pool }
 
   /// Starts a command on another thread.

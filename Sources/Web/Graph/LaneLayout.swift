@@ -28,9 +28,7 @@ package struct LaneLayout {
 
   /// Lines beyond so many lanes are not drawn: no page is that wide.
   package static let lanesDrawn = 64
-
   private var lanes: [VersionNumber?] = []
-
   package init() {}
 
   package mutating func add(

@@ -22,7 +22,6 @@ final class VersionGraphRows: Sendable {
   }
 
   private static let step = 4096
-
   /// The versions where it begins; another list is needed when these change.
   let starts: Set<VersionNumber>
   private let estimate: Int

@@ -19,7 +19,6 @@ final class VersionList: Sendable {
   private static let mostKept = 8192
   static let longestPage = 500
   private static let buckets = 120
-
   private let store: Store
   private let pool: WorkerPool
   private let state = Monitor(State())

@@ -1,11 +1,10 @@
 /// Decides which requests are let in: those of the page that this process served, and no others.
 ///
-/// Other programs and users of the machine can connect to the port, and any page in the browser can
-/// send requests to it. Four things keep them out. The first component of the path is a random token
-/// that only who started the program knows. `Host` must be the address itself, so that a name of
-/// somebody else's that resolves to 127.0.0.1 is refused. `Origin`, if it is there, must be the
-/// page's own, and `Sec-Fetch-Site` must not name another site, unless the browser only goes to the
-/// page; a POST must have an `Origin`.
+/// Other programs and users of the machine can connect to the port, and any page in the browser can send requests
+/// to it. Four things keep them out. The first component of the path is a random token that only who started the
+/// program knows. `Host` must be the address itself, so that a name of somebody else's that resolves to 127.0.0.1
+/// is refused. `Origin`, if it is there, must be the page's own, and `Sec-Fetch-Site` must not name another site,
+/// unless the browser only goes to the page; a POST must have an `Origin`.
 package struct Gate: Sendable {
   /// Random bytes as hexadecimal digits.
   let token: String

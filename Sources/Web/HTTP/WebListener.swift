@@ -131,9 +131,7 @@ extension WebResponse {
     let made: OpaquePointer?
     switch body {
     case .bytes(var bytes):
-      made = bytes.withUnsafeMutableBytes {
-        llvs_http_response($0.count, $0.baseAddress)
-      }
+      made = bytes.withUnsafeMutableBytes { llvs_http_response($0.count, $0.baseAddress) }
     case .stream(let length, let read):
       let context = Unmanaged.passRetained(Reading(read)).toOpaque()
       made = MHD_create_response_from_callback(

@@ -2,7 +2,6 @@
 package struct WebRequest: Sendable {
   /// The longest body that is taken: a text that settles a conflict, encoded, is the longest.
   static let longestBody = 32 << 20
-
   /// `GET`, `HEAD` or `POST`; other methods are refused.
   package var method: String
   package var path: String

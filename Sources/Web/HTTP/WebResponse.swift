@@ -30,9 +30,7 @@ package struct WebResponse: Sendable {
       body: .bytes(Array(json.utf8)))
   }
 
-  package init(_ error: ControlError) {
-    self.init(error.reply, status: Self.status(error.kind))
-  }
+  package init(_ error: ControlError) { self.init(error.reply, status: Self.status(error.kind)) }
 
   /// Creates the answer to a request that is not permitted or not understood.
   package init(refusal: String, status: Int) {

@@ -44,7 +44,6 @@ class Page {
     this.poll();
   }
 
-  // MARK: Views
 
   async route(moves) {
     const [place, query] = location.hash.replace(/^#\/?/, "").split("?");
@@ -95,7 +94,6 @@ class Page {
     if (moves) main.querySelector("h2")?.focus({ preventScroll: true });
   }
 
-  // MARK: Commands
 
   /** Starts a command; `next` is where to go when it is done. */
   async start(fields, next) {
@@ -134,7 +132,6 @@ class Page {
     if (!isFailure) this.timeout = setTimeout(() => { notice.hidden = true; }, 8000);
   }
 
-  // MARK: What happens meanwhile
 
   async poll() {
     clearTimeout(this.timer);
