@@ -9,7 +9,6 @@ package enum WireKind: String, Sendable, CaseIterable {
 
 /// Lets an exchange be cancelled, and reports its progress.
 package struct ExchangeControl {
-  /// The progress of an exchange.
   package struct Progress: Hashable, Sendable {
     package enum Phase: Hashable, Sendable { case listing, reading, storing, sending }
 
@@ -63,12 +62,9 @@ package struct ExchangeReport: Sendable {
   package var refused: [Fault] = []
   /// Versions that are incomplete on the other side.
   package var waiting: [Fault] = []
-  /// Versions that the store lacks and that are missing or incomplete on the other side, although a
-  /// version or file there refers to them.
+  /// Versions that something there refers to and that are missing both here and there.
   package var absent: Set<Version.ID> = []
-  /// Versions that are new on the other side.
   package var sent: [Version.ID] = []
-  /// All versions that were on the other side when the exchange began.
   package var remoteIDs: [Version.ID] = []
   /// Sentences without a period for the user.
   package var notes: [String] = []
@@ -77,7 +73,6 @@ package struct ExchangeReport: Sendable {
   package init() {}
 
   /// Returns the versions that were sent if none was refused.
-  ///
   /// - Throws: ``StoreError/corrupt(_:)`` otherwise.
   package func allSent() throws(StoreError) -> [Version.ID] {
     guard let fault = refused.first else { return sent }

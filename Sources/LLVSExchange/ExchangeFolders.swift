@@ -3,7 +3,6 @@ package import LLVSCore
 /// The folders at a remote that several modules name.
 package enum ExchangeFolders {
   package static let bundles = BundleFormat.folder
-  /// The folder of descriptions of versions, in the original's format.
   package static let versions = WireKind.version.rawValue
 }
 

@@ -2,9 +2,7 @@ import LLVSCore
 
 /// The edits by which a received version changes a map, in the map's order.
 ///
-/// A few bytes of a peer may unpack to a thousand times as many, so at most one frame and one value's
-/// attributes are in memory.
-///
+/// At most one frame and one value's attributes are in memory: a few bytes may unpack to a thousand times more.
 /// - Concurrency: for one thread at a time.
 final class IncomingEdits {
   private let installer: VersionInstaller

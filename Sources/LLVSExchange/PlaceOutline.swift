@@ -26,8 +26,7 @@ package struct PlaceOutline {
     entries.merge(other.entries) { mine, _ in mine }
   }
 
-  /// Returns the newest version of a line there if it certainly has roots that are not in the store and
-  /// hold bytes; histories that both began empty can be merged.
+  /// Returns the newest version of a line whose roots are unknown here and not empty, so it merges with nothing.
   package func stranger(onLine line: Branch?) -> Version.ID? {
     guard !isShared else { return nil }
     let own = entries.filter { $0.value.line == line }
@@ -61,7 +60,6 @@ package struct PlaceOutline {
 
 extension Store {
   /// Returns an outline of a place; reads only its list if a version is in the store.
-  ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   package func outline(
     of source: some VersionSource, control: ExchangeControl

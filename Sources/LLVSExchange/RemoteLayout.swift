@@ -1,24 +1,19 @@
 package import LLVSCore
 
 /// The form in which versions are at a remote: what an exchange needs of a place, whatever holds it.
-///
 /// - Concurrency: one exchange with a place at a time.
 package protocol RemoteLayout: Sendable {
   /// Returns an outline of the history there, and retrieves nothing.
-  ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
   ///
   func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
-  /// Reads all versions there into a temporary store; versions that are damaged, truncated or
-  /// missing are listed as refused or waiting in the report.
-  ///
+  /// Reads all versions into a temporary store; the report lists damaged or missing ones as refused or waiting.
   /// - Throws: as ``outline(for:_:)``.
   func verify(into copy: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
   /// Writes the versions that are missing there; the report's `sent` lists them.
-  ///
   /// - Throws: as ``outline(for:_:)``; ``StoreError/noSpace(_:)`` where the remote is full.
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 }

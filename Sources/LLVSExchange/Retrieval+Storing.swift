@@ -84,7 +84,6 @@ extension Retrieval {
     guard incoming.size ?? 0 <= OpenedChanges<Source.Changes>.limit else { return .unread(changes) }
     let read = try OpenedChanges(reading: changes, preparedBy: store.contents)
     if let read { return read }
-    // They are longer than claimed: they are read again.
     return try source.changes(of: incoming.id).map { .unread($0) }
   }
 

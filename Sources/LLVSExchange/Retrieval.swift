@@ -11,7 +11,6 @@ extension Store {
     return try retrieval.run()
   }
 
-  /// Returns the ids of versions that the store lacks, in the order given.
   func unknown(_ ids: [Version.ID], _ control: ExchangeControl) throws(StoreError) -> [Version.ID] {
     try catalog.readView { (view) throws(StoreError) in
       var unknown: [Version.ID] = []
@@ -24,8 +23,7 @@ extension Store {
   }
 }
 
-/// One retrieval: missing versions are read, checked and stored, predecessors first; another thread
-/// reads the next versions.
+/// One retrieval: missing versions are read, checked and stored, predecessors first, and read ahead.
 struct Retrieval<Source: VersionSource> {
   let store: Store
   let source: Source
@@ -82,8 +80,8 @@ struct Retrieval<Source: VersionSource> {
     }
   }
 
-  /// Returns the versions so that each follows its predecessors, the oldest first. Versions with an
-  /// absent predecessor are waiting, those after a refused one are refused.
+  /// Orders the versions after their predecessors, oldest first; with an absent predecessor they wait, after a
+  /// refused one they are refused.
   private mutating func arranged(
     _ found: [Version.ID: IncomingVersion]
   ) throws(StoreError) -> [IncomingVersion] {
@@ -148,7 +146,6 @@ struct Retrieval<Source: VersionSource> {
   }
 }
 
-/// The facts about a version that its place in the order depends on.
 struct IncomingVersion {
   /// More bytes of metadata are not kept, but read again when the version is stored.
   private static let keptMetadata = 16_384

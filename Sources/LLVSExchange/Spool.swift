@@ -1,9 +1,8 @@
 import LLVSCore
 internal import Platform
 
-/// Bytes that come in pieces: in memory while they are few, otherwise in an unnamed file. Long runs of
-/// zeros are holes, because a peer may send a terabyte of them in a megabyte.
-///
+/// Bytes in pieces: in memory while few, else in an unnamed file. Runs of zeros are holes, as a peer may send
+/// terabytes of them.
 /// - Concurrency: for one thread at a time.
 final class Spool {
   private static let block = 65_536
@@ -25,7 +24,6 @@ final class Spool {
     if bytes.count > memoryLimit { try spill() }
   }
 
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if there are more than a file can hold.
   func append(zeros count: UInt64) throws(StoreError) {
     // No file system holds more.

@@ -45,9 +45,7 @@ extension Store {
     return report
   }
 
-  package func versionIDsToSend(
-    without known: Set<Version.ID>
-  ) throws(StoreError) -> [Version.ID] {
+  package func versionIDsToSend(without known: Set<Version.ID>) throws(StoreError) -> [Version.ID] {
     var ids: [Version.ID] = []
     for number in try versionsToSend(ExchangeControl(), isThere: { known.contains($0.id) }) {
       ids.append(try id(of: number))
@@ -55,8 +53,7 @@ extension Store {
     return ids
   }
 
-  /// Returns the missing ancestors of all uncontained heads in the order of their numbers. Versions up
-  /// to the number `known` are there.
+  /// Returns the missing ancestors of all uncontained heads by number; versions up to `known` are there.
   func versionsToSend(
     _ control: ExchangeControl, after known: UInt32 = 0, isThere: (HistoryNode) -> Bool
   ) throws(StoreError) -> [VersionNumber] {
@@ -127,7 +124,6 @@ extension Store {
     return batch
   }
 
-  /// Writes the two files of a version; returns its damage as a sentence.
   private func write(
     _ number: VersionNumber, to remote: VersionObjects
   ) throws(StoreError) -> (VersionRecord, String?) {
@@ -147,10 +143,7 @@ extension Store {
     return (record, nil)
   }
 
-  /// Writes the change list of a version.
-  package func writeChanges(
-    of record: VersionRecord, to output: WireOutput
-  ) throws(StoreError) {
+  package func writeChanges(of record: VersionRecord, to output: WireOutput) throws(StoreError) {
     var writer = ChangeWriter(output, of: record.id)
     let contents = contents
     func pieces(of entry: Entry) throws(StoreError) -> ChangeWriter.Pieces {
@@ -189,8 +182,7 @@ extension Store {
     }
   }
 
-  /// Passes a merge's changes of its first predecessor: `preserve` for values that an ancestor stored
-  /// (docs/merging.md, M10).
+  /// Passes a merge's changes of its first predecessor: `preserve` for an ancestor's values (docs/merging.md, M10).
   private func forEachChange(
     ofMerge record: VersionRecord, _ map: ValueMap,
     _ body: (WireChange<Entry>) throws(StoreError) -> Void

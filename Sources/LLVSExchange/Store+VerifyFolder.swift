@@ -1,8 +1,7 @@
 package import LLVSCore
 
 extension Store {
-  /// Reads both files of every version in the original's format into a temporary store; all that is
-  /// damaged, cut off or missing is a fault.
+  /// Reads every version in the original's format into a temporary store; damaged or missing files are faults.
   func readAll(
     of remote: VersionObjects, control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {

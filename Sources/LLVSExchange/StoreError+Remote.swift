@@ -19,10 +19,7 @@ extension StoreError {
   }
 }
 
-/// Calls a remote, and throws its error as a store's.
-package func asking<Result>(
-  _ body: () throws(RemoteError) -> Result
-) throws(StoreError) -> Result {
+package func asking<Result>(_ body: () throws(RemoteError) -> Result) throws(StoreError) -> Result {
   do throws(RemoteError) {
     return try body()
   } catch {

@@ -3,15 +3,13 @@ internal import ObjectStores
 internal import Platform
 internal import Synchronization
 
-/// The threads of exchanges.
 package enum Threads {
   static let computing = ForkJoin(name: "llvs-exchange")
   /// Helpers for work that mostly waits for a disk or a remote, while its caller computes.
   static let publishing = ForkJoin(name: "llvs-publish")
   private static let pool = WorkerPool(name: "llvs-exchange")
 
-  /// Returns the results for 0 to `count`, from `width` threads where the body waits for a remote,
-  /// otherwise from as many as there are processors.
+  /// Maps 0 to `count` on `width` threads where the body waits for a remote, else on one per processor.
   static func map<Value>(
     _ count: Int, width: Int, _ body: @escaping (Int) throws(StoreError) -> Value
   ) throws(StoreError) -> [Value] {

@@ -4,7 +4,6 @@ internal import Platform
 ///
 /// INVARIANT I1: a version is added whole and checked, or not at all; nothing refers to records
 ///   that were stored before a fault was found.
-///
 /// - Concurrency: used by its transaction's thread.
 final class VersionInstaller {
   let transaction: WriteTransaction
@@ -20,7 +19,6 @@ final class VersionInstaller {
   }
 
   /// Adds a version whose predecessors are in the store; `digest` is the content digest next to it.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` with the name and the fault of the version; other errors are
   ///   those of this store or of reading the other side.
   func install(
@@ -127,7 +125,6 @@ final class VersionInstaller {
       inode: 0, revision: try transaction.allotRevisions())
   }
 
-  /// Returns the value that a version stored at a key.
   private func referred(_ key: Key, _ id: Version.ID) throws(StoreError) -> Entry {
     if let record = try transaction.version(id),
       let entry = try store.map(of: record).entry(at: key), entry.storedVersion == record.number
@@ -140,9 +137,7 @@ final class VersionInstaller {
   /// Returns the changes of a merge, as merging follows them and as they are recorded for sending.
   private func resolve(
     _ changes: [Key: Change], _ predecessors: [VersionRecord], _ number: VersionNumber
-  ) throws(StoreError) -> (
-    changes: [Key: RecordedMergeChange], recorded: [RecordedChange]
-  ) {
+  ) throws(StoreError) -> (changes: [Key: RecordedMergeChange], recorded: [RecordedChange]) {
     let first = store.map(of: predecessors[0])
     let second = store.map(of: predecessors[1])
     var resolved: [Key: RecordedMergeChange] = [:]

@@ -88,7 +88,6 @@ package final class VersionObjects: VersionSource {
   }
 
   /// Opens a version's object of a kind; nil if it is not there.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` for a file that is not regular or readable, or an error of the
   ///   remote.
   package func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput? {
@@ -139,7 +138,6 @@ package final class VersionObjects: VersionSource {
   }
 
   /// Fetches an object whole, so that no writer waits for the network.
-  ///
   /// - Throws: the error of the remote; an error of this store is in `failure`.
   private func openFar(
     _ name: ObjectName, _ failure: inout StoreError?
@@ -179,7 +177,6 @@ package final class VersionObjects: VersionSource {
     }
   }
 
-  /// Writes an object that no reader sees before ``publish(_:)``.
   package func write(
     _ kind: WireKind, _ id: Version.ID, _ body: (WireOutput) throws(StoreError) -> Void
   ) throws(StoreError) {

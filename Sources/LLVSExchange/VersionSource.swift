@@ -3,17 +3,14 @@ package import LLVSCore
 /// A place that versions are read from, in any form.
 ///
 /// Its content is not trusted: a fault is ``StoreError/invalid(_:)`` with file and reason.
-///
 /// - Concurrency: several threads read at once.
 package protocol VersionSource: AnyObject {
   associatedtype Changes: ChangeSource
 
   /// Returns the ids of the versions there, in no order.
-  ///
   /// - Throws: ``StoreError/unreachable(_:)`` if the place does not exist.
   func versionIDs() throws(StoreError) -> [Version.ID]
   func version(_ id: Version.ID) throws(StoreError) -> Version?
-  /// Returns the changes of a version, not read yet.
   func changes(of id: Version.ID) throws(StoreError) -> Changes?
   /// Returns the content digest next to a version whose metadata has none.
   func contentDigest(of id: Version.ID) throws(StoreError) -> Digest?
@@ -29,10 +26,8 @@ extension VersionSource {
   package func contentDigest(of id: Version.ID) throws(StoreError) -> Digest? { nil }
 }
 
-/// A list of changes.
 package protocol ChangeSource {
   /// Calls the body with each change in order; the bytes of its value go into the sink before.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` with file and reason, or an error of the sink or body.
   func read<Sink: WireValueSink>(
     into sink: Sink, _ body: (WireChange<Sink.Stored>) throws(StoreError) -> Void

@@ -9,7 +9,6 @@ struct Archive {
 
   private let path: String
 
-  /// Takes a path whose name ends as archives' names do; nil for another, and for a directory.
   init?(path: String) {
     guard Self.endings.contains(where: { path.hasSuffix($0) }),
       (try? FileSystem.status(path).kind) == .regular
@@ -18,7 +17,6 @@ struct Archive {
   }
 
   /// Unpacks the archive into a directory that only lasts while `body` runs.
-  ///
   /// - Throws: ``ControlError`` of kind damaged for one that tar(1) cannot read.
   func unpacked<R>(_ body: ([UInt8]) throws -> R) throws -> R {
     guard SystemProcess.isInstalled("tar") else {

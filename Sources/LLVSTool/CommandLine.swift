@@ -116,7 +116,6 @@ struct CommandLine: Equatable {
     return number
   }
 
-  /// Returns the words, if their number is in a range.
   func operands(_ range: ClosedRange<Int>) throws -> [String] {
     guard range.contains(words.count) else {
       throw UsageError("usage: \(Verb.named(verb)?.usage ?? "llvs \(verb)")")
@@ -125,9 +124,7 @@ struct CommandLine: Equatable {
   }
 
   /// Returns the words, which name stores, mounts and the like, if their number is in a range.
-  ///
-  /// - Throws: ``UsageError`` otherwise, and for a word that is not UTF-8: with replaced bytes it
-  ///   would name another directory.
+  /// - Throws: ``UsageError`` otherwise, and for a word that is not UTF-8.
   func places(_ range: ClosedRange<Int>) throws -> [String] {
     let words = try operands(range)
     for word in bytes { try Self.checkPlace(word) }

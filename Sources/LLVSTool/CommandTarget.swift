@@ -57,7 +57,6 @@ enum CommandTarget {
       || path.starts(with: directory) && path[directory.count] == 0x2F
   }
 
-  /// Opens the store for reading; other processes may have it open too.
   func reader() throws -> Store {
     switch self {
     case .mounted(_, let store):
@@ -68,7 +67,6 @@ enum CommandTarget {
     }
   }
 
-  /// Opens the store for writing; no other process may have it open for writing.
   func writer() throws -> Store {
     switch self {
     case .mounted(_, let store): try Store.open(path: store, mode: .writer)
@@ -104,7 +102,6 @@ struct Answer {
   var isQuery = false
   init(_ result: CommandResult) { (text, json, reply) = (result.text, result.json, result.reply) }
 
-  /// Reads the JSON reply of a mounted store.
   init(json: String) throws {
     guard let reply = ReplyValue(json: json) else {
       throw ControlError(.damaged, "the reply of the mount cannot be read")
@@ -148,7 +145,6 @@ extension CommandTarget {
     }
   }
 
-  /// Runs a command with the caller's functions; a mounted store calls none of them.
   func run(bytes words: [[UInt8]], _ context: CommandContext) throws -> Answer {
     // Parsed here first, so that a malformed command never reaches the control file.
     let command = try Commands.parse(words)

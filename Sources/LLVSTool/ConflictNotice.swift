@@ -2,8 +2,7 @@ import Foundation
 import LLVSCore
 import Platform
 
-/// Says behind what a verb did that conflicts are open, so that nobody overlooks them: on a terminal
-/// alone, and once until there are others.
+/// Tells after a verb that conflicts are open: on a terminal only, and once until others appear.
 enum ConflictNotice {
   /// Verbs that look at a store or change it, and do not tell of its conflicts themselves.
   private static let verbs: Set<String> = [
@@ -26,7 +25,6 @@ enum ConflictNotice {
   private struct Open {
     var store: String
     var count: Int
-    /// Differs where other conflicts are open.
     var text: String
   }
 
@@ -40,8 +38,7 @@ enum ConflictNotice {
   }
 }
 
-/// The conflicts that a user was last told of, in a file of his own: `$XDG_STATE_HOME/llvs` or
-/// `~/.local/state/llvs`.
+/// The conflicts last shown to a user, in `$XDG_STATE_HOME/llvs` or `~/.local/state/llvs`.
 private struct NoticeMemory {
   private let directory: String?
   private let file: String

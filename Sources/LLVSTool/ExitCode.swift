@@ -4,7 +4,6 @@ import LLVSCore
 import LLVSMount
 import Platform
 
-/// The exit codes of the tool.
 package enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`; nothing found, by `grep`.
@@ -24,7 +23,6 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case failed = 12
   case unsupported = 13
 
-  /// The code's name in JSON, which for failures of commands is the kind of the error.
   package var word: String {
     ControlError.Kind.allCases.first { Failure.code($0) == self }?.rawValue ?? "\(self)"
   }
@@ -51,7 +49,6 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   }
 }
 
-/// A fault in the command line.
 struct UsageError: Error {
   var message: String
   init(_ message: String) { self.message = message }
@@ -72,9 +69,7 @@ struct Failure {
   var code: ExitCode
   /// A clause without its period.
   var message: String
-  /// The kind of a command's error; nil for other errors.
   private var word: String?
-  /// The parts of the command that were carried out before it failed.
   private(set) var done: ControlError.Done?
 
   private init(_ code: ExitCode, _ message: String) {
@@ -106,7 +101,6 @@ struct Failure {
     }
   }
 
-  /// The mount point of a path in its `.llvs`.
   private static func mountPoint(of path: String) -> String {
     guard let end = path.firstRange(of: "/.llvs") else { return path }
     return String(path[..<end.lowerBound])
@@ -146,7 +140,6 @@ struct Failure {
       + (done.map { ["text": $0.text] + $0.fields } ?? [:])
   }
 
-  /// The message as a sentence: `llvs: sentence.`
   var sentence: String {
     let text = message.hasSuffix(".") ? message : message + "."
     return "llvs: \(text)"

@@ -4,8 +4,8 @@ import Platform
 
 /// A command of a mounted store that is followed and can be cancelled.
 ///
-/// The daemon runs it while a write to the control file waits. So a thread writes; this one reads from
-/// the status how far the command is, and interrupts the write where the command is to be cancelled.
+/// The daemon runs it while a thread's write to the control file waits; this thread polls the status, and
+/// interrupts the write to cancel.
 enum FollowedCommand {
   /// The time between two looks, in nanoseconds.
   private static let glance: UInt64 = 250_000_000
@@ -15,7 +15,6 @@ enum FollowedCommand {
     var result: Result<Answer, any Error>?
   }
 
-  /// Runs a command to its end.
   static func run(
     at root: String, _ context: CommandContext, _ run: @escaping @Sendable () throws -> Answer
   ) throws -> Answer {

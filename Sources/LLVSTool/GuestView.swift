@@ -9,9 +9,8 @@ struct GuestAccess: Error {
   let mount: MountView
 }
 
-/// The view that another user than the mounting one has of a store: files and versions, as far as
-/// their modes allow. The kernel decides about each file; authors, messages, conflicts and peers are
-/// facts about the whole tree, which the user who mounted alone may read.
+/// The view of a store for other users than the mounting one: files and versions that the kernel lets them read.
+/// Authors, messages, conflicts and peers are only for the user who mounted.
 struct GuestView {
   let mount: MountView
   let console: Console
@@ -23,7 +22,6 @@ struct GuestView {
     meta = Array("\(access.mount.root)/.llvs".utf8)
   }
 
-  /// Runs a verb that only reads.
   func run(_ line: CommandLine) throws -> ExitCode {
     do {
       return try read(line)
@@ -56,7 +54,6 @@ struct GuestView {
     )
   }
 
-  /// A version: its name, and the directory that shows it.
   private struct Shown {
     var name: String
     var path: [UInt8]
@@ -113,7 +110,6 @@ struct GuestView {
     return names.sorted()
   }
 
-  /// The time in a version's name: ISO 8601.
   private static func time(of name: String) -> String {
     // 2026-05-01T102231.482Z-3F9C2A1B
     guard let end = name.firstIndex(of: "Z"), let mark = name.firstIndex(of: "T") else {
@@ -239,9 +235,7 @@ struct GuestView {
   ) throws {
     let suffix = path.isEmpty ? [] : [0x2F] + path
     do {
-      let (before, after) = (
-        try FileImage(live: old + suffix), try FileImage(live: new + suffix)
-      )
+      let (before, after) = (try FileImage(live: old + suffix), try FileImage(live: new + suffix))
       let areDirectories = [before, after].map { $0.map { $0.isDirectory } ?? false }
       if areDirectories[0] || areDirectories[1] {
         var names: Set<[UInt8]> = []

@@ -3,7 +3,6 @@ import Platform
 
 /// The command-line tool: parses a command line, runs it and reports the result.
 package enum LLVSTool {
-  /// Runs a command line without the program's name.
   package static func run(_ arguments: [[UInt8]]) -> Int32 {
     StandardStream.openClosed()
     var console = Console(isQuiet: false)

@@ -3,8 +3,7 @@ import Grammar
 import Platform
 import TreeNames
 
-/// A view of a tree: its mount, or a directory of it that is mounted elsewhere too, with `mount
-/// --bind` or in a container, so that the directories above cannot be reached.
+/// A view of a tree: its mount, or a directory of it bind-mounted elsewhere.
 struct MountView: Hashable, Sendable {
   let root: String
   /// The path in the tree of the directory that is shown; empty for the root.
@@ -26,7 +25,6 @@ struct MountView: Hashable, Sendable {
     return first == 0x2F ? Array(rest.dropFirst()) : nil
   }
 
-  /// Returns the absolute path at which the view shows a path of the tree.
   func place(_ path: [UInt8]) throws(ControlError) -> [UInt8] {
     guard let below = below(path) else {
       throw ControlError(.notFound, "\(PrintableText.text(path)) is not to be seen in \(root)")

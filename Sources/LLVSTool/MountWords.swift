@@ -1,13 +1,11 @@
 import FuseSession
 import LLVSMount
 
-/// The parsed words of `-o`: options of our own, those of every file system, and those that
-/// mount(8) and systemd read themselves.
+/// The parsed words of `-o`: llvs's own, those of every file system, and those of mount(8) and systemd.
 struct MountWords {
   private(set) var request: MountRequest
   private(set) var isRemount = false
 
-  /// Parses the options of a mount.
   init(_ text: String, store: String, mountPoint: String) throws {
     request = MountRequest(store: store, mountPoint: mountPoint)
     let words = Self.words(of: text)

@@ -6,12 +6,10 @@ import TreeNames
 
 /// Brings a directory into a mounted tree.
 ///
-/// The mount reads it and makes one version of it, so that all files are there at once or none is. What ignore
-/// patterns keep out of versions is copied through the kernel afterwards; all of it, where the mount cannot see
-/// the directory.
+/// The mount makes one version of it, so all files appear at once. Files that ignore patterns match, or all if the
+/// mount cannot see the directory, are copied through the kernel.
 ///
-/// Files and directories named `.llvs` are left out, at every level: in a mount each directory has
-/// a `.llvs` that takes commands, so a copy into it would execute the contents of the files.
+/// Names `.llvs` are left out at every level: a copy into that directory would run the files as commands.
 struct MountedImport {
   private static let reserved = TreeImport.reserved
   private let directory: [UInt8]
@@ -26,10 +24,8 @@ struct MountedImport {
   private var ignored: [[UInt8]] = []
   private var isDeep = false
 
-  /// Creates a copy of a directory to a path of a view; `patterns` are the tree's ignore patterns.
-  ///
-  /// With `sparesUnsaved` nothing is copied if a file would be overwritten that a program is still
-  /// writing: no version holds its bytes.
+  /// `patterns` are the tree's ignore patterns. With `sparesUnsaved` nothing is copied if that would overwrite a
+  /// file that a program is still writing, which no version holds.
   init(
     directory: [UInt8], tree: MountView, into path: [UInt8], sparesUnsaved: Bool,
     patterns: IgnorePatterns
@@ -43,13 +39,10 @@ struct MountedImport {
     self.patterns = patterns
   }
 
-  /// Looks through the directory.
-  ///
   /// - Throws: ``ControlError`` of kind busy for a file that is not saved, and of kind exists for a
   ///   name that is a directory on one side only.
   mutating func look() throws { try examine() }
 
-  /// Copies the directory through the kernel.
   func copy() throws {
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
@@ -78,7 +71,6 @@ struct MountedImport {
     }
   }
 
-  /// Returns the copied paths that are in no version because of an ignore pattern.
   func scratch() -> [[UInt8]] {
     let state = Array("user.llvs.state".utf8)
     return ignored.filter { path in

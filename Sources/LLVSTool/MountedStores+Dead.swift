@@ -4,10 +4,9 @@ import LLVSCore
 import LLVSMount
 import Platform
 
-// Mounts whose daemon is dead and cannot exit: the kernel holds one of its threads, and so the store's lock and the
-// connection, while a program waits for its answer (ConnectionWatch.swift). As a rule the process next to the
-// daemon has ended the connection before another process can see it; this code does so if that process was killed
-// too. Any request to such a mount would wait as well, so only the kernel's tables are read.
+// Mounts of a dead daemon that cannot exit: the kernel holds its thread, the store's lock and the connection while
+// a program waits for an answer (ConnectionWatch.swift). Only the kernel's tables are read, because a request would
+// hang.
 
 extension MountedStores {
   /// The longest wait for a dead daemon to release its store after its connections ended, in nanoseconds.
@@ -57,8 +56,7 @@ extension MountedStores {
     }
   }
 
-  /// Resolves a path without a request to the file at its end, which may be a dead mount; nil if
-  /// that is not possible.
+  /// Resolves a path without a request to its last file, which may be a dead mount; nil if impossible.
   private static func unasked(_ path: String) -> [UInt8]? {
     var path = path
     for _ in 0..<8 {

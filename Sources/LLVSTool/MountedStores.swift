@@ -4,11 +4,9 @@ import Platform
 
 /// Finds the store of a mount, and the mount of a store.
 ///
-/// The source that the kernel lists is the store's path for a mount without `-o fsname`; with it
-/// the source may be any word, even another store's path. So the lock file of the store decides,
-/// which names the mount's device. If that does not match, the mount itself is read.
+/// The source in the mount table may be any word with `-o fsname`, so the store's lock file decides, which names
+/// the mount's device. If that does not match, the mount is read.
 enum MountedStores {
-  /// The process that holds a store's lock, and the device of its mount.
   struct Holder {
     var process: Int32
     var device: String?
@@ -25,7 +23,6 @@ enum MountedStores {
     return Holder(process: id, device: Store.device(inLock: String(decoding: bytes, as: UTF8.self)))
   }
 
-  /// Returns the path of the store that a mount shows.
   static func store(of mount: MountEntry) throws -> String {
     let source = String(decoding: mount.source, as: UTF8.self)
     if source.hasPrefix("/"), holder(of: "\(source)/lock")?.device == mount.device { return source }

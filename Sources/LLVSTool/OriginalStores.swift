@@ -4,7 +4,6 @@ import LLVS
 
 /// Stores in the formats of the original LLVS, which a store's versions come from or go to.
 enum OriginalStores {
-  /// The formats, as options name them.
   enum Format: String, CaseIterable {
     case files = "llvs-store"
     case sqlite = "llvs-store-sqlite"
@@ -27,7 +26,6 @@ enum OriginalStores {
   }
 
   /// Adds the versions of a store in one of the original's formats to a store that nobody mounts.
-  ///
   /// - Returns: how many are new.
   static func importVersions(of directory: String, into store: String) throws -> Int {
     try translated {
@@ -43,7 +41,6 @@ enum OriginalStores {
   }
 
   /// Adds the versions of a store to one in one of the original's formats, which is made if there is none.
-  ///
   /// - Returns: how many are new.
   static func exportVersions(
     of store: String, to directory: String, as format: Format

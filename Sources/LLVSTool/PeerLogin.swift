@@ -8,10 +8,7 @@ struct PeerLogin {
   let store: String
   let name: String
 
-  /// Asks, and writes the file `secrets/NAME` of the store.
-  ///
-  /// On a terminal what is secret is not shown; otherwise each answer is a line of standard input.
-  ///
+  /// Writes `secrets/NAME` of the store: secrets are typed unseen on a terminal, else each is a line of input.
   /// - Throws: ``UsageError`` for a peer that takes no credentials, or if an answer is missing.
   func run(_ address: String, _ console: Console) throws {
     let questions: [(prompt: String, key: String, isSecret: Bool)]
@@ -28,8 +25,7 @@ struct PeerLogin {
     for (prompt, key, isSecret) in questions {
       let isAsked = StandardStream.input.isTerminal
       if isAsked { console.ask("\(name): \(prompt): ") }
-      let answer =
-        isSecret ? StandardStream.input.readSecret() : StandardStream.input.readLine()
+      let answer = isSecret ? StandardStream.input.readSecret() : StandardStream.input.readLine()
       if isAsked, isSecret { console.ask("\n") }
       guard let answer, !answer.isEmpty, !answer.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
       else { throw UsageError("the \(prompt) is missing, and nothing is changed") }

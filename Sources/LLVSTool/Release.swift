@@ -1,6 +1,5 @@
 import Grammar
 
-/// The release of the program.
 package enum Release {
   /// The number: `MAJOR.MINOR.PATCH`, with `-dev` until it is released. The changelog names it.
   package static let number = "0.1.0-dev"

@@ -22,7 +22,6 @@ struct TreeCopy {
   private var levels: [Level] = []
   /// The copy of the first name of each file with several names.
   private var links: [FileLink: [UInt8]] = [:]
-  /// The directories that were made, where not all is copied.
   private var made: Set<[UInt8]> = []
 
   /// Creates a copy; `leftOut` is a name that is not copied at any level.
@@ -132,8 +131,7 @@ struct TreeCopy {
       try FileSystem.setOwner(copy, uid: status.uid, gid: status.gid)
     } catch {
       guard error.errno == Errno.operationNotPermitted else { throw error }
-      // As cp -a does: a user who may not change owners owns the copy, and the copy has no set-id
-      // bits that would lend that user's rights to others.
+      // As cp -a does: without the right to change owners the copy loses the set-id bits.
       mode &= 0o1777
     }
     if status.kind != .symlink { try FileSystem.setMode(copy, mode) }

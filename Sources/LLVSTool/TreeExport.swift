@@ -5,18 +5,13 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// Writes a version's tree into a directory as a mount shows it: keys that are no valid names, and
-/// displaced values, have their escaped names.
-///
-/// Only the owner has access to files and directories until they are complete.
-///
-/// Files that cannot be written, or are damaged, are left out and reported; all others are written.
+/// Writes a version's tree into a directory as a mount shows it, with escaped names where needed. Only the owner
+/// has access until they are complete; files that cannot be written are left out and reported.
 struct TreeExport {
   private let store: Store
   private let target: [UInt8]
   private let progress: (Int) -> Void
   private var count = 0
-  /// The attributes that could not be restored, such as an owner; one clause each.
   private(set) var complaints: [String] = []
   private var links: [[UInt8]: [UInt8]] = [:]
   private let mask = SystemProcess.creationMask
@@ -87,7 +82,6 @@ struct TreeExport {
     return complaint == nil
   }
 
-  /// True if an error affects only this name.
   private static func isOfOne(_ error: SystemError) -> Bool {
     switch error.errno {
     case Errno.nameTooLong, Errno.invalid, Errno.noEntry, Errno.operationNotPermitted,

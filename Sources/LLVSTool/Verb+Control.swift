@@ -7,7 +7,6 @@ import TreeNames
 import WorkingTree
 
 extension Verb {
-  /// Runs a command of the control file, for the verb of that name.
   @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try CommandTarget(line)
     if line.verb == "commit" { try confirmMessage(line, site, console) }
@@ -30,8 +29,7 @@ extension Verb {
     return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
   }
 
-  /// Asks before words that name files become a message: other programs take files there.
-  ///
+  /// Asks before words that name files become a message, which other programs take as files.
   /// - Throws: ``UsageError`` if the answer is no, or nobody can be asked.
   private static func confirmMessage(
     _ line: CommandLine, _ site: CommandTarget, _ console: Console
@@ -67,8 +65,7 @@ extension Verb {
     }
   }
 
-  /// Checks the store directly, mounted or not. The daemon of a mounted store checks the working tree, and a command
-  /// checks a peer.
+  /// Checks the store directly; the daemon checks the working tree of a mounted store, a command checks a peer.
   @Sendable static func verify(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     if !line.words.isEmpty { return try control(line, console) }
     let site = try CommandTarget(line)
@@ -106,7 +103,6 @@ extension CommandTarget {
     }
   }
 
-  /// True if all words are paths of files or directories in the tree.
   fileprivate func areFiles(_ words: [[UInt8]]) throws -> Bool {
     let store = try reader()
     let head = try store.state().head.map { try store.version($0) } ?? nil

@@ -74,9 +74,7 @@ extension Verb {
     return .done
   }
 
-  /// Parses `VERSION:PATH`; nil if the whole word names a version.
-  ///
-  /// Times and paths may have colons too: the first colon with a version before it counts.
+  /// Parses `VERSION:PATH` at the first colon with a version before it; nil if the whole word is a version.
   private static func place(
     _ word: [UInt8], _ site: CommandTarget, _ store: Store
   ) throws -> (VersionRecord, [UInt8])? {

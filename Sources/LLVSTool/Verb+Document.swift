@@ -51,9 +51,7 @@ struct DocumentCommand {
     }
   }
 
-  /// Merges a document into another, as a command of an arbiter. Neither may be changed by anything else.
-  ///
-  /// Their base is not asked: the vectors of both say what was replaced.
+  /// Merges a document into another, as an arbiter's command, by the vectors of both; nothing else may write.
   private static func join(into path: String, _ other: String) throws {
     for file in [path, other] where try FileSystem.status(file).size == 0 {
       throw ControlError(.refused, "\(file) is empty, and no document")

@@ -42,8 +42,7 @@ extension Verb {
     return .done
   }
 
-  /// Gets or makes the key of a peer, and sets it to be encrypted. With an address that is done before the
-  /// peer gets it, so that nothing goes there unencrypted in between.
+  /// Gets or makes the key of a peer and sets it to be encrypted, before the peer gets its address.
   static func encrypt(
     _ name: String, at address: String?, _ site: CommandTarget, _ line: CommandLine,
     _ console: Console
@@ -60,7 +59,6 @@ extension Verb {
   }
 
   /// Gets the keys of an encrypted place for a store that is being made from it.
-  ///
   /// - Throws: ``ControlError`` of kind `notFound` for a place that is not encrypted.
   static func openKeys(
     _ name: String, at address: String, _ store: Store, _ line: CommandLine, _ console: Console

@@ -150,10 +150,7 @@ extension Verb {
     ])
   }
 
-  /// Returns the revisions of a value, oldest first, each with the version that made it.
-  private static func revisions(
-    of key: Key, in store: Store
-  ) throws -> [(VersionRecord, Entry?)] {
+  private static func revisions(of key: Key, in store: Store) throws -> [(VersionRecord, Entry?)] {
     let records = try store.versions(changing: key)
       .map { (record) throws in (try store.graph.node(record.number), record) }
       .sorted { HistoryNode.isOlder($0.0, $1.0) }
@@ -218,11 +215,9 @@ extension Verb {
   }
 }
 
-/// Splits pieces of a text into lines.
 struct EventLines {
   private var rest: [UInt8] = []
 
-  /// Returns the lines that a piece completes, without their newlines.
   mutating func take(_ part: [UInt8]) -> [[UInt8]] {
     rest += part
     guard let end = rest.lastIndex(of: 0x0A) else { return [] }

@@ -6,7 +6,6 @@ import Platform
 import TreeNames
 
 extension Verb {
-  /// Opens a merge tool on the texts of each conflict, and settles the conflict with the result.
   @Sendable static func mergetool(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try CommandTarget(line)
     let place: MergePlace
@@ -81,7 +80,6 @@ extension Verb {
   }
 }
 
-/// The way in which conflicts are settled: through a mount, or directly.
 enum MergePlace {
   case mounted(MountView, Store)
   case service(ControlService)
@@ -100,8 +98,7 @@ enum MergePlace {
       + MetaTree.conflictDirectory(of: tree.below(path) ?? path) + Array("/merged".utf8)
   }
 
-  /// Reads the merged text, so that the mount notes the current sides: changes that arrive before
-  /// it is settled are merged then.
+  /// Reads the merged text, so that the mount merges changes that arrive before it is settled.
   func begin(_ path: [UInt8]) throws {
     guard case .mounted(let tree, _) = self else { return }
     _ = try File(bytes: Self.merged(path, tree), .read).read(1, at: 0)

@@ -44,7 +44,6 @@ extension Verb {
       ? try serve(request, console) : try startDaemon(line, request, console)
   }
 
-  /// Refuses a store that is mounted already.
   private static func refuseMounted(_ store: String) throws {
     guard try FileSystem.exists(store) else { return }
     let path = try FileSystem.resolve(store)
@@ -55,7 +54,6 @@ extension Verb {
     throw ControlError(.busy, "\(store) is mounted on \(place) already (process \(process))")
   }
 
-  /// Gives a mount other flags; the daemon and its other options stay.
   private static func remount(
     _ line: CommandLine, _ request: MountRequest, _ console: Console
   ) throws -> ExitCode {
@@ -116,8 +114,7 @@ extension Verb {
   private static func startDaemon(
     _ line: CommandLine, _ request: MountRequest, _ console: Console
   ) throws -> ExitCode {
-    // The kernel gives the ID of a dead mount that was removed to the next mount, which could not
-    // be told apart from it then.
+    // The kernel gives a removed dead mount's ID to the next mount, which would be confused with it.
     _ = try MountPoint.removeStale(request.mountPoint)
     let before = try mount(at: request.mountPoint)
     let path = "/tmp/llvs-mount-\(SystemRandom.hex(8))"
@@ -231,22 +228,15 @@ extension Verb {
     return .done
   }
 
-  /// Returns the other mounts of the same file system or a part of it, in the order in which they
-  /// were made, and whether they were made before this one.
-  ///
-  /// The daemon's own mount is the first, unless it was unmounted.
-  private static func others(
-    of entry: MountEntry
-  ) throws -> [(entry: MountEntry, isFirst: Bool)] {
+  /// Returns the other mounts of the file system in order, each with whether it is older than this one.
+  private static func others(of entry: MountEntry) throws -> [(entry: MountEntry, isFirst: Bool)] {
     let same = try MountTable().entries.filter { $0.device == entry.device && $0.isFuse }
     let own = same.firstIndex { $0.id == entry.id } ?? 0
     return same.indices.filter { $0 != own }.map { (same[$0], $0 < own) }
   }
 
-  /// Refuses to unmount while something is mounted inside, which no path would lead to any more, or
-  /// while programs have files open there, which they could not save any more.
-  ///
-  /// - Throws: ``ControlError`` of kind busy, which names the obstacle.
+  /// Throws ``ControlError`` of kind busy while something is mounted inside, or programs have files open that they
+  /// could not save.
   private static func refuseUse(of entry: MountEntry, besides daemon: Int32) throws {
     let table = try MountTable()
     let inside = HistoryMount.others(of: table).first { $0.path.starts(with: entry.path + [0x2F]) }
@@ -263,7 +253,6 @@ extension Verb {
   }
 
   /// Unmounts a mount whose daemon goes on, or is not known.
-  ///
   /// - Throws: ``ControlError`` of kind busy, which names the programs that use the mount; ``FuseError``.
   private static func release(_ point: String, _ entry: MountEntry, isForced: Bool) throws {
     do {
@@ -307,14 +296,12 @@ extension Verb {
         + "programs, and unmount again; --force detaches it all the same")
   }
 
-  /// Returns the status that a daemon left in the lock file when it ended.
   private static func end(ofHolder daemon: Int32, of lock: String) -> LastWriterStatus {
     let bytes = try? File.regular(lock, .read).read(8192, at: 0)
     return LastWriterStatus(of: daemon, inLock: String(decoding: bytes ?? [], as: UTF8.self))
   }
 
-  /// Returns the reason in the log that the last version of a mount could not be made; nil if it
-  /// was made, or there was nothing to make.
+  /// Returns the log's reason that a mount's last version could not be made; nil if there is none.
   private static func lostCut(_ events: inout EventReader) -> String? {
     var bytes: [UInt8] = []
     while true {

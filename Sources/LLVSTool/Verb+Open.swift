@@ -34,7 +34,6 @@ extension Verb {
     return .done
   }
 
-  /// Returns the directory with the revisions of a file, or with the versions of a directory.
   private static func historyPlace(of path: [UInt8], in tree: MountView) throws -> [UInt8] {
     let place = try tree.place(path)
     let versions = Array("/.llvs/versions".utf8)

@@ -1,7 +1,6 @@
 import Grammar
 
 extension Verb {
-  /// Brings the versions of a store in one of the original's formats here, and merges them into the tree.
   static func importStore(
     _ format: String, _ line: CommandLine, _ console: Console
   ) throws -> ExitCode {

@@ -135,8 +135,7 @@ extension Verb {
     String(decoding: peer.address.prefix { $0 != 0x0A }, as: UTF8.self)
   }
 
-  /// Returns an address in which a relative path, or one below `~`, is whole: the daemon has another
-  /// current directory.
+  /// Makes a relative path, or one below `~`, absolute: the daemon has another current directory.
   static func wholeAddress(_ address: String) throws -> String {
     let prefix = address.hasPrefix("bundle+") ? "bundle+" : ""
     let path = String(address.dropFirst(prefix.count))

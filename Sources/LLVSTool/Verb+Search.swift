@@ -66,7 +66,6 @@ extension Verb {
         + String(decoding: PrintableText.visible(found.text, sparing: 0x5C), as: UTF8.self))
   }
 
-  /// Shows with which version each line of a file came.
   @Sendable static func blame(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(1...2)
     let site = try CommandTarget(line)

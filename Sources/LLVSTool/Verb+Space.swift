@@ -64,9 +64,7 @@ extension Verb {
     return lines.joined(separator: "\n")
   }
 
-  private static func json(
-    _ report: SpaceReport, _ most: Int, _ peers: [PeerSpace]
-  ) -> ReplyValue {
+  private static func json(_ report: SpaceReport, _ most: Int, _ peers: [PeerSpace]) -> ReplyValue {
     [
       "ok": true, "bytes": report.total,
       "parts": ReplyValue.record(report.parts.map { ReplyField($0.name, $0.bytes.reply) }),
@@ -88,9 +86,7 @@ extension Verb {
 
 private struct PeerSpace {
   let name: String
-  /// Nil if it is not known.
   let bytes: UInt64?
-  /// The reason that it is not known.
   let fault: String?
 
   init(_ peer: Peer) {
@@ -111,7 +107,6 @@ private struct PeerSpace {
   }
 }
 
-/// Numbers of bytes for people.
 enum ByteCount {
   private static let width = 8
   /// Stands in a column for a number that is not known.

@@ -6,7 +6,6 @@ import Platform
 import Reports
 
 extension Verb {
-  /// Shows the status in words, or the fields of `status.json` with --json.
   @Sendable static func status(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...0)
     let site = try CommandTarget(line)
@@ -39,7 +38,6 @@ extension CommandTarget {
   }
 }
 
-/// The status of a store, as its JSON has it; parts that are damaged are not in it.
 struct StoreReport: Decodable {
   struct Pending: Decodable {
     var unsaved: [String]
@@ -47,7 +45,6 @@ struct StoreReport: Decodable {
     var dueMilliseconds: Int?
   }
 
-  /// A command that runs, and its progress.
   struct Running: Decodable {
     var command: String
     var what: String

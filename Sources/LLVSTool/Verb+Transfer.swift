@@ -117,9 +117,7 @@ extension Verb {
 
   /// Refuses a directory of the mount itself, or one that holds it: the copy would contain itself.
   /// Versions may be copied into the tree.
-  private static func refuseMount(
-    _ tree: MountView, _ directory: [UInt8], _ shown: String
-  ) throws {
+  private static func refuseMount(_ tree: MountView, _ directory: [UInt8], _ shown: String) throws {
     let slash: [UInt8] = [0x2F]
     let (real, root) = (try FileSystem.resolve(directory), Array(tree.root.utf8))
     let holdsMount = real == root || root.starts(with: real == slash ? slash : real + slash)

@@ -45,9 +45,7 @@ package struct Verb: Sendable {
     return .done
   }
 
-  private static func explainInJSON(
-    _ line: CommandLine, _ console: Console
-  ) throws -> ExitCode {
+  private static func explainInJSON(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let name = try line.operands(0...1).first
     if let name, named(name) == nil { throw missing(name) }
     let verbs = all.filter { name == nil || $0.name == name }

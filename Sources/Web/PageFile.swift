@@ -31,8 +31,7 @@ struct PageFile {
     "page/conflicts.js": PackageResources.conflicts_js, "page/sync.js": PackageResources.sync_js,
   ]
 
-  /// The file as an answer. Scripts and styles come from the page's own directory alone: what is in
-  /// a version is below the same token, and is never taken for one.
+  /// Scripts and styles come only from the page's own directory, never from a version under the token.
   func response(base: String) -> WebResponse {
     var headers = [(name: "Content-Type", value: type), (name: "Cache-Control", value: "no-store")]
     if isPage {

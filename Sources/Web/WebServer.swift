@@ -2,7 +2,6 @@ package import LLVSCore
 import Platform
 
 /// Serves the page about a store on the loopback address, until it is stopped.
-///
 /// - Concurrency: any thread.
 package final class WebServer: Sendable {
   private let service: WebService
@@ -10,13 +9,7 @@ package final class WebServer: Sendable {
   /// The address of the page, with its token.
   package let address: String
 
-  /// Begins to serve; nil if the port is taken, or nothing can listen here.
-  ///
-  /// - Parameters:
-  ///   - store: the store, open for reading.
-  ///   - commands: what runs commands on it.
-  ///   - options: what the page may do.
-  ///   - port: the port; 0 for a free one.
+  /// Serves on a port, 0 for a free one; nil if it is taken or nothing can listen here.
   package init?(
     _ store: Store, _ commands: WebCommands, _ options: WebService.Options, port: UInt16 = 0
   ) {

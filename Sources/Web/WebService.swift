@@ -8,7 +8,6 @@ import TreeNames
 import WorkingTree
 
 /// Answers the requests of the page: `GET` reads, `POST` starts a command.
-///
 /// - Concurrency: any thread; each connection has one.
 package final class WebService: WebAnswering {
   /// The rights of the page, and the path of the store.
@@ -46,9 +45,7 @@ package final class WebService: WebAnswering {
     conflictCount = ConflictCount(store, pool: pool)
   }
 
-  /// Changes the address whose requests are let in, once its port is known.
   func move(to gate: Gate) { self.gate.withLock { $0 = gate } }
-  /// Ends a running command and refuses further ones.
   package func close() { desk.close() }
 
   package func refusal(_ request: WebRequest) -> WebResponse? {
@@ -76,8 +73,6 @@ package final class WebService: WebAnswering {
   private static let wrongMethod = WebResponse(
     refusal: "This address takes no such request.", status: 405)
 
-  /// Adds what every answer says: a browser guesses no type, tells nobody the address, and lets no
-  /// other page show or read it.
   private static func guarded(_ response: WebResponse) -> WebResponse {
     var response = response
     response.headers += [

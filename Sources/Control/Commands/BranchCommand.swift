@@ -99,8 +99,7 @@ extension ControlService {
       ])
   }
 
-  /// Removes the name of a line, here and with the next exchange everywhere. Whoever makes a version
-  /// on it in the meantime brings it back.
+  /// Removes the name of a line, here and with the next exchange everywhere; a later version restores it.
   fileprivate func removeBranch(_ name: String, isForced: Bool) throws -> CommandResult {
     let heads = try openHeads(of: name)
     guard try headRecord()?.line != name else {
@@ -160,8 +159,7 @@ extension ControlService {
     return heads
   }
 
-  /// Returns the last version on the way to a head that changed something: `branch` begins a line with
-  /// one that does not.
+  /// Returns the last version up to a head that changed something, as `branch` begins a line with another.
   private func lastChange(at head: VersionRecord) throws -> VersionRecord {
     var record = head
     while record.flags.contains(.changedNothing), record.second == nil, let first = record.first,

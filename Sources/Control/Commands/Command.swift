@@ -4,7 +4,6 @@ package import Grammar
 package protocol Command: Hashable, Sendable {
   /// The ways to write the command, one for each of its names.
   static var forms: [CommandForm] { get }
-  /// Reads the words after the name.
   init(_ arguments: inout Arguments) throws(ControlError)
   /// The command as a user would write it, shortened: for the log and for errors.
   var title: String { get }

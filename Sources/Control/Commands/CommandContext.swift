@@ -2,7 +2,6 @@ package import Grammar
 import TreeNames
 
 package struct CommandProgress: Hashable, Sendable {
-  /// The current step, in a few words.
   package var what: String
   package var done: Int
   /// The number of all steps; 0 if it is not known.

@@ -31,12 +31,10 @@ extension CommitCommand {
 }
 
 extension VerbOption {
-  /// The message of a version.
   package static let message = VerbOption(
     "m", "message", value: "TEXT", help: "the message of the version")
 }
 
-/// The outcome of making a version of all saved changes.
 struct Commit {
   /// The name of the version and the number of its changes; nil if there were none.
   let made: String?

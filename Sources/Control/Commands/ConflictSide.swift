@@ -11,7 +11,6 @@ package struct ConflictSide: Replying, Sendable {
   package let time: Int64
   package let isRemoval: Bool
 
-  /// The metadata of a version about its making.
   init(_ node: HistoryNode, isRemoval: Bool, in store: Store) throws(StoreError) {
     guard let record = try store.version(node.number) else { throw .missingVersion(node.id) }
     version = record.name
@@ -54,8 +53,7 @@ package struct ConflictSides: Sendable {
     }
   }
 
-  /// Returns the version that made what was kept. Undo of settling brings bytes back that others made:
-  /// these count, not who went back.
+  /// Returns the version that made what was kept, even if undo of settling brought its bytes back.
   private static func maker(
     ofKept conflict: ValueConflict, in store: Store
   ) throws(StoreError) -> HistoryNode? {

@@ -28,7 +28,6 @@ extension ConflictsCommand {
 }
 
 extension ControlService {
-  /// An open conflict and the path at which the tree shows its value.
   package struct OpenConflict: Sendable {
     package var path: [UInt8]
     package var conflict: ValueConflict
@@ -39,7 +38,6 @@ extension ControlService {
     try Self.openConflicts(in: store, below: path)
   }
 
-  /// Returns the same for a store that is open for reading only.
   package static func openConflicts(
     in store: Store, below path: [UInt8] = []
   ) throws(ControlError) -> [OpenConflict] {
@@ -97,7 +95,6 @@ extension ControlService {
       lines.isEmpty ? "no conflicts" : lines.joined(separator: "\n"), ["conflicts": values])
   }
 
-  /// Says that a file is shown under another name, since a directory has its own.
   private static func displacedText(_ directory: [UInt8], _ path: [UInt8]) -> String {
     "\(String(decoding: directory, as: UTF8.self)) is a file on one side and a directory on the other; "
       + "the file is shown as \(String(decoding: path, as: UTF8.self)): rename one of them"

@@ -22,7 +22,6 @@ extension ControlService {
 
   /// Returns an extended attribute that tells what a file is in the documents of its directory:
   /// `user.llvs.type`, `.scope`, `.scopedkey` and `.dots`, the last as in the head; nil for another name.
-  ///
   /// - Throws: ``FSError/noData`` for a file that is no value of a document.
   /// - Complexity: O(the file's bytes) for the type of one that can be a text.
   package func documentAttribute(

@@ -20,7 +20,6 @@ extension ControlService {
     }
   }
 
-  /// Runs the steps of an exchange; where the user ends it, what was done until then is told.
   func telling(
     _ outcome: inout ExchangeOutcome,
     _ body: (inout ExchangeOutcome) throws -> Void
@@ -186,15 +185,12 @@ extension ControlService {
     busyPeers.broadcast()
   }
 
-  /// The most log lines of one exchange about versions that were refused or not sent: they may come
-  /// with every exchange.
   private static let faultsLogged = 50
 
   private func record(
     _ half: ExchangeHalf, _ report: ExchangeReport, with peer: Peer, newest: UInt32
   ) {
-    let text =
-      half == .retrieve ? "\(report.taken.count) retrieved" : "\(report.sent.count) sent"
+    let text = half == .retrieve ? "\(report.taken.count) retrieved" : "\(report.sent.count) sent"
     if !report.taken.isEmpty || !report.sent.isEmpty {
       log.add("exchange", "\(peer.name): \(text)")
     }
@@ -248,7 +244,6 @@ extension ControlService {
   }
 
   /// Sets the address of a peer, and adds the peer if it is new.
-  ///
   /// - Throws: ``ControlError/Kind/grammar`` for an invalid name or address. The log and the status
   ///   have the error too, since few programs look at the error of close(2).
   package func setPeer(_ name: String, address: [UInt8]) throws(ControlError) {

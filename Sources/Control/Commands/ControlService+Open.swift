@@ -8,7 +8,6 @@ import WorkingTree
 
 extension ControlService {
   /// Opens the working tree of a store that is not mounted, so that commands work on it as in a mount.
-  ///
   /// - Throws: the errors of ``TreeSession/open(_:defaults:ignore:settings:log:longCut:notify:)``.
   package static func open(
     _ store: Store, opener: PeerOpener = .standard

@@ -29,9 +29,7 @@ extension ControlService {
     return present
   }
 
-  private func checkPlace(
-    of peer: Peer, _ session: PeerSession
-  ) throws(ControlError) {
+  private func checkPlace(of peer: Peer, _ session: PeerSession) throws(ControlError) {
     guard case .remote(let address) = try PeerAddress(peer.address) else { return }
     let state = PeerState(peer.state)
     guard state.countThere == 0 else {
@@ -57,7 +55,6 @@ extension ControlService {
   }
 
   /// Refuses a directory that is no peer's and holds other things.
-  ///
   /// - Throws: ``ControlError`` of kind `exists`, which names one of them.
   package static func refuseOccupied(_ path: String, name: String) throws(ControlError) {
     // A directory that cannot be read is reported by the exchange.

@@ -58,16 +58,13 @@ extension ControlService {
     return nil
   }
 
-  /// Returns the head if only its own history can be merged with it; nil if it began empty, since
-  /// it then merges with any history.
+  /// Returns the head if only its own history merges with it; nil if it began empty.
   private func ownHistory() throws(ControlError) -> VersionRecord? {
     guard let head = try headRecord() else { return nil }
     return try translating { try store.graph.node(head.number).hasEmptyRoots } ? nil : head
   }
 
-  private func outline(
-    of peer: Peer, _ session: PeerSession
-  ) throws(ControlError) -> PlaceOutline {
+  private func outline(of peer: Peer, _ session: PeerSession) throws(ControlError) -> PlaceOutline {
     try asking(peer, session) { try $0.outline(for: store, $1) }
   }
 

@@ -58,7 +58,6 @@ extension ControlService {
     line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
   }
 
-  /// The author and the machine of versions made here, by the settings.
   var author: Author { settings.maker }
 
   func refuseTaken(_ line: String) throws {

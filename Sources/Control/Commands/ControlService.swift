@@ -5,13 +5,10 @@ import Platform
 private import Synchronization
 package import WorkingTree
 
-// The commands. Each change of the head is a transition of the versioner, one at a time; everything
-// else runs in parallel.
-//
-// Lock order: `state` and `busyPeers` are leaves; neither is held while a command runs.
+// Each change of the head is a transition of the versioner, one at a time; everything else runs in parallel. Lock
+// order: `state` and `busyPeers` are leaves; neither is held while a command runs.
 
 /// Executes commands on a store and its working tree, mounted or not.
-///
 /// - Concurrency: any thread, any number of commands at once.
 package final class ControlService: Sendable {
   package let tree: TreeSession
@@ -21,7 +18,6 @@ package final class ControlService: Sendable {
   let documentMemory = DocumentMemory()
   /// The handle that keeps changes out of versions, if one does.
   package let holds = VersionHolds()
-  /// Runs what the settings say is to be run when something happened.
   package let hooks: HookRunner
 
   struct State {
@@ -32,8 +28,7 @@ package final class ControlService: Sendable {
     var last: (reply: ControlReply, time: Int64)?
     /// The log has a line saying that the store's directory is not at its path any more.
     var isGone = false
-    /// The last peer whose address was refused. A shell writes and closes, so the same address is
-    /// refused twice, and logged once.
+    /// The last peer whose address was refused: a shell's write and close fail alike, and only one is logged.
     var refusedPeer: (name: String, address: [UInt8])?
   }
 
@@ -59,14 +54,12 @@ package final class ControlService: Sendable {
   /// Ends running commands, as Ctrl-C does, and refuses new ones, before the mount or program ends.
   package func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
 
-  /// Runs the words of a command; see ``run(_:context:)-(Command,_)``.
   @discardableResult
   package func run(
     _ words: [[UInt8]], context: CommandContext = CommandContext()
   ) throws(ControlError) -> CommandResult { try run(try Commands.parse(words), context: context) }
 
   /// Runs a command to its end, or until the context or ``interrupt()`` cancels it.
-  ///
   /// - Throws: ``ControlError``; the command has then changed nothing, except by parts that were
   ///   complete (a commit before a failed exchange).
   @discardableResult
@@ -100,7 +93,6 @@ package final class ControlService: Sendable {
     }
   }
 
-  /// Records the faults that were found when the store was opened, for the status.
   package func recordOpening(_ faults: [String]) {
     if let first = faults.first { record(.failed(first)) }
   }

@@ -5,9 +5,7 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-/// The values of a head that are displaced by directories with their names. They are computed from
-/// those of another head and the changes since; the store's index keeps the last result.
-///
+/// The values of a head that directories of their names displace, computed from those of another head.
 /// - Concurrency: any thread; the lock is a leaf and not held during I/O.
 final class DisplacedValues: Sendable {
   private struct Known: Sendable {
@@ -19,7 +17,6 @@ final class DisplacedValues: Sendable {
   private let known = Mutex<Known?>(nil)
 
   /// Returns the keys, ascending.
-  ///
   /// - Complexity: O(changes since the head of the last call · log *n*); O(*n*) the first time.
   func keys(at head: VersionNumber, in store: Store) throws(StoreError) -> [Key] {
     let before = known.withLock { $0 }
@@ -69,21 +66,15 @@ final class DisplacedValues: Sendable {
 }
 
 extension ControlService {
-  /// Returns the values at the head that are displaced by directories, in order of keys: those
-  /// whose own path, or the path at which they are shown, is `path` or below it.
-  ///
-  /// They are conflicts that a merge leaves between different keys; a user settles one by renaming
-  /// or removing the value or the directory.
-  package func displacedValues(
-    below path: [UInt8] = []
-  ) throws(ControlError) -> [DisplacedValue] {
+  /// Returns the values displaced at the head at or below a path, in order of keys. A user settles such a conflict
+  /// by renaming or removing the value or the directory.
+  package func displacedValues(below path: [UInt8] = []) throws(ControlError) -> [DisplacedValue] {
     try translating {
       guard let head = try store.state().head else { return [] }
       return try displacedValues(at: head, below: path)
     }
   }
 
-  /// Returns the same for another head.
   package func displacedValues(
     at head: VersionNumber, below path: [UInt8] = []
   ) throws(StoreError) -> [DisplacedValue] {

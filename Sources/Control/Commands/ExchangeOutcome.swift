@@ -19,11 +19,9 @@ struct ExchangeOutcome {
     var sent: Int?
     var refused = 0
     var waiting = 0
-    /// Clauses about what came and what went.
     var retrieving: [String] = []
     var sending: [String] = []
     var state = State.ok
-    /// The reason of another state than ok.
     var message = ""
 
     var reply: ReplyValue {
@@ -61,7 +59,6 @@ struct ExchangeOutcome {
     change(&peers[index])
   }
 
-  /// True if nothing more is to be asked of a peer.
   func isOver(_ name: String) -> Bool { peers.contains { $0.name == name && $0.state != .ok } }
 
   /// Notes a failure; of several the first decides what the command ends with.
@@ -83,7 +80,6 @@ struct ExchangeOutcome {
     }
   }
 
-  /// The user ended it, whatever failed before.
   mutating func interrupt() {
     let done = peers.compactMap { peer -> String? in
       guard peer.state == .interrupted else { return nil }
@@ -93,7 +89,6 @@ struct ExchangeOutcome {
       .interrupted, done.isEmpty ? "interrupted" : "interrupted; \(done.joined(separator: "; "))")
   }
 
-  /// The sentences that say what was done.
   var text: String {
     var sentences: [String] = []
     if let commit { sentences.append((commit.made ?? "Nothing new here") + commit.notes) }

@@ -6,11 +6,8 @@ import WorkingTree
 /// Runs the commands of the settings `on-version`, `on-conflict` and `on-sync`, one after the other and next to
 /// everything else.
 ///
-/// A command is run by the shell as the user who mounted, with paths behind its words, or as `$1`, `$2` and
-/// so on where it names them itself. Neither paths nor names become part of what the shell reads. The
-/// variables `LLVS_EVENT`, `LLVS_VERSION` and `LLVS_STORE` say what happened, at which version and in which
-/// store. What fails or takes too long is a line of the log, and keeps nothing else from being done.
-///
+/// The shell runs a command as the mounting user, with paths as arguments, which never become part of the script.
+/// `LLVS_EVENT`, `LLVS_VERSION` and `LLVS_STORE` describe the event. Failures and timeouts are logged only.
 /// - Concurrency: any thread; its lock is a leaf and not held while a command runs.
 package final class HookRunner: Sendable {
   struct Call: Sendable {
@@ -72,7 +69,6 @@ package final class HookRunner: Sendable {
     _ = state.wait(nanoseconds: Self.patience) { $0.isRunning ? nil : true }
   }
 
-  /// Waits until everything has run that was asked for.
   package func drain() { _ = state.wait(nanoseconds: Self.patience) { $0.isRunning ? nil : true } }
 
   private func runAll() {

@@ -46,7 +46,6 @@ extension ControlService {
 
   private var caller: Caller { Caller(uid: tree.defaults.uid, gid: tree.defaults.gid, process: 0) }
 
-  /// Returns a directory's number; makes it if it is not there.
   private func directory(
     _ name: FileName, in parent: InodeNumber, mode: UInt32, _ told: inout [KernelNotice]
   ) throws(FSError) -> InodeNumber {

@@ -21,11 +21,8 @@ struct MergeCommand: Command {
   ]
 
   enum Target: Hashable {
-    /// All heads of the working tree's line.
     case heads
-    /// All heads of all lines.
     case all
-    /// A version or a branch.
     case named(String)
   }
 
@@ -147,9 +144,7 @@ struct MergeOutcome {
 }
 
 extension ControlService {
-  fileprivate func merge(
-    _ merge: MergeCommand, _ context: CommandContext
-  ) throws -> CommandResult {
+  fileprivate func merge(_ merge: MergeCommand, _ context: CommandContext) throws -> CommandResult {
     var arbitration = standardArbitration(context)
     if let choice = merge.arbiter {
       arbitration.arbiter = ChosenArbiter.plain(
@@ -201,7 +196,6 @@ extension ControlService {
       .sorted(by: HistoryNode.mergesBefore).compactMap { try store.version($0.number) }
   }
 
-  /// Returns the heads to merge, oldest first.
   func heads(
     of graph: VersionGraph, _ line: Branch?, all: Bool
   ) throws(StoreError) -> [VersionRecord] {
@@ -229,11 +223,8 @@ extension ControlService {
   }
 
   /// Merges the heads of the working tree's line.
-  ///
   /// - Throws: `unrelated` if all other heads belong to unrelated histories.
-  func mergeHeads(
-    _ context: CommandContext, _ arbitration: Arbitration
-  ) throws -> MergeOutcome {
+  func mergeHeads(_ context: CommandContext, _ arbitration: Arbitration) throws -> MergeOutcome {
     var summary = MergeSummary()
     summary.trials = arbitration.trials
     var before: VersionNumber?
@@ -271,8 +262,7 @@ extension ControlService {
     return merged(outcome, &summary, from: before)
   }
 
-  /// Merges many heads of the working tree's line, in transactions of limited size, and does not
-  /// move the tree; returns the number of versions that it made.
+  /// Merges many heads of the line in transactions of limited size without moving the tree; counts the versions.
   private func mergeMore(
     _ context: CommandContext, _ arbitration: Arbitration, _ summary: inout MergeSummary
   ) throws -> Int {
@@ -379,8 +369,7 @@ extension ControlService {
     return merged
   }
 
-  /// The number of values whose content two versions have differently. It depends on the two alone:
-  /// the edits of a merge are relative to the head with the smaller id, which is either side's.
+  /// Counts the values whose content differs; the edits of a merge are relative to either side's head.
   private func changedValues(
     from old: VersionNumber?, to new: VersionNumber
   ) throws(StoreError) -> Int {

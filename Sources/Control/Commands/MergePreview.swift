@@ -11,9 +11,8 @@ struct MergePreview {
   private(set) var displaced: [Key] = []
   private static let limit = 10_000
 
-  /// Adds the changes that merging one head would make to the tree of a map: `+` new, `-` removed,
-  /// `*` changed; `!` if both sides changed the value and one side's change would be dropped, or if
-  /// one side has a directory at its path. Values in `known` were displaced before and get no `!`.
+  /// Adds what merging one head would change in a map: `+` new, `-` removed, `*` changed, `!` a clash or a new
+  /// displacement; values in `known` get no `!`.
   mutating func add(
     _ result: MergeResult, to map: ValueMap, displacing known: [Key]
   ) throws(StoreError) {
@@ -39,7 +38,6 @@ struct MergePreview {
     sides[TreeView.ownPath(key)] = (ours, theirs)
   }
 
-  /// Adds the differences of two maps, if the working tree would switch from one to the other.
   mutating func add(from old: ValueMap, to new: ValueMap) throws(StoreError) {
     let (before, after) = (TreeView(map: old), TreeView(map: new))
     var diff = try MapDiff(from: old, to: new, comparing: .content)
@@ -83,9 +81,7 @@ struct MergePreview {
 
 extension ControlService {
   /// The maker of what a version has at a key, or of the version if it has nothing there.
-  private func side(
-    of key: Key, in record: VersionRecord
-  ) throws(StoreError) -> ConflictSide {
+  private func side(of key: Key, in record: VersionRecord) throws(StoreError) -> ConflictSide {
     let entry = try store.map(of: record).entry(at: key)
     let node = try store.graph.node(entry?.storedVersion ?? record.number)
     return try ConflictSide(node, isRemoval: entry == nil, in: store)

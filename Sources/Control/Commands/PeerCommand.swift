@@ -3,7 +3,6 @@ import Grammar
 import LLVSCore
 import WorkingTree
 
-/// Changes what is known of a peer's place.
 struct PeerCommand: Command {
   static let forms = [CommandForm("peer", "NAME --reset|--force")]
 

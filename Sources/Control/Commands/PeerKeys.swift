@@ -16,12 +16,9 @@ package struct PeerKeys {
   package var isLight = false { didSet { strength = isLight ? .light : .usual } }
 
   /// Opens the place of a peer.
-  ///
   /// - Throws: ``ControlError`` for a document or another store, which cannot be encrypted, or as
   ///   opening a peer does.
-  package init(
-    _ opening: PeerOpening, at address: PeerAddress
-  ) throws(ControlError) {
+  package init(_ opening: PeerOpening, at address: PeerAddress) throws(ControlError) {
     guard case .remote(let remote) = address else {
       throw ControlError(.grammar, "a document cannot be encrypted")
     }
@@ -36,7 +33,6 @@ package struct PeerKeys {
   }
 
   /// Makes the first key of a remote where nothing stands yet, or gets the keys that a passphrase opens.
-  ///
   /// - Throws: ``ControlError`` of kind `exists` for a remote that holds what is not encrypted, of kind
   ///   `notPermitted` for a wrong passphrase.
   package func open(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
@@ -182,7 +178,6 @@ package struct PeerKeys {
     CommandResult(text, ["peer": name, "label": label])
   }
 
-  /// The label of this machine's passphrase, made of its name.
   package static func label(_ machine: String) -> String {
     let letters = machine.utf8.prefix(64).map { byte -> UInt8 in
       KeyFileName.isLabel("a\(Character(UnicodeScalar(byte)))") ? byte : UInt8(ascii: "_")

@@ -4,7 +4,6 @@ import ObjectStores
 import Platform
 
 /// The progress of an exchange with one peer, in versions and in bytes.
-///
 /// - Concurrency: any thread; the lock is a leaf, not held while it reports.
 final class PeerProgress: Sendable {
   private struct State {
@@ -23,7 +22,6 @@ final class PeerProgress: Sendable {
     self.report = report
   }
 
-  /// The newest step; nil before the first.
   var step: ExchangeControl.Progress? { state.withLock { $0.step } }
   func reached(_ step: ExchangeControl.Progress) { tell { $0.step = step } }
 

@@ -4,7 +4,6 @@ import LLVSExchange
 import ObjectStores
 
 /// The peers that one command has opened: each is opened once, for all that the command does with it.
-///
 /// - Concurrency: for the command's thread.
 final class PeerSession {
   struct Opened {
@@ -19,7 +18,6 @@ final class PeerSession {
   private let named: Set<String>
   private var answered: Set<String> = []
 
-  /// Creates a session for a command; `named` are the peers that its user asked for by name.
   init(_ context: CommandContext, named: [String] = []) {
     self.context = context
     self.named = Set(named)
@@ -42,7 +40,6 @@ final class PeerSession {
     return (half, done, "\(number) version\(step?.total == 1 ? "" : "s") \(verb)")
   }
 
-  /// Returns a peer, opened with `open` unless it is open.
   func opened(
     _ peer: Peer, limit: UInt64?,
     _ open: (TransferControl) throws(ControlError) -> any RemoteLayout

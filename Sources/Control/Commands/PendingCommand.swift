@@ -27,8 +27,6 @@ extension TreeSession {
   /// The most changes in a list: callers work on each of them.
   private static let pendingLimit = 200_000
 
-  /// Returns the changes that are in no version yet.
-  ///
   /// - Throws: ``ControlError`` of kind busy if there are too many to work on each.
   package func somePending() throws -> [PendingPath] {
     guard let pending = try pendingPaths(atMost: Self.pendingLimit) else {

@@ -55,10 +55,8 @@ extension ControlService {
   /// The most paths that a reply names.
   private static let namesTold = 3
 
-  /// Makes a version with the contents of another, of the whole tree or at some paths.
-  ///
-  /// With `withConflicts`, the conflicts that were open at that version are opened again, and the
-  /// conflicts that were settled there are settled again.
+  /// Makes a version with the contents of another, whole or at some paths; `withConflicts` restores the state of
+  /// conflicts too.
   func restore(
     _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: HeadReason, message: String? = nil,
     withConflicts: Bool = false, _ context: CommandContext
@@ -169,9 +167,7 @@ private struct Restoration {
   let isCancelled: @Sendable () -> Bool
   var revisions: Range<UInt64> = 0..<0
 
-  mutating func edits(
-    from base: ValueMap, to source: ValueMap
-  ) throws(StoreError) -> [MapEdit] {
+  mutating func edits(from base: ValueMap, to source: ValueMap) throws(StoreError) -> [MapEdit] {
     var edits: [MapEdit] = []
     let (before, after) = (TreeView(map: base), TreeView(map: source))
     var diff = try MapDiff(from: base, to: source, comparing: .content)

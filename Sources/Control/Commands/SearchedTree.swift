@@ -8,7 +8,6 @@ package import WorkingTree
 /// A working tree whose files can be searched before a version has them.
 package protocol SearchedTree {
   /// Returns the names that differ from the head.
-  ///
   /// - Throws: ``ControlError`` of kind busy if there are too many.
   func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])]
   func searchedFile(_ path: [UInt8]) throws -> SearchedFile?
@@ -19,7 +18,6 @@ package protocol SearchedTree {
 package struct SearchedFile {
   var kind: EntryKind
   var length: UInt64
-  /// The mtime, in seconds since 1970.
   var time: Int64
   /// Reads bytes from the beginning, at most so many; nil if it has gone.
   var read: (Int) throws -> [UInt8]?

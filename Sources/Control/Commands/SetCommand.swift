@@ -107,8 +107,7 @@ extension ControlService {
           to: assignment.value.isEmpty ? nil : Array(assignment.value.utf8))
       }
     }
-    // The settings that the store holds now, whichever command set them: of two commands at once
-    // the later to read here wins, and it reads with the lock held.
+    // Read under the lock: of two commands at once the later one wins.
     let settings = try state.withLock { state in
       var faults: [String] = []
       state.confirmed.formUnion(assignments)
@@ -129,7 +128,6 @@ extension ControlService {
       changed.map { "\($0)=\($1)" }.joined(separator: " ") + notes.joined(), reply)
   }
 
-  /// Wakes the threads that follow the settings and the peers.
   func noteChangedSettings() {
     settingsChanged.withLock { $0 += 1 }
     settingsChanged.broadcast()
@@ -142,7 +140,6 @@ extension ControlService {
     settingsChanged.broadcast()
   }
 
-  /// Gives the store another id, for a machine that was set back while the store was open.
   fileprivate func renewReplica() throws -> CommandResult {
     let renewed = try store.renewReplica()
     log.add("set", "the store has the new replica id \(renewed)")

@@ -71,7 +71,6 @@ extension SettleCommand {
 
 extension ControlService {
   /// Settles the conflicts at a path and below it with a version that records them as settled.
-  ///
   /// - Throws: `notFound` if there are none, or none with the requested side.
   package func settle(
     _ path: [UInt8], _ settlement: Settlement,
@@ -145,16 +144,8 @@ extension ControlService {
       ["version": name, "settled": paths, "unsaved": outcome.allUnsaved])
   }
 
-  /// Stores bytes that a user made from the sides as the value at a path, and settles its conflict.
-  ///
-  /// - Parameters:
-  ///   - path: the value's path.
-  ///   - bytes: the value's new contents.
-  ///   - seen: the version from whose sides the bytes were made; nil for the head. If the value has
-  ///     changed since, the bytes are a change of that version and are merged, like those of a writer
-  ///     that worked on an old version.
-  ///   - context: the caller's functions.
-  /// - Returns: the settled path and the version that settled it.
+  /// Stores bytes that a user made from the sides as the value at a path, and settles its conflict. They are a
+  /// change of the version `seen`, by default the head, and are merged if the value has changed since.
   /// - Throws: `notFound` if nothing is at the path.
   @discardableResult
   package func settle(
@@ -202,7 +193,6 @@ extension ControlService {
     var isOpen: Bool
   }
 
-  /// Returns the version that the bytes are a change of.
   private func start(
     of path: [UInt8], seen: VersionNumber?, head: VersionRecord
   ) throws(StoreError) -> SettleStart {

@@ -7,7 +7,6 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// Shows the state of the store.
 struct StatusCommand: Command {
   static let forms = [CommandForm("status")]
   var effect: CommandEffect { .query }
@@ -23,7 +22,6 @@ extension StatusCommand {
   init(_ arguments: inout Arguments) {}
 }
 
-/// The state of a store, for people and for programs.
 package struct StoreStatus: Sendable {
   private var lines: [(name: String, value: String)] = []
   package private(set) var reply: ReplyValue
@@ -45,7 +43,6 @@ package struct StoreStatus: Sendable {
 
 extension ControlService {
   /// Returns the state of the store; waits for no command. A part that is damaged is reported as damaged.
-  ///
   /// - Complexity: O(pending + heads + peers).
   package func status() throws(ControlError) -> StoreStatus { try translating { try describe() } }
 
@@ -155,7 +152,6 @@ extension ControlService {
       }, ["daysAhead": ahead])
   }
 
-  /// The number of heads of the head's line, and of those that it does not contain.
   private func countHeads(beside head: VersionRecord) throws -> (all: Int, others: Int) {
     let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(head.line))
     let own = try store.graph.node(head.number)
@@ -218,8 +214,7 @@ extension ControlService {
     for peer in try store.peers() {
       let state = PeerState(peer.state)
       let settings = PeerSettings(of: peer.name, stored: stored)
-      let count =
-        settings.direction == .retrieveOnly ? 0 : state.countToSend(newest: newest)
+      let count = settings.direction == .retrieveOnly ? 0 : state.countToSend(newest: newest)
       var parts: [String] = []
       if settings.direction != .both { parts.append(settings.direction.rawValue) }
       if let failed = state.failed {

@@ -2,7 +2,6 @@ import Grammar
 import LLVSCore
 import WorkingTree
 
-/// Commits, retrieves, merges and sends; without names, with all peers.
 struct SyncCommand: Command {
   static let forms = [
     CommandForm(

@@ -82,11 +82,8 @@ extension TagCommand {
 
 extension ControlService {
   /// Gives a version a lasting name, which is exchanged like a version; the head is tagged if no version is named.
-  ///
   /// - Throws: ``ControlError/Kind/exists`` if another version has the name and it is not `moves`.
-  fileprivate func tag(
-    _ name: String, _ word: String?, moves: Bool
-  ) throws -> CommandResult {
+  fileprivate func tag(_ name: String, _ word: String?, moves: Bool) throws -> CommandResult {
     if try store.hasOpenHead(name) { throw ControlError(.exists, "there is a branch \(name)") }
     if name == "head" { throw ControlError(.exists, "\(name) is a version's name") }
     try refuseVersion(name)
@@ -165,7 +162,6 @@ extension ControlService {
     }
   }
 
-  /// Lists the tags, in order of name, with their versions.
   fileprivate func tags() throws -> CommandResult {
     var found: [(tag: String, version: String)] = []
     var last: String?

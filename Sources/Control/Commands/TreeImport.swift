@@ -8,8 +8,8 @@ package import WorkingTree
 
 /// Imports a directory into a store as one version.
 ///
-/// Files are read in the order of their keys and inserted into the map at once: memory holds the
-/// names in the directories on the current path and, for the index, the keys.
+/// Files are read in the order of their keys; memory holds the names on the current path and, for the index, the
+/// keys.
 package struct TreeImport {
   /// The name that a mount has for itself in every directory.
   package static let reserved = Array(".llvs".utf8)
@@ -53,8 +53,7 @@ package struct TreeImport {
     var inode: UInt64
   }
 
-  /// Creates an import of a directory to a path of the tree; what the patterns of a tree `ignoring` keep out of
-  /// versions, and no version has, is left out.
+  /// Imports a directory to a path of the tree, without unversioned files that the patterns of `ignoring` match.
   package init(
     directory: [UInt8], prefix: [UInt8], ignoring: TreeSession? = nil,
     progress: @escaping (Int) -> Void
@@ -82,8 +81,7 @@ package struct TreeImport {
     return try run(through: try ControlService.open(store), base: nil, message: message)
   }
 
-  /// Makes the version on the head, or on another version and then merged into the head, and moves the
-  /// working tree to what holds both: its files are visible all at once.
+  /// Makes the version on the head, or on `base` and merges it; all files become visible at once.
   mutating func run(
     through service: ControlService, base: VersionNumber?, message: String?,
     arbiter: ChosenArbiter.Maker? = nil
@@ -160,9 +158,7 @@ package struct TreeImport {
     let number: VersionNumber
     let transaction: WriteTransaction
 
-    init(
-      source: TreeImport, view: TreeView, number: VersionNumber, transaction: WriteTransaction
-    ) {
+    init(source: TreeImport, view: TreeView, number: VersionNumber, transaction: WriteTransaction) {
       self.source = source
       self.view = view
       self.number = number
@@ -219,7 +215,6 @@ package struct TreeImport {
     return scope
   }
 
-  /// Returns the next edit in the order of keys.
   private mutating func next(
     _ view: TreeView, _ number: VersionNumber, _ transaction: WriteTransaction
   ) throws(StoreError) -> MapEdit? {

@@ -1,7 +1,6 @@
 import Grammar
 import Platform
 
-/// The commands that run now, and the progress of each.
 struct UnderWay {
   private var count = 0
   private var commands: [Int: (title: String, progress: CommandProgress)] = [:]

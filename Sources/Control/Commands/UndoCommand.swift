@@ -42,8 +42,7 @@ struct UndoCommand: Command {
     return service.moved(outcome, "on \(destination.line)")
   }
 
-  /// Returns the version from which a tree that was on `target` continues: `target`, or the head of
-  /// its line that descends from it.
+  /// Returns `target`, or the head of its line that descends from it.
   private func place(of target: VersionRecord, in store: Store) throws -> VersionRecord {
     let heads = try store.graph.uncontainedHeads(ofLine: ControlService.branch(target.line))
     let newest = try heads.filter {

@@ -37,9 +37,7 @@ extension UntrackCommand {
 
 extension ControlService {
   /// - Throws: `notFound` for a path that is in no version now, `busy` for one that is not saved.
-  fileprivate func untrack(
-    _ paths: [[UInt8]], _ context: CommandContext
-  ) throws -> CommandResult {
+  fileprivate func untrack(_ paths: [[UInt8]], _ context: CommandContext) throws -> CommandResult {
     let cut = try cut()
     if let unsaved = cut.allUnsaved.first(where: { path in
       paths.contains { PathFilter.isAtOrBelow(path, $0) }

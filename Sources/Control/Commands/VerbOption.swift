@@ -2,9 +2,7 @@
 package struct VerbOption: Sendable {
   /// All spellings without dashes; one-letter spellings have one dash. Code refers to the option by the last one.
   package let names: [String]
-  /// The name of its value; nil if it takes none.
   package let value: String?
-  /// Its effect: a clause without a period.
   package let help: String
   package let completion: Completion
 
@@ -31,7 +29,6 @@ package struct VerbOption: Sendable {
   package enum Completion: Sendable {
     case nothing
     case files
-    /// Names, ids, branches, tags and `head`.
     case versions
     case branches
     /// A version, then paths in the tree.
@@ -40,12 +37,9 @@ package struct VerbOption: Sendable {
     case peers
     case verbs
     case choice([String])
-    /// Branches and versions, then `as`.
     case lines
-    /// A path, then a side of its conflict.
     case sides
     case settings
-    /// Versions; arbiters after `using`.
     case merges
   }
 }

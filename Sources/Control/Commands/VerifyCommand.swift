@@ -68,11 +68,8 @@ extension ControlService {
       ["damage": faults])
   }
 
-  /// Reads everything that a peer holds into a temporary store, which checks each hash, and
-  /// compares the contents of every version that this store has too.
-  fileprivate func verifyPeer(
-    _ name: String, _ context: CommandContext
-  ) throws -> CommandResult {
+  /// Reads all of a peer into a temporary store, and compares the contents of the versions that both have.
+  fileprivate func verifyPeer(_ name: String, _ context: CommandContext) throws -> CommandResult {
     let peer = try peer(name)
     if case .document = try PeerAddress(peer.address) {
       let count = try asking(peer, PeerSession(context)) { remote, _ in

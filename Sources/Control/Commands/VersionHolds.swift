@@ -2,15 +2,11 @@ import Grammar
 import Platform
 private import Synchronization
 
-/// Keeps changes out of versions for a while, so that a program's many files become one version
-/// (docs/control-file.md).
+/// Keeps changes out of versions so that a program's many files become one version (docs/control-file.md).
 ///
-/// One handle holds at a time. What it holds ends when it commits, when it is closed, which also
-/// happens if the program is killed, or when the time is up. Then changes are saved as ever.
-///
+/// One handle holds at a time, until it commits, is closed (also by a kill), or the time is up.
 /// - Concurrency: any thread; a leaf lock.
 package final class VersionHolds: Sendable {
-  /// An open control file.
   package struct Handle: Hashable, Sendable {
     private static let last = Atomic<UInt64>(0)
     private let number: UInt64
@@ -26,7 +22,6 @@ package final class VersionHolds: Sendable {
 
   private struct State {
     var hold: Hold?
-    /// Commands that wait for the end of what is held.
     var waiting = 0
   }
 
@@ -49,7 +44,6 @@ package final class VersionHolds: Sendable {
     try wait(isCancelled) { Self.isFree($0.hold, for: handle) }
   }
 
-  /// Waits until ``begin(_:nanoseconds:)`` may succeed.
   func waitToBegin(_ handle: Handle, _ isCancelled: () -> Bool) throws(ControlError) {
     try wait(isCancelled) { Self.mayBegin($0, handle) }
   }

@@ -22,7 +22,6 @@ package final class DocumentMemory: Sendable {
     return ConflictCopies.paths(of: address.path).isEmpty
   }
 
-  /// Notes that a document says what the head says.
   func note(_ address: DocumentAddress, _ store: Store) {
     guard let head = try? store.state().head, let stamp = try? DocumentStamp(path: address.path)
     else { return }

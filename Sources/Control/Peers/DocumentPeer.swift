@@ -10,7 +10,6 @@ import Platform
 /// into it (docs/documents.md, "What is read from a document" and "What is written to a document").
 struct DocumentPeer: RemoteLayout {
   let address: DocumentAddress
-  /// The name of authors that are writers of versions.
   let authorName: String
   let memory: DocumentMemory
   /// True to take a document that has nothing in common with the directory.
@@ -154,7 +153,6 @@ struct DocumentPeer: RemoteLayout {
     return outcome
   }
 
-  /// Returns what has to change in the file; the rows that retrieving has read are not read again.
   private func outgoing(
     to file: DocumentFile?, at head: VersionNumber, from store: Store
   ) throws(StoreError) -> DocumentSync.Outgoing? {

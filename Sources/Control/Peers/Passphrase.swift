@@ -9,11 +9,8 @@ package enum Passphrase {
   private static let patience: UInt64 = 120_000_000_000
 
   /// Returns the passphrase; nil if the environment gives none.
-  ///
   /// - Throws: ``ControlError`` if the file cannot be read, the command fails, or there is no line.
-  package static func given(
-    isGivenUp: () -> Bool = { false }
-  ) throws(ControlError) -> [UInt8]? {
+  package static func given(isGivenUp: () -> Bool = { false }) throws(ControlError) -> [UInt8]? {
     if let path = variable("LLVS_PASSPHRASE_FILE") {
       let bytes: [UInt8]
       do throws(SystemError) {

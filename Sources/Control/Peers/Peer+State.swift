@@ -12,8 +12,7 @@ struct PeerState: Hashable, Sendable {
   var sent: UInt32 = 0
   /// The number of versions with greater numbers that came from the peer.
   var taken: UInt32 = 0
-  /// The number of versions that the last retrieval refused or could not read; below, the reason
-  /// for the first of them.
+  /// The number of versions that the last retrieval refused or could not read.
   var refused = 0
   var refusal = ""
   /// The number of versions of which the last retrieval found only a part.
@@ -85,8 +84,7 @@ struct PeerState: Hashable, Sendable {
     if !report.isAsBefore { takingNotes = Array(report.notes.prefix(Self.noteLimit)) }
   }
 
-  /// Records the outcome of a send. `newest` was the greatest number before it; `unsent` has the
-  /// numbers of the versions that could not be sent.
+  /// Records a send; `newest` was the greatest number before it, `unsent` the versions that could not be sent.
   mutating func sent(_ report: ExchangeReport, newest: UInt32, without unsent: [UInt32]) {
     if !report.isAsBefore { sendingNotes = Array(report.notes.prefix(Self.noteLimit)) }
     // The peer has all versions before the first unsent one, and all after it except the unsent ones.

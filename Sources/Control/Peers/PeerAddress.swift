@@ -11,7 +11,6 @@ package enum PeerAddress: Hashable, Sendable {
   case document(DocumentAddress)
 
   /// Parses the text of a peer's file: one line with an address.
-  ///
   /// - Throws: ``ControlError`` of kind `grammar` for anything else.
   package init(_ text: [UInt8]) throws(ControlError) {
     guard let text = String(validating: text, as: UTF8.self) else {
@@ -36,8 +35,7 @@ package enum PeerAddress: Hashable, Sendable {
     }
   }
 
-  /// The path of the directory at which the peer is, or, for a document, in which it is; nil for one that
-  /// is elsewhere.
+  /// The path of the directory, or of a document's directory; nil for a peer that is elsewhere.
   package var directoryPath: String? {
     switch self {
     case .remote(.directory(let path, _)): path

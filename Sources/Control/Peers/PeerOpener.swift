@@ -7,7 +7,6 @@ import Platform
 
 /// All that is needed to open a peer, besides its address.
 package struct PeerOpening: Sendable {
-  /// The peer's name, by which its credentials are found.
   package var name: String
   package var store: Store
   /// Stops the requests, limits their speed and counts their bytes.
@@ -32,9 +31,8 @@ package struct PeerOpener: Sendable {
     _ open: @escaping @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
   ) { self.open = open }
 
-  /// Opens a directory as a store if it holds one, and every other place in the layouts that are
-  /// there. A directory without any gets the format of the original LLVS, unless its address says
-  /// bundles; every other place gets bundles.
+  /// Opens a directory as a store if it holds one, and every other place in its layouts; empty places get bundles,
+  /// and empty directories the original's format unless the address says bundles.
   package static let standard = PeerOpener { (address, opening) throws(ControlError) in
     let remote: RemoteAddress
     switch address {
@@ -139,9 +137,7 @@ package struct PeerOpener: Sendable {
   }
 
   /// Refuses a store, and a folder inside one, for a peer that is to be encrypted.
-  static func refuseStore(
-    _ address: RemoteAddress, _ opening: PeerOpening
-  ) throws(ControlError) {
+  static func refuseStore(_ address: RemoteAddress, _ opening: PeerOpening) throws(ControlError) {
     guard case .directory(let path, _) = address else { return }
     guard try !existing(path) else {
       throw ControlError(.grammar, "\(path) is a store, and nothing in it can be encrypted")
@@ -206,7 +202,6 @@ package struct PeerOpener: Sendable {
     }
   }
 
-  /// True if two paths lead to the same directory, whatever links and bind mounts are on the way.
   private static func isSame(_ path: String, _ other: String) throws(ControlError) -> Bool {
     try reaching(path) { () throws(SystemError) in
       let (a, b) = (try FileSystem.status(path), try FileSystem.status(other))

@@ -19,9 +19,7 @@ package final class RewriteLimits {
   package private(set) var held: Set<Key> = []
 
   /// Reads them; `now` is in seconds since 1970.
-  package init(
-    _ stored: [UInt8]?, most: Int, now: Int64 = SystemClock.realtime().seconds
-  ) {
+  package init(_ stored: [UInt8]?, most: Int, now: Int64 = SystemClock.realtime().seconds) {
     self.most = most
     self.now = now
     for line in (stored ?? []).split(separator: 0x0A) {

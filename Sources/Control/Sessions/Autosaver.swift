@@ -5,11 +5,9 @@ import Platform
 import WorkingTree
 
 /// Makes versions automatically, and makes pending changes durable: docs/writes.md, rules 2 and 6.
-///
 /// - Concurrency: two threads of its own; its locks are leaves and are taken under the tree's.
 package final class Autosaver: Sendable {
-  /// The longest wait until the time of the next cut is computed again while changes are pending,
-  /// since a save moves that time; in nanoseconds.
+  /// The longest wait before the next cut's time is computed again while changes are pending, in nanoseconds.
   private static let glance: UInt64 = 500_000_000
   /// The wait after a cut that failed, and while too little space is free; in nanoseconds.
   private static let pause: UInt64 = 5_000_000_000
@@ -22,7 +20,6 @@ package final class Autosaver: Sendable {
     pendingSync = PendingSync(service.tree)
   }
 
-  /// Starts the threads.
   package func start() throws(StoreError) {
     let tree = service.tree
     tree.listenForPending { [weak self] in self?.wake() }
@@ -32,8 +29,7 @@ package final class Autosaver: Sendable {
     }
   }
 
-  /// Ends the threads and waits until they have ended. Pending changes stay pending. A cut that is
-  /// in progress no longer waits for a quiet moment.
+  /// Ends the threads and waits for them; a cut in progress no longer waits for a quiet moment.
   package func stop() {
     thread.end { service.tree.hurry() }
     pendingSync.stop()

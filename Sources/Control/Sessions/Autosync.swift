@@ -3,11 +3,9 @@ import Grammar
 package import LLVSCore
 import Platform
 
-/// Syncs with all peers at the interval of the setting `autosync`, varied at random by up to a
-/// quarter, so that replicas with equal timers do not all sync at the same time. It makes no
-/// versions while too little space is free, and merges nothing with `automerge=off`. While it is set,
-/// documents are also synced when their files change (``DocumentWatch``).
-///
+/// Syncs with all peers at the interval of `autosync`, varied at random so that replicas do not sync together. No
+/// versions below the space reserve, no merges with `automerge=off`; changed documents are synced too
+/// (``DocumentWatch``).
 /// - Concurrency: two threads of its own.
 package final class Autosync: Sendable {
   private let service: ControlService
@@ -19,7 +17,6 @@ package final class Autosync: Sendable {
     documents = DocumentWatch(wake: { [service] in service.wakeAutosync() })
   }
 
-  /// Starts the thread.
   package func start() throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in
       try documents.start()
@@ -37,7 +34,6 @@ package final class Autosync: Sendable {
     }
   }
 
-  /// Returns an interval varied at random by up to a quarter; both in nanoseconds.
   static func jittered(_ interval: UInt64) -> UInt64 {
     let quarter = interval / 4
     return interval - quarter + UInt64.random(in: 0...(2 * quarter))
@@ -53,8 +49,7 @@ package final class Autosync: Sendable {
     }
   }
 
-  /// Syncs documents when they are due until the time is up, and all peers then; ends before where settings
-  /// or peers change.
+  /// Syncs due documents until the time is up, then all peers; returns early where settings or peers change.
   private func waitForChange(of seen: UInt64, _ end: UInt64?) {
     while true {
       let due = documents.due
@@ -95,7 +90,6 @@ package final class Autosync: Sendable {
     if !names.isEmpty { sync(names) }
   }
 
-  /// Syncs peers, all of them without names.
   private func sync(_ names: [String]) {
     do throws(ControlError) {
       guard try !service.allPeers().isEmpty else { return }

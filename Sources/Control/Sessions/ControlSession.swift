@@ -4,23 +4,18 @@ private import Synchronization
 import TreeNames
 import WorkingTree
 
-// One open handle of the control file: docs/control-file.md, rules 1 to 6.
-//
-// Commands of a handle run one after the other, on a thread of the pool; no caller of these methods
-// waits for them. The lock is a leaf, held for memory alone.
+// An open handle of the control file: docs/control-file.md, rules 1 to 6. Its commands run one by one on the pool;
+// no caller of these methods waits for them. The lock is a leaf, held for memory alone.
 
 /// An open control file: takes commands and returns their replies.
-///
 /// - Concurrency: any thread.
 package final class ControlSession: Sendable {
-  /// The commands of one write, which can be cancelled.
   package final class Pending: Sendable {
     private let flag = Atomic<Bool>(false)
     private let isAnswered = Atomic<Bool>(false)
     private let pool: WorkerPool
     private let completion: @Sendable (Result<Int, ControlError>) -> Void
-    /// The longest time for a command to end by itself, in nanoseconds. The caller waits in a call that
-    /// nothing else ends.
+    /// The longest time for a command to end by itself, in nanoseconds; nothing else ends the caller's call.
     private static let patience: UInt64 = 700_000_000
 
     init(
@@ -30,8 +25,7 @@ package final class ControlSession: Sendable {
       self.completion = completion
     }
 
-    /// Ends the running commands with EINTR. A command that is in a call of the system that takes longer, such
-    /// as a rename on a slow server, ends after it; its caller gets the answer before.
+    /// Ends the running commands with EINTR; one in a long system call ends after it, but is answered before.
     package func cancel() {
       guard !flag.exchange(true, ordering: .relaxed) else { return }
       pool.run { [self] in
@@ -89,10 +83,7 @@ package final class ControlSession: Sendable {
   /// Ends what the handle holds, when the last descriptor of it is closed.
   package func close() { service.holds.end(of: handle) }
 
-  /// Runs the commands of one write. Calls `completion` on another thread with the number of bytes
-  /// that were accepted.
-  ///
-  /// - Returns: The commands, for cancelling them.
+  /// Runs the commands of one write; `completion` gets the number of accepted bytes on another thread.
   @discardableResult
   package func write(
     _ text: [UInt8], completion: @escaping @Sendable (Result<Int, ControlError>) -> Void
@@ -158,9 +149,7 @@ package final class ControlSession: Sendable {
     }
   }
 
-  private func run(
-    _ command: any Command, inJSON: Bool, _ pending: Pending
-  ) throws(ControlError) {
+  private func run(_ command: any Command, inJSON: Bool, _ pending: Pending) throws(ControlError) {
     var context = CommandContext(isCancelled: { pending.isCancelled }, progress: progress)
     context.handle = handle
     do throws(ControlError) {

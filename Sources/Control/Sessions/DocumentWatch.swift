@@ -5,7 +5,6 @@ import Synchronization
 
 /// Tells when documents that are peers should be synced because somebody changed their files: after
 /// ``quiet`` without a further change, and at most once in ``pause``.
-///
 /// - Concurrency: any thread; the lock is a leaf.
 final class DocumentWatch: Sendable {
   /// The time without a change after which a document is synced, in nanoseconds.
@@ -30,7 +29,6 @@ final class DocumentWatch: Sendable {
   private let documents = Mutex<[String: Followed]>([:])
   private let directories: DirectoryWatch?
   private let thread = ServiceThread()
-  /// Called when a document is due that was not before.
   private let wake: @Sendable () -> Void
 
   /// Prepares the watch; where the system gives none, nothing is told.
@@ -89,7 +87,6 @@ final class DocumentWatch: Sendable {
   /// The earliest time at which a document is to be synced; nil if none is.
   var due: UInt64? { documents.withLock { $0.values.compactMap(\.due).min() } }
 
-  /// Takes the documents that are to be synced now, by the names of their peers.
   func take(at now: UInt64) -> [(name: String, address: DocumentAddress)] {
     documents.withLock { documents in
       var taken: [(name: String, address: DocumentAddress)] = []

@@ -43,7 +43,6 @@ extension MetaServices {
   }
 }
 
-/// Runs a function of the command service, and throws its error as that of a file operation.
 private func asking<R>(_ body: () throws -> R) throws(FSError) -> R {
   do {
     return try body()

@@ -7,9 +7,7 @@ import WorkingTree
 
 /// Brings the index of words up to each new version, once somebody has searched and so made one.
 ///
-/// It works behind versions and in none of them: a commit only wakes its thread, which runs when
-/// nothing else wants to. The setting `search=off` ends it; a search then catches up by itself.
-///
+/// A commit only wakes its thread, which runs at low priority. `search=off` ends it; searches then catch up.
 /// - Concurrency: a thread of its own.
 package final class SearchFeed: Sendable {
   /// The wait behind a version, so that several that follow each other are taken together; in nanoseconds.
@@ -18,7 +16,6 @@ package final class SearchFeed: Sendable {
   private let thread = ServiceThread()
   package init(_ service: ControlService) { self.service = service }
 
-  /// Starts the thread.
   package func start() throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in
       try thread.start { [self] in

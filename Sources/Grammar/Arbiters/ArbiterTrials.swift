@@ -1,8 +1,7 @@
 import LLVSCore
 import Platform
 
-/// Receives the failures of the commands that a merge asks to decide clashes; the working tree is
-/// one, and shows them in its status and its log.
+/// Receives the failures of the commands that decide clashes; the working tree is one.
 package protocol ArbiterFailureListener: AnyObject, Sendable {
   /// Changes the summary of the newest merge that asked a command; nil if none of its commands failed.
   func updateArbiterFailures(_ body: (inout ArbiterTrials.Summary?) -> Void)
@@ -11,9 +10,7 @@ package protocol ArbiterFailureListener: AnyObject, Sendable {
 
 /// The record of the arbiter commands of one merge: what they failed on, and which are not asked again.
 ///
-/// The merge goes on when a command fails, so the failure would go unnoticed otherwise. The log gets a line for
-/// each of the first failures; the command's reply and the status give their number.
-///
+/// A merge goes on when a command fails, so the log, the reply and the status report the failures.
 /// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
 package final class ArbiterTrials: Sendable {
   /// A clash that a command was asked to decide and did not.
@@ -22,7 +19,6 @@ package final class ArbiterTrials: Sendable {
     /// The reason, a clause without a period.
     package let reason: String
 
-    /// The path and the reason, for a log line.
     package var text: String { "\(String(decoding: path, as: UTF8.self)): \(reason)" }
   }
 
@@ -37,7 +33,6 @@ package final class ArbiterTrials: Sendable {
   private struct State {
     var hasAsked = false
     var count = 0
-    /// The first failures, at most ``limit``.
     var failures: [Failure] = []
     /// By command, the number of times that it took too long or could not be run.
     var hopeless: [String: Int] = [:]
@@ -45,14 +40,9 @@ package final class ArbiterTrials: Sendable {
 
   /// A command that took too long or could not be run this often in a merge is not asked again in it.
   static let chances = 2
-  /// The number of failures that are listed.
   private static let limit = 20
   private let listener: (any ArbiterFailureListener)?
   private let state = Monitor(State())
-
-  /// Begins the record of a merge.
-  ///
-  /// - Parameter listener: gets each failure; nil for none.
   package init(telling listener: (any ArbiterFailureListener)? = nil) { self.listener = listener }
 
   /// Returns true if a command may be asked; otherwise records the clash as a failure.
@@ -66,7 +56,6 @@ package final class ArbiterTrials: Sendable {
     return !isHopeless
   }
 
-  /// Records a clash that a command did not decide.
   func fail(_ command: String, on path: [UInt8], _ reason: String, isHopeless: Bool) {
     if isHopeless { state.withLock { $0.hopeless[command, default: 0] += 1 } }
     record(Failure(path: path, reason: "\(command) \(reason)"))
@@ -97,7 +86,6 @@ package final class ArbiterTrials: Sendable {
     }
   }
 
-  /// The sentence for `count` failures, the first of which is given.
   package static func text(_ count: Int, _ first: String) -> String {
     "the arbiter failed on \(count) value\(count == 1 ? "" : "s"), of which the newest "
       + "\(count == 1 ? "is" : "are") taken (\(first)\(count > 1 ? ", ..." : ""))"

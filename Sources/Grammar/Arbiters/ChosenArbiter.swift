@@ -7,7 +7,6 @@ package struct ChosenArbiter: ClashArbiter {
   /// Makes an arbiter for a merge in a history.
   package typealias Maker = @Sendable (VersionGraph) -> any ClashArbiter
 
-  /// The maker for one choice.
   package static func plain(
     _ choice: ArbiterChoice, _ store: Store, _ trials: ArbiterTrials,
     isCancelled: @escaping @Sendable () -> Bool
@@ -27,8 +26,6 @@ package struct ChosenArbiter: ClashArbiter {
     }
   }
 
-  /// The maker for the rules of the settings.
-  ///
   /// If no rule matches a path, text and JSON are merged, and for other values the one stored last is taken.
   package static func maker(
     _ rules: [ArbiterRule], _ store: Store, _ trials: ArbiterTrials = ArbiterTrials(),
@@ -48,7 +45,6 @@ package struct ChosenArbiter: ClashArbiter {
     }
   }
 
-  /// Asks the arbiter of the last matching rule.
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
     let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
     for rule in rules.reversed() where rule.pattern?.ignores(path: path) ?? true {

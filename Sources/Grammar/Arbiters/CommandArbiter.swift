@@ -3,18 +3,15 @@ import Platform
 
 /// Merges two values with a command of this store's settings, like a merge driver of git.
 ///
-/// `sh` runs the command with the paths of three files: `$1` is the base, `$2` the first side, `$3` the second. If
-/// the command names none of them, they are appended to it. It leaves the result in `$2` and ends with status 0.
-/// Neither names nor bytes become part of the shell's input. If it fails, takes too long or leaves too many bytes,
-/// or if a side is no regular file, the value stored last is taken; ``ArbiterTrials`` records the failure and
-/// limits how often a command is asked. Replicas stay alike only if their commands are equal and give equal bytes.
+/// `sh` runs the command with three files: `$1` base, `$2` first side, `$3` second (appended if it names none); it
+/// leaves the result in `$2`. Names and bytes never become shell input. If it fails, takes too long or leaves too
+/// much, or a side is no regular file, the value stored last is taken. Replicas stay alike only if their commands
+/// do.
 ///
 /// The store's write lock is held while the command runs: ``patience`` at most, which one merge
 /// waits for twice at most.
 package struct CommandArbiter: ClashArbiter {
-  /// The time limit of one command, in nanoseconds.
   package static let patience: UInt64 = 10_000_000_000
-  /// The largest value that a command is given and may leave, in bytes.
   package static let maximumLength = 16 << 20
   private let command: String
   private let fallback: MostRecentChangeClashArbiter
@@ -37,8 +34,6 @@ package struct CommandArbiter: ClashArbiter {
     fallback = MostRecentChangeClashArbiter(graph: graph)
   }
 
-  /// Runs the command, and takes the value stored last if it fails.
-  ///
   /// - Throws: ``StoreError/cancelled`` if the caller cancelled.
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
     let merged = clash.mayMergeContent ? try merged(clash) : nil
@@ -76,8 +71,7 @@ package struct CommandArbiter: ClashArbiter {
 
   private enum Answer {
     case bytes([UInt8])
-    /// A failure, as a clause that follows the command's name; hopeless if the command would fail
-    /// on other values too.
+    /// A clause that follows the command's name; hopeless if it would fail on other values too.
     case failure(String, isHopeless: Bool)
   }
 

@@ -1,12 +1,9 @@
 /// The commands of one write to a control file, one per line.
 ///
-/// Words are split and quoted as in a POSIX shell: blanks separate words; single quotes keep every byte; double
-/// quotes keep all but `\"`, `\\`, `\$`, `` \` `` and a backslash before the end of a line; a backslash keeps the
-/// next byte. Nothing is expanded. A quoted newline is part of its word. The message of `commit` is the rest of its
-/// line, unchanged. One pair of quotes around all of it is removed; if a quote begins the message and ends in a
-/// later line, the message has several lines. A quote that begins the message and has no end is refused: bash's
-/// `echo` writes each line by itself. `json` before a command asks for its reply as JSON. Empty lines and lines
-/// that begin with `#` are skipped.
+/// Words are split and quoted as in a POSIX shell; nothing is expanded, and a quoted newline is part of its word.
+/// The message of `commit` is the rest of its line without one pair of quotes around it, which may span lines; a
+/// quote without an end is refused, because bash's `echo` writes line by line. `json` before a command asks for
+/// JSON. Empty lines and lines that begin with `#` are skipped.
 package struct ControlScript: Sendable {
   /// The longest write that is accepted, in bytes.
   package static let maximumLength = 65_536
@@ -14,8 +11,6 @@ package struct ControlScript: Sendable {
   /// True if `json` preceded the last command: its reply is to be JSON.
   package private(set) var isForPrograms = false
 
-  /// Creates a script; no line is parsed yet.
-  ///
   /// - Throws: ``ControlError`` of kind `tooLong` above ``maximumLength``.
   package init(_ text: [UInt8]) throws(ControlError) {
     guard text.count <= ControlScript.maximumLength else {
@@ -25,7 +20,6 @@ package struct ControlScript: Sendable {
   }
 
   /// The words of the next command, the message of a `commit` as one word; nil at the end.
-  ///
   /// - Throws: ``ControlError`` of kind `grammar` for a line that has no words; the lines after it can
   ///   still be read.
   package mutating func next() throws(ControlError) -> [[UInt8]]? {
@@ -47,7 +41,6 @@ package struct ControlScript: Sendable {
     return nil
   }
 
-  /// The words of one line.
   package static func words(of line: [UInt8]) throws(ControlError) -> [[UInt8]] {
     var script = try ControlScript(line)
     return try script.words()
@@ -59,7 +52,6 @@ package struct ControlScript: Sendable {
     if rest.starts(with: "\r\n".utf8) || rest.elementsEqual("\r".utf8) { rest.removeFirst() }
   }
 
-  /// Takes the word `json` from the beginning of a line.
   private mutating func takesJSON() throws(ControlError) -> Bool {
     let after = rest.dropFirst(4)
     guard rest.starts(with: "json".utf8), after.first.map({ $0 <= UInt8(ascii: " ") }) ?? true
@@ -133,7 +125,6 @@ package struct ControlScript: Sendable {
     return Array(text.dropFirst().dropLast())
   }
 
-  /// Takes the words up to the end of the line.
   private mutating func words() throws(ControlError) -> [[UInt8]] {
     let start = rest
     var words: [[UInt8]] = []

@@ -3,13 +3,11 @@ import Platform
 package import TreeNames
 
 extension ControlError {
-  /// Describes a store's error for the control file.
   package init(_ error: StoreError) {
     let (kind, message) = Self.meaning(of: error)
     self.init(kind, message)
   }
 
-  /// Describes any error of the modules below.
   package init(any error: any Error) {
     switch error {
     case let error as ControlError: self = error
@@ -91,7 +89,6 @@ extension ControlError {
   }
 }
 
-/// Runs a closure, and throws its error as a ``ControlError``.
 package func translating<R>(_ body: () throws -> R) throws(ControlError) -> R {
   do {
     return try body()

@@ -1,10 +1,7 @@
 /// The reason that a command was not carried out: a kind, which maps to an errno, and the text of the reply.
 package struct ControlError: Error, Hashable, Sendable {
-  /// The kinds of failures, each with an errno of its own or shared.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// The line is no command.
     case grammar
-    /// No such version, peer, branch or path.
     case notFound
     case unreachable
     case timedOut

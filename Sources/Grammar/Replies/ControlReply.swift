@@ -24,7 +24,6 @@ package enum ControlReply: Hashable, Sendable {
     }
   }
 
-  /// The same outcome with the first line of its words alone.
   package var firstLine: ControlReply {
     func first(_ text: String) -> String {
       text.split(separator: "\n").first.map(String.init) ?? text

@@ -4,7 +4,6 @@ import LLVSCore
 package enum ReplyValue: Hashable, Sendable {
   case null
   case flag(Bool)
-  /// A whole number.
   case number(Int64)
   case text(String)
   case list([ReplyValue])
@@ -43,7 +42,6 @@ package enum ReplyValue: Hashable, Sendable {
   }
 }
 
-/// A named part of a reply.
 package struct ReplyField: Hashable, Sendable {
   package let name: String
   package let value: ReplyValue
@@ -60,7 +58,6 @@ extension ReplyValue: ExpressibleByDictionaryLiteral {
     self = .record(elements.flatMap { $1.fields(named: $0) })
   }
 
-  /// The fields of a record; none for another value.
   package var fields: [ReplyField] {
     guard case .record(let fields) = self else { return [] }
     return fields
@@ -75,10 +72,8 @@ extension ReplyValue: ExpressibleByDictionaryLiteral {
   package static func += (first: inout ReplyValue, second: ReplyValue) { first = first + second }
 }
 
-/// A value that has a form in replies.
 package protocol Replying {
   var reply: ReplyValue { get }
-  /// The form of several.
   static func reply(of values: [Self]) -> ReplyValue
   /// The fields for the value of a name.
   func fields(named name: String) -> [ReplyField]
@@ -125,8 +120,7 @@ extension Optional: Replying where Wrapped: Replying {
   package var reply: ReplyValue { self?.reply ?? .null }
 }
 
-/// Any bytes, such as a path: if they are not UTF-8, for which JSON has no text, a second field, whose
-/// name ends with `Base64`, holds them exactly.
+/// Any bytes, such as a path: those that are not UTF-8 are exact in a second field, `...Base64`.
 package struct ReplyBytes: Replying {
   private let bytes: [UInt8]
   package init(_ bytes: [UInt8]) { self.bytes = bytes }

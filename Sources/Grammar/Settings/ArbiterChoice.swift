@@ -4,11 +4,8 @@ package enum ArbiterChoice: Hashable, Sendable {
   case mostRecentChange
   /// Takes the value of the side whose head is newer.
   case mostRecentBranch
-  /// Merges texts by line.
   case text
-  /// Merges JSON by property.
   case json
-  /// Keeps the lines of both sides.
   case union
   /// Takes the value that was stored last, and keeps the other as a conflict.
   case keepBoth
@@ -25,11 +22,9 @@ package enum ArbiterChoice: Hashable, Sendable {
     ("ours", .ours), ("theirs", .theirs),
   ]
 
-  /// The names that ``init(_:)`` accepts, besides `exec COMMAND`.
   package static var allNames: [String] { names.map(\.0) }
 
   /// Parses a name, or `exec COMMAND`.
-  ///
   /// - Throws: ``ControlError`` of kind `grammar` for anything else.
   package init(_ text: String) throws(ControlError) {
     if let found = ArbiterChoice.names.first(where: { $0.0 == text }) {
@@ -74,8 +69,7 @@ package struct ArbiterRule: Hashable, Sendable {
     self.arbiter = arbiter
   }
 
-  /// Parses `[PATTERN:]ARBITER,...`. A backslash makes `,`, `:` and `\` part of a pattern or
-  /// command. Blanks after a comma are skipped.
+  /// Parses `[PATTERN:]ARBITER,...`; a backslash quotes `,`, `:` and `\`; blanks after a comma are skipped.
   package static func list(_ text: String) throws(ControlError) -> [ArbiterRule] {
     var rules: [ArbiterRule] = []
     for part in split(text, at: ",") {
@@ -105,9 +99,7 @@ package struct ArbiterRule: Hashable, Sendable {
     return pattern.map { "\(ArbiterRule.escaped($0)):\(name)" } ?? name
   }
 
-  private static func split(
-    _ text: String, at separator: Character, most: Int = .max
-  ) -> [String] {
+  private static func split(_ text: String, at separator: Character, most: Int = .max) -> [String] {
     var parts = [""]
     var isEscaped = false
     for character in text {

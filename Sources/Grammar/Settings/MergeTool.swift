@@ -2,7 +2,6 @@ import Platform
 
 /// A program for merging texts, and the form of its arguments.
 package struct MergeTool: Sendable {
-  /// The words of the command, with placeholders for the files.
   package let words: [String]
 
   private static let known: [(name: String, program: String, words: [String])] = [
@@ -20,8 +19,7 @@ package struct MergeTool: Sendable {
 
   private static let places = ["BASE", "OURS", "THEIRS", "MERGED"]
 
-  /// Takes the name of a known tool, or a command, split into words as a shell does; no shell runs
-  /// it. If it has no placeholders, the files are appended in the order of the four placeholders.
+  /// Takes a known tool's name, or a command, split as by a shell; without placeholders, the files are appended.
   package init(_ text: String) throws(ControlError) {
     if let found = Self.known.first(where: { $0.name == text }) {
       words = found.words
@@ -51,7 +49,6 @@ package struct MergeTool: Sendable {
     word == place || word.hasSuffix("=\(place)")
   }
 
-  /// Returns the command with the files in place of the placeholders.
   package func command(base: String, ours: String, theirs: String, merged: String) -> [String] {
     let files = ["BASE": base, "OURS": ours, "THEIRS": theirs, "MERGED": merged]
     return words.map { word in

@@ -1,6 +1,5 @@
 /// The settings of one peer. They are kept in the store, go with the peer's name, and are not exchanged.
 package struct PeerSettings: Hashable, Sendable {
-  /// The names of the settings, as they are behind the peer's: `NAME.encrypt`.
   package enum Name: String, Hashable, Sendable, CaseIterable {
     case encrypt
     case remove
@@ -16,7 +15,6 @@ package struct PeerSettings: Hashable, Sendable {
     }
   }
 
-  /// The directions in which versions go.
   package enum Direction: String, Hashable, Sendable, CaseIterable {
     case both
     case retrieveOnly = "retrieve-only"
@@ -39,8 +37,6 @@ package struct PeerSettings: Hashable, Sendable {
     package let name: Name
     package let value: String
 
-    /// Checks a name, `PEER.SETTING`, and a value.
-    ///
     /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have the
     ///   value.
     package init(name: String, value: String) throws(ControlError) {
@@ -50,7 +46,6 @@ package struct PeerSettings: Hashable, Sendable {
       try scratch.assign(self.name, value)
     }
 
-    /// The name under which the store keeps it.
     package var key: String { PeerSettings.key(peer, name) }
   }
 
@@ -65,7 +60,6 @@ package struct PeerSettings: Hashable, Sendable {
     return (String(word[..<dot]), try Name(word: String(word[word.index(after: dot)...])))
   }
 
-  /// The name under which the store keeps a setting.
   package static func key(_ peer: String, _ name: Name) -> String {
     "peer.\(peer).\(name.rawValue)"
   }
@@ -73,8 +67,7 @@ package struct PeerSettings: Hashable, Sendable {
   /// The name under which the store keeps the writers that were taken over.
   package static func adoptedKey(_ peer: String) -> String { "peer.\(peer).adopted" }
 
-  /// Reads the settings of a peer from those that a store holds. One that cannot be read has the value
-  /// that is safe: encrypted, and nothing removed.
+  /// Reads a peer's settings; unreadable ones have the safe value: encrypted, and nothing removed.
   package init(of peer: String, stored: [String: [UInt8]]) {
     let words = stored[Self.adoptedKey(peer)].map { String(decoding: $0, as: UTF8.self) } ?? ""
     adopted = Set(words.split(separator: " ").map(String.init))
@@ -125,7 +118,6 @@ package struct PeerSettings: Hashable, Sendable {
     }
   }
 
-  /// The value of a setting as it is written.
   package func text(of name: Name) -> String {
     switch name {
     case .encrypt: encrypts ? "on" : "off"

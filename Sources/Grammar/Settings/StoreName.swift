@@ -24,18 +24,13 @@ package enum StoreName {
     }
   }
 
-  /// Returns the name of a tag.
-  ///
   /// - Throws: ``ControlError`` of kind `grammar` if it is no valid name.
   package static func checked(tag name: String) throws(ControlError) -> String {
     if let fault = fault(name) { throw ControlError(.grammar, fault) }
     return name
   }
 
-  /// Returns the name of a branch.
-  ///
-  /// - Throws: ``ControlError`` of kind `grammar` if it is no valid name, or one with a meaning of
-  ///   its own.
+  /// - Throws: ``ControlError`` of kind `grammar` for an invalid or reserved name.
   package static func checked(branch name: String) throws(ControlError) -> String {
     // `merge all` means all lines, and `head` the version that the tree shows.
     guard name != "all", name != "head" else {

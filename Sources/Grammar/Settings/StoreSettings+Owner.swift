@@ -1,17 +1,11 @@
 package import LLVSCore
 
-// A setting that runs programs runs them as the user who mounts the store. If the store belongs to
-// another user, that user's setting would run programs as the one who mounts it. Such settings are
-// not in force; git likewise does not trust the configuration of another user's repository.
+// A setting that runs programs would run them as the user who mounts. Those set by another user are not in force,
+// as in git.
 
 extension StoreSettings {
-  /// Reads the settings that are in force for the user who opened a store. A setting that cannot be read has its
-  /// default, and a setting of another user that runs programs is withheld; `faults` lists both.
-  ///
-  /// - Parameters:
-  ///   - store: the store.
-  ///   - confirmed: the settings that the user who opened the store has set since.
-  ///   - faults: gets sentences without their periods.
+  /// Reads the settings in force for this user: unreadable ones have their defaults, and other users' programs are
+  /// withheld unless `confirmed`; `faults` gets sentences about both.
   /// - Throws: ``StoreError/system(_:)``.
   package init(
     of store: Store, confirmed: Set<Assignment> = [], faults: inout [String]

@@ -3,8 +3,7 @@ import Platform
 extension StoreSettings {
   /// The programs that a setting names and that are not installed here, in the order of the value.
   ///
-  /// A command that `sh` runs is judged by its first word alone, and only if that word is a plain
-  /// name or path: the rest is the shell's.
+  /// Of a shell command only the first word counts, if it is a plain name or path.
   package func missingPrograms(of name: Name) -> [String] {
     let programs: [String] =
       switch name {

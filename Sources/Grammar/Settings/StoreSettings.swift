@@ -15,7 +15,6 @@ package struct StoreSettings: Hashable, Sendable {
     case onConflict = "on-conflict"
     case onSync = "on-sync"
 
-    /// The settings that name a program to run.
     static let commands: [Name] = [.mergetool, .onVersion, .onConflict, .onSync]
 
     package init(word: String) throws(ControlError) {
@@ -29,7 +28,6 @@ package struct StoreSettings: Hashable, Sendable {
 
   /// The time without a save or rename after which a version is made; in nanoseconds.
   package var settle: UInt64 = 2_000_000_000
-  /// The interval at which all peers are synced, in nanoseconds; nil for never.
   package var autosync: UInt64?
   /// True if versions that arrive are merged without a command.
   package var automerge = true
@@ -37,9 +35,7 @@ package struct StoreSettings: Hashable, Sendable {
   package var announce = true
   /// The arbiter rules; empty for the engine's own choice.
   package var arbiters: [ArbiterRule] = []
-  /// The author of new versions; the user's name unless it is set.
   package var author = SystemProcess.userName
-  /// The machine on which versions are made; the host's name unless it is set.
   package var machine = SystemProcess.hostName
   package var mtime = ReplacedTime.stored
   /// Automatic versions stop while fewer bytes than this are free.
@@ -64,8 +60,6 @@ package struct StoreSettings: Hashable, Sendable {
     package let name: Name
     package let value: String
 
-    /// Checks a name and a value.
-    ///
     /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have
     ///   the value.
     package init(name: String, value: String) throws(ControlError) {
@@ -76,8 +70,7 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
-  /// Reads the settings that a store holds, by name. A setting that cannot be read has its default;
-  /// `faults` gets a sentence about it.
+  /// Reads stored settings by name; an unreadable one has its default and a sentence in `faults`.
   package init(stored: [String: [UInt8]], faults: inout [String]) {
     for name in Name.allCases {
       guard let bytes = stored[name.rawValue] else { continue }
@@ -95,8 +88,6 @@ package struct StoreSettings: Hashable, Sendable {
     names.map { "the setting \($0) is damaged; its default holds until it is set again" }
   }
 
-  /// Changes one setting.
-  ///
   /// - Throws: ``ControlError`` of kind `grammar` if the setting cannot have the value; nothing is
   ///   changed then.
   package mutating func assign(_ assignment: Assignment) throws(ControlError) {
@@ -189,7 +180,6 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
-  /// The author and the machine of versions made here.
   package var maker: Author {
     Author(
       name: author.isEmpty ? nil : author, machine: machine.isEmpty ? nil : machine)

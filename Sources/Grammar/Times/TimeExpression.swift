@@ -2,10 +2,8 @@ import Platform
 
 /// Parses a point in time, as users name it below `at/`.
 ///
-/// A user asks for the tree as it was at that time, so a name that is not exact means the end of
-/// its span: a day means its last instant, a minute its last, a second its last. `today` and any
-/// later day thus show the newest version, and `yesterday` the tree at the end of that day.
-///
+/// An inexact name means the end of its span, so `today` shows the newest version and `yesterday` the tree at the
+/// end of that day.
 /// - `2026-05-01`, `2026-05-01T10:22`, `2026-05-01T10:22:33`: local time; with `Z` or `+02:00`
 ///   after a time of day, the time of that zone.
 /// - `now`, `today`, `yesterday`.
@@ -17,7 +15,6 @@ package struct TimeExpression: Sendable {
   private let now: Instant
   private let calendar: LocalCalendar
 
-  /// Creates a parser for times relative to `now`, in a time zone.
   package init(now: Instant, calendar: LocalCalendar = .system) {
     self.now = now
     self.calendar = calendar
@@ -41,7 +38,6 @@ package struct TimeExpression: Sendable {
     return absolute(text)
   }
 
-  /// The name of the local day that an instant lies in.
   package func day(of instant: Instant) -> String {
     let seconds = TimeExpression.seconds(instant)
     return CalendarTime(utc: seconds + calendar.offset(seconds))?.date ?? "?"
@@ -54,8 +50,7 @@ package struct TimeExpression: Sendable {
   }
 
   private func endOfDay(_ day: Int64) -> Instant? {
-    // The day ends at the next midnight, not 24 hours after the last: days on which clocks change
-    // are longer or shorter.
+    // The next midnight, since days on which clocks change are longer or shorter.
     TimeExpression.end(ofSecond: calendar.utc(local: (day + 1) * 86_400) - 1)
   }
 

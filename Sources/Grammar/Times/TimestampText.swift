@@ -29,16 +29,14 @@ package enum TimestampText {
     return end.map { $0 / 1_000_000_000 }
   }
 
-  /// Formats an instant, in nanoseconds since 1970, as local hour and minute; of another day than today with
-  /// the date: `2026-04-30 18:02`.
+  /// Formats nanoseconds since 1970 as local hour and minute, with the date unless today.
   package static func minute(_ instant: Int64, now: Int64 = now()) -> String {
     guard let local = CalendarTime(local: instant / 1_000_000_000) else { return "?" }
     let today = CalendarTime(local: now / 1_000_000_000)
     return local.date == today?.date ? local.minutes : "\(local.date) \(local.minutes)"
   }
 
-  /// Formats an instant of today, in nanoseconds since 1970, as its local time of day; any other with its
-  /// date: `2026-04-30 18:02`.
+  /// Formats nanoseconds since 1970 as the local time of day, or date and minute unless today.
   package static func short(_ instant: Int64, now: Int64 = now()) -> String {
     guard let local = CalendarTime(local: instant / 1_000_000_000),
       let today = CalendarTime(local: now / 1_000_000_000), local.date == today.date
@@ -55,11 +53,8 @@ package enum TimestampText {
       + CalendarTime.digits(minutes / 60) + CalendarTime.digits(minutes % 60)
   }
 
-  /// Formats seconds since 1970 by their distance from now: `3 hours ago`; as local date and time if that
-  /// is over a month ago, or in the future.
-  package static func ago(
-    seconds: Int64, now: Int64 = SystemClock.realtime().seconds
-  ) -> String {
+  /// Formats seconds since 1970 as `3 hours ago`; as local date and time if over a month ago or in the future.
+  package static func ago(seconds: Int64, now: Int64 = SystemClock.realtime().seconds) -> String {
     let past = now - seconds
     func some(_ count: Int64, _ unit: String) -> String {
       "\(count) \(unit)\(count == 1 ? "" : "s") ago"

@@ -27,11 +27,9 @@ extension BundleNeed {
   }
 }
 
-/// The directory of a bundle: its frames, and what it says about other bundles.
 struct BundleDirectory: Hashable, Sendable {
   /// A frame of items; its bytes are proved by their digests.
   struct ContentFrame: Hashable, Sendable {
-    /// The lengths in the file and unpacked, in bytes, and the number of items.
     var stands: Int
     var unpacked: Int
     var items: Int
@@ -94,7 +92,6 @@ struct BundleDirectory: Hashable, Sendable {
   }
 
   /// Reads the directory of a bundle whose frames take the `space` bytes before it.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` with the reason.
   init(
     _ bytes: UnsafeRawBufferPointer, of name: BundleName, space: UInt64, isSealed: Bool
@@ -157,7 +154,6 @@ extension ByteReader {
     return Int(count)
   }
 
-  /// Reads the lengths of a frame, and takes those in the file from the space that is left.
   private mutating func lengths(_ rest: inout UInt64, _ seal: Int) -> (stands: Int, unpacked: Int)?
   {
     guard let stands = varint(), let unpacked = varint(), unpacked > 0,

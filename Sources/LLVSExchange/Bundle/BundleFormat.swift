@@ -14,7 +14,6 @@ enum BundleFormat {
   /// The flag in the head of a bundle whose frames are encrypted.
   static let sealedFlag: UInt32 = 1
 
-  /// Returns the 12 bytes that a bundle begins with.
   static func head(isSealed: Bool) -> [UInt8] {
     var head = magic + [number]
     head.append(bigEndian: isSealed ? sealedFlag : 0)

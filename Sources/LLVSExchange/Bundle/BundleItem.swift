@@ -46,7 +46,6 @@ struct BundleItem: Hashable, Sendable {
   }
 }
 
-/// A node of a long value as docs/formats.md, "Value digests", hashes it: its level and its items.
 struct ValueNodeForm {
   enum Part: Hashable {
     case chunk(Digest)

@@ -11,9 +11,7 @@ extension BundleReader {
     let unpacked: Int
     let hash: Digest
 
-    init(
-      reading bytes: any BundleBytes, of name: BundleName, _ label: String
-    ) throws(StoreError) {
+    init(reading bytes: any BundleBytes, of name: BundleName, _ label: String) throws(StoreError) {
       func malformed(_ reason: String) -> StoreError { .invalid("\(label): \(reason)") }
       let shortest = BundleFormat.headLength + UInt64(BundleFormat.tailLength)
       guard name.length >= shortest else { throw malformed("it is too short for a bundle") }

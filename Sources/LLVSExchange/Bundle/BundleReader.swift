@@ -2,15 +2,12 @@ import LLVSCore
 internal import Platform
 
 /// The bytes of a bundle.
-///
 /// - Concurrency: any thread.
 protocol BundleBytes: Sendable {
   /// Returns the bytes of a range that lies within the length in the bundle's name.
-  ///
   /// - Throws: ``StoreError/notFound(_:)`` if the bundle is gone, ``StoreError/invalid(_:)`` if it
   ///   is shorter than its name says, or an error of the place.
   func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
-  /// Prepares for reading a range in parts.
   func prepare(_ range: Range<UInt64>) throws(StoreError)
 }
 
@@ -18,12 +15,10 @@ protocol BundleBytes: Sendable {
 ///
 /// Nothing in it is trusted: the tail proves the directory, the directory the frames of outline and table, digests the
 /// items; each number is compared with its bound before memory is allocated for what it counts.
-///
 /// - Concurrency: any thread.
 final class BundleReader: Sendable {
   let name: BundleName
   let directory: BundleDirectory
-  /// The name of the file in messages.
   let label: String
   private let bytes: any BundleBytes
   private let seal: BundleSeal?
@@ -37,7 +32,6 @@ final class BundleReader: Sendable {
   let outlineStarts: [UInt64]
 
   /// Opens a bundle; `keys` are those of an encrypted remote.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if it is malformed, or plain at an encrypted remote;
   ///   ``StoreError/fromTheFuture(_:)`` for a newer format or an unknown key; an error of reading.
   init(
@@ -98,7 +92,6 @@ final class BundleReader: Sendable {
     try bytes.prepare(suffix)
   }
 
-  /// The part of the file that the outline and everything behind it take.
   var suffix: Range<UInt64> {
     (outlineOffsets.first ?? tableOffsets.first ?? name.length)..<name.length
   }
@@ -141,7 +134,6 @@ final class BundleReader: Sendable {
     return unpacked
   }
 
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if it is malformed or contradicts the directory.
   func table() throws(StoreError) -> BundleTable {
     var table = BundleTable(firstItems: firstItems, directory.content.map(\.unpacked))
@@ -160,7 +152,6 @@ final class BundleReader: Sendable {
   }
 
   /// Returns the bytes of an item, proved by its digest.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if they are other bytes.
   func item(_ number: Int, in table: BundleTable) throws(StoreError) -> [UInt8] {
     let place = table.place(of: number)
@@ -187,8 +178,7 @@ struct BundleTable: Sendable {
     self.frameLengths = frameLengths
   }
 
-  /// Adds the whole entries that bytes begin with, and returns their length; nil if one is malformed
-  /// or does not fit into the frames.
+  /// Adds the whole entries at the start of bytes, and returns their length; nil for a malformed one.
   fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer) -> Int? {
     var reader = ByteReader(bytes)
     var used = 0

@@ -2,9 +2,7 @@ import LLVSCore
 
 /// Writes one bundle: items as they come, then versions, predecessors first.
 ///
-/// The bytes of items are written at once; the outline is kept until the end, in memory while it is
-/// short. What takes part in a version's changes must be added before the version.
-///
+/// Items are written at once; the outline follows at the end. A version's items must be added before it.
 /// - Concurrency: for one thread at a time.
 final class BundleWriter {
   typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -54,7 +52,6 @@ final class BundleWriter {
   func number(of item: BundleItem) -> Int? { items[item] }
 
   /// Adds an item that is not in the bundle yet, and returns its number.
-  ///
   /// - Throws: ``StoreError/corrupt(_:)`` if the bytes are not those of the item.
   @discardableResult
   func add(_ item: BundleItem, _ bytes: [UInt8]) throws(StoreError) -> Int {
@@ -108,9 +105,7 @@ final class BundleWriter {
     return needs.count - 1
   }
 
-  /// Adds a version with its changes as ``OutlineChange``s, and with the content digest of its map
-  /// where its metadata has none.
-  ///
+  /// Adds a version with its changes, and its map's content digest where its metadata has none.
   /// - Throws: ``StoreError/invalid(_:)`` if the bundle holds the version or it cannot be written.
   func add(_ version: Version, contentDigest: Digest?, changes: Spool) throws(StoreError) {
     let index = positions.count

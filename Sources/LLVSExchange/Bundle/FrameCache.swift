@@ -2,7 +2,6 @@ import LLVSCore
 internal import Synchronization
 
 /// The frames of an exchange's bundles that were unpacked last, up to a number of bytes.
-///
 /// - Concurrency: any thread.
 final class FrameCache: Sendable {
   struct Place: Hashable {

@@ -1,6 +1,5 @@
 import LLVSCore
 
-/// An entry of a bundle's outline.
 struct OutlineEntry: Sendable {
   /// The version's id; nil for an entry of another type.
   let id: Version.ID?
@@ -11,7 +10,6 @@ struct OutlineEntry: Sendable {
 
 extension BundleReader {
   /// Returns the entries of the outline in order, without the descriptions of versions.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if the outline is malformed or not that of the directory.
   /// - Complexity: O(bytes of the outline).
   func entries() throws(StoreError) -> [OutlineEntry] {
@@ -59,7 +57,6 @@ extension BundleReader {
   }
 
   /// Reads the description of a version; `before` returns the id of the version N before it.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` with the reason.
   func description(
     of entry: OutlineEntry, before: (UInt64) -> Version.ID?

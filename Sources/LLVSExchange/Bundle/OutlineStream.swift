@@ -3,9 +3,7 @@ internal import Platform
 
 /// Reads a range of a bundle's outline in order, one frame in memory at a time.
 ///
-/// Every method throws ``StoreError/invalid(_:)`` with the label if the range ends too early or the
-/// bytes are malformed.
-///
+/// Methods throw ``StoreError/invalid(_:)`` with the label if the range ends early or bytes are malformed.
 /// - Concurrency: for one thread at a time.
 final class OutlineStream {
   private let bundle: BundleReader
@@ -27,7 +25,6 @@ final class OutlineStream {
   }
 
   func malformed(_ reason: String) -> StoreError { .invalid("\(label): \(reason)") }
-  /// The offset in the outline of the next byte.
   var offset: UInt64 { start + UInt64(position) }
   var isAtEnd: Bool { offset >= end }
 

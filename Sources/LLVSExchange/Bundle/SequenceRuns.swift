@@ -33,8 +33,7 @@ struct SequenceRuns: Hashable, Sendable {
     var all = SequenceRuns()
     for run in (runs + other.runs).sorted(by: { $0.lowerBound < $1.lowerBound }) {
       if let last = all.runs.last, run.lowerBound <= last.upperBound + 1 {
-        all.runs[all.runs.count - 1] =
-          last.lowerBound...Swift.max(last.upperBound, run.upperBound)
+        all.runs[all.runs.count - 1] = last.lowerBound...Swift.max(last.upperBound, run.upperBound)
       } else {
         all.runs.append(run)
       }
@@ -91,7 +90,6 @@ struct SequenceRuns: Hashable, Sendable {
     }
   }
 
-  /// Reads a set of numbers up to `bound`; nil if it is malformed.
   init?(_ reader: inout ByteReader, upTo bound: UInt64) {
     // Each run takes at least two bytes, so nothing is allocated that the bytes do not hold.
     guard let count = reader.varint(), count <= UInt64(BundleFormat.maximumRuns),

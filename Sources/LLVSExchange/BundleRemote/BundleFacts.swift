@@ -50,17 +50,14 @@ struct NotedBundle: Sendable {
     static let proved = State(rawValue: 2)
     /// This store named it so, before the PUT.
     static let named = State(rawValue: 4)
-    /// The PUT was answered.
     static let put = State(rawValue: 8)
     /// This store announced that it goes.
     static let announced = State(rawValue: 16)
-    /// This store removed it.
     static let removed = State(rawValue: 32)
     /// It has entries that are no versions.
     static let hasOtherEntries = State(rawValue: 64)
     /// This store put it, and a list has shown it since.
     static let seen = State(rawValue: 128)
-    /// It is encrypted.
     static let sealed = State(rawValue: 256)
   }
 

@@ -2,7 +2,6 @@ import LLVSCore
 import ObjectStores
 internal import Platform
 
-/// A list of a remote's bundles.
 struct BundleListing: Sendable {
   /// The bundles that have the length in their name, in order.
   let names: [BundleName]
@@ -12,9 +11,7 @@ struct BundleListing: Sendable {
   private let times: [Int64?]
   /// When the list was asked for, on the clock that goes on while the machine sleeps.
   let asked: UInt64
-  /// The same in seconds since 1970.
   let now: Int64
-  /// The newest time of a bundle by the remote's clock.
   var newest: Int64? { times.compactMap(\.self).max() }
   var total: UInt64 { names.reduce(0) { $0 &+ $1.length } }
 

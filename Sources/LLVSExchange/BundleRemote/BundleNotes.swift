@@ -16,9 +16,7 @@ struct BundleNotes: Sendable {
   typealias Change = (bundle: NotedBundle, items: [BundleItem]?)
 
   subscript(_ name: BundleName) -> NotedBundle? { bundles[name] }
-  /// Returns the bundle of a number in the catalog.
   func name(of number: Int64) -> BundleName? { names[number] }
-  /// Returns the number of a bundle in the catalog.
   func number(of name: BundleName) -> Int64? { numbers[name] }
   var areWritten: Bool { unwritten.isEmpty }
 
@@ -30,7 +28,6 @@ struct BundleNotes: Sendable {
   /// Returns true if no one else has changed the notes of the store since they were read.
   func isCurrent(_ store: Store) -> Bool { store.catalog.remoteLedger.changes == changes }
 
-  /// Returns the states and times of the bundles of a place.
   func states(at place: String) -> [BundleName: [Int64]] {
     bundles.filter { $0.value.facts.place == place }
       .mapValues { [$0.state.rawValue, $0.put, $0.announced] }

@@ -3,7 +3,6 @@ import ObjectStores
 internal import Platform
 
 /// The PUT of a bundle that is written: at once, or on a thread of its own while the next is written.
-///
 /// - Concurrency: for one thread at a time.
 final class BundlePut {
   private static let pool = WorkerPool(name: "llvs-put")

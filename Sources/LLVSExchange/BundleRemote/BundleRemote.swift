@@ -4,7 +4,6 @@ package import ObjectStores
 /// A remote that holds bundles: the bytes of values once, however many versions have them.
 ///
 /// Nothing at the remote is trusted, and nothing of another writer is changed or removed.
-///
 /// - Concurrency: one exchange of a store with a place at a time.
 package struct BundleRemote: RemoteLayout {
   package struct Options: Sendable {
@@ -41,7 +40,6 @@ package struct BundleRemote: RemoteLayout {
   let options: Options
   private let kept = Kept()
 
-  /// Creates a remote for one command: its outline, retrieve and send use one list.
   package init(_ objects: any ObjectStore, _ options: Options) {
     self.objects = objects
     self.options = options
@@ -116,7 +114,6 @@ package struct BundleRemote: RemoteLayout {
   }
 
   /// Checks that a writer's bundles may be taken over.
-  ///
   /// - Throws: ``StoreError/notFound(_:)`` with the writers that there are, ``StoreError/invalid(_:)`` for this store
   ///   itself, ``StoreError/busy(_:)`` if the writer put something in the last 30 days.
   package func checkAdoption(
@@ -164,8 +161,8 @@ package struct BundleRemote: RemoteLayout {
     return report
   }
 
-  /// Writes every version that no bundle there holds, except contained heads (docs/merging.md, M5),
-  /// and removes what this store announced a grace ago.
+  /// Writes every version that no bundle holds, except contained heads (docs/merging.md, M5), and removes what was
+  /// announced a grace period ago.
   package func send(
     from store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {

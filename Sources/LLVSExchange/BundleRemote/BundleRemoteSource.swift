@@ -39,7 +39,6 @@ final class BundleRemoteSource: VersionSource {
     self.unread = unread
   }
 
-  /// Returns a source of the copies that one of the unread bundles has.
   func alone(_ number: Int) -> BundleRemoteSource {
     let source = BundleRemoteSource(session, unread)
     source.place(number)

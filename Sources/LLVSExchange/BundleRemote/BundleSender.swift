@@ -8,7 +8,6 @@ import ObjectStores
 /// INVARIANT X6: a name is noted before its PUT, and no other bytes ever get it.
 /// INVARIANT X7: a send is complete only after a list that followed the last PUT has shown that all it
 ///   relies on of other writers still counts, or it was put.
-///
 /// - Concurrency: for one thread at a time.
 final class BundleSender {
   let session: BundleSession
@@ -21,7 +20,6 @@ final class BundleSender {
   private var last: BundlePut?
   /// Bundles that are about to be announced, which do not count for what replaces them.
   private var going: Set<BundleName> = []
-  /// The length at which a bundle is put.
   private let goal: UInt64
   /// Other writers' bundles that the bundles of this send rely on.
   private var relied: Set<BundleName> = []
@@ -38,7 +36,6 @@ final class BundleSender {
     goal = session.options.combining?.goal ?? CombiningRules.goal(of: session.listing.total)
   }
 
-  /// Writes every version that is in no bundle that counts.
   func sendMissing() throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     var missing = try missing()
@@ -59,8 +56,7 @@ final class BundleSender {
         guard rejected.isEmpty else { break }
       }
       try close()
-      // The needs of a bundle stopped counting before its PUT: its versions are written again, and no
-      // descendant before them.
+      // The bundle's needs stopped counting before its PUT: its versions come again, and no descendant before.
       missing = rejected.sorted() + rest
       rejected = []
     }
@@ -165,8 +161,7 @@ final class BundleSender {
     case elsewhere(need: Int?)
   }
 
-  /// Returns the place of an item, after adding it to the current bundle if nothing reliable holds it.
-  /// `isReferred` says that an outline of the current bundle is going to refer to it.
+  /// Returns the place of an item, adding it if nothing reliable holds it; `isReferred` says the outline uses it.
   private func place(
     of item: BundleItem, isReferred: Bool, bytes: () throws(StoreError) -> [UInt8]
   ) throws(StoreError) -> Place {
@@ -228,9 +223,8 @@ final class BundleSender {
     if try finish([], SequenceRuns()) { last?.begin() }
   }
 
-  /// Puts the current bundle, and returns its name; nil if there is none, or if something that it needs
-  /// does not count any more. `replaced` are bundles that it, with those before it, replaces and
-  /// therefore announces, `from` their sequence numbers.
+  /// Puts the current bundle and returns its name; nil if there is none or a need stopped counting. `replaced` are
+  /// the bundles that it announces, `from` their sequence numbers.
   @discardableResult
   func close(
     announcing replaced: Set<BundleName> = [], from: SequenceRuns = SequenceRuns()
@@ -333,7 +327,6 @@ final class BundleSender {
   }
 
   /// Writes versions and items again in new bundles, the last of which announces the old ones.
-  ///
   /// - Returns: false if some of them cannot be written, so that nothing is announced.
   func replace(
     _ old: Set<BundleName>, versions: [VersionNumber], items: [BundleItem],

@@ -54,7 +54,6 @@ extension BundleSession {
     try note([], versions: whole)
   }
 
-  /// Returns the numbers of the versions in some bundles, as far as they were taken in.
   func versions(in bundles: [BundleName]) -> NumberSet {
     var numbers = NumberSet()
     for name in bundles {
@@ -96,7 +95,6 @@ extension BundleSession {
     return numbers.sorted()
   }
 
-  /// Reads every bundle whole, and returns those whose bytes are not as their name or items say.
   func damaged() throws(StoreError) -> [ExchangeReport.Fault] {
     var found: [ExchangeReport.Fault] = []
     for name in listing.names where seen.faults[name] == nil && !seen.gone.contains(name) {

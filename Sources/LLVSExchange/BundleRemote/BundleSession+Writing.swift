@@ -14,8 +14,7 @@ extension BundleSession {
     return store.catalog.remoteLedger.reserveSequence(atLeast: next)
   }
 
-  /// Returns what a new bundle claims: all own and adopted bundles stay, and it itself, except those
-  /// announced before or replaced now.
+  /// Returns a new bundle's claims: own and adopted bundles stay except those announced or replaced.
   func claims(
     _ view: RemoteView, with sequence: UInt64, without replaced: Set<BundleName>
   ) -> [BundleClaim] {
@@ -71,8 +70,7 @@ extension BundleSession {
     return words[1]
   }
 
-  /// Takes another name if another store writes under this one's: a copy of this store that was not
-  /// recognised as one, or a store that has adopted this one's bundles.
+  /// Takes another name if another store writes under this one: an unrecognised copy, or one that adopted it.
   func leaveStrangersName() throws(StoreError) {
     guard BundleName.isWriter(writer) else {
       throw .invalid("\(writer) is no name for a writer of bundles")
@@ -93,7 +91,6 @@ extension BundleSession {
   }
 
   /// Refuses, before the first send to a remote, to write plain bundles where others are encrypted.
-  ///
   /// - Throws: ``StoreError/denied(_:)``.
   func refuseEncrypted() throws(StoreError) {
     guard !listing.names.contains(where: isOwn) else { return }

@@ -6,7 +6,6 @@ internal import Platform
 ///
 /// INVARIANT X4: what a bundle says is noted in the catalog only after its directory, table and outline
 ///   were read and found whole.
-///
 /// - Concurrency: for one thread at a time; ``opened(_:)`` and ``holders(of:)`` for several.
 final class BundleSession {
   let store: Store
@@ -18,11 +17,9 @@ final class BundleSession {
   private(set) var seen: SeenBundles
   /// The remote as it was seen last; nil once something has changed.
   private var known: RemoteView?
-  /// True once the folder of bundles was made.
   private var isPrepared = false
 
   /// Lists the remote, and reads what is new of it.
-  ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   init(
     _ store: Store, _ objects: any ObjectStore, _ options: BundleRemote.Options,
@@ -52,7 +49,6 @@ final class BundleSession {
     var view: RemoteView?
   }
 
-  /// The most bundles whose notes are kept in memory.
   private static let mostRemembered = 20_000
 
   /// Reads the notes, from memory if they are current; true if the remote, too, is as before.
@@ -81,8 +77,7 @@ final class BundleSession {
 
   var listing: BundleListing { seen.listing }
 
-  /// Goes on in another step of the same command; false if the list is too old, or if another command
-  /// has used this place in the meantime.
+  /// Continues in another step of a command; false if the list is old or another command used the place.
   func resume(_ control: ExchangeControl) throws(StoreError) -> Bool {
     self.control = control
     guard options.send.mayPut(listedAt: listing.asked, now: options.clock.boottime()) else {
@@ -95,7 +90,6 @@ final class BundleSession {
     return before == notes.states(at: options.place)
   }
 
-  /// Notes which of this store's own bundles a list has shown.
   private func noteSeen() {
     for name in listing.names {
       guard var noted = notes[name], noted.state.contains(.put), !noted.state.contains(.seen) else {
@@ -152,8 +146,7 @@ final class BundleSession {
     isPrepared = true
   }
 
-  /// The name that this store writes under: its replica id, or the one it took when it met bundles of
-  /// that name which it had not written.
+  /// The writer's name: the replica id, or the name taken after a clash with foreign bundles.
   private(set) lazy var writer = options.writer ?? notedWriter() ?? store.replicaID
 
   func rename(_ name: String) {
@@ -220,7 +213,6 @@ final class BundleSession {
     return rows.compactMap { BundleItem(key: $0.item) }
   }
 
-  /// Returns the bundles that are known to hold an item, with its number in each.
   func holders(of item: BundleItem) throws(StoreError) -> [(name: BundleName, number: Int)] {
     let found = try store.catalog.readView { (view) throws(StoreError) in
       try view.bundles(holding: item.key)

@@ -5,7 +5,6 @@ import ObjectStores
 ///
 /// INVARIANT X8: a bundle is announced only when all that it holds is in bundles that count and are not
 ///   announced, and removed only after ``RemovalRules`` let it go.
-///
 /// - Concurrency: for one thread at a time.
 struct BundleUpkeep {
   private static let lastChecked = "bundles.checked"
@@ -46,7 +45,6 @@ struct BundleUpkeep {
     return session.listing.names.filter { kept.contains($0.writer) }
   }
 
-  /// Removes the bundles that were announced a grace period ago.
   private func remove() throws(StoreError) {
     guard options.removes, try !due().isEmpty else { return }
     // The list that the send began with may be old by now.
@@ -89,9 +87,7 @@ struct BundleUpkeep {
   }
 
   /// Puts what only bundles that are about to be removed hold; false if that fails.
-  private func putUncovered(
-    of due: [BundleName], _ view: RemoteView
-  ) throws(StoreError) -> Bool {
+  private func putUncovered(of due: [BundleName], _ view: RemoteView) throws(StoreError) -> Bool {
     var items: [BundleItem] = []
     var versions: [VersionNumber] = []
     let there = session.versions(in: view.names.filter(view.counts))
@@ -115,7 +111,6 @@ struct BundleUpkeep {
     }
   }
 
-  /// Replaces many small bundles by one.
   private func combine() throws(StoreError) {
     let rules =
       options.combining
@@ -147,8 +142,7 @@ struct BundleUpkeep {
     _ = try sender.replace(old, versions: versions.sorted(), items: items, fetch: fetch)
   }
 
-  /// Replaces damaged bundles with what this store has of them; they stay for their grace period,
-  /// because what is whole in them still serves.
+  /// Replaces damaged bundles with this store's data; they stay for the grace period, as the rest still serves.
   private func replaceDamaged() throws(StoreError) {
     for name in ownListed() where session.seen.faults[name]?.reading == .malformed {
       guard !session.view().isAnnounced(name) else { continue }
@@ -160,8 +154,7 @@ struct BundleUpkeep {
   private func checkOne() throws(StoreError) {
     guard options.removal == .directory else { return }
     let own = ownListed().map(\.text)
-    // The name that was read last, and the last name when the round began: each send adds a bundle,
-    // so a round that included new ones would never end.
+    // The last name when the round began: bundles that sends add would make it endless.
     let kept = store.noted(Self.lastChecked).map { String(decoding: $0, as: UTF8.self) } ?? ""
     let parts = kept.split(separator: " ").map(String.init)
     var (last, end) = parts.count == 2 ? (parts[0], parts[1]) : ("", "")
@@ -171,8 +164,7 @@ struct BundleUpkeep {
     if let fault = try session.damage(of: next) { session.distrust(next, fault) }
   }
 
-  /// Puts what this store has of everything that no counting bundle holds, where bundles are gone that
-  /// their writers keep: a remote that lost objects, or was rolled back.
+  /// Puts what no counting bundle holds where bundles that should stay are gone: objects lost or rolled back.
   private func refill() throws(StoreError) {
     let view = session.view()
     let missing = view.writers.flatMap { writer in

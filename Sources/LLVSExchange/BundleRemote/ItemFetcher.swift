@@ -1,14 +1,12 @@
 import LLVSCore
 
 /// Reads items from this store or any listed bundle.
-///
 /// - Concurrency: any thread, while the session lists nothing.
 final class ItemFetcher {
   private let session: BundleSession
   init(_ session: BundleSession) { self.session = session }
 
   /// Returns the bytes of an item; nil if nothing holds it.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if all copies are damaged, ``StoreError/notFound(_:)`` if a
   ///   bundle is gone in the meantime, or an error of the remote.
   func bytes(of item: BundleItem) throws(StoreError) -> [UInt8]? {

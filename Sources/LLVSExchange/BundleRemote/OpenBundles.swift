@@ -2,7 +2,6 @@ import LLVSCore
 internal import Synchronization
 
 /// The bundles that an exchange opened last, and what it read of them, each up to a number of bytes.
-///
 /// - Concurrency: any thread.
 final class OpenBundles: Sendable {
   private struct State: Sendable {
@@ -38,7 +37,6 @@ final class OpenBundles: Sendable {
 }
 
 /// The memory that bundles may take that are read side by side.
-///
 /// - Concurrency: any thread.
 final class ReadingBudget: Sendable {
   private let limit: Int

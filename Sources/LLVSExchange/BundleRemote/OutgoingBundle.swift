@@ -6,7 +6,6 @@ internal import Platform
 final class OutgoingBundle {
   let writer: BundleWriter
   let sequence: UInt64
-  /// The versions whose outlines it holds, in order.
   var versions: [VersionRecord] = []
   var needs: Set<BundleName> = []
   private let file: File
@@ -69,7 +68,6 @@ final class OutgoingBundle {
       || failed.subject.hasPrefix("\(store.path)/\(Spool.filePrefix)")
   }
 
-  /// Returns the finished file, to be put under its name.
   func body(_ name: BundleName) -> ObjectBody {
     guard let hash = SHA256Digest(bytes: name.hash.bytes) else {
       preconditionFailure("a digest has 32 bytes")

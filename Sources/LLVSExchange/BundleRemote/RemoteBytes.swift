@@ -4,9 +4,8 @@ internal import Synchronization
 
 /// The bytes of a bundle at a remote, read by ranges.
 ///
-/// A bundle of up to 256 KiB is read whole and compared with its name; of a longer one the last 64 KiB
-/// are read first. Consecutive ranges are read ahead, by 1 MiB and then up to 8 MiB.
-///
+/// A bundle of up to 256 KiB is read whole; of a longer one the last 64 KiB first. Consecutive ranges are read
+/// ahead by 1 to 8 MiB.
 /// - Concurrency: any thread.
 final class RemoteBytes: BundleBytes {
   /// Parts of bundles in memory, the newest last, up to a number of bytes for a whole exchange.

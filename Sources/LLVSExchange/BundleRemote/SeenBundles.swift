@@ -2,14 +2,11 @@ import LLVSCore
 
 /// The bundles of a remote as an exchange has seen them: in a list, and when it read or put some.
 struct SeenBundles: Sendable {
-  /// A bundle that could not be read.
   typealias Fault = (reading: KnownBundle.Reading, reason: String)
   private(set) var listing: BundleListing
   var listed: Set<BundleName>
   var faults: [BundleName: Fault] = [:]
-  /// The bundles that were listed and are gone.
   var gone: Set<BundleName> = []
-  /// The bundles that were put after the list.
   var put: Set<BundleName> = []
 
   init(_ listing: BundleListing) {

@@ -9,7 +9,6 @@ struct CombiningRules: Hashable, Sendable {
 
   /// Returns the bundles to combine; none if there are few of each size.
   func toCombine(_ own: [BundleName]) -> [BundleName] {
-    // The size as a power of four.
     func size(_ name: BundleName) -> Int { (UInt64.bitWidth - name.length.leadingZeroBitCount) / 2 }
     let small = own.filter { $0.length < goal / 2 }
     let counts = Dictionary(grouping: small, by: size).mapValues(\.count)

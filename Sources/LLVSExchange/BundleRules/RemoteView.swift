@@ -57,7 +57,6 @@ struct RemoteView: Sendable {
   }
 
   /// Adds a bundle that is not in the view, as a PUT does.
-  ///
   /// - Complexity: O(bundles + runs of what is announced).
   mutating func add(_ bundle: KnownBundle) {
     precondition(known[bundle.name] == nil, "a bundle is in a view once")
@@ -108,8 +107,7 @@ struct RemoteView: Sendable {
     statements[writer]?.contains { $0.by.writer != writer } ?? false
   }
 
-  /// Returns true if a bundle may be relied on: it is there, not announced, and no unread bundle of its
-  /// writer could announce it.
+  /// Returns true if a bundle is there, not announced, and no unread bundle of its writer could announce it.
   func counts(_ name: BundleName) -> Bool {
     guard let bundle = known[name], bundle.reading == .read else { return false }
     if let last = unread[name.writer], last > name.sequence { return false }

@@ -25,8 +25,7 @@ struct RemovalRules: Hashable, Sendable {
     var newest: Int64?
   }
 
-  /// Returns true if the grace period has passed; a clock that went back never lets it pass, and a
-  /// server's clock has to agree where it is known.
+  /// Returns true once the grace period has passed on this clock, which may not go back, and on the server's.
   func hasPassed(since announcement: Announcement, _ list: Listing) -> Bool {
     guard list.now >= announcement.made, list.now - announcement.made >= grace else { return false }
     guard let written = announcement.written else { return true }
@@ -34,8 +33,7 @@ struct RemovalRules: Hashable, Sendable {
     return newest >= written && newest - written >= grace
   }
 
-  /// Returns the parts, items or versions, that no counting bundle holds; `holders` returns the bundles
-  /// that hold a part.
+  /// Returns the parts that no counting bundle holds; `holders` returns the bundles of a part.
   static func uncovered<Part, Failure: Error>(
     _ parts: some Sequence<Part>, in view: RemoteView,
     holders: (Part) throws(Failure) -> [BundleName]

@@ -14,7 +14,6 @@ struct SendRules: Hashable, Sendable {
     isProved && view.counts(name)
   }
 
-  /// Returns true if a send has to list again because it relies on another writer's bundles.
   func mustListAgain(relyingOn needs: some Sequence<String>, as writer: String) -> Bool {
     needs.contains { $0 != writer }
   }

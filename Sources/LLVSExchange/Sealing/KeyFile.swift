@@ -62,8 +62,7 @@ package struct KeyFile: Hashable, Sendable {
     var secret = key.bytes
     secret.append(bigEndian: key.made)
     var (sealing, checking) = try Self.secrets(passphrase, salt, strength)
-    var bytes =
-      head + nonce + Sodium.sealed(secret, key: sealing, nonce: nonce, context: head)
+    var bytes = head + nonce + Sodium.sealed(secret, key: sealing, nonce: nonce, context: head)
     bytes += Sodium.hash(bytes, key: checking)
     Sodium.clear(&secret)
     Sodium.clear(&sealing)
@@ -84,8 +83,6 @@ package struct KeyFile: Hashable, Sendable {
     return (Array(stretched[..<32]), Array(stretched[32...]))
   }
 
-  /// Returns the key; nil for another passphrase.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if someone who knows the passphrase tampered with the file,
   ///   ``StoreError/noSpace(_:)`` without enough memory.
   package func key(passphrase: [UInt8]) throws(StoreError) -> RemoteKey? {

@@ -6,7 +6,6 @@ internal import Platform
 ///
 /// INVARIANT E2: secrets are in `STORE/secrets` alone, in files that only their owner may read, and go
 ///   neither to the remote nor into logs, messages or backups unless encrypted.
-///
 /// - Concurrency: for one thread at a time.
 package struct KeyRing {
   private let objects: any ObjectStore
@@ -78,7 +77,6 @@ package struct KeyRing {
   package func heldKeys() throws(StoreError) -> HeldKeys { HeldKeys(try held()) }
   private func held() throws(StoreError) -> [RemoteKey] { try KeyRing.read(path, place) }
 
-  /// Returns the names of the whole key files, in order.
   package func files() throws(StoreError) -> [KeyFileName] {
     guard let prefix = ObjectPrefix(folder: KeyFileName.directory) else { return [] }
     let listed = try asking { () throws(RemoteError) in try objects.all(prefix, atMost: 4096) }
@@ -111,7 +109,6 @@ package struct KeyRing {
   }
 
   /// Makes a new key, puts its file, and holds it with the earlier ones.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` for an unusable label or passphrase, or an error of the remote.
   @discardableResult
   package func create(
@@ -124,7 +121,6 @@ package struct KeyRing {
   }
 
   /// Opens all key files that a passphrase opens, and holds their keys.
-  ///
   /// - Returns: the keys that are held now.
   /// - Throws: ``StoreError/denied(_:)`` with the labels if it opens none.
   package func unlock(passphrase: [UInt8]) throws(StoreError) -> HeldKeys {
@@ -149,7 +145,6 @@ package struct KeyRing {
   }
 
   /// Puts files of all keys that are held, which another passphrase opens; returns their names.
-  ///
   /// - Throws: ``StoreError/denied(_:)`` if no key is held.
   @discardableResult
   package func add(
@@ -164,7 +159,6 @@ package struct KeyRing {
   }
 
   /// Returns files of all keys that are held, without putting them.
-  ///
   /// - Throws: ``StoreError/denied(_:)`` if no key is held, ``StoreError/invalid(_:)`` for an unusable
   ///   label or passphrase.
   package func made(
@@ -192,7 +186,6 @@ package struct KeyRing {
   }
 
   /// Makes a new key and puts files of all keys, which a passphrase opens, in place of the label's.
-  ///
   /// - Throws: as ``add(label:passphrase:strength:)``.
   @discardableResult
   package func rotate(
@@ -210,7 +203,6 @@ package struct KeyRing {
   }
 
   /// Removes the files with a label; a copy of one still opens.
-  ///
   /// - Throws: ``StoreError/notFound(_:)`` if there is none, ``StoreError/invalid(_:)`` if none is left.
   package func remove(label: String) throws(StoreError) {
     let all = try files()
@@ -228,7 +220,6 @@ package struct KeyRing {
   }
 
   /// Returns the numbers of bundles by the name of their key; an empty name for plain bundles.
-  ///
   /// - Complexity: one short request for each bundle.
   package func bundles(_ control: ExchangeControl) throws(StoreError) -> [String: Int] {
     let names = try BundleListing(objects, clock: .system).names

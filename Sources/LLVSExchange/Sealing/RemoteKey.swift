@@ -40,7 +40,6 @@ package struct RemoteKey: Hashable, Sendable {
 ///   for every bundle, of random bytes and of what tells one bundle of one machine from all others;
 ///   within a bundle the nonce is the frame's kind and number.
 struct BundleSeal: Sendable {
-  /// The 8 bytes that tell which key it is.
   let keyID: [UInt8]
   /// The bundle's own 32 bytes.
   let salt: [UInt8]
@@ -66,7 +65,6 @@ struct BundleSeal: Sendable {
     return bytes
   }
 
-  /// Returns the encrypted frame, ``BundleFormat/sealLength`` bytes longer.
   func sealed(_ bytes: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int) -> [UInt8] {
     let place = Self.place(kind, number)
     return Sodium.sealed(
@@ -92,7 +90,6 @@ package struct HeldKeys: Sendable {
     }
   }
 
-  /// Returns the seal for a bundle; nil if the key is not known.
   func seal(keyID: [UInt8], salt: [UInt8], writer: String, sequence: UInt64) -> BundleSeal? {
     keys.first { $0.id == keyID }.map {
       BundleSeal($0, salt: salt, writer: writer, sequence: sequence)
@@ -100,7 +97,6 @@ package struct HeldKeys: Sendable {
   }
 
   /// Returns a seal for a new bundle.
-  ///
   /// - Throws: ``StoreError/denied(_:)`` if no key is held.
   func newSeal(writer: String, sequence: UInt64) throws(StoreError) -> BundleSeal {
     guard let key = keys.first else {

@@ -24,9 +24,7 @@ enum Sodium {
   }
 
   /// Returns bytes encrypted with XChaCha20-Poly1305, 16 bytes longer.
-  static func sealed(
-    _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8]
-  ) -> [UInt8] {
+  static func sealed(_ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8]) -> [UInt8] {
     start()
     precondition(key.count == 32 && nonce.count == 24, "a key has 32 bytes, a nonce 24")
     var length: UInt64 = 0
@@ -37,9 +35,7 @@ enum Sodium {
   }
 
   /// Returns the plain bytes; nil if anything was changed.
-  static func opened(
-    _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8]
-  ) -> [UInt8]? {
+  static func opened(_ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8]) -> [UInt8]? {
     start()
     precondition(key.count == 32 && nonce.count == 24, "a key has 32 bytes, a nonce 24")
     guard bytes.count >= 16 else { return nil }

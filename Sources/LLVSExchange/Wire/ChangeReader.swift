@@ -7,13 +7,10 @@ package import LLVSCore
 package protocol WireValueSink: AnyObject {
   associatedtype Stored
 
-  /// Receives the next bytes of the value.
   func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
   /// Receives zeros of the value, perhaps a great many.
   func append(zeros count: UInt64) throws(StoreError)
-  /// Ends the value.
   func finish() throws(StoreError) -> Stored
-  /// Receives a whole value.
   func store(_ value: ReadyValue) throws(StoreError) -> Stored
 }
 
@@ -34,7 +31,6 @@ extension WireValueSink {
   }
 }
 
-/// One change in an exchange.
 package enum WireChange<Stored> {
   case insert(Key, Stored)
   case update(Key, Stored)
@@ -67,7 +63,6 @@ extension WireChange: Sendable where Stored: Sendable {}
 extension WireChange: Equatable where Stored: Equatable {}
 
 extension WireInput: ChangeSource {
-  /// Reads the file as a change list in JSON.
   package func read<Sink: WireValueSink>(
     into sink: Sink, _ body: (WireChange<Sink.Stored>) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -106,9 +101,7 @@ extension WireInput: ChangeSource {
   }
 
   /// Reads a value; its storedVersionId is always the version's own.
-  private func value<Sink: WireValueSink>(
-    _ sink: Sink
-  ) throws(StoreError) -> (Key, Sink.Stored) {
+  private func value<Sink: WireValueSink>(_ sink: Sink) throws(StoreError) -> (Key, Sink.Stored) {
     var key: Key?
     var stored: Sink.Stored?
     try object(["id", "data"]) { (name) throws(StoreError) in

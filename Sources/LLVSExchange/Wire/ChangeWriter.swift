@@ -17,7 +17,6 @@ package struct ChangeWriter {
     output.write("[")
   }
 
-  /// Writes a change.
   package mutating func append(_ change: WireChange<Pieces>) throws(StoreError) {
     output.write(isFirst ? "{\"" : ",{\"")
     isFirst = false

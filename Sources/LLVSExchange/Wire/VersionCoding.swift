@@ -46,7 +46,6 @@ extension Version {
       metadata: metadata ?? [:])
   }
 
-  /// Writes a version's file; equal versions give equal bytes.
   package func write(to output: WireOutput) throws(StoreError) {
     if let fault = WireName.fault(of: id) { throw .invalid(fault) }
     output.write("{\"version\":{\"identifier\":")

@@ -3,7 +3,6 @@
 import LLVSCore
 
 extension WireInput {
-  /// Returns the next byte that is not white space.
   func peek() throws(StoreError) -> UInt8 {
     while try refill() {
       switch buffer[position] {
@@ -39,9 +38,7 @@ extension WireInput {
   }
 
   /// Reads an object; the body reads the value of each member that is in `names`, which appears once.
-  func object(
-    _ names: [String], _ body: (String) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  func object(_ names: [String], _ body: (String) throws(StoreError) -> Void) throws(StoreError) {
     var found: [String] = []
     try members("{", "}") { () throws(StoreError) in
       let name = String(decoding: try string(atMost: 4096), as: UTF8.self)
@@ -53,7 +50,6 @@ extension WireInput {
     }
   }
 
-  /// Reads an array; the body reads each element.
   func array(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     try members("[", "]", body)
   }

@@ -3,14 +3,12 @@ package import LLVSCore
 /// A file in an exchange, read piece by piece as JSON.
 ///
 /// Every fault is ``StoreError/invalid(_:)`` with file, reason and byte.
-///
 /// - Concurrency: for one thread at a time.
 package final class WireInput {
   /// Fills a buffer from its start and returns how many bytes; 0 at the end.
   package typealias Fill = (UnsafeMutableRawBufferPointer) throws(StoreError) -> Int
   /// The greatest depth; no file that this program or the original writes nests deeper than six.
   static let maximumDepth = 32
-  /// The name of the file in messages.
   let name: String
   private let fill: Fill
   var buffer: [UInt8]

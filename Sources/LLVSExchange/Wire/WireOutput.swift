@@ -1,7 +1,6 @@
 package import LLVSCore
 
 /// A file in an exchange, written in pieces.
-///
 /// - Concurrency: for one thread at a time.
 package final class WireOutput {
   package typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -36,7 +35,6 @@ package final class WireOutput {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if the bytes are not UTF-8, which JSON cannot hold.
   func string(_ bytes: [UInt8]) throws(StoreError) {
     guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
@@ -51,7 +49,6 @@ package final class WireOutput {
     try base64 { (take) throws(StoreError) in try bytes.withPiece(take) }
   }
 
-  /// Writes base64 of bytes that `read` passes to its argument in pieces.
   func base64(
     _ read: (_ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
       -> Void

@@ -7,15 +7,12 @@ import WorkingTree
 
 // History as a separate file system, mounted inside the tree that it belongs to.
 //
-// State: made -> serving -> ended. It ends when the daemon ends it (`end()`), when a user unmounts it (the
-// directory below then shows history as it does without the mount), or with the outer mount. A separate thread
-// mounts it, since its mount point is looked up through the outer mount, and then serves it.
+// State: made -> serving -> ended, by `end()`, a user's unmount or the outer mount's end. A thread of its own
+// mounts and serves it, since its mount point is looked up through the outer mount.
 
 /// `.llvs/versions` of a mount as a second, read-only mount.
 ///
-/// In such a mount the kernel refuses every change itself, keeps the attributes and bytes of files
-/// that were read, and opens files without a request: that is possible for whole mounts only.
-///
+/// The kernel itself refuses changes there, caches attributes and bytes, and opens files without a request.
 /// - Concurrency: callable from any thread. Its lock is a leaf.
 package final class HistoryMount: Sendable {
   private enum State {
@@ -147,7 +144,6 @@ package final class HistoryMount: Sendable {
     }
   }
 
-  /// True once it serves nothing any more.
   var hasEnded: Bool {
     life.withLock { life in
       if case .ended = life.state { true } else { false }
@@ -160,9 +156,7 @@ package final class HistoryMount: Sendable {
     }
   }
 
-  /// Waits until it is mounted.
-  ///
-  /// - Returns: The reason that it is not; nil if it is.
+  /// Waits until it is mounted; returns the reason that it is not.
   func awaitMount() -> String? {
     let obstacle: String?? = life.wait { life in
       switch life.state {

@@ -3,13 +3,9 @@ import HistoryTree
 import Platform
 import WorkingTree
 
-// Limits the memory that the daemon needs for names that the kernel remembers.
-//
-// A separate thread finds the directories that are used least, has the notifier make the kernel
-// forget them, and waits until the kernel's FORGETs have come. No thread that serves requests waits
-// for it. Two kinds of directories must stay although they are not open: a directory that is the
-// working directory of a process (getcwd(2) would fail until the path is looked up again), and one
-// that is a mount point or has one below it (the kernel would unmount that).
+// Limits the daemon's memory for names that the kernel remembers. A thread has the kernel forget the directories
+// used least, except those that are, or contain, a working directory or a mount point: getcwd(2) would fail, and
+// the kernel would unmount.
 
 /// Makes the kernel forget names of history if it remembers too many.
 final class KernelMemory: Sendable {
@@ -24,19 +20,16 @@ final class KernelMemory: Sendable {
   /// The longest wait for the kernel's FORGETs, and the interval at which they are counted, in nanoseconds.
   private static let patience: UInt64 = 3_000_000_000
   private static let step: UInt64 = 20_000_000
-  /// The wait before another look if there are too many names and all are in use, in nanoseconds;
-  /// it doubles from the first value to the second while that stays so.
+  /// The first and longest wait before another look while all names are in use, in nanoseconds.
   private static let shortest: UInt64 = 1_000_000_000
   private static let longest: UInt64 = 64_000_000_000
   /// The number of names in one batch of notifications: more urgent ones wait for one batch at most.
   private static let batch = 64
 
-  /// A separate file system for versions.
   struct History {
     var tree: VersionsFileSystem
     var cache: any KernelCache
     var path: String
-    /// The ID of its mount.
     var mount: UInt32?
   }
 
@@ -51,9 +44,7 @@ final class KernelMemory: Sendable {
   private let adopted = Monitor<History?>(nil)
   private var history: History? { adopted.withLock { $0 } }
 
-  init(
-    meta: MetaTree, cache: any KernelCache, mountPoint: String, limit: Int, seesUsers: Bool
-  ) {
+  init(meta: MetaTree, cache: any KernelCache, mountPoint: String, limit: Int, seesUsers: Bool) {
     self.meta = meta
     self.cache = cache
     self.mountPoint = mountPoint
@@ -61,7 +52,6 @@ final class KernelMemory: Sendable {
     self.seesUsers = seesUsers
   }
 
-  /// Adds a further file system, or removes it; the limit holds for each.
   func adopt(_ history: History?) {
     adopted.withLock { $0 = history }
     _ = watch()
@@ -70,7 +60,6 @@ final class KernelMemory: Sendable {
   /// The number of nodes of history in memory, in both file systems.
   var metaNodeCount: Int { meta.nodeCount + (history?.tree.meta.nodeCount ?? 0) }
 
-  /// Starts the thread; ``stop()`` must follow.
   func start() throws(SystemError) {
     _ = watch()
     thread.withLock { $0 = true }

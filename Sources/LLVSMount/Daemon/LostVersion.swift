@@ -7,12 +7,10 @@ package struct LostVersion {
   package let reason: String
   package init(reason: String) { self.reason = reason }
 
-  /// Reads an event of the log; nil if it is another event.
   package init?(_ event: LoggedEvent) {
     guard event.kind == .error, event.text.hasPrefix(Self.words) else { return nil }
     reason = String(event.text.dropFirst(Self.words.count))
   }
 
-  /// The words of the event, whose kind is ``LoggedEvent/Kind/error``.
   package var text: String { Self.words + reason }
 }

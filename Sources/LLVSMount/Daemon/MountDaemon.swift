@@ -11,15 +11,13 @@ package import WorkingTree
 
 // The life of a mount: from an open store to a tree that serves requests, and back.
 //
-// The end, whichever process asks for it: saved changes become a version, the kernel unmounts, the
-// threads that serve are joined, a last cut takes the changes that arrived in the meantime. The store's
-// lock is released last, so that a process that waits for it finds everything done.
+// The end: saved changes become a version, the kernel unmounts, threads are joined, and a last cut takes late
+// changes. The store's lock is released last, for processes that wait for it.
 
 package final class MountDaemon: Sendable {
   package let store: Store
   package let tree: TreeSession
   package let log: EventLog
-  /// The outcome of replaying the journal.
   package let recovery: TreeSession.Recovery
   package let control: ControlService
   private let autosaver: Autosaver
@@ -38,7 +36,6 @@ package final class MountDaemon: Sendable {
   private static let grace: UInt64 = 2_000_000_000
 
   /// Opens the store and mounts it; requests are served once ``serve()`` runs.
-  ///
   /// - Throws: ``ControlError``, ``StoreError``, ``FuseError``; then nothing stays mounted or locked.
   package init(_ request: MountRequest) throws {
     try request.checkPermission()
@@ -104,9 +101,7 @@ package final class MountDaemon: Sendable {
   }
 
   /// Returns what tells the kernel of names and attributes that changed without its doing.
-  private static func telling(
-    _ reference: SessionReference
-  ) -> @Sendable ([KernelNotice]) -> Void {
+  private static func telling(_ reference: SessionReference) -> @Sendable ([KernelNotice]) -> Void {
     { told in
       guard let session = reference.value else { return }
       var directories: Set<InodeNumber> = []
@@ -175,10 +170,7 @@ package final class MountDaemon: Sendable {
   }
 
   package var metaNodeCount: Int { memory.metaNodeCount }
-
-  /// Waits until history is mounted as a separate file system, if that was requested.
-  ///
-  /// - Returns: The reason that it is not; nil if it is, or was not requested.
+  /// Waits until history is mounted, if requested; returns the reason that it is not.
   package func awaitHistory() -> String? { history?.awaitMount() }
 
   package func serve() throws {
@@ -205,10 +197,8 @@ package final class MountDaemon: Sendable {
     try session.run()
   }
 
-  /// Makes a version and unmounts, for SIGTERM and `llvs unmount`.
-  ///
-  /// - Returns: True if ``serve()`` comes to its end. If false, programs still have files open:
-  ///   everything else is done, their writes are in the journal, and the process may exit.
+  /// Makes a version and unmounts, for SIGTERM and `llvs unmount`. False if programs still have files open: their
+  /// writes are in the journal, and the process may exit.
   @discardableResult
   package func end() -> Bool {
     let isFirst = isEnding.withLock { isEnding in

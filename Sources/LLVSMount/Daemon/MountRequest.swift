@@ -33,9 +33,7 @@ package struct MountRequest: Sendable {
 }
 
 extension MountRequest {
-  /// Refuses options that this user may not have, before a store is made.
-  ///
-  /// - Throws: ``ControlError`` of kind notPermitted, which names the option.
+  /// Throws ``ControlError`` of kind notPermitted, before a store is made, for options this user may not have.
   func checkPermission() throws(ControlError) {
     guard SystemProcess.effectiveUser != 0 else { return }
     if hurriesHistory {

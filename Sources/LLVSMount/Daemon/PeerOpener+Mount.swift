@@ -6,15 +6,9 @@ import ObjectStores
 import Platform
 
 extension PeerOpener {
-  /// Opens peers as usual, except those in a mount of llvs.
-  ///
-  /// The mount point of another store stands for that store: what is sent there would otherwise become
-  /// files of its tree. Any other directory in a mount is refused, and everything in the mount of the
-  /// store itself: sending there would change the tree, and so make something new to send. A mount is
-  /// recognised by its device, whatever links or bind mounts lead to it.
-  ///
-  /// - Parameter own: the mount point of the store itself; nil if it is not mounted.
-  /// - Returns: the opener.
+  /// Opens peers as usual, but another store's mount point as that store, and no other directory in a mount of
+  /// llvs: what is sent there would become files of its tree. Mounts are recognised by their device. `own` is the
+  /// mount point of this store.
   package static func besideMounts(own: String?) -> PeerOpener {
     PeerOpener { (address, opening) throws(ControlError) in
       // Without a mount table or a directory, the usual way reports the error.

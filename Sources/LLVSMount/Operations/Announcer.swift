@@ -9,10 +9,8 @@ import WorkingTree
 
 // Raises inotify events for changes that no program made: a merge, a restore, an undo.
 //
-// The kernel raises such events only for calls of programs, and FUSE has no message that does. So a thread of the
-// daemon makes calls on the mount: mknod(2), mkdir(2) or symlink(2) for a name that came, unlink(2) or rmdir(2) for
-// one that went, utimensat(2) and an open for writing for one that changed. The daemon knows its own thread,
-// answers these requests as done, and does nothing: the tree has been as they say since before.
+// The kernel raises these only for calls of programs, so a thread of the daemon makes calls on the mount that
+// create, remove or touch the names. The daemon knows its own thread and answers them as done, without effect.
 //
 // INVARIANT A1: no request of this thread changes the tree, a version or a time. Each handler that could
 //   asks `isOwn` first.
@@ -24,7 +22,6 @@ import WorkingTree
 //   it waits like any program; if the daemon dies then, its watcher ends the connection.
 
 /// Tells programs that watch directories of changes that they cannot see otherwise.
-///
 /// - Concurrency: callable from any thread; its lock is a leaf.
 final class Announcer: Sendable {
   /// The call that the thread is making now, by the name that it is about.
@@ -72,7 +69,6 @@ final class Announcer: Sendable {
   /// Takes the device of the mount, which tells it from others at the same path.
   func follow(device: String) { state.withLock { $0.device = device } }
 
-  /// Starts the thread; ``stop()`` must follow.
   func start() throws(SystemError) {
     state.withLock { $0.isRunning = true }
     do throws(SystemError) {
@@ -205,17 +201,13 @@ final class Announcer: Sendable {
     try file.openForWriting()
   }
 
-  private func making(
-    _ call: Call, _ body: () throws(SystemError) -> Void
-  ) throws(SystemError) {
+  private func making(_ call: Call, _ body: () throws(SystemError) -> Void) throws(SystemError) {
     state.withLock { $0.call = call }
     defer { state.withLock { $0.call = nil } }
     try body()
   }
 
-  /// True if a request comes from this thread.
-  ///
-  /// - Complexity: one load where nothing is being told.
+  /// True if a request comes from this thread; one load where nothing is being told.
   func isOwn(_ caller: @autoclosure () -> Int32) -> Bool {
     let thread = thread.load(ordering: .acquiring)
     return thread != 0 && thread == caller()

@@ -26,8 +26,7 @@ extension Attributes.Time {
 }
 
 extension Attributes.Device {
-  /// Decodes Linux's encoding of a device number: 12 bits of the major number from bit 8 on, the
-  /// minor number around them.
+  /// Decodes Linux's device number: the major's 12 bits from bit 8 on, the minor's around them.
   init(number: UInt64) {
     self.init(
       major: UInt32(truncatingIfNeeded: number >> 8 & 0xFFF),

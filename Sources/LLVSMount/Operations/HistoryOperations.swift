@@ -6,13 +6,10 @@ import WorkingTree
 
 /// The versions of a store as a read-only file system of their own.
 ///
-/// OPEN and OPENDIR are answered with ENOSYS: after the first answer the kernel opens and closes by
-/// itself, so every request comes without a handle.
-///
+/// OPEN and OPENDIR answer ENOSYS, after which the kernel opens and closes files without requests.
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class HistoryOperations: FuseOperations {
-  // OPEN and OPENDIR are in the set, and their defaults answer ENOSYS: for operations that are left
-  // out libfuse would answer success.
+  // OPEN and OPENDIR are served by their default ENOSYS: libfuse answers success if they are left out.
   static let served: OperationSet = [
     .base, .readlink, .open, .read, .opendir, .readdir, .readdirplus, .getxattr, .listxattr, .lseek,
     .ioctl,
@@ -29,9 +26,7 @@ final class HistoryOperations: FuseOperations {
 
   private func inode(_ node: NodeID) -> UInt64 { node == .root ? tree.top : node.rawValue }
 
-  func lookup(
-    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
-  ) {
+  func lookup(_ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply) {
     let name = Array(name)
     answers.lookup(reply: reply) { () throws(FSError) in try meta.lookup(inode(parent), name) }
   }
@@ -59,9 +54,7 @@ final class HistoryOperations: FuseOperations {
     }
   }
 
-  func read(
-    _ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
-  ) {
+  func read(_ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply) {
     guard offset >= 0, count >= 0, count <= 16 << 20 else { return reply.error(Errno.invalid) }
     do throws(FSError) {
       let file = try tree.file(node.rawValue)
@@ -78,9 +71,7 @@ final class HistoryOperations: FuseOperations {
       try? tree.file(node.rawValue), offset: offset, whence: whence, reply: reply)
   }
 
-  func readdir(
-    _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply
-  ) {
+  func readdir(_ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply) {
     do throws(FSError) {
       let number = inode(node)
       let directory = try tree.directory(number, from: UInt64(clamping: offset))
@@ -106,9 +97,7 @@ final class HistoryOperations: FuseOperations {
     }
   }
 
-  func getxattr(
-    _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply
-  ) {
+  func getxattr(_ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply) {
     do throws(FSError) {
       reply.value(try meta.getxattr(inode(node), Array(name)))
     } catch {

@@ -60,7 +60,6 @@ struct MetaAnswers: Sendable {
     }
   }
 
-  /// Lists names with attributes; otherwise like ``readdir(_:offset:reply:goesOn:)``.
   func readdirplus(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply,
     goesOn: (UInt64) -> Void = { _ in }
@@ -124,9 +123,7 @@ struct MetaAnswers: Sendable {
     return fits
   }
 
-  func read(
-    _ file: MetaFile, offset: Int64, count: Int, reply: consuming DataReply
-  ) {
+  func read(_ file: MetaFile, offset: Int64, count: Int, reply: consuming DataReply) {
     var pending = Optional(reply)
     withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
       do throws(FSError) {
@@ -139,9 +136,7 @@ struct MetaAnswers: Sendable {
     }
   }
 
-  func seek(
-    _ file: MetaFile?, offset: Int64, whence: Int32, reply: consuming OffsetReply
-  ) {
+  func seek(_ file: MetaFile?, offset: Int64, whence: Int32, reply: consuming OffsetReply) {
     guard whence == SeekFlags.data || whence == SeekFlags.hole, let file else {
       return reply.error(Errno.invalid)
     }

@@ -8,21 +8,18 @@ import WorkingTree
 // Answers the requests of the announcer's own calls; see Announcer.swift.
 
 extension MountOperations {
-  /// True if the announcer's thread makes a request.
   func isAnnounced(_ request: RequestPointer) -> Bool { announcer.isOwn(request.caller.pid) }
 
-  /// The answer to a look-up before a call that makes or removes a name; nil if it is the usual one.
-  ///
-  /// The kernel may keep neither: everybody else who looks asks again, and gets the usual answer.
+  /// The answer to a look-up before a call that makes or removes a name, which the kernel must not cache; nil for
+  /// the usual answer.
   func announcedEntry(_ name: [UInt8], in parent: NodeID) -> EntryAttributes? {
     let present = try? tree.lookup(parent.number, FileName(name))
     defer { if let present { tree.forget(present.number, count: 1) } }
     switch announcer.call(about: name) {
     case .making(_, let kind, let isFree):
       guard let present, present.kind == kind else { return nil }
-      // The kernel forgets the entry that it has, and gets it back with the answer to the call: the
-      // same directory for programs in it. But what is mounted below it would be unmounted, and an
-      // open file would be shown as deleted in /proc.
+      // The kernel forgets the entry and gets it back with the call's answer, so programs keep the directory.
+      // Mounts below would be lost, and open files shown as deleted.
       if kind == .directory {
         if !isFree, tree.isKnownToKernel(present.number, besides: 1) { return nil }
       } else if tree.isOpen(present.number) {
@@ -42,9 +39,7 @@ extension MountOperations {
   }
 
   /// Answers a call that makes a name with what the tree has there.
-  func announceMade(
-    _ name: [UInt8], in parent: NodeID, reply: consuming EntryReply
-  ) {
+  func announceMade(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
     do throws(FSError) {
       guard case .making(_, let kind, _)? = announcer.call(about: name) else { throw .notPermitted }
       let status = try tree.lookup(parent.number, FileName(name))
@@ -59,9 +54,7 @@ extension MountOperations {
   }
 
   /// Answers a call that removes a name, if the tree has none there.
-  func announceRemoved(
-    _ name: [UInt8], in parent: NodeID, reply: consuming EmptyReply
-  ) {
+  func announceRemoved(_ name: [UInt8], in parent: NodeID, reply: consuming EmptyReply) {
     do throws(FSError) {
       let status = try tree.lookup(parent.number, FileName(name))
       tree.forget(status.number, count: 1)

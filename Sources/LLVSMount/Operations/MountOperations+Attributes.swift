@@ -58,21 +58,17 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel ask again for attributes that it just got, if a merge was installed since
-  /// they were read. Older kernels believe the answers of SETATTR and LINK even if a notification
-  /// came in the meantime, unlike those of GETATTR and LOOKUP (fuse_change_attributes, attr_version).
+  /// Makes the kernel ask again for attributes read before a merge: older kernels believe answers of SETATTR and
+  /// LINK over a later notification (fuse_change_attributes).
   func doubt(_ node: NodeID, since publications: UInt64) {
     guard tree.publications != publications else { return }
     session.value?.notifier.invalidateAttributes(node)
   }
 
   /// Returns the set-id bits that a file loses because of a request.
-  private func setIDsLost(
-    of node: NodeID, _ request: RequestPointer
-  ) throws(FSError) -> UInt32 {
+  private func setIDsLost(of node: NodeID, _ request: RequestPointer) throws(FSError) -> UInt32 {
     try tree.setIDsLost(node.number) { group in
-      // Root may keep them whatever its groups are; for changes of the owner the kernel sets the
-      // flag for every caller.
+      // Root may keep them; for changes of the owner the kernel sets the flag for every caller.
       request.caller.uid == 0 || request.isCallerMember(of: group)
     }
   }
@@ -86,9 +82,7 @@ extension MountOperations {
     session.value?.notifier.invalidateAttributesAtOnce(node)
   }
 
-  func getxattr(
-    _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply
-  ) {
+  func getxattr(_ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply) {
     do throws(FSError) {
       let name = Self.bytes(name)
       guard !Self.isMeta(node) else { return reply.value(try meta.getxattr(node.rawValue, name)) }
@@ -151,18 +145,13 @@ extension MountOperations {
     }
   }
 
-  /// Returns the set-group-ID bit if the caller must not keep it when an access control list changes
-  /// the mode: chmod(2) has the same rule.
-  private func groupBitLost(
-    of node: NodeID, _ request: RequestPointer
-  ) throws(FSError) -> UInt32 {
+  /// Returns the set-group-ID bit if a caller loses it with an ACL that changes the mode, as in chmod(2).
+  private func groupBitLost(of node: NodeID, _ request: RequestPointer) throws(FSError) -> UInt32 {
     guard request.caller.uid != 0 else { return 0 }
     return request.isCallerMember(of: try tree.status(of: node.number).gid) ? 0 : 0o2000
   }
 
-  func removexattr(
-    _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming EmptyReply
-  ) {
+  func removexattr(_ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming EmptyReply) {
     guard !Self.isMeta(node) else {
       return reply.error(meta.refusalOfExtended(of: node.rawValue).errno)
     }

@@ -28,9 +28,7 @@ extension MountOperations {
 
   private static func handle(_ file: OpenFile) -> HandleNumber? { Self.file(file)?.handle }
 
-  func open(
-    _ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply
-  ) {
+  func open(_ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply) {
     guard !Self.isMeta(node) else { return metaOpen(node, flags: flags, reply: reply) }
     if isAnnounced(reply.request) { return announceOpened(reply) }
     if tree.mustLookUpAgain(node.number, thread: reply.caller.pid) {
@@ -45,10 +43,8 @@ extension MountOperations {
         accessing: flags & OpenFlags.noAccessTime == 0)
       if opened.hasMovedAccessTime { session.value?.notifier.invalidateAttributesAtOnce(node) }
       let number = OpenLiveFile(opened.handle, mode: mode).number()
-      // Only this mount changes bytes, and a merge notifies the kernel of those that it replaces:
-      // cached pages stay valid.
-      var options: OpenOptions =
-        mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]
+      // Cached pages stay valid: only this mount changes bytes, and a merge notifies the kernel.
+      var options: OpenOptions = mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]
       if opened.dropsPages { options.remove(.keepCache) }
       if !reply.opened(number, options) {
         try? tree.release(opened.handle)
@@ -80,17 +76,14 @@ extension MountOperations {
         OpenObject.close(number)
       }
     } catch .exists where flags & OpenFlags.exclusive == 0 {
-      // A merge has brought the name, and the kernel was not notified yet: after ESTALE it looks
-      // the name up again and opens the file.
+      // A merge brought the name before the kernel was notified: after ESTALE it looks the name up again.
       reply.error(Errno.stale)
     } catch {
       reply.error(errno(of: error))
     }
   }
 
-  func read(
-    _ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
-  ) {
+  func read(_ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply) {
     guard offset >= 0, count >= 0, count <= 16 << 20 else { return reply.error(Errno.invalid) }
     guard !Self.isMeta(node) else {
       return metaRead(file, offset: offset, count: count, reply: reply)
@@ -214,8 +207,8 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel write the pages that programs stored into holes through their mappings, then looks again,
-  /// until a hole is certain. Runs on a thread of the pool, since the kernel's writes are served in the meantime.
+  /// Makes the kernel write pages stored into holes through mappings, and looks again until a hole is certain. On
+  /// the pool, since the kernel's writes are served concurrently.
   private func seek(
     _ node: NodeID, from offset: UInt64, toData: Bool, _ doubted: Range<UInt64>,
     notifier: Notifier, parked: ParkedReply<OffsetReply>

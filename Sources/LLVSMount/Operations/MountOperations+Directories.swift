@@ -24,8 +24,7 @@ extension MountOperations {
     }
   }
 
-  /// The offsets behind the names of a directory itself and of the one above it; those of other names are
-  /// cookies of the tree, which are greater.
+  /// The offsets behind `.` and `..`; those of other names are cookies of the tree, which are greater.
   private static let ownOffset: Int64 = 1
   private static let aboveOffset: Int64 = 2
 
@@ -33,9 +32,7 @@ extension MountOperations {
     offset <= aboveOffset ? .start : EntryCookie(offset)
   }
 
-  func readdir(
-    _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply
-  ) {
+  func readdir(_ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply) {
     if let open = OpenObject.object(file.handle) as? OpenMetaDirectory {
       return metaReaddir(open.directory, offset: offset, reply: reply)
     }
@@ -90,8 +87,7 @@ extension MountOperations {
         add("..", try tree.status(of: above), next: Self.aboveOffset, to: &reply)
       }
       var names = try tree.list(directory.listing, after: Self.cookie(offset))
-      // An answer without names is the end of the directory for the kernel: where all names of a page were removed
-      // since, the next page is looked at.
+      // The kernel takes an answer without names for the end, so a page of removed names is skipped.
       while try add(names, of: node.number, &given, to: &reply), given.isEmpty,
         let last = names.last
       {
@@ -105,9 +101,7 @@ extension MountOperations {
     }
   }
 
-  /// Looks listed names up and adds those that still exist.
-  ///
-  /// - Returns: False if the reply is full.
+  /// Looks listed names up and adds those that still exist; false if the reply is full.
   private func add(
     _ names: [ListedName], of directory: InodeNumber, _ given: inout [InodeNumber],
     to reply: inout DirectoryPlusReply

@@ -49,15 +49,9 @@ extension MountOperations {
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply
   ) { answers.readdirplus(directory, offset: offset, reply: reply) }
 
-  // Warm, open + read + close of a version's file takes 12 to 15 us where ext4 takes 3 to 4: the
-  // round trip of OPEN with one switch of threads there and back (1.03 a file); RELEASE comes
-  // together with the next OPEN. The daemon needs 6 us of it, 5 of them in the kernel. Only the
-  // answer ENOSYS to OPEN would save that, and it holds for a whole mount: a second, read-only one
-  // over `.llvs/versions` (``HistoryMount``). It is optional (`-o fasthistory`), because
-  // - while it is mounted, a plain umount(8) of the tree answers "busy", even just after a `diff`
-  //   that has ended;
-  // - an ordinary user cannot have it: fusermount3 wants a mount point that the user may write to;
-  // - it is below only one of the many directories that have a `.llvs`.
+  // Warm, open + read + close of a version's file takes 12 to 15 us (ext4: 3 to 4), mostly the round trip of OPEN.
+  // ENOSYS to OPEN saves it, but for whole mounts only: ``HistoryMount``, optional (`-o fasthistory`) because it
+  // makes a plain umount(8) busy, needs root, and covers only one `.llvs`.
   func metaOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     guard live.isShowing, meta.tellsPending(node.rawValue) else {
       return metaOpenNow(node, flags: flags, reply: reply)
@@ -97,9 +91,7 @@ extension MountOperations {
     }
   }
 
-  func metaCreate(
-    _ name: [UInt8], in parent: NodeID, mode: UInt32, reply: consuming CreateReply
-  ) {
+  func metaCreate(_ name: [UInt8], in parent: NodeID, mode: UInt32, reply: consuming CreateReply) {
     do throws(FSError) {
       let (entry, file) = try meta.create(parent.rawValue, name, mode: mode)
       let number = OpenMetaFile(file).number()
@@ -113,9 +105,7 @@ extension MountOperations {
     }
   }
 
-  func metaRead(
-    _ file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
-  ) {
+  func metaRead(_ file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply) {
     switch OpenObject.object(file.handle) {
     case let open as OpenMetaFile:
       answers.read(open.file, offset: offset, count: count, reply: reply)
@@ -153,8 +143,7 @@ extension MountOperations {
     later(reply) { () throws(FSError) in try meta.flush() }
   }
 
-  /// Runs `body` on a thread of the pool: it may change the store or make a version, and so wait
-  /// for a command or for the kernel.
+  /// Runs `body` on the pool: it may wait for a command or for the kernel.
   func later(
     _ reply: consuming EmptyReply, _ body: @escaping @Sendable () throws(FSError) -> Void
   ) {
@@ -193,8 +182,7 @@ extension MountOperations {
     }
   }
 
-  /// Runs commands on another thread. A signal to the writer stops them, and the write fails with
-  /// EINTR once none of them is running.
+  /// Runs commands on another thread; a signal to the writer stops them and fails the write with EINTR.
   private func controlWrite(
     _ session: ControlSession, _ bytes: UnsafeRawBufferPointer, reply: consuming WriteReply
   ) {

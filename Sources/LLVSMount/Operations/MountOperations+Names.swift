@@ -9,9 +9,7 @@ import WorkingTree
 // Serves look-ups, and the requests that make and remove names.
 
 extension MountOperations {
-  func lookup(
-    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
-  ) {
+  func lookup(_ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply) {
     let name = Self.bytes(name)
     if name == [0x2E] || name == [0x2E, 0x2E] {
       return lookup(parent, above: name.count == 2, reply: reply)
@@ -34,8 +32,7 @@ extension MountOperations {
     }
   }
 
-  /// Answers with the node of a number, or the directory above it, for open_by_handle_at(2): the
-  /// kernel may have forgotten the node.
+  /// Answers with the node of a number, or its parent, for open_by_handle_at(2).
   private func lookup(_ node: NodeID, above: Bool, reply: consuming EntryReply) {
     do throws(FSError) {
       let isMeta = Self.isMeta(node)
@@ -87,8 +84,7 @@ extension MountOperations {
       return announceMade(Self.bytes(name), in: parent, reply: reply)
     }
     let type = mode & 0o170000
-    let kind: EntryKind? =
-      type == 0 ? .regular : EntryKind.allCases.first { $0.typeBits == type }
+    let kind: EntryKind? = type == 0 ? .regular : EntryKind.allCases.first { $0.typeBits == type }
     guard let kind else { return reply.error(Errno.invalid) }
     let caller = caller(reply)
     answer(reply, changed: parent) { () throws(FSError) in
@@ -149,9 +145,7 @@ extension MountOperations {
     doubt(node, since: before)
   }
 
-  func unlink(
-    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
-  ) {
+  func unlink(_ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply) {
     if Self.isMeta(parent) {
       let name = Self.bytes(name)
       let process = process(of: reply)
@@ -170,9 +164,7 @@ extension MountOperations {
     }
   }
 
-  func rmdir(
-    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
-  ) {
+  func rmdir(_ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply) {
     if Self.isMeta(parent) {
       let name = Self.bytes(name)
       let process = process(of: reply)

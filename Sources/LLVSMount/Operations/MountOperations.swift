@@ -10,7 +10,6 @@ import WorkingTree
 // Serves the kernel's requests from the working tree, and from the meta tree for nodes numbered from 2^40 on.
 
 /// The mounted file system.
-///
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class MountOperations: FuseOperations {
   let live: TreeSession
@@ -40,7 +39,6 @@ final class MountOperations: FuseOperations {
 
   /// Returns the errno of an error; damage is logged too, whichever request met it.
   func errno(of error: FSError) -> Int32 { answers.errno(of: error) }
-  /// Copies a name, which is valid only during its request.
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
   static func fileName(_ name: UnsafeRawBufferPointer) -> FileName { FileName(name) }
 
@@ -52,7 +50,6 @@ final class MountOperations: FuseOperations {
       umask: caller.umask)
   }
 
-  /// Returns the process that makes a request: all threads of a program are one.
   func process(of reply: borrowing some FuseReply & ~Copyable) -> Int32 {
     threads.process(of: reply.caller.pid)
   }

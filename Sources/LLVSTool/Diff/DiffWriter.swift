@@ -12,14 +12,11 @@ struct DiffWriter {
   private let console: Console
   private let unified: UnifiedDiff
   private var stat: DiffStat
-  /// True if the line asks for a patch, which is the standard form for people alone.
   private let isPatchWanted: Bool
   private(set) var count = 0
 
-  /// Creates a writer; `standard` is the form if the line names none.
-  ///
-  /// A patch contains bytes that are no text if the line requests that, or if the patch is for
-  /// applying and is not printed on a terminal.
+  /// `standard` is the form if the line names none. A patch contains binary bytes if the line requests that, or if
+  /// it is for applying and not on a terminal.
   init(
     _ line: CommandLine, _ console: Console, standard: Form, isToApply: Bool = false,
     indent: String = ""

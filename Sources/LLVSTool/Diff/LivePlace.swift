@@ -13,8 +13,7 @@ enum LivePlace: ComparedTree {
   case mount(MountView)
   case tree(TreeSession)
 
-  /// Opens the working tree of a store that is not mounted, with the changes that its last mount
-  /// left pending. Nil if it has none, or, with a message, if it cannot be opened.
+  /// Opens the working tree of an unmounted store; nil if it has none or, with a message, cannot be opened.
   init?(unmounted site: CommandTarget, _ console: Console) {
     do {
       guard try FileSystem.exists("\(site.storePath)/journal") else { return nil }
@@ -30,10 +29,7 @@ enum LivePlace: ComparedTree {
     try pendingNames()
   }
 
-  /// Reads the reply of the command `pending`.
-  static func pending(
-    _ reply: String
-  ) -> [(change: PendingPath.Change, path: [UInt8])] {
+  static func pending(_ reply: String) -> [(change: PendingPath.Change, path: [UInt8])] {
     reply.split(separator: "\n").compactMap { line in
       guard let mark = line.utf8.first, let change = PendingPath.Change(rawValue: mark),
         line.utf8.dropFirst().first == 0x20

@@ -4,7 +4,6 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// The words of a verb that takes versions and paths.
 struct Operands {
   var versions: [VersionRecord] = []
   /// From the root of the tree, without slashes at the ends.
@@ -12,11 +11,8 @@ struct Operands {
   /// The versions were given as `A..B`.
   var isRange = false
 
-  /// Takes words as versions as long as they name some, up to `most`, and the rest as paths; after `--` all are
-  /// paths. A word that is only the beginning of an id or a name is a path if there is such a path.
-  ///
-  /// - Throws: ``ControlError`` of kind notFound for a word that is neither a version nor a path in
-  ///   one of the versions, in head or in the working tree.
+  /// Takes up to `most` words as versions while they name some, the rest and all after `--` as paths; an
+  /// abbreviated version yields to a path. Throws ``ControlError`` of kind notFound for a word that is neither.
   init(
     _ line: CommandLine, _ site: CommandTarget, _ store: Store, versions most: Int,
     live: () -> LivePlace? = { nil }
@@ -103,15 +99,12 @@ struct Operands {
 }
 
 extension CommandTarget {
-  /// The paths of the tree that the mount shows; empty if it shows all.
   var shownPaths: [[UInt8]] {
     guard case .mounted(let tree, _) = self, tree.isPart else { return [] }
     return [tree.part]
   }
 
-  /// Returns the path in the tree that a word of the command line means: relative to the current
-  /// directory if that is in the mount; otherwise, or with a leading slash, from the root.
-  ///
+  /// Returns the path that a word means: relative to the current directory in the mount, else from the root.
   /// - Throws: ``ControlError`` of kind grammar for a path that leads out of the tree.
   func path(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
     let slash = UInt8(ascii: "/")

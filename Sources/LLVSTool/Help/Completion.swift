@@ -6,7 +6,6 @@ import Platform
 import TreeNames
 
 extension Verb {
-  /// Prints the script for a shell, or, for that script, the completions of the last word.
   @Sendable static func printCompletion(
     _ line: CommandLine, _ console: Console
   ) throws -> ExitCode {
@@ -26,16 +25,13 @@ extension Verb {
   }
 }
 
-/// The completions of the last word of a command line.
 struct Completion {
   /// Stands for files and directories, which the shell completes itself.
   static let files = ":files"
-  /// The number of newest versions whose names are offered.
   private static let versionLimit = 200
   private let before: [String]
   private let word: String
 
-  /// - Parameter words: the words after the program's name; the last one is to be completed.
   init(_ words: [String]) {
     before = Array(words.dropLast())
     word = words.last ?? ""
@@ -115,7 +111,6 @@ struct Completion {
     }
   }
 
-  /// Returns names of settings, or of arbiters after `arbiter=` and a pattern.
   private func settings() -> [String] {
     let prefix = "arbiter="
     guard word.hasPrefix(prefix) else {
@@ -129,7 +124,6 @@ struct Completion {
     return names.map { word[...rules.endIndex] + $0 }
   }
 
-  /// Returns the store that the line names, or the one whose mount contains the current directory.
   private func store() -> Store? { try? site()?.reader() }
 
   private func site() -> CommandTarget? {
@@ -141,8 +135,7 @@ struct Completion {
     ((try? store()?.lineNames().branches) ?? []).filter { $0 != VersionRecord.unnamedLine }
   }
 
-  /// Names of versions that begin with the word, also behind `A..`; of an empty word what has a name of its
-  /// own. `at/` and a day or a word for one come behind `at/`.
+  /// Names of versions that begin with the word, also behind `A..`, and days behind `at/`.
   private func versions() -> [String] {
     guard let dots = word.firstRange(of: "..") else { return versions(beginning: word) }
     let first = word[..<dots.upperBound]
@@ -179,7 +172,6 @@ struct Completion {
     return words.filter { seen.insert($0).inserted }
   }
 
-  /// Returns the paths in a version that the word names before a colon.
   private func inVersions() -> [String] {
     guard let colon = word.firstIndex(of: ":"), let store = store() else { return [] }
     let name = String(word[..<colon])

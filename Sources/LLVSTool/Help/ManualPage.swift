@@ -54,7 +54,6 @@ package enum ManualPage {
     V^2 the other side of a merge.
     """
 
-  /// Escapes text so that no line begins a roff request and hyphens stay hyphens.
   package static func escaped(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let safe = line.map { character -> String in

@@ -2,7 +2,6 @@ import Grammar
 import LLVSCore
 import Reports
 
-/// Writes versions in the form that a command line requests, with or without a graph.
 struct LogWriter {
   private let line: CommandLine
   private let console: Console
@@ -29,8 +28,7 @@ struct LogWriter {
 
   mutating func write(_ record: VersionRecord, predecessors: [VersionNumber]) throws {
     guard !line.isJSON else {
-      let changes: ReplyValue =
-        changes == nil ? [:] : ["changes": try changeRecords(of: record)]
+      let changes: ReplyValue = changes == nil ? [:] : ["changes": try changeRecords(of: record)]
       console.stream(json: try story.reply(of: record) + changes)
       return
     }

@@ -11,7 +11,7 @@ final class Console: Sendable {
   let showsProgress: Bool
   /// The time when the bar was last drawn, on the monotonic clock; 0 if there is none.
   private let bar = Monitor<UInt64>(0)
-  /// The newest progress. A leaf lock.
+  /// A leaf lock.
   private let newest = Monitor<CommandProgress?>(nil)
   private let output = Output()
   /// True if standard output is a terminal; determined before a pager replaces it.
@@ -27,7 +27,6 @@ final class Console: Sendable {
   }
 
   /// Returns the colours that a command line requests.
-  ///
   /// - Throws: ``UsageError`` unless the option is always, never or auto.
   func style(_ line: CommandLine) throws -> TextStyle {
     switch line.options["color"] ?? "auto" {
@@ -42,7 +41,6 @@ final class Console: Sendable {
     }
   }
 
-  /// Sends long output through a pager if standard output is a terminal, as git does.
   func page(_ line: CommandLine) {
     guard isTerminal, !line.has("no-pager"), SystemProcess.environment("TERM") != "dumb" else {
       return
@@ -66,7 +64,6 @@ final class Console: Sendable {
   func flush() { output.write([], now: true) }
   func finish() throws(SystemError) { try output.finish() }
 
-  /// Prints a line of a result; not with --quiet.
   func say(_ text: String) {
     clear()
     guard !isQuiet, !text.isEmpty else { return }
@@ -101,7 +98,6 @@ final class Console: Sendable {
     StandardStream.error.write(PrintableText.harmless(text) + "\n")
   }
 
-  /// Draws the progress, at most ten times a second.
   func progress(_ progress: CommandProgress) {
     newest.withLock { $0 = progress }
     guard showsProgress else { return }

@@ -1,7 +1,6 @@
 import Platform
 
 /// Buffered standard output: written in large pieces, and after 50 ms at the next write.
-///
 /// - Concurrency: any thread; the lock is held while it writes, so that pieces do not mix.
 final class Output: Sendable {
   private struct State {
@@ -15,9 +14,7 @@ final class Output: Sendable {
   private static let limit = 65_536
   private let state = Monitor(State())
 
-  /// Appends bytes to the output.
-  ///
-  /// Ends the process if the reader of the pipe has closed it.
+  /// Appends bytes; ends the process if the reader of the pipe has closed it.
   func write(_ bytes: some Sequence<UInt8>, now: Bool = false) {
     state.withLock { state in
       state.bytes += bytes
@@ -53,7 +50,6 @@ final class Output: Sendable {
   }
 
   /// Writes everything that is buffered and waits for the pager.
-  ///
   /// - Throws: The first error of writing standard output.
   func finish() throws(SystemError) {
     let error = state.withLock { state -> SystemError? in

@@ -9,7 +9,6 @@ extension ReplyValue: Decodable {
     init?(intValue: Int) { nil }
   }
 
-  /// Reads a value; the fields of objects are in the order of their names.
   package init(from decoder: any Decoder) throws {
     if let object = try? decoder.container(keyedBy: Name.self) {
       self = .record(

@@ -1,4 +1,3 @@
-/// The parts of an address in the form of a URL, decoded.
 struct AddressComponents {
   var host: String
   var port: UInt16?
@@ -7,7 +6,6 @@ struct AddressComponents {
   var query: [(name: String, value: String)] = []
 
   /// Reads the text after `SCHEME:`.
-  ///
   /// - Throws: ``RemoteError`` with `invalid`; `form` is how it should look.
   init(_ rest: Substring, _ form: String) throws(RemoteError) {
     guard rest.hasPrefix("//") else { throw RemoteAddress.wrong("write \(form)") }

@@ -1,5 +1,4 @@
 extension RemoteAddress {
-  /// The longest address in bytes.
   package static let longest = 4096
 
   /// - Throws: ``RemoteError`` with `invalid`, whose words say how an address looks.

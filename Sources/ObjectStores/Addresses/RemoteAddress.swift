@@ -18,7 +18,6 @@ package enum RemoteAddress: Hashable, Sendable {
   case rclone(String)
 }
 
-/// A bucket and how it is used.
 package struct S3Address: Hashable, Sendable {
   package var place: S3Location
   /// Nil for the environment's, or the profile's.
@@ -30,7 +29,6 @@ package struct S3Address: Hashable, Sendable {
   package init(_ place: S3Location) { self.place = place }
 }
 
-/// A folder of a WebDAV server and how it is used.
 package struct WebDAVAddress: Hashable, Sendable {
   package var place: WebDAVLocation
   /// A file of certificates that are trusted in place of the system's.

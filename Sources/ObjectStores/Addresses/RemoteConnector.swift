@@ -21,7 +21,6 @@ package struct RemoteConnector: Sendable {
   }
 
   /// Opens a remote that retries failed requests.
-  ///
   /// - Throws: ``RemoteError`` if there are no credentials, or no program that is needed.
   package func open() throws(RemoteError) -> any ObjectStore {
     RetryingStore(try openOnce(), limits: limits ?? usualLimits, control: control)
@@ -34,7 +33,6 @@ package struct RemoteConnector: Sendable {
     }
   }
 
-  /// Opens the back-end alone, which makes each request once.
   package func openOnce() throws(RemoteError) -> any ObjectStore {
     let limits = limits ?? usualLimits
     switch address {

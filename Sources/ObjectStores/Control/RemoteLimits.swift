@@ -1,6 +1,5 @@
 /// The limits on the use of a remote. Times are in nanoseconds.
 package struct RemoteLimits: Hashable, Sendable {
-  /// The most concurrent requests.
   package var requests = 8
   /// The most attempts of a request whose failure is transient.
   package var attempts = 5

@@ -1,8 +1,7 @@
 internal import Platform
 internal import Synchronization
 
-/// Objects that appear whole at a server: moved from names of this writer's own, or, where nothing can be
-/// moved, put when they are published.
+/// Objects that appear whole at a server: moved from temporary names, or put when they are published.
 final class RemoteStaging: ObjectStaging {
   private struct Ready {
     /// The name until it is published; nil for an object that is not at the remote yet.
@@ -22,7 +21,6 @@ final class RemoteStaging: ObjectStaging {
   private let isMoving: Bool
   // A leaf lock.
   private let state = Mutex(State())
-  /// The most concurrent requests.
   private static let width = 8
   /// The most looks for an object that a list does not show yet, half a second apart.
   private static let looks = 10

@@ -5,9 +5,8 @@ internal import Synchronization
 package enum RequestThreads {
   private static let pool = WorkerPool(name: "llvs-requests")
 
-  /// Calls a body with 0 to `count` from at most `width` threads, one of them this one, and waits. After an
-  /// error no more calls begin; the error with the lowest number is thrown.
-  ///
+  /// Calls a body with 0 to `count` on at most `width` threads; after an error no call begins, and the error with
+  /// the lowest number is thrown.
   package static func each<Failure: Error>(
     _ count: Int, width: Int, _ body: @escaping (Int) throws(Failure) -> Void
   ) throws(Failure) {

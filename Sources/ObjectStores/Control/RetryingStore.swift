@@ -2,8 +2,7 @@ internal import Platform
 
 /// A remote that repeats failed requests and limits concurrent ones.
 ///
-/// A get that breaks off goes on after the bytes that came, so an object must not be rewritten with other
-/// bytes, or the reader must check its hash.
+/// A get that breaks off continues after the bytes that came, so objects must be immutable or hash-checked.
 package final class RetryingStore: ObjectStore {
   private let base: any ObjectStore
   private let limits: RemoteLimits
@@ -119,7 +118,6 @@ package final class RetryingStore: ObjectStore {
     try control.pause(nanoseconds: asked)
   }
 
-  /// Runs one request once there is room for it.
   private func taken<Result>(
     _ body: () throws(RemoteError) -> Result
   ) throws(RemoteError) -> Result {

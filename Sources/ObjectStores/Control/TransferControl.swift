@@ -2,7 +2,6 @@ internal import Platform
 internal import Synchronization
 
 /// Cancels a transfer, limits its speed, and reports its bytes and messages for the user.
-///
 /// - Concurrency: callable from any thread; its locks are leaves, and none is held while it calls out.
 package final class TransferControl: Sendable {
   /// The longest time between two checks for cancellation, in nanoseconds.
@@ -22,8 +21,8 @@ package final class TransferControl: Sendable {
   /// When the line is free again, on ``SystemClock/monotonic()``.
   private let pace = Monitor<UInt64>(0)
 
-  /// `bytesPerSecond` limits both directions together. `isStopped` is asked at least ten times a second, and `moved` is
-  /// called with the bytes so far at most ten times a second, both from any thread.
+  /// `bytesPerSecond` limits both directions together. `isStopped` is called at least, and `moved` with the bytes
+  /// so far at most, ten times a second, from any thread.
   package init(
     bytesPerSecond: UInt64? = nil, isStopped: @escaping @Sendable () -> Bool = { false },
     moved: @escaping @Sendable (_ sent: UInt64, _ received: UInt64) -> Void = { _, _ in },

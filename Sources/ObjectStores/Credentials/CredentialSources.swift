@@ -9,7 +9,6 @@ internal import Platform
 package struct CredentialSources: Sendable {
   /// The peer's name, which the first two files have.
   package var peer: String
-  /// The directory of the store's own secrets.
   package var secrets: String?
   package var environment: @Sendable (String) -> String?
   private static let longestFile = 1 << 16
@@ -31,13 +30,9 @@ package struct CredentialSources: Sendable {
     package var place: String
   }
 
-  /// Returns the keys for a bucket.
-  ///
   /// - Throws: ``RemoteError`` with `denied` and all places if there are none; `invalid` for a malformed
   ///   file.
-  package func find(
-    for address: S3Address, control: TransferControl
-  ) throws(RemoteError) -> Found {
+  package func find(for address: S3Address, control: TransferControl) throws(RemoteError) -> Found {
     if let found = try own(control) { return try checked(found, forS3: true) }
     if address.profile == nil, let key = variable("AWS_ACCESS_KEY_ID"),
       let secret = variable("AWS_SECRET_ACCESS_KEY")
@@ -58,8 +53,6 @@ package struct CredentialSources: Sendable {
         + "\"llvs peer \(peer) --login\" asks for them")
   }
 
-  /// Returns the user and password for a WebDAV server; nil if there are none.
-  ///
   /// - Throws: ``RemoteError`` with `invalid` for a malformed file.
   package func find(
     for address: WebDAVAddress, control: TransferControl

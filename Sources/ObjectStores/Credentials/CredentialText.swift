@@ -6,7 +6,6 @@ enum CredentialText {
   }
 
   /// Reads a file of secrets, in which lines may be empty or begin with `#`.
-  ///
   /// - Throws: ``RemoteError`` with `invalid`, which names the line by its number alone.
   static func lines(_ bytes: [UInt8], of file: String) throws(RemoteError) -> Lines {
     var lines = Lines()
@@ -36,7 +35,6 @@ enum CredentialText {
     return lines
   }
 
-  /// Returns the lines, trimmed.
   private static func text(_ bytes: [UInt8]) -> [Substring] {
     String(decoding: bytes, as: UTF8.self)
       .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(trimmed)

@@ -4,9 +4,7 @@ internal import Synchronization
 /// Objects that appear whole in a directory: written next to it, synced together, and renamed.
 final class DirectoryStaging: ObjectStaging {
   private struct State {
-    /// The open folders, in which a file is found by its name alone.
     var folders: [String: File] = [:]
-    /// The written files, by their future name.
     var ready: [ObjectName: String] = [:]
     var number = 0
     /// The directory of the unfinished files; no process can remove it while one is in it.

@@ -44,8 +44,7 @@ package final class DirectoryStore: ObjectStore {
   /// The longest time for removing unfinished files, in nanoseconds.
   private static let patience: UInt64 = 300_000_000
 
-  /// Uses a directory, which has to exist at the first call; `scratch` is the name of one in it for
-  /// unfinished files, which only this writer uses.
+  /// The directory must exist at the first call; `scratch` names one in it for this writer's unfinished files.
   package init(path: String, scratch: String, control: TransferControl) {
     self.path = path
     self.scratch = "\(path)/\(scratch)"
@@ -204,15 +203,13 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
-  /// The directory for unfinished files, open.
   func openScratch() throws(RemoteError) -> File {
     try inScratch("") { () throws(SystemError) in
       try File(scratch, [.read, .directory, .noFollow])
     }
   }
 
-  /// Opens something in the directory for unfinished files, which is made if it is missing. An earlier object
-  /// of the same writer may remove the empty directory in between.
+  /// Opens something in the scratch directory, which is made if an earlier object has removed it.
   private func inScratch(
     _ object: String, _ open: () throws(SystemError) -> File
   ) throws(RemoteError) -> File {
@@ -308,8 +305,6 @@ package final class DirectoryStore: ObjectStore {
     )
   }
 
-  /// Returns an open folder; nil if it is missing.
-  ///
   /// - Throws: `noPlace` for a link, and for a folder that is not the one that was seen before.
   func folder(_ folder: String) throws(RemoteError) -> File? {
     if let known = opened.withLock({ $0[folder] }) { return known.file }
@@ -388,7 +383,6 @@ package final class DirectoryStore: ObjectStore {
     RemoteError(.absent, "not there", object: name.text)
   }
 
-  /// Throws an error of the body as one of this remote.
   func translating<Result>(
     _ body: @autoclosure () throws(SystemError) -> Result, _ object: String? = nil
   ) throws(RemoteError) -> Result {

@@ -2,7 +2,6 @@ internal import CCurl
 internal import Platform
 
 /// A connection of libcurl's.
-///
 /// - Concurrency: used by one thread at a time, whichever.
 final class CurlHandle: @unchecked Sendable {
   // Unchecked: ``HTTPClient`` gives a handle to one thread at a time, which is all that libcurl asks for.

@@ -173,7 +173,6 @@ final class CurlTransfer {
     }
   }
 
-  /// The bytes of a request's body.
   private struct Outgoing {
     private enum Part {
       case bytes(ArraySlice<UInt8>)

@@ -4,7 +4,6 @@ internal import Synchronization
 /// Makes requests over kept connections.
 ///
 /// It follows no redirects, adds no credentials, unpacks nothing, and always verifies TLS.
-///
 /// - Concurrency: callable from any thread; each request has a connection to itself.
 final class HTTPClient: Sendable {
   struct Settings: Sendable {
@@ -28,7 +27,7 @@ final class HTTPClient: Sendable {
   typealias Sink = (HTTPHead, UnsafeRawBufferPointer) throws(RemoteError) -> Bool
   let settings: Settings
   let control: TransferControl
-  /// Handles that are not in use. A leaf lock.
+  /// A leaf lock.
   private let idle = Mutex<[CurlHandle]>([])
 
   init(_ settings: Settings, control: TransferControl) {
@@ -38,8 +37,7 @@ final class HTTPClient: Sendable {
 
   /// Makes a request and returns the answer, of any status.
   ///
-  /// A sink receives the body of an answer of status 200, 206 or 207; another body is in the answer, up to
-  /// the request's bound.
+  /// A sink receives the body of a status of 200, 206 or 207; other bodies are kept up to the request's bound.
   func send(_ request: HTTPRequest, into sink: Sink? = nil) throws(RemoteError) -> HTTPResponse {
     try control.check()
     let kept = idle.withLock { $0.popLast() }

@@ -53,7 +53,6 @@ struct HTTPHead {
 struct HTTPResponse {
   var head: HTTPHead
   var body: [UInt8] = []
-  /// True if a sink ended the answer.
   var isCut = false
   var status: Int { head.status }
   var text: String { String(decoding: body, as: UTF8.self) }

@@ -1,8 +1,7 @@
 internal import Platform
 
 enum HTTPStatusError {
-  /// Returns the error of an answer with an unexpected status, transient where the server may soon answer
-  /// otherwise; `words` are the server's explanation.
+  /// Returns the error of an unexpected status, transient if a retry may help; `words` explain it.
   static func error(
     _ response: HTTPResponse, _ object: String, _ words: String? = nil
   ) -> RemoteError {

@@ -15,8 +15,7 @@ enum PercentCoding {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Decodes a text; nil if a `%` lacks its digits, or the bytes are not UTF-8. With `plusIsSpace` a plus is a
-  /// space, as in forms.
+  /// Decodes a text; nil for a bad escape or bytes that are not UTF-8. `plusIsSpace` is for forms.
   static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
     var out: [UInt8] = []
     var rest = Array(text.utf8)[...]

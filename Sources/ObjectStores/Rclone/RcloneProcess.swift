@@ -2,8 +2,7 @@ internal import Platform
 
 /// One `rclone rcd`, which runs while this object exists.
 ///
-/// It listens at a unix socket in a directory of this user's, or before version 1.61 at a port of 127.0.0.1,
-/// and asks for a name and password that its environment contains.
+/// It listens at a unix socket, or before 1.61 at a port of 127.0.0.1, and asks for a name and password.
 final class RcloneProcess: Sendable {
   private static let patience: UInt64 = 15_000_000_000
   private let process: OwnedProcess
@@ -120,7 +119,6 @@ final class RcloneProcess: Sendable {
 }
 
 extension String {
-  /// The place after the first occurrence of a text.
   fileprivate func range(after text: String) -> Index? {
     var rest = self[...]
     while let first = text.first, let start = rest.firstIndex(of: first) {

@@ -22,7 +22,6 @@ package final class RcloneStore: ObjectStore {
   }
   private struct Failure: Decodable { var error: String? }
 
-  /// The remote and the path there, with a colon between them.
   private let place: String
   private let process: RcloneProcess
   private let authorization: String
@@ -32,7 +31,6 @@ package final class RcloneStore: ObjectStore {
   private static let longestList = 1 << 26
 
   /// Starts rclone, found as execvp(3) finds it, and asks what the remote can do.
-  ///
   /// - Throws: ``RemoteError`` with `unsupported` if rclone is not installed, `noPlace` if it knows no such
   ///   remote.
   package init(
@@ -198,8 +196,7 @@ package final class RcloneStore: ObjectStore {
     let before =
       "--\(boundary)\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(String(quoted))\""
       + "\r\nContent-Type: application/octet-stream\r\n\r\n"
-    let query =
-      "fs=\(PercentCoding.encode(place))&remote=\(PercentCoding.encode(name.folder))"
+    let query = "fs=\(PercentCoding.encode(place))&remote=\(PercentCoding.encode(name.folder))"
     var request = HTTPRequest(
       method: "POST", url: "\(process.origin)/operations/uploadfile?\(query)",
       headers: [

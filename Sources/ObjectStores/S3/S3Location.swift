@@ -1,6 +1,5 @@
 /// A bucket, and the part of it that belongs to this remote.
 package struct S3Location: Hashable, Sendable {
-  /// True if the connection uses TLS.
   package var isEncrypted = true
   /// Nil for Amazon's, which differs by region.
   package var host: String?
@@ -21,7 +20,6 @@ package struct S3Location: Hashable, Sendable {
     self.prefix = prefix
   }
 
-  /// The Host header for a region.
   func host(in region: String) -> String {
     guard let host else {
       // Amazon's own names for its partition in China end otherwise.

@@ -6,7 +6,6 @@ enum S3Response {
     var region: String?
   }
 
-  /// Reads an error; an empty one where it is not XML, as by a proxy in between.
   static func failure(_ response: HTTPResponse) -> Failure {
     var failure = Failure()
     try? XMLStreamReader.read(response.body) { (name, _, text) in

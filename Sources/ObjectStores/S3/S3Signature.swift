@@ -6,11 +6,8 @@ struct S3Signature {
   var credentials: RemoteCredentials
   var region: String
 
-  /// Returns the headers that sign a request, Host among them.
-  ///
   /// `host` is that of the Host header, `path` encoded from the first slash, `query` not encoded (the URL must hold the
   /// result of ``text(_:)``), `time` in seconds since 1970.
-  ///
   /// - Throws: ``RemoteError`` with `denied` where a key is missing.
   func headers(
     method: String, host: String, path: String, query: [(String, String)], hash: SHA256Digest,

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A bucket of S3, or a part of one: Amazon's, Ceph's, MinIO's or another's. An object is one PUT.
 package final class S3Store: ObjectStore {
-  /// What the server's responses told. Facts that the server's responses told.
+  /// The facts that the server's responses told.
   private struct Learnt {
     var region: String
     /// Seconds that the server's clock is ahead.

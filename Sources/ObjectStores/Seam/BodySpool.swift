@@ -1,7 +1,6 @@
 internal import Platform
 
 /// Collects the bytes of an object with their hash: in memory while they are few, else in an unnamed file.
-///
 /// - Concurrency: for one thread at a time.
 package final class BodySpool {
   private let directory: String
@@ -41,7 +40,6 @@ package final class BodySpool {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Returns the object's bytes; none may be added afterwards.
   package func body() throws(RemoteError) -> ObjectBody {
     guard file != nil else { return ObjectBody(bytes, length: length, hash: run.finish()) }
     if !bytes.isEmpty { try spill() }

@@ -11,7 +11,6 @@ package struct ObjectBody: Sendable {
   package let length: UInt64
   package let hash: SHA256Digest
 
-  /// Bytes in memory.
   package init(_ bytes: [UInt8]) {
     self.init(bytes, length: UInt64(bytes.count), hash: SHA256Digest.of(bytes))
   }
@@ -51,7 +50,6 @@ package struct ObjectBody: Sendable {
     }
 
     /// Reads the next bytes; 0 at the end.
-    ///
     /// - Throws: `mismatched`, or `local` if the file cannot be read.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(RemoteError) -> Int {
       let wanted = Int(min(UInt64(buffer.count), rest))
@@ -92,8 +90,6 @@ package struct ObjectBody: Sendable {
     }
   }
 
-  /// Passes all bytes to `take`, in pieces of at most `size` bytes.
-  ///
   /// - Throws: `mismatched`, `local`, or an error of `take`.
   package func read(
     pieces size: Int = 1 << 18, _ take: (UnsafeRawBufferPointer) throws(RemoteError) -> Void

@@ -7,8 +7,7 @@ package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertib
   package static let longestPart = 255
   package let text: String
 
-  /// Nil for text that some remote could not hold or would change: an empty part, `.` or `..`, a control
-  /// character, too many bytes.
+  /// Nil for text that some remote could not hold: an empty part, `.`, `..`, control characters, too many bytes.
   package init?(_ text: String) {
     guard Self.isUsable(text) else { return nil }
     self.text = text
@@ -61,8 +60,7 @@ package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertib
   }
 }
 
-/// The objects of one folder whose names begin with something: `bundles/W-` is all in the folder `bundles` that
-/// begins with `W-`, and `bundles/` all that is in it. Objects in folders below are not among them.
+/// The objects of one folder, without those in folders below, whose names begin with something.
 package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
   /// Without a slash at the end; empty for the place that the address names.
   package let folder: String
@@ -81,7 +79,6 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
     guard ObjectName.isUsable(beginning + "x") else { return nil }
   }
 
-  /// The whole of a folder; nil for an impossible name.
   package init?(folder: String) { self.init(folder.isEmpty ? "" : folder + "/") }
 
   package func holds(_ name: ObjectName) -> Bool {

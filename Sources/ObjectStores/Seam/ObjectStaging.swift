@@ -2,7 +2,6 @@
 ///
 /// INVARIANT 1: under an object's name nothing but the whole object ever is, not for a moment.
 /// INVARIANT 2: when ``publish(_:replacing:)`` returns, the objects are there, whole and durable.
-///
 /// - Concurrency: objects may be written by several threads, also while others are published; publishing and
 ///   abandoning are for one thread at a time.
 package protocol ObjectStaging: AnyObject, Sendable {
@@ -11,14 +10,12 @@ package protocol ObjectStaging: AnyObject, Sendable {
 
   /// Makes written objects appear; after an error those that appeared stay.
   ///
-  /// With `replacing` they appear in any order and replace objects of another length. Otherwise they appear
-  /// in the order given, and those whose name is taken are dropped.
+  /// With `replacing`, in any order, replacing objects of another length; otherwise in order, dropping taken names.
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError)
   /// Removes unpublished objects, as far as that takes less than a moment; the remote's next user removes the rest.
   func abandon()
 }
 
-///
 /// - Concurrency: for one thread at a time.
 package protocol StagedObject: AnyObject {
   /// Throws `noSpace` if there is no room for this many more bytes where they are written first.
@@ -29,9 +26,8 @@ package protocol StagedObject: AnyObject {
 }
 
 extension ObjectStore {
-  /// Begins to write objects that appear whole, in `folders`, which are made. `scratch` is a folder for
-  /// unpublished objects that only this writer uses, `temporary` a directory of this machine.
-  ///
+  /// Begins to write objects that appear whole in `folders`; `scratch` is this writer's remote folder for
+  /// unpublished ones, `temporary` a local directory.
   /// - Throws: ``RemoteError``, with `unsupported` if the remote can neither move objects nor hide torn ones.
   package func staging(
     scratch: String, temporary: String, folders: [String], control: TransferControl

@@ -4,13 +4,11 @@
 /// left nothing, a part, or the whole, and a list may not show what was just put or deleted.
 ///
 /// Back-ends make one request at a time for each call, once; ``RetryingStore`` repeats it.
-///
 /// - Concurrency: every call blocks, and may be made from any thread.
 package protocol ObjectStore: Sendable {
   var capabilities: StoreCapabilities { get }
 
   /// Makes folders, and those above them, where a remote has folders.
-  ///
   /// - Throws: ``RemoteError``, with `noPlace` if the place of the address is missing and is not made.
   func prepare(_ folders: [String]) throws(RemoteError)
 
@@ -24,21 +22,17 @@ package protocol ObjectStore: Sendable {
 
   /// Passes an object, or a range of it, to a sink in order; returns the number of bytes, which is less if the
   /// object ends before.
-  ///
   /// - Throws: ``RemoteError``, with `absent` if there is no such object; an error of the sink.
   @discardableResult
   func get(_ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink) throws(RemoteError)
     -> UInt64
 
   /// Writes or replaces an object.
-  ///
   /// - Throws: ``RemoteError``, with `mismatched` and no whole object if the bytes are not those of the body.
   func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError)
-  /// Removes an object; a missing one is no error.
   func delete(_ name: ObjectName) throws(RemoteError)
 
   /// Gives an object an unused name.
-  ///
   /// - Throws: ``RemoteError``, with `absent` if there is no such object, `exists` if the name is taken,
   ///   `unsupported` where ``capabilities`` has no `move`.
   func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError)
@@ -97,8 +91,6 @@ package struct ListPage: Sendable {
 }
 
 extension ObjectStore {
-  /// Lists all pages.
-  ///
   /// - Throws: ``RemoteError``, also if the pages begin again; an error of `body`.
   package func list(
     _ prefix: ObjectPrefix, after: ObjectName? = nil,

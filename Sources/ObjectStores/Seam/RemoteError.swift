@@ -31,7 +31,6 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
   package let words: String
   /// The object or folder it is about; empty for the place of the address.
   package var object: String?
-  /// The status of HTTP.
   package var status: Int?
   /// True if the same request may succeed a little later.
   package var isTransient: Bool
@@ -50,7 +49,6 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
     self.retryAfter = retryAfter
   }
 
-  /// A failed call of this machine, thrown as this error.
   static func wrapping<Result>(
     _ body: () throws(SystemError) -> Result
   ) throws(RemoteError) -> Result {
@@ -71,7 +69,6 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
 
   package static let cancelled = RemoteError(.cancelled, "it was told to stop")
 
-  /// Returns the same error about an object.
   package func about(_ object: String) -> RemoteError {
     var copy = self
     copy.object = self.object ?? object

@@ -40,7 +40,6 @@ package struct SHA256Hashing {
     SHA256_Update(&context, start, bytes.count)
   }
 
-  /// Returns the hash so far.
   package func finish() -> SHA256Digest {
     var copy = context
     var out = [UInt8](repeating: 0, count: 32)

@@ -13,7 +13,6 @@ final class ResponseSpool {
     try spool.append(piece)
   }
 
-  /// Reads the answer as XML.
   func read(start: XMLStreamReader.Start, end: XMLStreamReader.End) throws(RemoteError) {
     var reader = try spool.body().reader()
     let input = XMLInput { (buffer) throws(RemoteError) in try reader.read(into: buffer) }

@@ -3,8 +3,7 @@ internal import Platform
 
 /// A folder of a WebDAV server (RFC 4918).
 ///
-/// Relies only on PUT, GET, DELETE, MKCOL level by level, MOVE with `Overwrite: F`, and PROPFIND of depth 1
-/// with names and lengths.
+/// Relies only on PUT, GET, DELETE, MKCOL, MOVE with `Overwrite: F`, and PROPFIND of depth 1.
 package final class WebDAVStore: ObjectStore {
   private let place: WebDAVLocation
   private let authorization: String?
@@ -109,8 +108,7 @@ package final class WebDAVStore: ObjectStore {
     return ListPage(objects: objects)
   }
 
-  /// Returns the last part of a path in a folder. A proxy may change the path before the folder's last part,
-  /// so only that is compared.
+  /// Returns the last part of a path; a proxy may change what is before the folder's own name.
   private static func last(of path: String, in folder: String) -> String? {
     let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true)
     guard let last = parts.last else { return nil }

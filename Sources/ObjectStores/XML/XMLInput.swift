@@ -1,5 +1,4 @@
 /// The bytes of an XML answer.
-///
 /// - Concurrency: for one thread at a time.
 struct XMLInput {
   /// Fills a buffer from its start and returns how many bytes; 0 at the end.
@@ -46,9 +45,7 @@ struct XMLInput {
   }
 
   /// Appends the next bytes that belong, until there are `limit` bytes or those in the buffer are used up.
-  mutating func take(
-    _ belongs: (UInt8) -> Bool, into bytes: inout [UInt8], limit: Int
-  ) {
+  mutating func take(_ belongs: (UInt8) -> Bool, into bytes: inout [UInt8], limit: Int) {
     let stop = min(end, position + max(0, limit - bytes.count))
     var next = position
     buffer.withUnsafeBufferPointer { raw in

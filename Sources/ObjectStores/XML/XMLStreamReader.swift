@@ -4,7 +4,6 @@
 /// Servers are not trusted: there are no declarations, so nothing expands, and depth, names and texts are limited.
 ///
 /// Source: "Extensible Markup Language (XML) 1.0 (Fifth Edition)" and "Namespaces in XML 1.0", W3C.
-///
 /// - Complexity: linear in the bytes; memory is bounded whatever the answer holds.
 struct XMLStreamReader {
   /// A name without its prefix.
@@ -46,14 +45,11 @@ struct XMLStreamReader {
     self.end = end
   }
 
-  /// Reads an answer; `malformed` if it is not XML or not whole.
   static func read(_ bytes: [UInt8], start: Start = { _, _ in }, end: End) throws(RemoteError) {
     try read(XMLInput(bytes), start: start, end: end)
   }
 
-  static func read(
-    _ input: XMLInput, start: Start = { _, _ in }, end: End
-  ) throws(RemoteError) {
+  static func read(_ input: XMLInput, start: Start = { _, _ in }, end: End) throws(RemoteError) {
     try withoutActuallyEscaping(start) { (start) throws(RemoteError) in
       try withoutActuallyEscaping(end) { (end) throws(RemoteError) in
         var reader = XMLStreamReader(input, start: start, end: end)
@@ -258,7 +254,6 @@ struct XMLStreamReader {
     byte >= 0x20 && byte != UInt8(ascii: "<") && byte != UInt8(ascii: "&")
   }
 
-  /// Reads CDATA up to its end.
   private mutating func rawText() throws(RemoteError) {
     var brackets = 0
     while true {

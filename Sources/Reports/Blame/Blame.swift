@@ -5,12 +5,9 @@ import TreeNames
 
 /// Finds the version that each line of a file came with.
 ///
-/// A line belongs to the first version on the way back from which no predecessor has it. A file that
-/// was renamed is followed under its former name.
-///
+/// A line belongs to the first version on the way back from which no predecessor has it; renames are followed.
 /// - Concurrency: one thread at a time.
 package struct Blame {
-  /// A line and where it came from.
   package struct Line {
     package let version: VersionRecord
     package let path: [UInt8]
@@ -34,7 +31,6 @@ package struct Blame {
   package init(_ store: Store) { self.store = store }
 
   /// Returns the lines of a file as a version has it, in order.
-  ///
   /// - Throws: ``ControlError`` of kind notFound if the version has no file of that path, of kind
   ///   grammar if it is no text or longer than 8 MiB.
   /// - Complexity: O(versions that changed the file) comparisons of two texts.
@@ -64,7 +60,6 @@ package struct Blame {
     return found.compactMap(\.self)
   }
 
-  /// Gives lines to the predecessors that have them, and returns the others.
   private mutating func passOn(
     _ lines: [Pair], of place: Place, _ open: inout [Place: [Pair]]
   ) throws -> [Pair] {
@@ -135,7 +130,6 @@ package struct Blame {
     return found
   }
 
-  /// Returns the lines of a file; nil if it is no text or too long.
   private mutating func text(of entry: Entry) throws -> TextLines? {
     if let known = texts[entry.stored.digest] { return known }
     guard entry.stored.length <= UInt64(TextMerge.maximumLength) else { return nil }

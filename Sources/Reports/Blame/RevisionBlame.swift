@@ -2,9 +2,7 @@ import LLVSCore
 
 /// Finds the revision that each line of a file came with, among revisions that came one after another.
 package enum RevisionBlame {
-  /// Returns the lines of the last of some texts, which are oldest first, each with the index of the text
-  /// that brought it.
-  ///
+  /// Returns the lines of the last text, oldest first, each with the index of the text that brought it.
   /// - Complexity: a comparison of two texts for each revision.
   package static func lines(of revisions: [[UInt8]]) -> [(revision: Int, text: [UInt8])] {
     var table = LineTable()

@@ -6,8 +6,7 @@ import TreeNames
 enum AttributeChanges {
   /// Returns one line for each attribute.
   ///
-  /// The time of the last change is mentioned only if nothing else differs: if the bytes differ, it
-  /// always differs too.
+  /// The mtime is mentioned only if nothing else differs: it always differs with the bytes.
   static func lines(_ old: FileImage?, _ new: FileImage?, isRenamed: Bool) -> [String] {
     var lines: [String] = []
     let before = dictionary(old)
@@ -37,7 +36,6 @@ enum AttributeChanges {
 
   private static func text(_ bytes: [UInt8]) -> String { PrintableText.text(bytes) }
 
-  /// Formats a value on one line; a long one is cut off.
   private static func value(_ bytes: [UInt8]?) -> String {
     guard let bytes else { return "none" }
     let shown = "\"\(text(Array(bytes.prefix(64))))\""

@@ -8,9 +8,7 @@ package enum ContentPair {
   /// One side is no text, or longer than ``TextMerge/maximumLength``.
   case binary
 
-  /// Reads both sides.
-  ///
-  /// - Complexity: O(bytes); at most 8 MiB of each side are held.
+  /// Reads at most 8 MiB of each side.
   package init(_ old: FileImage?, _ new: FileImage?) throws {
     if let old, let new, try old.hasSameBytes(as: new) {
       self = .same

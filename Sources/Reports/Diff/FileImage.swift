@@ -8,7 +8,6 @@ package import WorkingTree
 package struct FileImage {
   private enum Source {
     case stored(StoredContent, Store)
-    /// A file of the working tree, by its path in the mount.
     case live([UInt8])
     /// A file of the working tree of a store that is not mounted, by its number.
     case unmounted(InodeNumber, TreeSession)
@@ -35,7 +34,6 @@ package struct FileImage {
     source = .stored(entry.stored, store)
   }
 
-  /// Reads the file at a path of a mount; nil if there is none.
   package init?(live path: [UInt8]) throws(SystemError) {
     let status: FileStatus
     do throws(SystemError) {
@@ -57,7 +55,6 @@ package struct FileImage {
     source = .live(path)
   }
 
-  /// Reads a node of a working tree.
   package init(_ status: InodeStatus, of tree: TreeSession) throws(StoreError) {
     kind = status.kind
     mode = status.mode
@@ -102,9 +99,7 @@ package struct FileImage {
     }
   }
 
-  /// True if the other file has the same bytes.
-  ///
-  /// - Complexity: O(1) if both are stored in versions; otherwise it reads both, in bounded memory.
+  /// True if the bytes are equal: O(1) if both are in versions, else both are read in bounded memory.
   func hasSameBytes(as other: FileImage) throws -> Bool {
     guard kind == other.kind, length == other.length else { return false }
     guard hasBytes, length > 0 else { return true }
@@ -121,7 +116,6 @@ package struct FileImage {
     return true
   }
 
-  /// Returns the SHA-256 of all bytes.
   func digest() throws -> Digest {
     var hasher = SHA256Hasher()
     var offset: UInt64 = 0

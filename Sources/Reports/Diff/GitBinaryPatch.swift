@@ -1,14 +1,11 @@
 internal import CZlib
 
-/// Writes bytes in a patch as `git diff --binary` does: all bytes of the new side, then all of the
-/// old side, for applying the patch in reverse; compressed with deflate, in base 85.
+/// Writes bytes as `git diff --binary` does: the whole new side, then the old, deflated, in base 85.
 enum GitBinaryPatch {
   /// The most bytes on either side that are written.
   static let limit: UInt64 = 32 << 20
 
-  /// Appends the lines for bytes that replaced others.
-  ///
-  /// - Complexity: O(bytes), and twice as many in memory.
+  /// Appends the lines for replaced bytes; uses twice their memory.
   static func write(from old: [UInt8], to new: [UInt8], into out: inout [UInt8]) {
     out += "GIT binary patch\n".utf8
     for bytes in [new, old] {
@@ -32,8 +29,7 @@ enum GitBinaryPatch {
   private static let letters = Array(
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~".utf8)
 
-  /// Writes lines of 52 bytes. The first letter of a line is its number of bytes: A to Z, then a to
-  /// z. Five letters hold four bytes.
+  /// Writes lines of 52 bytes: a letter for the length (A to Z, a to z), five letters per four bytes.
   private static func write(_ bytes: [UInt8], into out: inout [UInt8]) {
     out.reserveCapacity(out.count + bytes.count * 5 / 4 + bytes.count / 26 + 16)
     var start = 0

@@ -5,8 +5,8 @@ import WorkingTree
 
 /// The differences between a version and the working tree.
 ///
-/// The pending paths are read before the head: a version that is made in between leaves more paths to compare than
-/// necessary, never fewer. Only pending paths, and paths at which the version differs from the head, are compared.
+/// Pending paths are read before the head, so a new version adds comparisons and loses none. Only they, and paths
+/// at which the version differs from the head, are compared.
 package struct LiveDifferences {
   private let store: Store
   private let place: any ComparedTree
@@ -21,7 +21,6 @@ package struct LiveDifferences {
   }
 
   /// Calls `body` with each difference from a version, by default the head, in order of path.
-  ///
   /// - Complexity: O(*k* log *n*) for *k* changes and pending names, besides reading their bytes.
   package func forEach(
     from old: VersionRecord?, findingRenames: Bool, _ body: (TreeDifference) throws -> Void
@@ -155,7 +154,6 @@ package struct LiveDifferences {
     out.append(difference)
   }
 
-  /// Compares a path and everything below it on either side.
   private func compareAll(
     at path: [UInt8], _ view: TreeView, _ out: inout [TreeDifference]
   ) throws {

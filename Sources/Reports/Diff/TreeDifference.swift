@@ -2,15 +2,12 @@ package import Grammar
 import LLVSCore
 import TreeNames
 
-/// A path at which two trees differ.
 package struct TreeDifference {
   /// The path; for a removed file, its former path.
   package var path: [UInt8]
   /// The former path of a renamed file.
   package var renamedFrom: [UInt8]?
-  /// The older side; nil if there was nothing.
   package var old: FileImage?
-  /// The newer side; nil if there is nothing.
   package var new: FileImage?
   /// A directory that was added or removed with its contents: their differences show it already.
   package var isFull = false

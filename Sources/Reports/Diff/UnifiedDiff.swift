@@ -2,8 +2,7 @@ import LLVSCore
 
 /// Writes differences as unified diffs, which people read, and patch(1) and git apply accept.
 ///
-/// Differences that these two cannot express are on lines of their own between files, which both
-/// skip: extended attributes, owners, empty directories, nodes that are no regular files.
+/// What patch(1) and git apply cannot express is on lines between files, which both skip.
 package struct UnifiedDiff {
   private let style: TextStyle
   private let context: Int
@@ -168,8 +167,7 @@ package struct UnifiedDiff {
     }
   }
 
-  /// Returns the line that shows the place of a hunk: the last line before it that begins with a
-  /// letter in the first column.
+  /// Returns the heading of a hunk: the last line before it that begins with a letter.
   private static func heading(of text: TextLines, before line: Int) -> ArraySlice<UInt8>? {
     var number = line - 1
     while number >= 0, number > line - 2000 {

@@ -4,8 +4,7 @@ import TreeNames
 
 /// The differences between two versions, at and below given paths or anywhere, one at a time.
 package struct VersionDifferences {
-  /// The most added names, and the most removed names, among which renames are searched: each
-  /// candidate is held in memory.
+  /// The most added, and removed, names among which renames are searched, since all are in memory.
   static let renameLimit = 100_000
   private let store: Store
   private let old: TreeView
@@ -55,8 +54,6 @@ package struct VersionDifferences {
     return came > 0 && went > 0
   }
 
-  /// Calls `body` with each difference.
-  ///
   /// - Complexity: O(*k* log *n*) for *k* changes, besides the work of `body`.
   package func forEach(_ body: (TreeDifference) throws -> Void) throws {
     var diff = try TreeDiff(from: old, to: new, paths: paths)

@@ -1,9 +1,7 @@
 /// Draws the graph of versions next to a list in which each version comes before its predecessors.
 ///
-/// Columns are two characters apart. A column belongs to a version that comes later in the list and is a
-/// predecessor of one or more versions above. Read downwards, `|` stays in its column, `\` leads one column to the
-/// right, `/` one to the left, and `_` continues a `/` to the left across columns that stay.
-///
+/// Columns are two characters apart. A column belongs to a predecessor of versions above that comes later.
+/// Downwards, `|` stays, `\` and `/` lead one column right or left, `_` continues a `/` leftwards.
 /// - Complexity: O(columns) for each row; at most 1 + 2 × columns rows between two versions.
 package struct LogGraph<ID: Hashable> {
   /// The drawing next to one version.
@@ -58,9 +56,7 @@ package struct LogGraph<ID: Hashable> {
       before: before, node: padded(node), after: rows.map(padded), padding: padded(self.standing))
   }
 
-  /// Redirects the column of a version that is not shown to another version, or ends it.
-  ///
-  /// - Returns: The rows to draw.
+  /// Redirects the column of an unshown version to another version, or ends it; returns the rows.
   package mutating func skip(_ id: ID, to next: ID?) -> [String] {
     guard let column = columns.firstIndex(of: id) else { return [] }
     var rows: [String] = []

@@ -2,10 +2,8 @@ import HistoryTree
 package import LLVSCore
 import TreeNames
 
-/// The versions of a log, one at a time.
-///
-/// If paths are given, a version that has the same contents there as one of its predecessors is
-/// skipped, and only that predecessor is followed.
+/// The versions of a log, one at a time. With paths, a version equal there to a predecessor is skipped, and only
+/// that predecessor is followed. skipped, and only that predecessor is followed.
 package struct LogQuery {
   package enum Step {
     /// A version to show, and the predecessors that the walk follows.
@@ -14,7 +12,6 @@ package struct LogQuery {
     case passed(VersionNumber, to: VersionNumber?)
   }
 
-  /// The versions that a log is limited to.
   package struct Limits {
     /// Paths of which a version must have changed one; none for all versions.
     package var paths: [[UInt8]]
@@ -25,7 +22,6 @@ package struct LogQuery {
     /// This version and its ancestors are not shown.
     package var notBefore: VersionNumber?
 
-    /// Limits a log to versions that changed one of these paths; none for all versions.
     package init(paths: [[UInt8]] = []) { self.paths = paths }
   }
 
@@ -34,7 +30,6 @@ package struct LogQuery {
   private let filter: LogFilter
   private var walk: HistoryWalk
 
-  /// Begins at some versions.
   package init(
     _ store: Store, from numbers: [VersionNumber], limits: Limits, order: HistoryWalk.Order
   ) throws {
@@ -60,7 +55,6 @@ package struct LogQuery {
   }
 
   /// Returns the next step; nil at the end.
-  ///
   /// - Complexity: O(log *n*) for each path and version.
   package mutating func next() throws -> Step? {
     guard let (node, predecessors) = try walk.nextStep() else { return nil }

@@ -12,8 +12,6 @@ package struct VersionLabels {
 
   private var labels: [VersionNumber: [Label]] = [:]
 
-  /// Reads the labels of a store.
-  ///
   /// - Complexity: O(branches + tags).
   package init(_ store: Store) throws {
     if let head = try store.state().head { labels[head] = [Label(kind: .head, name: "head")] }

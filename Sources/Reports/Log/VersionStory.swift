@@ -6,7 +6,6 @@ import WorkingTree
 /// Describes a version: author, time, message and changes.
 package struct VersionStory {
   package let store: Store
-  /// The names that versions have.
   package var labels: VersionLabels
 
   package init(store: Store, labels: VersionLabels) {
@@ -14,7 +13,6 @@ package struct VersionStory {
     self.labels = labels
   }
 
-  /// The changes of a version compared with its first predecessor.
   package struct Summary {
     package var new = 0
     package var changed = 0
@@ -36,8 +34,6 @@ package struct VersionStory {
 
   private static let namesShown = 3
 
-  /// Counts the changes of a version.
-  ///
   /// - Complexity: O(*k* log *n*) for *k* changes.
   package func summary(of record: VersionRecord) throws -> Summary {
     var summary = Summary()
@@ -70,14 +66,12 @@ package struct VersionStory {
     return summary
   }
 
-  /// The words that a version carries.
   package struct Words {
     package var author: String?
     package var machine: String?
     package var message: String?
   }
 
-  /// Reads the author and the message of a version.
   package func words(of record: VersionRecord) throws -> Words {
     let metadata = try store.metadata(of: record)
     let author = Author(metadata)
@@ -125,12 +119,9 @@ package struct VersionStory {
     return isUnnamed ? "goes on without a branch" : "begins \(Self.clean(record.line))"
   }
 
-  /// Formats author, time and message, in several lines.
   package func heading(of record: VersionRecord, _ style: TextStyle) throws -> [String] {
     let words = try words(of: record)
-    var lines = [
-      style.paint("version \(record.name)", .yellow) + labels.text(record.number, style)
-    ]
+    var lines = [style.paint("version \(record.name)", .yellow) + labels.text(record.number, style)]
     if record.line != VersionRecord.unnamedLine {
       lines.append("branch  \(Self.clean(record.line))")
     }

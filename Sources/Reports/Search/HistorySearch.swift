@@ -3,11 +3,9 @@ package import LLVSCore
 package import Platform
 import TreeNames
 
-/// A line of a file in which a pattern was found.
 package struct FoundLine {
   /// The version that has the file so.
   package let version: VersionRecord
-  /// The path of the file in that version.
   package let path: [UInt8]
   /// The number of the line, counted from 1; nil for a file that is no text.
   package let number: Int?
@@ -16,7 +14,6 @@ package struct FoundLine {
 }
 
 /// Searches files of versions for a pattern; each content is searched once under each path.
-///
 /// - Concurrency: one thread at a time.
 package struct HistorySearch {
   /// So much of a file is searched at a time; a longer line is searched in pieces.
@@ -34,7 +31,6 @@ package struct HistorySearch {
   private let findsFilesOnly: Bool
   private var seen: Set<Place> = []
 
-  /// Creates a search, limited to paths unless there are none.
   package init(
     _ store: Store, _ pattern: RegularExpression, paths: [[UInt8]], findsFilesOnly: Bool
   ) {
@@ -44,15 +40,11 @@ package struct HistorySearch {
     self.findsFilesOnly = findsFilesOnly
   }
 
-  /// Searches all files of a version.
-  ///
   /// - Complexity: O(bytes of the files).
   package mutating func search(
     all record: VersionRecord, _ emit: (FoundLine) throws -> Void
   ) throws { try search(from: store.map(.empty), record, isMerge: false, emit) }
 
-  /// Searches the files that a version added or changed.
-  ///
   /// - Complexity: O(bytes of those files).
   package mutating func search(
     changesOf record: VersionRecord, _ emit: (FoundLine) throws -> Void
@@ -81,9 +73,7 @@ package struct HistorySearch {
     }
   }
 
-  private func search(
-    _ stored: StoredContent, _ emit: (Int?, [UInt8]) throws -> Void
-  ) throws {
+  private func search(_ stored: StoredContent, _ emit: (Int?, [UInt8]) throws -> Void) throws {
     var offset: UInt64 = 0
     var lines = 0
     var bytes: [UInt8] = []

@@ -11,7 +11,6 @@ package struct SpaceReport {
     package let bytes: UInt64
   }
 
-  /// The bytes that a version stored.
   package struct OfVersion {
     package let version: VersionRecord
     /// The bytes, before they were compressed and shared.
@@ -23,11 +22,9 @@ package struct SpaceReport {
     package let path: [UInt8]
     package var isDirectory = false
     package var inHead: UInt64 = 0
-    /// The bytes of all distinct contents in all versions.
     package var inHistory: UInt64 = 0
   }
 
-  /// The store's files by kind.
   package let parts: [Part]
   package let versions: Int
   /// The bytes of all distinct contents, before they were compressed and shared.
@@ -84,14 +81,11 @@ package struct SpaceReport {
   }
 }
 
-/// The bytes that a file, or all files in a directory, take on disk.
 package struct DirectorySize {
   package private(set) var bytes: UInt64 = 0
-  /// The number of files that are no directories.
   package private(set) var files = 0
 
   /// Adds up what is at and below a path; what goes away in the meantime counts nothing.
-  ///
   /// - Throws: ``SystemError`` if the path itself, or a directory below it, cannot be read.
   package init(of path: [UInt8]) throws {
     var open = [path]
@@ -160,7 +154,6 @@ private struct Survey {
     names[name] = item
   }
 
-  /// The paths, with what head has there.
   mutating func paths() throws -> [SpaceReport.OfPath] {
     guard let head = try store.state().head, let record = try store.version(head) else {
       return Array(names.values)

@@ -1,9 +1,7 @@
 import LLVSCore
 import Platform
 
-/// Counts the open conflicts at the head, on another thread: the first count of a long history looks
-/// at each merge, and the page is not to wait for it.
-///
+/// Counts the open conflicts at the head on another thread, so that the page does not wait.
 /// - Concurrency: any thread; its lock is a leaf.
 final class ConflictCount: Sendable {
   private struct State {

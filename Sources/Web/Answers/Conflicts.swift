@@ -6,7 +6,6 @@ import Reports
 import TreeNames
 
 /// Reads the open conflicts for the page.
-///
 /// - Concurrency: any thread.
 struct Conflicts: Sendable {
   static let mostListed = 1000
@@ -22,8 +21,6 @@ struct Conflicts: Sendable {
     return ["conflicts": values, "count": open.count]
   }
 
-  /// Returns the conflict at a path.
-  ///
   /// - Throws: ``ControlError`` of kind notFound if there is none.
   func find(_ path: [UInt8]) throws(ControlError) -> ValueConflict {
     let open = try ControlService.openConflicts(in: store, below: path)

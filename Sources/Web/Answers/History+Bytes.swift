@@ -3,11 +3,8 @@ import Platform
 import TreeNames
 
 extension History {
-  /// Answers with the bytes of a value, or a part of them.
-  ///
-  /// A value is what somebody else wrote. It is sent under a type that its bytes confirm, which a
-  /// browser must not guess again; it may run no script and load nothing, also if it is opened
-  /// alone; and what a browser could take for a page is saved and not shown.
+  /// Answers with the bytes of a value, or a part. They are not trusted: the type is one that they confirm, scripts
+  /// and loads are forbidden, and anything like a page is saved, not shown.
   func raw(_ entry: Entry, path: [UInt8], range: String?) throws -> WebResponse {
     let type = try mediaType(entry, path: path)
     let length = entry.stored.length

@@ -10,8 +10,7 @@ extension History {
   /// Longer lines are cut.
   private static let longestLine = 4000
 
-  /// Tells how a value differs between two sides: lines side by side if both are texts. Lines that
-  /// are equal and far from a change are sent only if `isWhole` is true.
+  /// Tells how two sides differ, line by line for texts; equal lines far from changes only if `isWhole`.
   func difference(
     from old: Entry?, to new: Entry?, path: [UInt8], isWhole: Bool
   ) throws -> ReplyValue {

@@ -5,7 +5,6 @@ import Reports
 import TreeNames
 
 /// Reads versions, trees and files for the page.
-///
 /// - Concurrency: any thread.
 struct History: Sendable {
   /// The most changed paths, names of a directory, and versions of a file in one answer.
@@ -18,15 +17,12 @@ struct History: Sendable {
   private static let sample = 512
   let store: Store
 
-  /// Finds the version that a request names.
-  ///
   /// - Throws: ``ControlError`` of kind grammar without a name, of kind notFound without a version.
   func version(_ request: WebRequest, _ name: String = "v") throws -> VersionRecord {
     guard let word = request.text(name) else { throw ControlError(.grammar, "no version is named") }
     return try store.version(meant: word)
   }
 
-  /// Returns the path that a request names; empty for the top of the tree.
   func path(_ request: WebRequest) throws -> [UInt8] {
     let path = request.arguments["p"] ?? []
     guard path.count <= 4096, !path.contains(0), path.first != 0x2F, path.last != 0x2F else {
@@ -37,7 +33,6 @@ struct History: Sendable {
 
   func view(_ record: VersionRecord) -> TreeView { TreeView(map: store.map(of: record)) }
 
-  /// Returns the value that a version has at a path; nil for none.
   func entry(_ record: VersionRecord, _ path: [UInt8]) throws -> Entry? {
     guard case .value(let entry)? = try view(record).find(path: path) else { return nil }
     return entry
@@ -65,7 +60,6 @@ struct History: Sendable {
     return Array(bytes.prefix(read))
   }
 
-  /// Tells everything of a version: its words, its predecessors, and what it changed.
   func version(_ record: VersionRecord, _ story: VersionStory) throws -> ReplyValue {
     let parents = try record.predecessors.compactMap { try store.version($0) }
     let fields: ReplyValue = [
@@ -76,7 +70,6 @@ struct History: Sendable {
       + changes(from: parents.first?.map ?? .empty, to: record.map)
   }
 
-  /// Lists the paths at which two maps differ.
   func changes(from old: MapRoot, to new: MapRoot) throws -> ReplyValue {
     var values: [ReplyValue] = []
     var isWhole = true
@@ -93,7 +86,6 @@ struct History: Sendable {
 
   private struct EnoughFound: Error {}
 
-  /// Lists a directory of a version: directories first, then by name.
   func tree(_ record: VersionRecord, _ path: [UInt8]) throws -> ReplyValue {
     let view = view(record)
     guard case .directory? = try view.find(path: path) else {
@@ -141,7 +133,6 @@ struct History: Sendable {
     return ["version": record.name] + (try content(try knownEntry(record, path), path))
   }
 
-  /// The kind and size of a value, and the beginning of a text.
   func content(_ entry: Entry, _ path: [UInt8]) throws -> ReplyValue {
     let type = try mediaType(entry, path: path)
     let isText = type == .text || type == .drawing

@@ -4,7 +4,6 @@ import Platform
 private import Synchronization
 
 /// Runs one command of the page at a time, and tells how far it is.
-///
 /// - Concurrency: any thread; its lock is a leaf.
 final class CommandDesk: Sendable {
   private struct Running {
@@ -34,10 +33,7 @@ final class CommandDesk: Sendable {
   private let isCancelled = Atomic<Bool>(false)
   init(pool: WorkerPool) { self.pool = pool }
 
-  /// Starts a command on another thread.
-  ///
-  /// - Returns: the number of the command.
-  /// - Throws: ``ControlError`` of kind busy while another one runs.
+  /// Starts a command on another thread and returns its number; ``ControlError`` busy while one runs.
   func start(
     _ title: String, _ body: @escaping @Sendable (CommandContext) throws(ControlError) -> String
   ) throws(ControlError) -> Int {
@@ -80,7 +76,6 @@ final class CommandDesk: Sendable {
     _ = state.wait { state -> Bool? in state.running == nil ? true : nil }
   }
 
-  /// The running command and the last one that ended, as members of a JSON object.
   var json: String {
     state.withLock { state in
       let running = state.running.map { now -> ReplyValue in

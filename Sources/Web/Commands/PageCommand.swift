@@ -4,17 +4,13 @@ package import Grammar
 ///
 /// Nothing here names a program, an address or a setting: a user of the page can change files, and no more.
 package struct PageCommand: Sendable {
-  /// The name, for people.
   package let title: String
   /// The words of the command; nil for a text, which is no command of the control file.
   package private(set) var words: [[UInt8]]?
   /// The path of the conflict that is settled, and its state when it was shown; nil for another command.
   private(set) var conflict: (path: [UInt8], seen: String)?
-  /// The text that settles the conflict.
   private(set) var text: [UInt8] = []
 
-  /// Reads the fields of a request.
-  ///
   /// - Throws: ``ControlError`` of kind grammar.
   package init(_ form: FormBody) throws(ControlError) {
     func text(_ name: String) throws(ControlError) -> String {

@@ -5,12 +5,10 @@ package import Grammar
 package struct WebCommands: Sendable {
   package typealias Failure = ControlError
 
-  /// Runs the words of a command, and returns its reply in JSON.
   package var run:
     @Sendable (_ words: [[UInt8]], _ context: CommandContext) throws(Failure) -> String
   /// Stores bytes as the value at a path and settles its conflict; returns a reply in JSON.
   package var settle: @Sendable (_ path: [UInt8], _ bytes: [UInt8]) throws(Failure) -> String
-  /// Returns the status in JSON.
   package var status: @Sendable () throws(Failure) -> String
 
   package init(

@@ -2,25 +2,19 @@ package import LLVSCore
 
 /// Gives each version of a list a lane, and finds the lines that lead from row to row.
 ///
-/// Each version must come before its predecessors. A lane belongs to a version that comes later in
-/// the list and is a predecessor of versions above; a version takes its own lane, or the first free
-/// one, so that lanes stay where they are and a drawing never shifts.
-///
+/// Versions come before their predecessors. A lane belongs to a predecessor of versions above; a version takes its
+/// own lane or the first free one, so a drawing never shifts.
 /// - Complexity: O(lanes) for each row.
 package struct LaneLayout {
   /// A line from a row to the next one.
   package struct Edge: Hashable, Sendable {
-    /// The lane at the upper row.
     package let from: UInt16
-    /// The lane at the lower row.
     package let to: UInt16
   }
 
-  /// The place of a version in the drawing.
   package struct Row: Sendable {
     package let number: VersionNumber
     package let timestamp: Double
-    /// Its lane, from 0.
     package let lane: UInt16
     /// The lines to the next row that are drawn.
     package let edges: [Edge]

@@ -3,9 +3,7 @@ import LLVSCore
 import Platform
 
 /// The rows of all versions that branches lead to, newest first, made when they are asked for.
-///
-/// - Concurrency: any thread; its lock is held while rows are made, for at most some thousand at
-///   a time.
+/// - Concurrency: any thread; its lock is held while at most some thousand rows are made.
 final class VersionGraphRows: Sendable {
   private struct State {
     var walk: HistoryWalk
@@ -43,7 +41,6 @@ final class VersionGraphRows: Sendable {
     state = Monitor(State(walk: try HistoryWalk(store.graph, from: Array(starts))))
   }
 
-  /// Returns rows from an index on, at most `count`.
   func page(from first: Int, count: Int) throws(StoreError) -> Page {
     try make(first + count)
     return state.withLock { state in

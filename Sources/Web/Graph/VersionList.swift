@@ -3,8 +3,6 @@ import LLVSCore
 import Platform
 import Reports
 
-/// The list of versions as the page shows it: rows of the graph with what each version says.
-///
 /// - Concurrency: any thread; its lock is a leaf.
 final class VersionList: Sendable {
   private struct State {
@@ -94,8 +92,7 @@ final class VersionList: Sendable {
     return ["index": index]
   }
 
-  /// Answers with the number of versions in each of equal parts of the time that history spans,
-  /// oldest first, and the first row of each part.
+  /// Answers with the versions in equal parts of history's time span, and each part's first row.
   func timeline() throws -> ReplyValue {
     let rows = try current().rows
     return try rows.withAll { rows in

@@ -1,12 +1,9 @@
 /// Decides which requests are let in: those of the page that this process served, and no others.
 ///
-/// Other programs and users of the machine can connect to the port, and any page in the browser can send requests
-/// to it. Four things keep them out. The first component of the path is a random token that only who started the
-/// program knows. `Host` must be the address itself, so that a name of somebody else's that resolves to 127.0.0.1
-/// is refused. `Origin`, if it is there, must be the page's own, and `Sec-Fetch-Site` must not name another site,
-/// unless the browser only goes to the page; a POST must have an `Origin`.
+/// Other programs, users and pages can reach the port. So the path begins with a random token, `Host` must be the
+/// address itself, and `Origin` and `Sec-Fetch-Site` must be the page's own; a POST must have an `Origin`, and only
+/// a visit to the page may come from elsewhere.
 package struct Gate: Sendable {
-  /// Random bytes as hexadecimal digits.
   let token: String
   /// The host with the port, as the address has it.
   let host: String
@@ -17,7 +14,6 @@ package struct Gate: Sendable {
   }
 
   package var origin: String { "http://\(host)" }
-  /// The address of the page.
   package var address: String { "\(origin)/\(token)/" }
 
   /// Returns the refusal of a request; nil if it is let in.

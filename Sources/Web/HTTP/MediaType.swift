@@ -1,15 +1,12 @@
 /// The type under which a value is sent to a browser.
 ///
-/// The bytes decide, not the name alone: a name is what somebody else called it. Only pictures whose
-/// first bytes are those of their type, and plain text, may be shown; everything else is saved.
+/// The bytes decide, not the name alone: only confirmed pictures and plain text are shown.
 package enum MediaType: Equatable, Sendable {
   /// A picture without scripts, for example `image/png`.
   case picture(String)
   /// SVG, which can have scripts: it is shown inside the page as a picture and never alone.
   case drawing
-  /// Text without markup.
   case text
-  /// Anything else.
   case other
 
   /// Finds the type by the first bytes, a few hundred at most, and the path.
@@ -46,7 +43,6 @@ package enum MediaType: Equatable, Sendable {
       && String(decoding: last.dropFirst(), as: UTF8.self).lowercased() == ending
   }
 
-  /// The header field `Content-Type`.
   var name: String {
     switch self {
     case .picture(let name): name
@@ -56,7 +52,6 @@ package enum MediaType: Equatable, Sendable {
     }
   }
 
-  /// The word for the page's script.
   var kind: String {
     switch self {
     case .picture, .drawing: "image"

@@ -8,7 +8,6 @@ protocol WebAnswering: AnyObject, Sendable {
 }
 
 /// Listens on the loopback address with libmicrohttpd, and hands over requests.
-///
 /// - Concurrency: ``stop()`` waits for the answers that are under way.
 final class WebListener: @unchecked Sendable {
   // Unchecked: both are set once, and the library guards its daemon itself.
@@ -115,7 +114,6 @@ private func length(_ text: UnsafePointer<CChar>) -> Int {
   return count
 }
 
-/// The source of a body that is read while it is sent.
 private final class Reading {
   let read: @Sendable (UInt64, UnsafeMutableRawBufferPointer) -> Int?
 

@@ -2,10 +2,8 @@
 package struct WebRequest: Sendable {
   /// The longest body that is taken: a text that settles a conflict, encoded, is the longest.
   static let longestBody = 32 << 20
-  /// `GET`, `HEAD` or `POST`; other methods are refused.
   package var method: String
   package var path: String
-  /// The header fields, by names in lower case.
   package var headers: [String: String]
   /// The arguments behind the question mark, decoded; of equal names the first.
   package var arguments: [String: [UInt8]]

@@ -3,8 +3,8 @@ package import Grammar
 package struct WebResponse: Sendable {
   package enum Body: Sendable {
     case bytes([UInt8])
-    /// Bytes that are read while they are sent. `read` fills a buffer from an offset and returns
-    /// how many bytes it read; nil ends the connection, so that nobody takes a part for the whole.
+    /// `read` fills a buffer from an offset and returns its bytes; nil ends the connection, so no part passes as
+    /// whole.
     case stream(
       length: UInt64, read: @Sendable (UInt64, UnsafeMutableRawBufferPointer) -> Int?)
   }
@@ -32,7 +32,6 @@ package struct WebResponse: Sendable {
 
   package init(_ error: ControlError) { self.init(error.reply, status: Self.status(error.kind)) }
 
-  /// Creates the answer to a request that is not permitted or not understood.
   package init(refusal: String, status: Int) {
     self.init(
       status: status,
