@@ -1,7 +1,6 @@
 import LLVSCore
 
 /// The edits by which a received version changes a map, in the map's order.
-///
 /// At most one frame and one value's attributes are in memory: a few bytes may unpack to a thousand times more.
 /// - Concurrency: for one thread at a time.
 final class IncomingEdits {

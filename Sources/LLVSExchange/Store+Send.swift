@@ -7,7 +7,6 @@ extension Store {
   private static let sendBytes: Int64 = 64 << 20
 
   /// Writes every version that a remote lacks, except contained heads (docs/merging.md, M5).
-  ///
   /// Versions with damaged data are left out and reported, with their descendants.
   package func send(
     to remote: VersionObjects, control: ExchangeControl = ExchangeControl()

@@ -88,8 +88,7 @@ package final class VersionObjects: VersionSource {
   }
 
   /// Opens a version's object of a kind; nil if it is not there.
-  /// - Throws: ``StoreError/invalid(_:)`` for a file that is not regular or readable, or an error of the
-  ///   remote.
+  /// - Throws: ``StoreError/invalid(_:)`` for a file that is not regular or readable, or an error of the remote.
   package func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput? {
     let name = try name(kind, id)
     var failure: StoreError?

@@ -1,7 +1,6 @@
 package import LLVSCore
 
 /// A place that versions are read from, in any form.
-///
 /// Its content is not trusted: a fault is ``StoreError/invalid(_:)`` with file and reason.
 /// - Concurrency: several threads read at once.
 package protocol VersionSource: AnyObject {

@@ -59,7 +59,6 @@ extension Verb {
 }
 
 /// A file that only its owner can read and that leads a browser to an address.
-///
 /// Arguments of programs are to be seen by every user of the machine, and the address is a secret.
 private struct PrivateFile: Sendable {
   private let directory: String

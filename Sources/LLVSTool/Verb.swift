@@ -2,9 +2,7 @@ package import Control
 import Grammar
 import HistoryTree
 
-/// A verb of the tool.
-///
-/// `--help`, the manual page and the completion are all made from these.
+/// A verb of the tool. `--help`, the manual page and the completion are all made from these.
 package struct Verb: Sendable {
   package let name: String
   package let usage: String

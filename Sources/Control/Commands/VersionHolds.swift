@@ -3,7 +3,6 @@ import Platform
 private import Synchronization
 
 /// Keeps changes out of versions so that a program's many files become one version (docs/control-file.md).
-///
 /// One handle holds at a time, until it commits, is closed (also by a kill), or the time is up.
 /// - Concurrency: any thread; a leaf lock.
 package final class VersionHolds: Sendable {

@@ -2,7 +2,6 @@ import LLVSCore
 import Platform
 
 /// The last look for the original's files at a remote on a server, where each look is a request.
-///
 /// A remote that held none is not asked again for an hour: only a program of the original's begins them.
 struct FilesSight {
   private let store: Store

@@ -209,9 +209,7 @@ package struct PeerOpener: Sendable {
     }
   }
 
-  /// Refuses a folder inside a store's directory.
-  ///
-  /// A folder that contains stores is allowed.
+  /// Refuses a folder inside a store's directory. A folder that contains stores is allowed.
   private static func refuseInsideStore(_ path: String, _ store: Store) throws(ControlError) {
     var above = try reaching(path) { () throws(SystemError) in try FileSystem.resolve(path) }
     while above != "/" {

@@ -6,7 +6,6 @@ import Search
 import WorkingTree
 
 /// Brings the index of words up to each new version, once somebody has searched and so made one.
-///
 /// A commit only wakes its thread, which runs at low priority. `search=off` ends it; searches then catch up.
 /// - Concurrency: a thread of its own.
 package final class SearchFeed: Sendable {

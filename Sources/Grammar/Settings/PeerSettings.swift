@@ -37,8 +37,7 @@ package struct PeerSettings: Hashable, Sendable {
     package let name: Name
     package let value: String
 
-    /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have the
-    ///   value.
+    /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have the value.
     package init(name: String, value: String) throws(ControlError) {
       (peer, self.name) = try PeerSettings.names(name)
       self.value = value

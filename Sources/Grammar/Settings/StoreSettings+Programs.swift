@@ -2,7 +2,6 @@ import Platform
 
 extension StoreSettings {
   /// The programs that a setting names and that are not installed here, in the order of the value.
-  ///
   /// Of a shell command only the first word counts, if it is a plain name or path.
   package func missingPrograms(of name: Name) -> [String] {
     let programs: [String] =

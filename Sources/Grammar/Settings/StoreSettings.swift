@@ -60,8 +60,7 @@ package struct StoreSettings: Hashable, Sendable {
     package let name: Name
     package let value: String
 
-    /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have
-    ///   the value.
+    /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have the value.
     package init(name: String, value: String) throws(ControlError) {
       self.name = try Name(word: name)
       self.value = value
@@ -88,8 +87,7 @@ package struct StoreSettings: Hashable, Sendable {
     names.map { "the setting \($0) is damaged; its default holds until it is set again" }
   }
 
-  /// - Throws: ``ControlError`` of kind `grammar` if the setting cannot have the value; nothing is
-  ///   changed then.
+  /// - Throws: ``ControlError`` of kind `grammar` if the setting cannot have the value; nothing is changed then.
   package mutating func assign(_ assignment: Assignment) throws(ControlError) {
     let value = assignment.value
     let standard = StoreSettings()

@@ -9,7 +9,6 @@ package struct LocalCalendar: Sendable {
   package static let utc = LocalCalendar { _ in 0 }
 
   /// Converts a local time to seconds since 1970; `local` is the local time, counted as if it were UTC.
-  ///
   /// A time that clocks show twice means the later instant; one that they skip is moved later.
   package func utc(local: Int64) -> Int64 {
     // The offsets of zones differ by less than 26 hours, and a zone changes its offset at most once in such a time.

@@ -1,7 +1,6 @@
 import LLVSCore
 
 /// The name of a bundle's file, `WRITER-SEQUENCE-LENGTH-HASH.bundle`.
-///
 /// Equal names mean equal bytes. A file that does not match its name is torn and counts as absent.
 struct BundleName: Hashable, Comparable {
   private static let suffix = ".bundle"

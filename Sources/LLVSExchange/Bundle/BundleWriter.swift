@@ -1,7 +1,6 @@
 import LLVSCore
 
 /// Writes one bundle: items as they come, then versions, predecessors first.
-///
 /// Items are written at once; the outline follows at the end. A version's items must be added before it.
 /// - Concurrency: for one thread at a time.
 final class BundleWriter {

@@ -2,7 +2,6 @@ import LLVSCore
 internal import Platform
 
 /// Reads a range of a bundle's outline in order, one frame in memory at a time.
-///
 /// Methods throw ``StoreError/invalid(_:)`` with the label if the range ends early or bytes are malformed.
 /// - Concurrency: for one thread at a time.
 final class OutlineStream {

@@ -1,7 +1,6 @@
 import LLVSCore
 
 /// The facts about a bundle that are kept next to its name.
-///
 /// As bytes: format u8 = 1 | format of the bundle u8 = 2 | counted place | a directory without frames.
 struct BundleFacts: Hashable, Sendable {
   /// The remote that this store put it to, as the user names it; empty for other writers' bundles.

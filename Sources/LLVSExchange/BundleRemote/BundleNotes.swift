@@ -1,7 +1,6 @@
 import LLVSCore
 
 /// The notes of a store about bundles, at this remote and others, as one exchange knows them.
-///
 /// For a store that is only read they last as long as the exchange.
 struct BundleNotes: Sendable {
   private(set) var bundles: [BundleName: NotedBundle] = [:]

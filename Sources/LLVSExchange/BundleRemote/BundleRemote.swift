@@ -2,7 +2,6 @@ package import LLVSCore
 package import ObjectStores
 
 /// A remote that holds bundles: the bytes of values once, however many versions have them.
-///
 /// Nothing at the remote is trusted, and nothing of another writer is changed or removed.
 /// - Concurrency: one exchange of a store with a place at a time.
 package struct BundleRemote: RemoteLayout {

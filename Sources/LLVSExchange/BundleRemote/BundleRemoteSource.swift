@@ -2,7 +2,6 @@ import LLVSCore
 internal import Synchronization
 
 /// The versions in a remote's bundles of which some are not in the store, as a source.
-///
 /// If a version is in several bundles the first copy is used; if that is refused, the next.
 final class BundleRemoteSource: VersionSource {
   private struct Place {

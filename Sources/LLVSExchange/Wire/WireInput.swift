@@ -1,7 +1,6 @@
 package import LLVSCore
 
 /// A file in an exchange, read piece by piece as JSON.
-///
 /// Every fault is ``StoreError/invalid(_:)`` with file, reason and byte.
 /// - Concurrency: for one thread at a time.
 package final class WireInput {

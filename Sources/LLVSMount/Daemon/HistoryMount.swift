@@ -11,7 +11,6 @@ import WorkingTree
 // mounts and serves it, since its mount point is looked up through the outer mount.
 
 /// `.llvs/versions` of a mount as a second, read-only mount.
-///
 /// The kernel itself refuses changes there, caches attributes and bytes, and opens files without a request.
 /// - Concurrency: callable from any thread. Its lock is a leaf.
 package final class HistoryMount: Sendable {

@@ -5,7 +5,6 @@ import TreeNames
 import WorkingTree
 
 /// The versions of a store as a read-only file system of their own.
-///
 /// OPEN and OPENDIR answer ENOSYS, after which the kernel opens and closes files without requests.
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class HistoryOperations: FuseOperations {

@@ -1,7 +1,6 @@
 internal import Platform
 
 /// A remote that repeats failed requests and limits concurrent ones.
-///
 /// A get that breaks off continues after the bytes that came, so objects must be immutable or hash-checked.
 package final class RetryingStore: ObjectStore {
   private let base: any ObjectStore

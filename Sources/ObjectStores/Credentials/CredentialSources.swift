@@ -30,8 +30,7 @@ package struct CredentialSources: Sendable {
     package var place: String
   }
 
-  /// - Throws: ``RemoteError`` with `denied` and all places if there are none; `invalid` for a malformed
-  ///   file.
+  /// - Throws: ``RemoteError`` with `denied` and all places if there are none; `invalid` for a malformed file.
   package func find(for address: S3Address, control: TransferControl) throws(RemoteError) -> Found {
     if let found = try own(control) { return try checked(found, forS3: true) }
     if address.profile == nil, let key = variable("AWS_ACCESS_KEY_ID"),

@@ -1,5 +1,4 @@
 /// The credentials of a user at a remote.
-///
 /// INVARIANT: printing one, also as a part of something else, shows none of its secrets.
 package struct RemoteCredentials: Hashable, Sendable, CustomStringConvertible,
   CustomDebugStringConvertible, CustomReflectable

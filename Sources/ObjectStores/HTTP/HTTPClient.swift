@@ -2,7 +2,6 @@ internal import Platform
 internal import Synchronization
 
 /// Makes requests over kept connections.
-///
 /// It follows no redirects, adds no credentials, unpacks nothing, and always verifies TLS.
 /// - Concurrency: callable from any thread; each request has a connection to itself.
 final class HTTPClient: Sendable {
@@ -36,7 +35,6 @@ final class HTTPClient: Sendable {
   }
 
   /// Makes a request and returns the answer, of any status.
-  ///
   /// A sink receives the body of a status of 200, 206 or 207; other bodies are kept up to the request's bound.
   func send(_ request: HTTPRequest, into sink: Sink? = nil) throws(RemoteError) -> HTTPResponse {
     try control.check()

@@ -1,7 +1,6 @@
 internal import Platform
 
 /// One `rclone rcd`, which runs while this object exists.
-///
 /// It listens at a unix socket, or before 1.61 at a port of 127.0.0.1, and asks for a name and password.
 final class RcloneProcess: Sendable {
   private static let patience: UInt64 = 15_000_000_000

@@ -1,5 +1,4 @@
 /// The name of an object at a remote, relative to the address: folders and a name, with `/` between them.
-///
 /// Names are bytes: two encodings of an accent are two names.
 package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The longest name, and the longest part of one, in bytes.

@@ -9,7 +9,6 @@ package protocol ObjectStaging: AnyObject, Sendable {
   func begin(_ name: ObjectName) throws(RemoteError) -> any StagedObject
 
   /// Makes written objects appear; after an error those that appeared stay.
-  ///
   /// With `replacing`, in any order, replacing objects of another length; otherwise in order, dropping taken names.
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError)
   /// Removes unpublished objects, as far as that takes less than a moment; the remote's next user removes the rest.

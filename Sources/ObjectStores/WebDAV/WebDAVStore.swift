@@ -2,7 +2,6 @@ internal import Foundation
 internal import Platform
 
 /// A folder of a WebDAV server (RFC 4918).
-///
 /// Relies only on PUT, GET, DELETE, MKCOL, MOVE with `Overwrite: F`, and PROPFIND of depth 1.
 package final class WebDAVStore: ObjectStore {
   private let place: WebDAVLocation

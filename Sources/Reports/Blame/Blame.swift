@@ -4,7 +4,6 @@ package import LLVSCore
 import TreeNames
 
 /// Finds the version that each line of a file came with.
-///
 /// A line belongs to the first version on the way back from which no predecessor has it; renames are followed.
 /// - Concurrency: one thread at a time.
 package struct Blame {

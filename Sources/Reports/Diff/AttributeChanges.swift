@@ -5,7 +5,6 @@ import TreeNames
 /// Describes the differences of two files in attributes other than kind and mode.
 enum AttributeChanges {
   /// Returns one line for each attribute.
-  ///
   /// The mtime is mentioned only if nothing else differs: it always differs with the bytes.
   static func lines(_ old: FileImage?, _ new: FileImage?, isRenamed: Bool) -> [String] {
     var lines: [String] = []

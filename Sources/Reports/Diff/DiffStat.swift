@@ -1,7 +1,6 @@
 import LLVSCore
 
 /// A line with a bar for each file, and a line with the totals, as git prints them.
-///
 /// Names and counts are aligned by the first ``held`` files; the lines of later files are printed at once.
 package struct DiffStat {
   private static let held = 2000

@@ -1,7 +1,6 @@
 /// Formats names in patches as git does.
 enum GitName {
   /// Formats a name after `a/` or `b/`, in quotes if it has bytes that cannot be in a line.
-  ///
   /// UTF-8 stays readable; git and patch accept it with and without quotes.
   static func quoted(_ path: [UInt8], behind prefix: String = "") -> String {
     let bytes = Array(prefix.utf8) + path

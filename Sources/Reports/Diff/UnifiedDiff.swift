@@ -1,7 +1,6 @@
 import LLVSCore
 
 /// Writes differences as unified diffs, which people read, and patch(1) and git apply accept.
-///
 /// What patch(1) and git apply cannot express is on lines between files, which both skip.
 package struct UnifiedDiff {
   private let style: TextStyle

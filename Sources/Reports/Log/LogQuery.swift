@@ -69,7 +69,6 @@ package struct LogQuery {
 }
 
 /// Decides which predecessors a walk follows from each version, and which versions changed something at the paths.
-///
 /// Unchecked: one thread uses it, together with its walk.
 private final class LogFilter: @unchecked Sendable {
   private let store: Store

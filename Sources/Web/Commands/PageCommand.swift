@@ -1,7 +1,6 @@
 package import Grammar
 
 /// A command that the page can give; others of the control file are refused.
-///
 /// Nothing here names a program, an address or a setting: a user of the page can change files, and no more.
 package struct PageCommand: Sendable {
   package let title: String

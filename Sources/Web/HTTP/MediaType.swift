@@ -1,5 +1,4 @@
 /// The type under which a value is sent to a browser.
-///
 /// The bytes decide, not the name alone: only confirmed pictures and plain text are shown.
 package enum MediaType: Equatable, Sendable {
   /// A picture without scripts, for example `image/png`.

@@ -14,9 +14,7 @@ final class WebListener: @unchecked Sendable {
   private let daemon: OpaquePointer
   let port: UInt16
 
-  /// Listens on a port, or on a free one if it is 0; nil if it cannot.
-  ///
-  /// `answering` must outlive the listener.
+  /// Listens on a port, or on a free one if it is 0; nil if it cannot. `answering` must outlive the listener.
   init?(port: UInt16, _ answering: WebService) {
     let context = Unmanaged.passUnretained(answering).toOpaque()
     let daemon = llvs_http_start(
