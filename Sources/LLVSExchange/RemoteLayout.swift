@@ -6,7 +6,6 @@ package protocol RemoteLayout: Sendable {
   /// Returns an outline of the history there, and retrieves nothing.
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
-  ///
   func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
   /// Reads all versions into a temporary store; the report lists damaged or missing ones as refused or waiting.

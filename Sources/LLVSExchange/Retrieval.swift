@@ -2,8 +2,8 @@ package import LLVSCore
 internal import Platform
 
 extension Store {
-  /// Stores every acceptable version of a place. A version that breaks a rule is refused with its descendants and
-  /// reported. After a cancellation the versions that were committed stay.
+  /// Stores every acceptable version of a place; refuses faulty ones with their descendants. A cancellation
+  /// keeps the versions that were committed.
   package func retrieve(
     from source: some VersionSource, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> ExchangeReport {
@@ -80,8 +80,7 @@ struct Retrieval<Source: VersionSource> {
     }
   }
 
-  /// Orders the versions after their predecessors, oldest first; with an absent predecessor they wait, after a
-  /// refused one they are refused.
+  /// Orders versions after their predecessors, oldest first; followers of absent ones wait, of refused are refused.
   private mutating func arranged(
     _ found: [Version.ID: IncomingVersion]
   ) throws(StoreError) -> [IncomingVersion] {

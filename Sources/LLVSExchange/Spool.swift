@@ -1,8 +1,7 @@
 import LLVSCore
 internal import Platform
 
-/// Bytes in pieces: in memory while few, else in an unnamed file. Runs of zeros are holes, as a peer may send
-/// terabytes of them.
+/// Bytes in pieces: in memory while few, else in an unnamed file, with holes for a peer's terabytes of zeros.
 /// - Concurrency: for one thread at a time.
 final class Spool {
   private static let block = 65_536

@@ -1,7 +1,6 @@
 import LLVSCore
 internal import Platform
 
-///
 /// INVARIANT I1: a version is added whole and checked, or not at all; nothing refers to records
 ///   that were stored before a fault was found.
 /// - Concurrency: used by its transaction's thread.
@@ -19,8 +18,7 @@ final class VersionInstaller {
   }
 
   /// Adds a version whose predecessors are in the store; `digest` is the content digest next to it.
-  /// - Throws: ``StoreError/invalid(_:)`` with the name and the fault of the version; other errors are
-  ///   those of this store or of reading the other side.
+  /// - Throws: ``StoreError/invalid(_:)`` for a fault of the version, or an error of this store or the other side.
   func install(
     _ version: Version, changes source: some ChangeSource, digest: Digest?, label: String
   ) throws(StoreError) -> VersionNumber {

@@ -3,9 +3,7 @@ import Grammar
 import Platform
 
 /// A command of a mounted store that is followed and can be cancelled.
-///
-/// The daemon runs it while a thread's write to the control file waits; this thread polls the status, and
-/// interrupts the write to cancel.
+/// A thread's write to the control file waits for the daemon; this one polls, and interrupts it to cancel.
 enum FollowedCommand {
   /// The time between two looks, in nanoseconds.
   private static let glance: UInt64 = 250_000_000

@@ -6,9 +6,8 @@ import TreeNames
 
 /// Brings a directory into a mounted tree.
 ///
-/// The mount makes one version of it, so all files appear at once. Files that ignore patterns match, or all if the
-/// mount cannot see the directory, are copied through the kernel.
-///
+/// The mount makes one version of it, so all files appear at once; the kernel copies what patterns ignore, or all
+/// if the mount cannot see the directory.
 /// Names `.llvs` are left out at every level: a copy into that directory would run the files as commands.
 struct MountedImport {
   private static let reserved = TreeImport.reserved
@@ -24,8 +23,7 @@ struct MountedImport {
   private var ignored: [[UInt8]] = []
   private var isDeep = false
 
-  /// `patterns` are the tree's ignore patterns. With `sparesUnsaved` nothing is copied if that would overwrite a
-  /// file that a program is still writing, which no version holds.
+  /// `patterns` are the tree's; with `sparesUnsaved` nothing is copied over a file that is still written.
   init(
     directory: [UInt8], tree: MountView, into path: [UInt8], sparesUnsaved: Bool,
     patterns: IgnorePatterns
@@ -39,8 +37,7 @@ struct MountedImport {
     self.patterns = patterns
   }
 
-  /// - Throws: ``ControlError`` of kind busy for a file that is not saved, and of kind exists for a
-  ///   name that is a directory on one side only.
+  /// - Throws: ``ControlError`` busy for an unsaved file, exists for a directory on one side only.
   mutating func look() throws { try examine() }
 
   func copy() throws {

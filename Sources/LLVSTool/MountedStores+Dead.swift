@@ -4,9 +4,8 @@ import LLVSCore
 import LLVSMount
 import Platform
 
-// Mounts of a dead daemon that cannot exit: the kernel holds its thread, the store's lock and the connection while
-// a program waits for an answer (ConnectionWatch.swift). Only the kernel's tables are read, because a request would
-// hang.
+// Mounts of a dead daemon that cannot exit: the kernel holds the store's lock while a program waits for an answer
+// (ConnectionWatch.swift). A request would hang, so only the kernel's tables are read.
 
 extension MountedStores {
   /// The longest wait for a dead daemon to release its store after its connections ended, in nanoseconds.

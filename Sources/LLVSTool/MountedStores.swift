@@ -3,9 +3,7 @@ import LLVSCore
 import Platform
 
 /// Finds the store of a mount, and the mount of a store.
-///
-/// The source in the mount table may be any word with `-o fsname`, so the store's lock file decides, which names
-/// the mount's device. If that does not match, the mount is read.
+/// With `-o fsname` a mount's source is any word: the device in the store's lock decides, else the mount.
 enum MountedStores {
   struct Holder {
     var process: Int32

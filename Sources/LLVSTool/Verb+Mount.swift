@@ -235,8 +235,7 @@ extension Verb {
     return same.indices.filter { $0 != own }.map { (same[$0], $0 < own) }
   }
 
-  /// Throws ``ControlError`` of kind busy while something is mounted inside, or programs have files open that they
-  /// could not save.
+  /// Throws ``ControlError`` busy while something is mounted inside or programs have files open.
   private static func refuseUse(of entry: MountEntry, besides daemon: Int32) throws {
     let table = try MountTable()
     let inside = HistoryMount.others(of: table).first { $0.path.starts(with: entry.path + [0x2F]) }

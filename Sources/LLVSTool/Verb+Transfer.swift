@@ -93,8 +93,7 @@ extension Verb {
     return complain(of: source.leftOut, console)
   }
 
-  /// Has the mount make a version of a directory; nil if it cannot see the directory, or would have to ask
-  /// itself for it.
+  /// Has the mount make a version of a directory; nil if it cannot see it, or would ask itself for it.
   private static func importedAtOnce(
     _ directory: [UInt8], into: [UInt8], _ tree: MountView, _ site: CommandTarget,
     _ line: CommandLine, _ console: Console

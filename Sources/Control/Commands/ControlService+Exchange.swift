@@ -244,8 +244,8 @@ extension ControlService {
   }
 
   /// Sets the address of a peer, and adds the peer if it is new.
-  /// - Throws: ``ControlError/Kind/grammar`` for an invalid name or address. The log and the status
-  ///   have the error too, since few programs look at the error of close(2).
+  /// - Throws: ``ControlError/Kind/grammar`` for an invalid name or address, which is logged too, since few
+  ///   programs check close(2).
   package func setPeer(_ name: String, address: [UInt8]) throws(ControlError) {
     if let fault = StoreName.fault(name) { throw ControlError(.grammar, fault) }
     do throws(ControlError) {

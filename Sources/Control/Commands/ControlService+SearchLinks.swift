@@ -7,8 +7,7 @@ extension ControlService {
   /// The most files that a directory below `.llvs/search` shows.
   private static let shownLimit = 1000
 
-  /// Returns the paths of the files below a directory that have the words, the best first; none
-  /// also if there is no word.
+  /// Returns the paths of the files below a directory that have the words, the best first; none for no word.
   func foundPaths(_ words: [UInt8], below directory: [UInt8]) throws -> [[UInt8]] {
     guard let text = String(validating: words, as: UTF8.self), let query = SearchQuery(text) else {
       return []

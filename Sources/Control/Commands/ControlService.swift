@@ -5,8 +5,8 @@ import Platform
 private import Synchronization
 package import WorkingTree
 
-// Each change of the head is a transition of the versioner, one at a time; everything else runs in parallel. Lock
-// order: `state` and `busyPeers` are leaves; neither is held while a command runs.
+// Each change of the head is a transition of the versioner, one at a time; everything else runs in parallel.
+// Lock order: `state` and `busyPeers` are leaves; neither is held while a command runs.
 
 /// Executes commands on a store and its working tree, mounted or not.
 /// - Concurrency: any thread, any number of commands at once.
@@ -60,8 +60,7 @@ package final class ControlService: Sendable {
   ) throws(ControlError) -> CommandResult { try run(try Commands.parse(words), context: context) }
 
   /// Runs a command to its end, or until the context or ``interrupt()`` cancels it.
-  /// - Throws: ``ControlError``; the command has then changed nothing, except by parts that were
-  ///   complete (a commit before a failed exchange).
+  /// - Throws: ``ControlError``; only complete parts are then done (a commit before a failed exchange).
   @discardableResult
   package func run(
     _ command: any Command, context: CommandContext = CommandContext()

@@ -66,8 +66,7 @@ final class DisplacedValues: Sendable {
 }
 
 extension ControlService {
-  /// Returns the values displaced at the head at or below a path, in order of keys. A user settles such a conflict
-  /// by renaming or removing the value or the directory.
+  /// Returns the values displaced at the head at or below a path, by key; renaming or removing settles one.
   package func displacedValues(below path: [UInt8] = []) throws(ControlError) -> [DisplacedValue] {
     try translating {
       guard let head = try store.state().head else { return [] }

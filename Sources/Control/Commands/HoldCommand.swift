@@ -1,8 +1,7 @@
 import Grammar
 import WorkingTree
 
-/// Applies what was saved so far as a version, then keeps what follows out of versions until the same handle
-/// commits or is closed, or the time is up.
+/// Makes a version of saved changes, then holds later ones until the handle commits, closes or times out.
 struct HoldCommand: Command {
   static let forms = [CommandForm("hold", "[TIME]")]
   let nanoseconds: UInt64

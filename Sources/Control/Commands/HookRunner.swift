@@ -3,9 +3,7 @@ import Grammar
 import Platform
 import WorkingTree
 
-/// Runs the commands of the settings `on-version`, `on-conflict` and `on-sync`, one after the other and next to
-/// everything else.
-///
+/// Runs the commands of `on-version`, `on-conflict` and `on-sync`, one after the other, concurrently with the rest.
 /// The shell runs a command as the mounting user, with paths as arguments, which never become part of the script.
 /// `LLVS_EVENT`, `LLVS_VERSION` and `LLVS_STORE` describe the event. Failures and timeouts are logged only.
 /// - Concurrency: any thread; its lock is a leaf and not held while a command runs.

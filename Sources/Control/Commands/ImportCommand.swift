@@ -28,8 +28,7 @@ struct ImportCommand: Command {
   var into: [UInt8] = []
   /// The version that the new one is based on; nil for the head.
   var base: String?
-  /// The device and the inode that the caller sees the directory by, which another container may see as
-  /// another directory; nil if that makes no difference.
+  /// The caller's device and inode of the directory, which another container may see differently; else nil.
   var identity: [UInt64]?
   var message: String?
   var isUnrelated = false

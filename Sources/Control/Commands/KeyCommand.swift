@@ -4,8 +4,7 @@ import LLVSCore
 import ObjectStores
 import WorkingTree
 
-/// Shows and changes the keys of an encrypted peer. A passphrase comes from the environment: nobody types
-/// one into the control file.
+/// Shows and changes the keys of an encrypted peer; passphrases come from the environment alone.
 struct KeyCommand: Command {
   static let forms = [CommandForm("key", "list|open|add|remove|rotate PEER [LABEL]")]
 

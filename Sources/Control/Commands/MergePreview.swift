@@ -11,8 +11,7 @@ struct MergePreview {
   private(set) var displaced: [Key] = []
   private static let limit = 10_000
 
-  /// Adds what merging one head would change in a map: `+` new, `-` removed, `*` changed, `!` a clash or a new
-  /// displacement; values in `known` get no `!`.
+  /// Adds a merge's changes in a map: `+` new, `-` removed, `*` changed, `!` a clash or new displacement.
   mutating func add(
     _ result: MergeResult, to map: ValueMap, displacing known: [Key]
   ) throws(StoreError) {

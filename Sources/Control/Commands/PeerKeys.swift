@@ -16,8 +16,7 @@ package struct PeerKeys {
   package var isLight = false { didSet { strength = isLight ? .light : .usual } }
 
   /// Opens the place of a peer.
-  /// - Throws: ``ControlError`` for a document or another store, which cannot be encrypted, or as
-  ///   opening a peer does.
+  /// - Throws: ``ControlError`` for a document or store, which cannot be encrypted, or as opening a peer does.
   package init(_ opening: PeerOpening, at address: PeerAddress) throws(ControlError) {
     guard case .remote(let remote) = address else {
       throw ControlError(.grammar, "a document cannot be encrypted")
@@ -33,8 +32,7 @@ package struct PeerKeys {
   }
 
   /// Makes the first key of a remote where nothing stands yet, or gets the keys that a passphrase opens.
-  /// - Throws: ``ControlError`` of kind `exists` for a remote that holds what is not encrypted, of kind
-  ///   `notPermitted` for a wrong passphrase.
+  /// - Throws: ``ControlError`` of kind `exists` if plain data is there, `notPermitted` for a wrong passphrase.
   package func open(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
     let files = try translating { try ring.files() }
     if !files.isEmpty {

@@ -55,8 +55,7 @@ extension ControlService {
   /// The most paths that a reply names.
   private static let namesTold = 3
 
-  /// Makes a version with the contents of another, whole or at some paths; `withConflicts` restores the state of
-  /// conflicts too.
+  /// Makes a version with another's contents, at some paths or whole; `withConflicts` also its conflicts.
   func restore(
     _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: HeadReason, message: String? = nil,
     withConflicts: Bool = false, _ context: CommandContext

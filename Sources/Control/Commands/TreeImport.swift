@@ -7,9 +7,7 @@ import TreeNames
 package import WorkingTree
 
 /// Imports a directory into a store as one version.
-///
-/// Files are read in the order of their keys; memory holds the names on the current path and, for the index, the
-/// keys.
+/// Files are read in the order of their keys; memory holds the names on the path and the index's keys.
 package struct TreeImport {
   /// The name that a mount has for itself in every directory.
   package static let reserved = Array(".llvs".utf8)

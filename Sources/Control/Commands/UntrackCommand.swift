@@ -6,8 +6,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// Takes paths out of versions and keeps them in the working tree, where a pattern keeps them out of later
-/// versions.
+/// Takes paths out of versions; they stay in the working tree, and a pattern keeps them unversioned.
 struct UntrackCommand: Command {
   static let forms = [
     CommandForm(

@@ -234,8 +234,7 @@ package struct PeerOpener: Sendable {
   }
 }
 
-/// Another store on this machine. A send makes that store retrieve, so it waits until no other
-/// process has it open for writing.
+/// Another local store. A send makes it retrieve, and waits until no other process writes it.
 struct StorePeer: RemoteLayout {
   let path: String
 

@@ -3,9 +3,8 @@ import Grammar
 package import LLVSCore
 import Platform
 
-/// Syncs with all peers at the interval of `autosync`, varied at random so that replicas do not sync together. No
-/// versions below the space reserve, no merges with `automerge=off`; changed documents are synced too
-/// (``DocumentWatch``).
+/// Syncs with all peers at the interval of `autosync`, varied at random so that replicas do not sync together, and
+/// changed documents (``DocumentWatch``). No versions below the reserve, no merges with `automerge=off`.
 /// - Concurrency: two threads of its own.
 package final class Autosync: Sendable {
   private let service: ControlService

@@ -3,8 +3,7 @@ import LLVSCore
 import Platform
 import Synchronization
 
-/// Tells when documents that are peers should be synced because somebody changed their files: after
-/// ``quiet`` without a further change, and at most once in ``pause``.
+/// Tells when changed documents are to be synced: ``quiet`` after a change, at most once in ``pause``.
 /// - Concurrency: any thread; the lock is a leaf.
 final class DocumentWatch: Sendable {
   /// The time without a change after which a document is synced, in nanoseconds.

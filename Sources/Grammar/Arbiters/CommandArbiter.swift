@@ -3,13 +3,11 @@ import Platform
 
 /// Merges two values with a command of this store's settings, like a merge driver of git.
 ///
-/// `sh` runs the command with three files: `$1` base, `$2` first side, `$3` second (appended if it names none); it
-/// leaves the result in `$2`. Names and bytes never become shell input. If it fails, takes too long or leaves too
-/// much, or a side is no regular file, the value stored last is taken. Replicas stay alike only if their commands
-/// do.
+/// `sh` runs the command with three files: `$1` base, `$2` first side, `$3` second (appended if it names none); the
+/// result is in `$2`. Names and bytes never become shell input. On a failure, a timeout, too many bytes or an
+/// irregular file the value stored last is taken. Replicas stay alike only if their commands do.
 ///
-/// The store's write lock is held while the command runs: ``patience`` at most, which one merge
-/// waits for twice at most.
+/// The store's write lock is held for ``patience`` at most, twice in one merge at most.
 package struct CommandArbiter: ClashArbiter {
   package static let patience: UInt64 = 10_000_000_000
   package static let maximumLength = 16 << 20

@@ -1,9 +1,8 @@
 /// The commands of one write to a control file, one per line.
 ///
-/// Words are split and quoted as in a POSIX shell; nothing is expanded, and a quoted newline is part of its word.
-/// The message of `commit` is the rest of its line without one pair of quotes around it, which may span lines; a
-/// quote without an end is refused, because bash's `echo` writes line by line. `json` before a command asks for
-/// JSON. Empty lines and lines that begin with `#` are skipped.
+/// Words are split and quoted as in a POSIX shell, without expansions. The message of `commit` is the rest of its
+/// line, or lines in one pair of quotes; a quote without an end is refused, as bash's `echo` writes line by line.
+/// `json` before a command asks for JSON. Empty lines and lines that begin with `#` are skipped.
 package struct ControlScript: Sendable {
   /// The longest write that is accepted, in bytes.
   package static let maximumLength = 65_536
@@ -20,8 +19,7 @@ package struct ControlScript: Sendable {
   }
 
   /// The words of the next command, the message of a `commit` as one word; nil at the end.
-  /// - Throws: ``ControlError`` of kind `grammar` for a line that has no words; the lines after it can
-  ///   still be read.
+  /// - Throws: ``ControlError`` of kind `grammar` for a malformed line; later lines can still be read.
   package mutating func next() throws(ControlError) -> [[UInt8]]? {
     while !rest.isEmpty {
       skipBlanks()

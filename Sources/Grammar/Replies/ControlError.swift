@@ -42,8 +42,7 @@ package struct ControlError: Error, Hashable, Sendable {
   /// The parts that were carried out; nil for a command that failed as a whole.
   package var done: Done?
 
-  /// The error for programs: `ok` is false, `error` the kind, `message` its text; if a part was carried out,
-  /// `text` and the fields of the command's reply too.
+  /// The error as JSON: `ok` false, `error` the kind, `message`, and the reply of a part that was carried out.
   package var reply: ReplyValue {
     ["ok": false, "error": kind.rawValue, "message": message]
       + (done.map { ["text": $0.text] + $0.fields } ?? [:])

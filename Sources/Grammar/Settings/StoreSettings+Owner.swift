@@ -1,11 +1,10 @@
 package import LLVSCore
 
-// A setting that runs programs would run them as the user who mounts. Those set by another user are not in force,
-// as in git.
+// Programs would run as the mounting user, so those that another user set are not in force, as in git.
 
 extension StoreSettings {
-  /// Reads the settings in force for this user: unreadable ones have their defaults, and other users' programs are
-  /// withheld unless `confirmed`; `faults` gets sentences about both.
+  /// Reads the settings in force: unreadable ones have their defaults, programs that another user set and that are
+  /// not `confirmed` are withheld; `faults` gets a sentence about each.
   /// - Throws: ``StoreError/system(_:)``.
   package init(
     of store: Store, confirmed: Set<Assignment> = [], faults: inout [String]

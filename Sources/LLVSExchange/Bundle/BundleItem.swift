@@ -1,9 +1,7 @@
 import LLVSCore
 
 /// The name of an item: a piece of a value that bundles hold.
-///
-/// The kind belongs to the name: the bytes of a file may be those that the digest of a node is
-/// computed from, and then both have one digest.
+/// The kind belongs to the name: a file's bytes may be a node's hashed form, with the same digest.
 struct BundleItem: Hashable, Sendable {
   enum Kind: UInt8, Sendable {
     /// Bytes of a value, under their SHA-256.

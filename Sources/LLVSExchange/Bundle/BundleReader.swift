@@ -5,15 +5,14 @@ internal import Platform
 /// - Concurrency: any thread.
 protocol BundleBytes: Sendable {
   /// Returns the bytes of a range that lies within the length in the bundle's name.
-  /// - Throws: ``StoreError/notFound(_:)`` if the bundle is gone, ``StoreError/invalid(_:)`` if it
-  ///   is shorter than its name says, or an error of the place.
+  /// - Throws: ``StoreError/notFound(_:)``, ``StoreError/invalid(_:)`` if it is short, or an error of the place.
   func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
   func prepare(_ range: Range<UInt64>) throws(StoreError)
 }
 
 /// One bundle: its directory, its table, its outline and its items.
 ///
-/// Nothing in it is trusted: the tail proves the directory, the directory the frames of outline and table, digests the
+/// Nothing in it is trusted: the tail proves the directory, which proves the frames of outline and table, digests the
 /// items; each number is compared with its bound before memory is allocated for what it counts.
 /// - Concurrency: any thread.
 final class BundleReader: Sendable {

@@ -113,7 +113,7 @@ package struct BundleRemote: RemoteLayout {
   }
 
   /// Checks that a writer's bundles may be taken over.
-  /// - Throws: ``StoreError/notFound(_:)`` with the writers that there are, ``StoreError/invalid(_:)`` for this store
+  /// - Throws: ``StoreError/notFound(_:)`` with the writers there, ``StoreError/invalid(_:)`` for this store
   ///   itself, ``StoreError/busy(_:)`` if the writer put something in the last 30 days.
   package func checkAdoption(
     of writer: String, by store: Store, _ control: ExchangeControl
@@ -160,8 +160,7 @@ package struct BundleRemote: RemoteLayout {
     return report
   }
 
-  /// Writes every version that no bundle holds, except contained heads (docs/merging.md, M5), and removes what was
-  /// announced a grace period ago.
+  /// Writes missing versions except contained heads (docs/merging.md, M5), and removes bundles after their grace.
   package func send(
     from store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {

@@ -223,8 +223,7 @@ final class BundleSender {
     if try finish([], SequenceRuns()) { last?.begin() }
   }
 
-  /// Puts the current bundle and returns its name; nil if there is none or a need stopped counting. `replaced` are
-  /// the bundles that it announces, `from` their sequence numbers.
+  /// Puts the current bundle, which announces `replaced` with the numbers `from`; nil if none, or a need is gone.
   @discardableResult
   func close(
     announcing replaced: Set<BundleName> = [], from: SequenceRuns = SequenceRuns()

@@ -7,8 +7,8 @@ final class ItemFetcher {
   init(_ session: BundleSession) { self.session = session }
 
   /// Returns the bytes of an item; nil if nothing holds it.
-  /// - Throws: ``StoreError/invalid(_:)`` if all copies are damaged, ``StoreError/notFound(_:)`` if a
-  ///   bundle is gone in the meantime, or an error of the remote.
+  /// - Throws: ``StoreError/invalid(_:)`` if all copies are damaged, ``StoreError/notFound(_:)`` if a bundle
+  ///   is gone, or an error of the remote.
   func bytes(of item: BundleItem) throws(StoreError) -> [UInt8]? {
     if item.kind == .chunk, let known = session.store.contents.bytes(ofChunk: item.digest) {
       return known

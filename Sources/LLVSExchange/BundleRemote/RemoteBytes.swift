@@ -3,9 +3,7 @@ import ObjectStores
 internal import Synchronization
 
 /// The bytes of a bundle at a remote, read by ranges.
-///
-/// A bundle of up to 256 KiB is read whole; of a longer one the last 64 KiB first. Consecutive ranges are read
-/// ahead by 1 to 8 MiB.
+/// A bundle up to 256 KiB is read whole, a longer one's last 64 KiB first; read-ahead is 1 to 8 MiB.
 /// - Concurrency: any thread.
 final class RemoteBytes: BundleBytes {
   /// Parts of bundles in memory, the newest last, up to a number of bytes for a whole exchange.

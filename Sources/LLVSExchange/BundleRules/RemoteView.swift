@@ -17,8 +17,8 @@ struct KnownBundle: Hashable, Sendable {
 
 /// A remote of bundles as one list shows it: which bundles may be relied on (`RemoteRuleModelTests`).
 ///
-/// The promise: once a send has said that a version was sent, every item that the version needs is in some bundle that
-/// is there, whatever other writers do, as long as lists are late by no more than half the grace before a removal.
+/// The promise: every item of a version that was sent stays in some bundle, whatever other writers do, as long as
+/// lists are late by at most half the grace before a removal.
 ///
 /// INVARIANT X1: ``counts(_:)`` alone decides which bundles are relied on: for leaving an item out,
 ///   for a send that is complete, for what may be removed.

@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// A file with the key of a remote, which a passphrase opens, in its `keys/` (docs/formats.md, "Encrypted remotes").
+/// A file in a remote's `keys/` with its key, which a passphrase opens (docs/formats.md, "Encrypted remotes").
 ///
 ///     "LLVSKEY" | 1 | passes u32 | memory KiB u32 | salt 16 | nonce 24 | sealed 40 + 16 | check 32
 package struct KeyFile: Hashable, Sendable {
@@ -23,8 +23,7 @@ package struct KeyFile: Hashable, Sendable {
   package let bytes: [UInt8]
   private let strength: Strength
 
-  /// - Throws: ``StoreError/invalid(_:)`` for no key file, or one that asks for too much;
-  ///   ``StoreError/fromTheFuture(_:)`` for a newer format.
+  /// - Throws: ``StoreError/invalid(_:)`` for no usable key file, ``StoreError/fromTheFuture(_:)`` for a newer one.
   package init(_ bytes: [UInt8]) throws(StoreError) {
     guard bytes.count >= 8, bytes.prefix(7).elementsEqual(Self.head.prefix(7)) else {
       throw .invalid("it is no key file")
@@ -41,8 +40,7 @@ package struct KeyFile: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// - Throws: ``StoreError/invalid(_:)`` for an empty passphrase, ``StoreError/noSpace(_:)`` without
-  ///   enough memory.
+  /// - Throws: ``StoreError/invalid(_:)`` for an empty passphrase, ``StoreError/noSpace(_:)`` without memory.
   package init(
     _ key: RemoteKey, passphrase: [UInt8], strength: Strength = .usual
   ) throws(StoreError) {
@@ -83,8 +81,7 @@ package struct KeyFile: Hashable, Sendable {
     return (Array(stretched[..<32]), Array(stretched[32...]))
   }
 
-  /// - Throws: ``StoreError/invalid(_:)`` if someone who knows the passphrase tampered with the file,
-  ///   ``StoreError/noSpace(_:)`` without enough memory.
+  /// - Throws: ``StoreError/invalid(_:)`` for a tampered file, ``StoreError/noSpace(_:)`` without enough memory.
   package func key(passphrase: [UInt8]) throws(StoreError) -> RemoteKey? {
     let salt = Array(bytes[16..<32])
     var (sealing, checking) = try Self.secrets(passphrase, salt, strength)

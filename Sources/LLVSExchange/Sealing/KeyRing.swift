@@ -24,8 +24,8 @@ package struct KeyRing {
     "\(store.secretsDirectory)/\(peer):keys"
   }
 
-  /// Returns a peer's keys at a place; a key whose file is not at the remote must encrypt nothing there. `denied` if
-  /// others may read the file, `corrupt` if it is malformed.
+  /// Returns a peer's keys at a place; a key without its file there must encrypt nothing. `denied` if others may
+  /// read the file, `corrupt` if it is malformed.
   package static func held(
     peer: String, place: String, store: Store
   ) throws(StoreError) -> HeldKeys { HeldKeys(try read(path(peer, store), place)) }
@@ -159,8 +159,7 @@ package struct KeyRing {
   }
 
   /// Returns files of all keys that are held, without putting them.
-  /// - Throws: ``StoreError/denied(_:)`` if no key is held, ``StoreError/invalid(_:)`` for an unusable
-  ///   label or passphrase.
+  /// - Throws: ``StoreError/denied(_:)`` without keys, ``StoreError/invalid(_:)`` for a bad label or passphrase.
   package func made(
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
   ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile)] {

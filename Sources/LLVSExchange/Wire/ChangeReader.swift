@@ -1,6 +1,5 @@
-// The file changes/ID: [{"insert": {"id", "data", "storedVersionId"?}}, {"update": ...}, {"remove":
-// id}, {"preserve": {"valueId", "storedVersionId"}}, {"preserveRemoval": id}]. It is read change by
-// change; the bytes of a value go into a sink while they are decoded.
+// The file changes/ID, read change by change: [{"insert": {"id", "data", "storedVersionId"?}}, {"update": ...},
+// {"remove": id}, {"preserve": {"valueId", "storedVersionId"}}, {"preserveRemoval": id}].
 
 package import LLVSCore
 

@@ -3,9 +3,8 @@ import HistoryTree
 import Platform
 import WorkingTree
 
-// Limits the daemon's memory for names that the kernel remembers. A thread has the kernel forget the directories
-// used least, except those that are, or contain, a working directory or a mount point: getcwd(2) would fail, and
-// the kernel would unmount.
+// Limits the memory for names that the kernel remembers: a thread has it forget the directories used least, but
+// none with a working directory (getcwd(2) would fail) or a mount point (it would be unmounted).
 
 /// Makes the kernel forget names of history if it remembers too many.
 final class KernelMemory: Sendable {

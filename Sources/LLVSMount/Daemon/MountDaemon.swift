@@ -197,8 +197,8 @@ package final class MountDaemon: Sendable {
     try session.run()
   }
 
-  /// Makes a version and unmounts, for SIGTERM and `llvs unmount`. False if programs still have files open: their
-  /// writes are in the journal, and the process may exit.
+  /// Makes a version and unmounts; false if programs have files open: the journal has their writes, so the
+  /// process may exit.
   @discardableResult
   package func end() -> Bool {
     let isFirst = isEnding.withLock { isEnding in

@@ -6,9 +6,8 @@ import ObjectStores
 import Platform
 
 extension PeerOpener {
-  /// Opens peers as usual, but another store's mount point as that store, and no other directory in a mount of
-  /// llvs: what is sent there would become files of its tree. Mounts are recognised by their device. `own` is the
-  /// mount point of this store.
+  /// Opens peers as usual, but another store's mount point as that store and no other directory in a mount of llvs,
+  /// by device: files sent there would change its tree. `own` is this store's mount point.
   package static func besideMounts(own: String?) -> PeerOpener {
     PeerOpener { (address, opening) throws(ControlError) in
       // Without a mount table or a directory, the usual way reports the error.

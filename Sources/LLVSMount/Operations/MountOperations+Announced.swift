@@ -10,8 +10,7 @@ import WorkingTree
 extension MountOperations {
   func isAnnounced(_ request: RequestPointer) -> Bool { announcer.isOwn(request.caller.pid) }
 
-  /// The answer to a look-up before a call that makes or removes a name, which the kernel must not cache; nil for
-  /// the usual answer.
+  /// The uncached answer to a look-up before a call that makes or removes a name; nil for the usual one.
   func announcedEntry(_ name: [UInt8], in parent: NodeID) -> EntryAttributes? {
     let present = try? tree.lookup(parent.number, FileName(name))
     defer { if let present { tree.forget(present.number, count: 1) } }

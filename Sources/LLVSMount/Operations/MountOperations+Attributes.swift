@@ -58,8 +58,7 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel ask again for attributes read before a merge: older kernels believe answers of SETATTR and
-  /// LINK over a later notification (fuse_change_attributes).
+  /// Makes the kernel ask again for attributes: old kernels believe SETATTR and LINK over a later notification.
   func doubt(_ node: NodeID, since publications: UInt64) {
     guard tree.publications != publications else { return }
     session.value?.notifier.invalidateAttributes(node)

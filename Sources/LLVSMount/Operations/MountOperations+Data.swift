@@ -207,8 +207,7 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel write pages stored into holes through mappings, and looks again until a hole is certain. On
-  /// the pool, since the kernel's writes are served concurrently.
+  /// Makes the kernel write mapped pages until a hole is certain; on the pool, as those writes are served too.
   private func seek(
     _ node: NodeID, from offset: UInt64, toData: Bool, _ doubted: Range<UInt64>,
     notifier: Notifier, parked: ParkedReply<OffsetReply>

@@ -7,8 +7,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Serves `.llvs`: nodes numbered from 2^40 on, and the name in directories of the working tree that
-// leads there. The protocol's methods call these.
+// Serves `.llvs`: nodes from 2^40 on, and the name in directories of the tree that leads there.
 
 extension MountOperations {
   /// True if a node belongs to the meta tree.
@@ -49,9 +48,8 @@ extension MountOperations {
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply
   ) { answers.readdirplus(directory, offset: offset, reply: reply) }
 
-  // Warm, open + read + close of a version's file takes 12 to 15 us (ext4: 3 to 4), mostly the round trip of OPEN.
-  // ENOSYS to OPEN saves it, but for whole mounts only: ``HistoryMount``, optional (`-o fasthistory`) because it
-  // makes a plain umount(8) busy, needs root, and covers only one `.llvs`.
+  // Warm, open + read + close take 12 to 15 us (ext4: 3 to 4), mostly OPEN. ENOSYS saves it for whole mounts:
+  // ``HistoryMount``, an option because umount(8) is busy then, it needs root, and it covers one `.llvs` only.
   func metaOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     guard live.isShowing, meta.tellsPending(node.rawValue) else {
       return metaOpenNow(node, flags: flags, reply: reply)

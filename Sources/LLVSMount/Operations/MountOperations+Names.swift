@@ -215,7 +215,7 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel ask again for attributes, if a thread other than the one that changed them may bring it the old ones later.
+  /// Makes the kernel ask again for attributes, if another thread may bring it the old ones later.
   func changed(_ numbers: [InodeNumber], by thread: Int32) {
     for number in tree.outdated(numbers, by: thread) {
       session.value?.notifier.invalidateAttributesAtOnce(NodeID(number.rawValue))

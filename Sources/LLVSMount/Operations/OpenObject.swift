@@ -4,9 +4,7 @@ import TreeNames
 import WorkingTree
 
 /// An open file or directory; its handle number is the object's address.
-///
-/// The kernel returns only numbers that it was given, and RELEASE comes last and once, so
-/// `close(_:)` alone releases the reference that `number()` takes.
+/// The kernel sends RELEASE last and once, so `close(_:)` alone releases the reference of `number()`.
 class OpenObject {
   /// Takes a reference for the kernel and returns the handle number.
   func number() -> HandleID {

@@ -15,8 +15,7 @@ struct DiffWriter {
   private let isPatchWanted: Bool
   private(set) var count = 0
 
-  /// `standard` is the form if the line names none. A patch contains binary bytes if the line requests that, or if
-  /// it is for applying and not on a terminal.
+  /// `standard` is the default form. Patches contain binary bytes on request, or for applying off a terminal.
   init(
     _ line: CommandLine, _ console: Console, standard: Form, isToApply: Bool = false,
     indent: String = ""

@@ -5,8 +5,8 @@ internal import Synchronization
 package enum RequestThreads {
   private static let pool = WorkerPool(name: "llvs-requests")
 
-  /// Calls a body with 0 to `count` on at most `width` threads; after an error no call begins, and the error with
-  /// the lowest number is thrown.
+  /// Calls a body with 0 to `count` on at most `width` threads. An error stops further calls; the one with the
+  /// lowest number is thrown.
   package static func each<Failure: Error>(
     _ count: Int, width: Int, _ body: @escaping (Int) throws(Failure) -> Void
   ) throws(Failure) {

@@ -1,13 +1,10 @@
 /// Signature version 4 of AWS, for requests of S3 whose body's hash is known.
-///
-/// Source: "Authenticating Requests: Using the Authorization Header (AWS Signature Version 4)", Amazon S3 API
-/// Reference.
+/// Source: Amazon S3 API Reference, "Authenticating Requests: Using the Authorization Header".
 struct S3Signature {
   var credentials: RemoteCredentials
   var region: String
 
-  /// `host` is that of the Host header, `path` encoded from the first slash, `query` not encoded (the URL must hold the
-  /// result of ``text(_:)``), `time` in seconds since 1970.
+  /// `path` is encoded, `query` not (the URL must hold ``text(_:)`` of it), `time` in seconds since 1970.
   /// - Throws: ``RemoteError`` with `denied` where a key is missing.
   func headers(
     method: String, host: String, path: String, query: [(String, String)], hash: SHA256Digest,

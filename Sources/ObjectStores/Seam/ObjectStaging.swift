@@ -25,8 +25,7 @@ package protocol StagedObject: AnyObject {
 }
 
 extension ObjectStore {
-  /// Begins to write objects that appear whole in `folders`; `scratch` is this writer's remote folder for
-  /// unpublished ones, `temporary` a local directory.
+  /// Begins to write objects that appear whole; `scratch` is this writer's folder there, `temporary` a local one.
   /// - Throws: ``RemoteError``, with `unsupported` if the remote can neither move objects nor hide torn ones.
   package func staging(
     scratch: String, temporary: String, folders: [String], control: TransferControl

@@ -13,15 +13,12 @@ package protocol ObjectStore: Sendable {
   func prepare(_ folders: [String]) throws(RemoteError)
 
   /// Lists a page of the objects of a folder after a name, in any order.
-  ///
-  /// A missing folder holds nothing. Some servers hide names that begin with a dot. `page` is the `next` of the
-  /// page before.
+  /// A missing folder holds nothing; some servers hide dot names. `page` is the `next` of the page before.
   func list(
     _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
   ) throws(RemoteError) -> ListPage
 
-  /// Passes an object, or a range of it, to a sink in order; returns the number of bytes, which is less if the
-  /// object ends before.
+  /// Passes an object, or a range of it, to a sink in order; returns the number of bytes, fewer at its end.
   /// - Throws: ``RemoteError``, with `absent` if there is no such object; an error of the sink.
   @discardableResult
   func get(_ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink) throws(RemoteError)
@@ -33,8 +30,7 @@ package protocol ObjectStore: Sendable {
   func delete(_ name: ObjectName) throws(RemoteError)
 
   /// Gives an object an unused name.
-  /// - Throws: ``RemoteError``, with `absent` if there is no such object, `exists` if the name is taken,
-  ///   `unsupported` where ``capabilities`` has no `move`.
+  /// - Throws: ``RemoteError``: `absent`, `exists`, or `unsupported` where ``capabilities`` has no `move`.
   func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError)
   /// Returns a way of its own to write objects that appear whole; nil where they are put and moved.
   func ownStaging(scratch: String) throws(RemoteError) -> (any ObjectStaging)?

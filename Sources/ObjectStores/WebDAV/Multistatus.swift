@@ -26,8 +26,7 @@ struct Multistatus {
     <propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getlastmodified/></prop></propfind>
     """.utf8)
 
-  /// Reads an answer. Prefixes are the server's choice, so elements are known by their namespace; properties
-  /// whose status is not 200 are ignored.
+  /// Reads an answer: elements are known by namespace, and properties whose status is not 200 are ignored.
   static func read(
     _ answer: ResponseSpool, _ take: (Entry) throws(RemoteError) -> Void
   ) throws(RemoteError) {

@@ -1,5 +1,4 @@
-/// Reads an XML answer element by element: elements, namespaces, text with the five named references and
-/// numbered ones, CDATA, comments, instructions, in UTF-8.
+/// Reads an XML answer in UTF-8: elements, namespaces, text with references, CDATA, comments, instructions.
 ///
 /// Servers are not trusted: there are no declarations, so nothing expands, and depth, names and texts are limited.
 ///

@@ -30,8 +30,7 @@ package struct Blame {
   package init(_ store: Store) { self.store = store }
 
   /// Returns the lines of a file as a version has it, in order.
-  /// - Throws: ``ControlError`` of kind notFound if the version has no file of that path, of kind
-  ///   grammar if it is no text or longer than 8 MiB.
+  /// - Throws: ``ControlError`` notFound without such a file, grammar if it is no text or longer than 8 MiB.
   /// - Complexity: O(versions that changed the file) comparisons of two texts.
   package mutating func lines(of path: [UInt8], in record: VersionRecord) throws -> [Line] {
     let shown = PrintableText.text(path)

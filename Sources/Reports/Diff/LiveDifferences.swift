@@ -4,9 +4,7 @@ import TreeNames
 import WorkingTree
 
 /// The differences between a version and the working tree.
-///
-/// Pending paths are read before the head, so a new version adds comparisons and loses none. Only they, and paths
-/// at which the version differs from the head, are compared.
+/// Pending paths are read before the head, so a new version only adds comparisons.
 package struct LiveDifferences {
   private let store: Store
   private let place: any ComparedTree

@@ -3,8 +3,7 @@ import Platform
 import TreeNames
 
 extension History {
-  /// Answers with the bytes of a value, or a part. They are not trusted: the type is one that they confirm, scripts
-  /// and loads are forbidden, and anything like a page is saved, not shown.
+  /// Answers with bytes of a value, which are not trusted: a confirmed type, no scripts or loads; pages are saved.
   func raw(_ entry: Entry, path: [UInt8], range: String?) throws -> WebResponse {
     let type = try mediaType(entry, path: path)
     let length = entry.stored.length

@@ -1,9 +1,8 @@
 package import LLVSCore
 
 /// Gives each version of a list a lane, and finds the lines that lead from row to row.
-///
-/// Versions come before their predecessors. A lane belongs to a predecessor of versions above; a version takes its
-/// own lane or the first free one, so a drawing never shifts.
+/// Each version comes before its predecessors. A lane belongs to a predecessor of versions above; a version takes
+/// its own lane or the first free one, so that a drawing never shifts.
 /// - Complexity: O(lanes) for each row.
 package struct LaneLayout {
   /// A line from a row to the next one.

@@ -1,8 +1,7 @@
 /// Decides which requests are let in: those of the page that this process served, and no others.
 ///
-/// Other programs, users and pages can reach the port. So the path begins with a random token, `Host` must be the
-/// address itself, and `Origin` and `Sec-Fetch-Site` must be the page's own; a POST must have an `Origin`, and only
-/// a visit to the page may come from elsewhere.
+/// Others can reach the port. So the path begins with a random token, `Host` is the address itself, `Origin`
+/// (required for POST) and `Sec-Fetch-Site` are the page's own; only a visit to the page may come from elsewhere.
 package struct Gate: Sendable {
   let token: String
   /// The host with the port, as the address has it.

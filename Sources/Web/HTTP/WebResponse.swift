@@ -3,8 +3,7 @@ package import Grammar
 package struct WebResponse: Sendable {
   package enum Body: Sendable {
     case bytes([UInt8])
-    /// `read` fills a buffer from an offset and returns its bytes; nil ends the connection, so no part passes as
-    /// whole.
+    /// `read` fills a buffer from an offset; nil ends the connection, so no part passes as whole.
     case stream(
       length: UInt64, read: @Sendable (UInt64, UnsafeMutableRawBufferPointer) -> Int?)
   }
