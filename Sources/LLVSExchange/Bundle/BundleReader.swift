@@ -12,7 +12,7 @@ protocol BundleBytes: Sendable {
 
 /// One bundle: its directory, its table, its outline and its items.
 ///
-/// Nothing in it is trusted: the tail proves the directory, which proves the frames of outline and table, digests the
+/// Nothing is trusted: the tail proves the directory, which proves the frames of outline and table, digests the
 /// items; each number is compared with its bound before memory is allocated for what it counts.
 /// - Concurrency: any thread.
 final class BundleReader: Sendable {
