@@ -38,8 +38,7 @@ extension BytesSum: JournalCoded {
   }
   init?(from reader: inout ByteReader) {
     guard let offset = UInt64(from: &reader), let length = UInt32(from: &reader),
-      let sum = UInt64(from: &reader), length > 0, length <= Self.limit,
-      offset <= UInt64(Int64.max)
+      let sum = UInt64(from: &reader), length > 0, length <= Self.limit, offset <= UInt64(Int64.max)
     else { return nil }
     self.init(offset: offset, length: length, sum: sum)
   }
@@ -68,9 +67,7 @@ struct ByteSums: Sendable {
 
   /// The runs that have bytes in any of some ranges, and the parts of the ranges that are in no run. The ranges
   /// ascend.
-  func overlapping(
-    anyOf ranges: [Range<UInt64>]
-  ) -> (sums: [BytesSum], missing: [Range<UInt64>]) {
+  func overlapping(anyOf ranges: [Range<UInt64>]) -> (sums: [BytesSum], missing: [Range<UInt64>]) {
     var (sums, missing) = ([BytesSum](), [Range<UInt64>]())
     for range in ranges {
       var reach = range.lowerBound

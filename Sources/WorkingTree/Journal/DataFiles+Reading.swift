@@ -51,8 +51,7 @@ extension DataFiles {
     try checked.get()
     let from = Int(part.lowerBound - run.offset)
     whole.withUnsafeBytes { bytes in
-      buffer.copyMemory(
-        from: UnsafeRawBufferPointer(rebasing: bytes[from..<(from + buffer.count)]))
+      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[from..<(from + buffer.count)]))
     }
   }
 

@@ -291,9 +291,7 @@ final class DataFiles: Sendable {
   }
 
   /// Notes checksums that a record bears.
-  func note(_ sums: [BytesSum], in source: UInt32) {
-    state.withLock { note(sums, source, &$0) }
-  }
+  func note(_ sums: [BytesSum], in source: UInt32) { state.withLock { note(sums, source, &$0) } }
 
   /// The checksums that are known of what has bytes in some ranges of a file, and the parts without one; the ranges
   /// ascend.

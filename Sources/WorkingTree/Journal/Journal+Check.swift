@@ -52,9 +52,7 @@ extension Journal {
             try withUnsafeTemporaryAllocation(byteCount: Int(count), alignment: 1) { buffer in
               Result { () throws(StoreError) in try read(source, at: at, into: buffer) }
             }.get()
-          } catch {
-            return error
-          }
+          } catch { return error }
           at += count
         }
       }

@@ -51,9 +51,7 @@ extension Journal {
   /// Notes that the store has a cut which cannot end yet, since the recorded tree could not be written: nothing
   /// waits for its end any more, and the journal is not renewed before.
   package func noteOwed(_ cut: UInt64) {
-    state.withLock { s in
-      if case .taking(cut) = s.cut { s.cut = .owed(cut) }
-    }
+    state.withLock { s in if case .taking(cut) = s.cut { s.cut = .owed(cut) } }
     state.broadcast()
   }
 

@@ -64,9 +64,7 @@ extension Journal {
       }
     }
     if names.contains(where: { isDataFile($0) }) {
-      let place = try StoreError.wrapping { () throws(SystemError) in
-        try putAside(directory)
-      }
+      let place = try StoreError.wrapping { () throws(SystemError) in try putAside(directory) }
       losses.append(
         "nothing can be read in the journal of pending changes: it was put aside as \(place)")
       names = []
@@ -169,8 +167,7 @@ extension Journal {
         "\(file.path): a copy of the header was damaged; the other one is whole")
     }
     var replay = JournalReplay(lastCut: lastCut)
-    let end = try read(
-      reader, number, into: &replay, in: isReadOnly ? nil : directory, &recovery)
+    let end = try read(reader, number, into: &replay, in: isReadOnly ? nil : directory, &recovery)
     recovery.records = replay.count
     let aheadCut = header.cut > lastCut && !isReadOnly ? header.cut : nil
     if let cut = replay.foreignCut ?? aheadCut {
@@ -193,8 +190,7 @@ extension Journal {
       number: number, file: file, seed: header.seed, end: end, room: JournalRoom())
     let journal = Journal(
       directory: directory, owner: owner, files: files,
-      state: State(
-        phase: .stopped(.read), file: current, lastCut: min(header.cut, lastCut)),
+      state: State(phase: .stopped(.read), file: current, lastCut: min(header.cut, lastCut)),
       report: report)
     return OpenedJournal(
       journal: journal, overlay: overlay, epochs: replay.epochs, unsettled: replay.unsettled,
@@ -277,9 +273,7 @@ extension Journal {
         lost.ranges[run.source, default: []].append(run.sum.range)
       }
     }
-    for (number, file) in files.idle(besides: 0) {
-      lost.sizes[number] = try file.status().size
-    }
+    for (number, file) in files.idle(besides: 0) { lost.sizes[number] = try file.status().size }
     return lost
   }
 }

@@ -85,9 +85,7 @@ extension Journal {
         try StoreError.wrapping { () throws(SystemError) in
           try rewrite(image, after: stop, adopt: adopt)
         })
-    } catch {
-      result = .failure(error)
-    }
+    } catch { result = .failure(error) }
     state.withLock { s in
       if case .renewing(let stop) = s.phase { s.phase = stop.map { .stopped($0) } ?? .open }
       if case .failure = result, s.phase.stop != nil { s.retry.failed() }
@@ -123,9 +121,7 @@ extension Journal {
   }
 
   /// Waits for the turn to write a new file.
-  private func beginRenewal(
-    isForced: Bool, afterFailure: Bool
-  ) throws(StoreError) -> RenewalTurn {
+  private func beginRenewal(isForced: Bool, afterFailure: Bool) throws(StoreError) -> RenewalTurn {
     // A cut that is only marked goes on: its record names all that it takes.
     let turn = try state.wait { s throws(StoreError) -> RenewalTurn? in
       switch s.cut {
@@ -222,8 +218,7 @@ extension Journal {
     _ image: JournalImage, _ moves: ExtentMoves, from old: JournalFile, needsRoom: Bool = true
   ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
     let cut = state.withLock { $0.lastCut }
-    var new = try NewJournalFile(
-      number: files.nextNumber(), in: directory, owner: owner, cut: cut)
+    var new = try NewJournalFile(number: files.nextNumber(), in: directory, owner: owner, cut: cut)
     let missing: [UInt32: [Range<UInt64>]]
     do throws(SystemError) {
       missing = try new.append(image.overlay, epochs: image.epochs, files: files)

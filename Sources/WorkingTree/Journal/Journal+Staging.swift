@@ -34,8 +34,7 @@ extension Journal {
       place = try StoreError.wrapping { () throws(SystemError) in try files.stage(bytes) }
     }
     return [
-      Extent(
-        start: offset, length: UInt64(bytes.count), offset: place.offset, source: place.source)
+      Extent(start: offset, length: UInt64(bytes.count), offset: place.offset, source: place.source)
     ]
   }
 

@@ -54,8 +54,7 @@ extension Journal {
     }
     var faults: [String] = []
     if reader.isMended {
-      faults.append(
-        "\(file.path): a copy of the header was damaged; mounting the store repairs it")
+      faults.append("\(file.path): a copy of the header was damaged; mounting the store repairs it")
     }
     guard reader.header.storeID == storeID else {
       return faults + ["\(file.path) belongs to another store"]
@@ -79,9 +78,7 @@ extension Journal {
     _ directory: String, owner: JournalOwner, lastCut: UInt64
   ) throws(StoreError) -> OpenedJournal? {
     guard let file = try newestFile(in: directory) else { return nil }
-    let names = try StoreError.wrapping { () throws(SystemError) in
-      try FileSystem.list(directory)
-    }
+    let names = try StoreError.wrapping { () throws(SystemError) in try FileSystem.list(directory) }
     guard let number = names.compactMap(JournalFile.number).max() else { return nil }
     return try replay(
       file, number, names, in: directory, owner: owner, lastCut: lastCut, isReadOnly: true
@@ -113,9 +110,7 @@ extension Journal {
   ///   - target: a directory that is made.
   /// - Returns: false if the journal was renewed in the meantime: then the copy is of no use.
   /// - Throws: ``StoreError/system(_:)``.
-  package static func copy(
-    _ directory: String, to target: String
-  ) throws(StoreError) -> Bool {
+  package static func copy(_ directory: String, to target: String) throws(StoreError) -> Bool {
     do throws(SystemError) {
       guard try FileSystem.exists(directory) else { return true }
       try FileSystem.makeDirectory(target, permissions: 0o700)

@@ -84,15 +84,13 @@ extension Change.Operation: JournalCoded {
       guard let attributes = CodedAttributes(from: &reader), let lacks = Bool(from: &reader),
         let setsTime = Bool(from: &reader)
       else { return nil }
-      return .attributes(
-        number, attributes.attributes, lacksExtended: lacks, setsTime: setsTime)
+      return .attributes(number, attributes.attributes, lacksExtended: lacks, setsTime: setsTime)
     case .save: return Bool(from: &reader).map { .save(number, isFirm: $0) }
     case .release: return .release(number)
     default:
       guard let place = InodeName(from: &reader), let kind = EntryKind(from: &reader),
-        let attributes = CodedAttributes(from: &reader),
-        let content = FileContent(from: &reader), let isSaved = Bool(from: &reader),
-        let seen: Epoch? = reader.optional()
+        let attributes = CodedAttributes(from: &reader), let content = FileContent(from: &reader),
+        let isSaved = Bool(from: &reader), let seen: Epoch? = reader.optional()
       else { return nil }
       return .create(
         number, at: place, kind: kind, attributes: attributes.attributes, content: content,

@@ -97,11 +97,10 @@ extension PendingFile.Save: JournalCoded {
     for flag in [hasSetTime, isFirm, isSteady] { flag.encode(into: &bytes) }
   }
   init?(from reader: inout ByteReader) {
-    guard let content = FileContent(from: &reader),
-      let mtime: Attributes.Time? = reader.optional(), let time = Attributes.Time(from: &reader),
-      let broken: Attributes.Time? = reader.optional(), let on: Epoch? = reader.optional(),
-      let hasSetTime = Bool(from: &reader), let isFirm = Bool(from: &reader),
-      let isSteady = Bool(from: &reader)
+    guard let content = FileContent(from: &reader), let mtime: Attributes.Time? = reader.optional(),
+      let time = Attributes.Time(from: &reader), let broken: Attributes.Time? = reader.optional(),
+      let on: Epoch? = reader.optional(), let hasSetTime = Bool(from: &reader),
+      let isFirm = Bool(from: &reader), let isSteady = Bool(from: &reader)
     else { return nil }
     self.init(
       content: content, mtime: mtime, time: time, broken: broken, on: on,
@@ -198,8 +197,7 @@ extension NameChange: JournalCoded {
   init?(from reader: inout ByteReader) {
     guard let inode: InodeNumber? = reader.optional(),
       let on: Epoch? = reader.format < 2 ? Self.oldestEpoch(from: &reader) : reader.optional(),
-      let stamp = ChangeStamp(from: &reader),
-      reader.format >= 2 || Int32(from: &reader) != nil,
+      let stamp = ChangeStamp(from: &reader), reader.format >= 2 || Int32(from: &reader) != nil,
       let hidesRecorded = Bool(from: &reader), let hidesDirectory = Bool(from: &reader),
       let isDirectory = Bool(from: &reader), let isHeld = Bool(from: &reader)
     else { return nil }

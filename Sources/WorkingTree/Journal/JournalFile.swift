@@ -45,8 +45,7 @@ struct JournalFile: Sendable {
     let count = frames.count
     if let unmarkedEnd { JournalRecord.synced(end: unmarkedEnd).append(to: &frames) }
     do throws(SystemError) {
-      try room.reserve(
-        end + UInt64(frames.count), of: file, isFreeing: isFreeing, in: directory)
+      try room.reserve(end + UInt64(frames.count), of: file, isFreeing: isFreeing, in: directory)
       JournalFrame.seal(&frames, seed: seed)
       try write(frames)
     } catch {
@@ -71,9 +70,7 @@ struct JournalFile: Sendable {
     do throws(SystemError) {
       guard try file.status().size > end else { return }
       try giveUpRoom()
-    } catch {
-      isDamaged = true
-    }
+    } catch { isDamaged = true }
   }
 
   /// Gives the disk back what is allotted behind the records.
@@ -160,8 +157,7 @@ extension JournalFile {
       case .record(let range) = JournalFrame.look(in: block, at: end, seed: seed)
     {
       if block[range.lowerBound] != JournalFrame.bytesTag {
-        guard
-          let record = JournalRecord(decoding: UnsafeRawBufferPointer(rebasing: block[range]))
+        guard let record = JournalRecord(decoding: UnsafeRawBufferPointer(rebasing: block[range]))
         else { break }
         records.append(record)
       }

@@ -30,16 +30,13 @@ struct JournalRoom: Sendable {
   /// Allots what the image of a new file and some more need; less on a disk that is nearly full.
   ///
   /// - Throws: ENOSPC if not even the image has room.
-  init(
-    for file: File, expecting bytes: UInt64, in directory: String
-  ) throws(SystemError) {
+  init(for file: File, expecting bytes: UInt64, in directory: String) throws(SystemError) {
     do throws(SystemError) {
       try allot(file, from: 0, to: [bytes + Self.step, bytes + Self.smallStep + Self.kept])
     } catch {
       guard error.isNoSpace else { throw error }
       _ = Reserve.giveUp(in: directory)
-      try allot(
-        file, from: 0, to: [bytes + Self.smallStep + Self.kept, bytes + Self.smallStep])
+      try allot(file, from: 0, to: [bytes + Self.smallStep + Self.kept, bytes + Self.smallStep])
     }
   }
 
@@ -70,9 +67,7 @@ struct JournalRoom: Sendable {
   }
 
   /// Allots space up to the first of some ends that there is room for.
-  private mutating func allot(
-    _ file: File, from: UInt64, to ends: [UInt64]
-  ) throws(SystemError) {
+  private mutating func allot(_ file: File, from: UInt64, to ends: [UInt64]) throws(SystemError) {
     var failure: SystemError?
     for end in ends where end > from {
       do throws(SystemError) {
@@ -99,8 +94,7 @@ struct JournalRoom: Sendable {
   mutating func synced(_ count: UInt64, end: UInt64, of file: File) {
     guard count <= Self.smallSync else { return }
     smallSyncs += 1
-    guard smallSyncs >= Self.syncsForZeros, zeroEnd != .max,
-      end + Self.smallSync / 2 > zeroEnd
+    guard smallSyncs >= Self.syncsForZeros, zeroEnd != .max, end + Self.smallSync / 2 > zeroEnd
     else { return }
     let (from, to) = (max(end, zeroEnd), min(end + Self.zeroStep, allotted))
     guard to > from + Self.smallSync / 2 else { return }
@@ -122,9 +116,7 @@ enum Reserve {
     do throws(SystemError) {
       let file = try File.kept(path(directory), [.readWrite, .create, .exclusive])
       try file.allocate(0..<size, keepingSize: true)
-    } catch {
-      try? FileSystem.unlink(path(directory))
-    }
+    } catch { try? FileSystem.unlink(path(directory)) }
   }
 
   /// Gives the space back; false where none was put aside.

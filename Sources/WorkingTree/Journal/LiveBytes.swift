@@ -24,9 +24,7 @@ package struct LiveBytes: Sendable {
   }
 
   /// Adds what a file's content refers to, such as one that a cut is about to store.
-  package mutating func add(_ content: FileContent) {
-    content.forEachStagedExtent { add($0) }
-  }
+  package mutating func add(_ content: FileContent) { content.forEachStagedExtent { add($0) } }
 
   /// Adds all that another refers to.
   package mutating func add(_ other: LiveBytes) {
@@ -42,8 +40,7 @@ package struct LiveBytes: Sendable {
       var merged: [Range<UInt64>] = []
       for range in all.sorted(by: { $0.lowerBound < $1.lowerBound }) {
         if let last = merged.last, last.upperBound >= range.lowerBound {
-          merged[merged.count - 1] =
-            last.lowerBound..<max(last.upperBound, range.upperBound)
+          merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
         } else {
           merged.append(range)
         }

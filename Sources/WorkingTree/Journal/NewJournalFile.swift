@@ -16,9 +16,7 @@ struct NewJournalFile {
   /// Creates a file with a header.
   ///
   /// - Throws: the error of the first call that fails; then there is no file.
-  init(
-    number: UInt32, in directory: String, owner: JournalOwner, cut: UInt64
-  ) throws(SystemError) {
+  init(number: UInt32, in directory: String, owner: JournalOwner, cut: UInt64) throws(SystemError) {
     self.number = number
     self.directory = directory
     seed = SystemRandom.bytes(8).reduce(0) { $0 << 8 | UInt64($1) }

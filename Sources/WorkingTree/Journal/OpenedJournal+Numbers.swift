@@ -23,9 +23,7 @@ extension OpenedJournal {
   ) throws(StoreError) {
     var numbers: [InodeNumber: InodeNumber] = [.root: .root]
     for old in overlay.nodes.keys.sorted() + (frozen?.nodes.keys.sorted() ?? [])
-    where numbers[old] == nil {
-      numbers[old] = try number()
-    }
+    where numbers[old] == nil { numbers[old] = try number() }
     overlay = overlay.renumbered(numbers)
     frozen = frozen?.renumbered(numbers)
     unsettled?.taken.renumber(numbers)

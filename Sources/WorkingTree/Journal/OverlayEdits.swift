@@ -27,9 +27,7 @@ package struct OverlayEdits: Hashable, Sendable {
   package init(from old: Overlay, to new: Overlay) {
     (epoch, stamp, isCutting) = (new.epoch, new.stamp, new.isCutting)
     nodes = new.nodes.differences(from: old.nodes).map { Node(number: $0.number, node: $0.new) }
-    names = new.changes.differences(from: old.changes).map {
-      Name(place: $0.place, change: $0.new)
-    }
+    names = new.changes.differences(from: old.changes).map { Name(place: $0.place, change: $0.new) }
   }
 
   /// The nodes that are new or other ones.

@@ -37,8 +37,7 @@ package final class WorkingTree: Sendable {
   package init(
     base: any Base & CookieSource, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
     journal: any ChangeJournal, contents: any ContentReading, head: any HeadReading,
-    numbers: any NumberAllotting, defaults: AttributeDefaults,
-    syncRows: @escaping RowsSync = {}
+    numbers: any NumberAllotting, defaults: AttributeDefaults, syncRows: @escaping RowsSync = {}
   ) {
     self.base = base
     self.journal = journal
@@ -70,9 +69,7 @@ package final class WorkingTree: Sendable {
   }
 
   /// Runs a closure with what the tree keeps in memory, while no change is between the journal and memory.
-  func atRest<R>(_ body: (inout TreeState) -> R) -> R {
-    writing.withLock { _ in state(body) }
-  }
+  func atRest<R>(_ body: (inout TreeState) -> R) -> R { writing.withLock { _ in state(body) } }
 
   // MARK: - Reading
 
@@ -93,8 +90,7 @@ package final class WorkingTree: Sendable {
 
   /// Runs a closure under the lock; nil if something has to be read first, or another head is being shown.
   private func attempt<R>(
-    _ remembered: RememberedBase,
-    _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
+    _ remembered: RememberedBase, _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
   ) throws(FSError) -> R? {
     try state { state throws(FSError) -> R? in
       guard !state.isPublishing else { return nil }

@@ -195,8 +195,7 @@ private struct TreeCheck {
         $0.attributes == attributes && $0.record.hasSameContent(as: record)
       }
       if isKnown { fail(path, "an equal file with its link id has another number") }
-      linked[id, default: []].append(
-        Linked(record: record, attributes: attributes, number: number))
+      linked[id, default: []].append(Linked(record: record, attributes: attributes, number: number))
     } else if others.contains(where: { $0.number == number && $0.attributes != attributes }) {
       fail(path, "it has the number of a file with other attributes")
     }

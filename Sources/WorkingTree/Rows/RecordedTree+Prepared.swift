@@ -71,9 +71,7 @@ extension RecordedTree {
   /// A head must have been prepared.
   ///
   /// - Throws: ``BaseError``; then the rows are as before the head was prepared, and the transaction is gone.
-  package func raiseChangeTime(
-    of number: InodeNumber, to time: Attributes.Time
-  ) throws(BaseError) {
+  package func raiseChangeTime(of number: InodeNumber, to time: Attributes.Time) throws(BaseError) {
     do throws(BaseError) {
       try writer.withLock { (writer) throws(BaseError) in
         let rows = writer.loan.rows
@@ -95,9 +93,7 @@ extension RecordedTree {
 private final class PreparedTree: Base {
   private let tree: RecordedTree
 
-  init(_ tree: RecordedTree) {
-    self.tree = tree
-  }
+  init(_ tree: RecordedTree) { self.tree = tree }
 
   var batch: UInt64 { tree.batch }
 
@@ -110,9 +106,7 @@ private final class PreparedTree: Base {
     }
   }
 
-  func child(
-    of directory: InodeNumber, named name: FileName
-  ) throws(BaseError) -> BaseEntry? {
+  func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry? {
     try read { try $0.child(of: directory, named: name) }
   }
 

@@ -38,9 +38,7 @@ package final class RowsSnapshot: Base {
     self.copy = copy
   }
 
-  func read<Result: Sendable>(
-    _ body: (TreeRows) throws -> Result
-  ) throws(BaseError) -> Result {
+  func read<Result: Sendable>(_ body: (TreeRows) throws -> Result) throws(BaseError) -> Result {
     try loan.withLock { (loan) throws(BaseError) in
       let rows = loan.rows
       return try accessing { try body(rows) }

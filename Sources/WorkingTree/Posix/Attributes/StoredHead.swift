@@ -77,9 +77,7 @@ package final class StoredHead: HeadReading {
     return record.map
   }
 
-  package func ownAttribute(
-    _ name: [UInt8], of place: StatedPlace
-  ) throws(FSError) -> [UInt8]? {
+  package func ownAttribute(_ name: [UInt8], of place: StatedPlace) throws(FSError) -> [UInt8]? {
     try FSError.wrapping { () throws(StoreError) -> [UInt8]? in
       switch String(decoding: name, as: UTF8.self) {
       case "key": return try view.key(forNewPath: place.path.bytes).bytes

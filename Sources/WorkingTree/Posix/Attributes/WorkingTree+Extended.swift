@@ -50,9 +50,7 @@ extension WorkingTree {
     }
   }
 
-  private func accessList(
-    _ number: InodeNumber, _ name: [UInt8]
-  ) throws(FSError) -> [UInt8] {
+  private func accessList(_ number: InodeNumber, _ name: [UInt8]) throws(FSError) -> [UInt8] {
     try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
       let known = try knownAttributes(of: number, state, base)
@@ -210,9 +208,7 @@ extension WorkingTree {
     guard let node = state.overlay.nodes.node(number),
       let path = Self.path(of: node, state.overlay),
       let version = state.epochs[Self.epoch(of: node, state.overlay)]
-    else {
-      throw .store(.corrupt("no version has the extended attributes of a file any more"))
-    }
+    else { throw .store(.corrupt("no version has the extended attributes of a file any more")) }
     return try base.extended(at: path, in: VersionNumber(version))
   }
 

@@ -132,8 +132,7 @@ extension WorkingTree {
       ]
     }
     guard let size = change.size else { return setting }
-    let resizing = try resizing(
-      number, to: size, through: handle, process: process, state, base)
+    let resizing = try resizing(number, to: size, through: handle, process: process, state, base)
     // A new size comes with the clock's time, in place of which another may be given.
     return change.mtime == nil ? setting + resizing : resizing + setting
   }
@@ -156,9 +155,7 @@ extension WorkingTree {
   }
 
   /// Notes a new owner; an ordinary user's tree has one owner, who can only be named again.
-  private func give(
-    _ change: StatusChange, _ attributes: inout Attributes
-  ) throws(FSError) {
+  private func give(_ change: StatusChange, _ attributes: inout Attributes) throws(FSError) {
     guard defaults.keepsOwners else {
       if let uid = change.uid, uid != defaults.uid { throw .notPermitted }
       if let gid = change.gid, gid != defaults.gid { throw .notPermitted }

@@ -88,9 +88,7 @@ package struct HandleNumber: Hashable, Sendable {
   /// The number.
   package let rawValue: UInt64
 
-  package init(_ rawValue: UInt64) {
-    self.rawValue = rawValue
-  }
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// The ways in which a file is opened.
@@ -135,7 +133,5 @@ struct OpenFile {
   }
 
   /// True if a write through it is a log's or a database's rather than a new file's.
-  var isSteady: Bool {
-    mode.contains(.append) || mode.isDisjoint(with: [.created, .truncate])
-  }
+  var isSteady: Bool { mode.contains(.append) || mode.isDisjoint(with: [.created, .truncate]) }
 }

@@ -127,8 +127,7 @@ final class RememberedBase: Base {
     }
     return try FSError.wrapping { () throws(BaseError) -> Answer in
       switch question {
-      case .child(let place):
-        return .child(try base.child(of: place.directory, named: place.name))
+      case .child(let place): return .child(try base.child(of: place.directory, named: place.name))
       case .inode(let number): return .inode(try base.inode(number))
       case .names(let number): return .names(try base.names(of: number))
       case .page(let directory, let cookie, let limit):
@@ -167,9 +166,7 @@ final class RememberedBase: Base {
     return known
   }
 
-  func child(
-    of directory: InodeNumber, named name: FileName
-  ) throws(BaseError) -> BaseEntry? {
+  func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry? {
     guard case .child(let entry) = try answer(.child(InodeName(directory: directory, name: name)))
     else { return nil }
     return entry

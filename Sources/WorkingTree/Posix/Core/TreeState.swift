@@ -132,8 +132,7 @@ struct TreeState {
   /// Notes what a change is about to replace.
   private mutating func noteBefore(_ operation: Change.Operation) {
     switch operation {
-    case .write(let number, _, _, _), .punch(let number, _, _, _),
-      .attributes(let number, _, _, _):
+    case .write(let number, _, _, _), .punch(let number, _, _, _), .attributes(let number, _, _, _):
       keepAccessTime(of: number)
     case .resize(let number, let size, _, _):
       keepAccessTime(of: number)
@@ -159,8 +158,7 @@ struct TreeState {
     case .punch(let number, let range, _, _):
       rooms.take(range, from: number)
       noteUnsaved(number)
-    case .create(let number, _, _, _, _, _, _), .resize(let number, _, _, _),
-      .save(let number, _):
+    case .create(let number, _, _, _, _, _, _), .resize(let number, _, _, _), .save(let number, _):
       noteUnsaved(number)
     case .unlink(_, let number, _), .rename(_, _, _, let number?, _, _), .release(let number):
       noteRemoved(number)
@@ -210,11 +208,7 @@ struct TreeState {
   }
 
   private mutating func noteUnsaved(_ number: InodeNumber) {
-    if overlay.nodes.isUnsaved(number) {
-      unsaved.insert(number)
-    } else {
-      unsaved.remove(number)
-    }
+    if overlay.nodes.isUnsaved(number) { unsaved.insert(number) } else { unsaved.remove(number) }
   }
 
   /// Notes the access time of an inode whose mtime is about to change: without a note the mtime is shown.

@@ -5,9 +5,7 @@ package import TreeNames
 package final class StoreContents: ContentReading {
   private let contents: ContentStore
 
-  package init(_ contents: ContentStore) {
-    self.contents = contents
-  }
+  package init(_ contents: ContentStore) { self.contents = contents }
 
   package func read(
     _ content: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
@@ -15,14 +13,10 @@ package final class StoreContents: ContentReading {
     let count = try FSError.wrapping { () throws(StoreError) in
       try contents.read(content, at: offset, into: buffer)
     }
-    guard count == buffer.count else {
-      throw .store(.corrupt("a value is shorter than its file"))
-    }
+    guard count == buffer.count else { throw .store(.corrupt("a value is shorter than its file")) }
   }
 
-  package func run(
-    _ content: StoredContent, at offset: UInt64
-  ) throws(FSError) -> ContentRun {
+  package func run(_ content: StoredContent, at offset: UInt64) throws(FSError) -> ContentRun {
     try FSError.wrapping { () throws(StoreError) in try contents.run(content, at: offset) }
   }
 

@@ -12,9 +12,7 @@ package final class StoreNumbers: NumberAllotting {
   private let store: Store
   private let spare = Mutex<Range<UInt64>>(0..<0)
 
-  package init(_ store: Store) {
-    self.store = store
-  }
+  package init(_ store: Store) { self.store = store }
 
   package func next() throws(FSError) -> InodeNumber {
     while true {

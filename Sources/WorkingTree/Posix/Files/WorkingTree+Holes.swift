@@ -61,9 +61,7 @@ extension WorkingTree {
   }
 
   /// The parts of a range that hold no bytes, behind the end too.
-  func holes(
-    of number: InodeNumber, in range: Range<UInt64>
-  ) throws(FSError) -> [Range<UInt64>] {
+  func holes(of number: InodeNumber, in range: Range<UInt64>) throws(FSError) -> [Range<UInt64>] {
     let content = try answer { state, base throws(FSError) in
       try shownContent(of: number, state, base).content
     }

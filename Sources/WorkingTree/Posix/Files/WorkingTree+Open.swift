@@ -43,8 +43,7 @@ extension WorkingTree {
     return try answer { state, base throws(FSError) in
       let (mtime, ctime) = try fileTimes(of: number, state, base)
       // Only a process that a head left behind somewhere is looked for at the names.
-      let names =
-        state.writers.isDoubtful(process) ? try names(of: number, state, base) : []
+      let names = state.writers.isDoubtful(process) ? try names(of: number, state, base) : []
       var opened = OpenedFile(handle: state.open(number, mode, process: process))
       if mode.contains(.write), state.seen(by: process, at: names) != nil {
         state.handles[opened.handle]?.isUnread = true
@@ -152,9 +151,7 @@ extension WorkingTree {
 
 extension TreeState {
   /// Opens a file that is there, and returns the handle's number.
-  mutating func open(
-    _ number: InodeNumber, _ mode: OpenMode, process: Int32
-  ) -> HandleNumber {
+  mutating func open(_ number: InodeNumber, _ mode: OpenMode, process: Int32) -> HandleNumber {
     handles.open(OpenFile(inode: number, mode: mode, process: process))
   }
 }

@@ -57,9 +57,7 @@ extension WorkingTree {
   static let longestTarget = 4095
 
   /// Returns the bytes that a file shows, by reference.
-  private func content(
-    of number: InodeNumber, accessing: Bool
-  ) throws(FSError) -> FileContent {
+  private func content(of number: InodeNumber, accessing: Bool) throws(FSError) -> FileContent {
     try answer { state, base throws(FSError) in
       accessing
         ? try noteRead(number, state: &state, base)
@@ -89,8 +87,7 @@ extension WorkingTree {
       let at = Int(extent.start - offset)
       if at > filled { buffer[filled..<at].initializeMemory(as: UInt8.self, repeating: 0) }
       let end = at + Int(extent.length)
-      try read(
-        extent, of: content, into: UnsafeMutableRawBufferPointer(rebasing: buffer[at..<end]))
+      try read(extent, of: content, into: UnsafeMutableRawBufferPointer(rebasing: buffer[at..<end]))
       filled = end
     }
     if filled < count { buffer[filled..<count].initializeMemory(as: UInt8.self, repeating: 0) }

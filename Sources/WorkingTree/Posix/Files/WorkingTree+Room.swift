@@ -52,9 +52,7 @@ extension WorkingTree {
   /// Writes again what is pending if nothing is recorded, so that one failed sync is met by one call.
   ///
   /// Nothing happens where the disk does not take it either: the journal goes on refusing then, and says why.
-  func heal() {
-    if journal.awaitsRenewal { _ = try? renew(isForced: false, afterFailure: true) }
-  }
+  func heal() { if journal.awaitsRenewal { _ = try? renew(isForced: false, afterFailure: true) } }
 
   private func renew(isForced: Bool, afterFailure: Bool = false) throws(StoreError) -> [String] {
     try journal.renew(isForced: isForced, afterFailure: afterFailure) { () throws(StoreError) in

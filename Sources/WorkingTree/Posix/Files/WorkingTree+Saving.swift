@@ -73,9 +73,7 @@ extension WorkingTree {
       try change(by: process, mayUseReserve: true) { state, _ throws(FSError) in
         guard let file = state.handles[handle] else { throw .stale }
         let operations = state.saving(file.inode, isFirm: true)
-        return Decision(operations: operations) { state in
-          state.handles.noteSave(through: handle)
-        }
+        return Decision(operations: operations) { state in state.handles.noteSave(through: handle) }
       }
     }
     try sync()
@@ -149,9 +147,7 @@ extension TreeState {
   }
 
   /// True if unsaved bytes of a file came from a mapping: the close of any handle that may write saves them.
-  fileprivate func isMapped(_ number: InodeNumber) -> Bool {
-    overlay.nodes.isMapped(number)
-  }
+  fileprivate func isMapped(_ number: InodeNumber) -> Bool { overlay.nodes.isMapped(number) }
 
   /// True if the open of a handle made or emptied the file, and nobody has written since.
   fileprivate func isEmptied(by file: OpenFile) -> Bool {
@@ -167,9 +163,7 @@ extension TreeState {
   }
 
   /// The operation that saves a file, if it has anything to save; one that `isFirm` also makes the last save so.
-  fileprivate func saving(
-    _ number: InodeNumber, isFirm: Bool = false
-  ) -> [Change.Operation] {
+  fileprivate func saving(_ number: InodeNumber, isFirm: Bool = false) -> [Change.Operation] {
     let nodes = overlay.nodes
     guard nodes.isUnsaved(number) || isFirm && nodes.hasLooseSave(number) else { return [] }
     return [.save(number, isFirm: isFirm)]
@@ -189,7 +183,5 @@ extension Attributes.Time {
 
 extension PendingNode {
   /// When bytes of a file were written last, or times were set since.
-  fileprivate var lastWrite: Attributes.Time {
-    hasSetTime ? changed : attributes.mtime ?? changed
-  }
+  fileprivate var lastWrite: Attributes.Time { hasSetTime ? changed : attributes.mtime ?? changed }
 }

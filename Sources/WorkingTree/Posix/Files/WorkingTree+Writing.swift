@@ -20,8 +20,7 @@ extension WorkingTree {
   /// - Throws: ``FSError/fileTooBig``, ``FSError/stale`` for a handle that is not open, or the error of the
   ///   journal, ``FSError/system(_:)`` of a full disk among them: nothing has changed.
   package func write(
-    _ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer,
-    mapped: Bool = false
+    _ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer, mapped: Bool = false
   ) throws(FSError) {
     guard !bytes.isEmpty else { return }
     guard offset <= Self.sizeLimit - UInt64(bytes.count) else { throw .fileTooBig }
@@ -39,9 +38,7 @@ extension WorkingTree {
   }
 
   /// Writes bytes that were staged.
-  private func write(
-    _ handle: HandleNumber, _ extents: [Extent], mapped: Bool
-  ) throws(FSError) {
+  private func write(_ handle: HandleNumber, _ extents: [Extent], mapped: Bool) throws(FSError) {
     try change { state, base throws(FSError) in
       guard let file = state.handles[handle], file.mode.contains(.write) else { throw .stale }
       let size = try regularContent(of: file.inode, state, base).size
@@ -77,8 +74,7 @@ extension WorkingTree {
   /// - Throws: ``FSError/fileTooBig``, ``FSError/isDirectory``, ``FSError/invalid`` for a file that has no size,
   ///   ``FSError/stale``, or the error of the journal: nothing has changed.
   package func resize(
-    _ number: InodeNumber, to size: UInt64, through handle: HandleNumber? = nil,
-    process: Int32 = 0
+    _ number: InodeNumber, to size: UInt64, through handle: HandleNumber? = nil, process: Int32 = 0
   ) throws(FSError) {
     let process = writer(through: handle) ?? process
     confirm(process)
@@ -110,8 +106,7 @@ extension WorkingTree {
     let isCut = size < (try regularContent(of: number, state, base)).size
     if let handle {
       guard let file = state.handles[handle], file.inode == number else { throw .stale }
-      let seen =
-        isCut && file.isUnread ? try seen(by: process, of: number, state, base) : nil
+      let seen = isCut && file.isUnread ? try seen(by: process, of: number, state, base) : nil
       return [.resize(number, to: size, file.isSteady ? .steady : [], seen: seen)]
     }
     let seen = isCut ? try seen(by: process, of: number, state, base) : nil

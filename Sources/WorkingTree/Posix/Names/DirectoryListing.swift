@@ -30,9 +30,7 @@ package final class DirectoryListing: Sendable {
   package let directory: InodeNumber
   let pending = Mutex<PendingNames?>(nil)
 
-  init(_ directory: InodeNumber) {
-    self.directory = directory
-  }
+  init(_ directory: InodeNumber) { self.directory = directory }
 }
 
 /// A name as a listing shows it.

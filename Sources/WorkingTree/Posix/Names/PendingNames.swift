@@ -91,9 +91,7 @@ struct PendingNames {
     var way = [number]
     while let last = way.last, let above = overlay.nodes.place(of: last)?.directory,
       directories[above] == nil, way.count <= overlay.nodes.count
-    {
-      way.append(above)
-    }
+    { way.append(above) }
     for number in way.reversed() { directories[number] = .some(below(number)) }
     return directories[number] ?? nil
   }

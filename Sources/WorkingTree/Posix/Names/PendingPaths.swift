@@ -92,18 +92,14 @@ private struct IgnoredNames {
   private let tree: WorkingTree
   private var scopes: [TreePath: IgnoreScope] = [:]
 
-  init(_ tree: WorkingTree) {
-    self.tree = tree
-  }
+  init(_ tree: WorkingTree) { self.tree = tree }
 
   mutating func contains(
     _ path: TreePath, _ unrecorded: [PendingNames.Unrecorded]
   ) throws(FSError) -> Bool {
     guard !unrecorded.isEmpty else { return false }
     let scope = try scope(of: path)
-    return unrecorded.contains {
-      scope.ignores(path: $0.path.bytes, isDirectory: $0.isDirectory)
-    }
+    return unrecorded.contains { scope.ignores(path: $0.path.bytes, isDirectory: $0.isDirectory) }
   }
 
   private mutating func scope(of path: TreePath) throws(FSError) -> IgnoreScope {

@@ -94,9 +94,7 @@ extension WorkingTree {
       }
       let given = state { state -> SharedMap<FileName, EntryCookie>? in
         guard state.publication == publication, !state.isPublishing else { return nil }
-        if !new.isEmpty {
-          state.overlay.giveCookies(Array(zip(new, choices)), in: directory)
-        }
+        if !new.isEmpty { state.overlay.giveCookies(Array(zip(new, choices)), in: directory) }
         return state.overlay.cookies(of: directory)
       }
       guard let given else {
@@ -104,8 +102,7 @@ extension WorkingTree {
         continue
       }
       return DirectoryListing.PendingNames(
-        publication: publication,
-        names: given.map { ($0.value, $0.key) }.sorted { $0.0 < $1.0 })
+        publication: publication, names: given.map { ($0.value, $0.key) }.sorted { $0.0 < $1.0 })
     }
   }
 
@@ -163,9 +160,7 @@ extension WorkingTree.ListingPage {
   }
 
   /// Adds a recorded name, or what is pending there.
-  fileprivate mutating func add(
-    _ row: BaseEntry, of directory: InodeNumber, _ state: TreeState
-  ) {
+  fileprivate mutating func add(_ row: BaseEntry, of directory: InodeNumber, _ state: TreeState) {
     switch state.overlay.shown(at: InodeName(directory: directory, name: row.name)) {
     case .pending: add(row.name, row.cookie, of: directory, state)
     case .recorded:

@@ -27,9 +27,7 @@ extension WorkingTree {
   /// Returns the attributes of an inode. The kernel is given them for `thread`, if that is not nil.
   ///
   /// - Throws: ``FSError/stale`` for a number that nobody has, or the error of the recorded tree.
-  package func status(
-    of number: InodeNumber, thread: Int32? = nil
-  ) throws(FSError) -> InodeStatus {
+  package func status(of number: InodeNumber, thread: Int32? = nil) throws(FSError) -> InodeStatus {
     try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
       state.noteReader(thread, of: number)

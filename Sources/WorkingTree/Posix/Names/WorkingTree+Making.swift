@@ -103,8 +103,7 @@ extension WorkingTree {
       guard try inode(at: place, state, base) == nil else { throw .exists }
       try checkReach(place, state, base)
       let attributes = try attributes(of: new, in: place.directory, caller, state, base)
-      let seen =
-        new.kind == .directory ? nil : state.seen(by: caller.process, at: place, over: nil)
+      let seen = new.kind == .directory ? nil : state.seen(by: caller.process, at: place, over: nil)
       return Decision(
         concerned: [place.directory],
         operations: [

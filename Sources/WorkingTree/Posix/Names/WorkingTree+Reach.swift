@@ -21,9 +21,7 @@ extension WorkingTree {
   ///
   /// - Throws: ``FSError/nameTooLong``.
   /// - Complexity: O(depth).
-  func checkReach(
-    _ place: InodeName, _ state: TreeState, _ base: RememberedBase
-  ) throws(FSError) {
+  func checkReach(_ place: InodeName, _ state: TreeState, _ base: RememberedBase) throws(FSError) {
     guard PathLimit.allows(try extent(of: place, state, base)) else { throw .nameTooLong }
   }
 

@@ -28,8 +28,7 @@ extension WorkingTree {
   /// file's name to something else.
   package func mustLookUpAgain(_ number: InodeNumber, thread: Int32) -> Bool {
     state { state in
-      guard !state.overlay.orphans.isEmpty,
-        case .detached? = state.overlay.nodes.orphan(of: number)
+      guard !state.overlay.orphans.isEmpty, case .detached? = state.overlay.nodes.orphan(of: number)
       else { return false }
       return state.staleOpens.isFirst(thread, of: number)
     }

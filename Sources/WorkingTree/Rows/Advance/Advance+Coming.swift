@@ -104,8 +104,7 @@ extension Advance {
     if entry.attributes.linkID == nil, try rows.inode(number) == nil {
       showTimes(of: &record, at: path)
       let choice = try choice ?? rows.choice(for: path.name, in: parent)
-      let place = try rows.freePlace(
-        for: path.name, in: parent, given: given(in: parent), choice)
+      let place = try rows.freePlace(for: path.name, in: parent, given: given(in: parent), choice)
       try rows.addFile(record, at: number, path.name, at: place, key: key)
       return try noteAdded(number, path.name, isDirectory: false, in: parent)
     }

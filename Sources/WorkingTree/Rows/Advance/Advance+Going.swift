@@ -8,9 +8,7 @@ extension Advance {
   func remove(_ change: PathChange) throws {
     guard let parent = try directory(at: change.path.parent),
       let entry = try rows.child(of: parent, named: change.path.name)
-    else {
-      throw rows.damaged("\(PrintableText.text(change.path.bytes)) is missing")
-    }
+    else { throw rows.damaged("\(PrintableText.text(change.path.bytes)) is missing") }
     if case .value(let value)? = change.before, change.target != nil {
       numberByKey[value.key] = entry.inode.number
     }
@@ -52,9 +50,7 @@ extension Advance {
     try removeWhatDiffers(entry, at: path, in: parent)
   }
 
-  func removeWhatDiffers(
-    _ entry: BaseEntry, at path: TreePath, in parent: InodeNumber
-  ) throws {
+  func removeWhatDiffers(_ entry: BaseEntry, at path: TreePath, in parent: InodeNumber) throws {
     let found = try after.find(path: path.bytes)
     if entry.inode.record.isDirectory {
       try forEachEntry(of: entry.inode.number) {

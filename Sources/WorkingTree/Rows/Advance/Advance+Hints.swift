@@ -12,8 +12,7 @@ extension Advance {
     // Directories stay where they are in the meantime.
     var directories: [InodeNumber: TreePath] = [.root: .root]
     for file in hints.files {
-      guard let row = try rows.inode(file.number), row.place != nil,
-        !row.inode.record.isDirectory
+      guard let row = try rows.inode(file.number), row.place != nil, !row.inode.record.isDirectory
       else { continue }
       let linkID = row.inode.record.attributes.linkID
       let now = try linkID == nil ? nil : value(at: file.paths)
@@ -183,8 +182,7 @@ extension Advance {
       let path = file.paths[0]
       guard try isNameless(file.number), let parent = try directory(at: path.parent),
         let old = try rows.child(of: parent, named: path.name), old.inode.links == 1,
-        old.inode.record.attributes.linkID == nil,
-        FileIdentity(old.inode.record) == file.identity
+        old.inode.record.attributes.linkID == nil, FileIdentity(old.inode.record) == file.identity
       else { continue }
       try replace(old, at: path, in: parent, by: file.number, old.inode.record, key: old.key)
     }

@@ -49,8 +49,7 @@ final class Advance {
 
   init(
     rows: TreeRows, from before: TreeView, to after: TreeView, numbers: NumberSource,
-    hints: NumberHints, now: Attributes.Time,
-    time: @escaping (VersionNumber?) -> Attributes.Time
+    hints: NumberHints, now: Attributes.Time, time: @escaping (VersionNumber?) -> Attributes.Time
   ) {
     self.rows = rows
     self.before = before
@@ -84,10 +83,8 @@ final class Advance {
     var diff = try PathDiff(from: before, to: after)
     while let step = try diff.next() {
       switch step {
-      case .gone(let change):
-        if !isBelowRoot(change.path) { try remove(change) }
-      case .come(let change), .changed(let change):
-        if !isBelowRoot(change.path) { try put(change) }
+      case .gone(let change): if !isBelowRoot(change.path) { try remove(change) }
+      case .come(let change), .changed(let change): if !isBelowRoot(change.path) { try put(change) }
       }
     }
     for root in roots { try putWhatDiffers(at: root) }

@@ -43,7 +43,5 @@ extension InodeRecord {
 
 extension Entry {
   /// The key as an entry of a directory has it: nil if it is the encoding of the path.
-  func key(besides path: TreePath) -> Key? {
-    key == KeyCoding.key(ofPath: path.bytes) ? nil : key
-  }
+  func key(besides path: TreePath) -> Key? { key == KeyCoding.key(ofPath: path.bytes) ? nil : key }
 }

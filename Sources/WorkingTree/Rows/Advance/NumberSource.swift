@@ -12,9 +12,7 @@ package final class NumberSource {
   private var end: UInt64 = 0
 
   /// Creates a source; `allot` reserves so many numbers and returns the first.
-  package init(_ allot: @escaping (UInt64) throws(StoreError) -> UInt64) {
-    self.allot = allot
-  }
+  package init(_ allot: @escaping (UInt64) throws(StoreError) -> UInt64) { self.allot = allot }
 
   /// Returns a number.
   package func number() throws(StoreError) -> InodeNumber {

@@ -25,7 +25,5 @@ struct CookieHash {
   }
 
   /// The greatest cookie that a name can have, given its least.
-  static func last(of first: EntryCookie) -> EntryCookie {
-    EntryCookie(first.rawValue + slots - 1)
-  }
+  static func last(of first: EntryCookie) -> EntryCookie { EntryCookie(first.rawValue + slots - 1) }
 }

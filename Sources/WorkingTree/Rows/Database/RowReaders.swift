@@ -24,9 +24,7 @@ final class RowReaders: Sendable {
   /// Connections that are kept; others are closed after use.
   private static let kept = 16
 
-  init(path: String, hashKey: UInt64) {
-    (self.path, self.hashKey) = (path, hashKey)
-  }
+  init(path: String, hashKey: UInt64) { (self.path, self.hashKey) = (path, hashKey) }
 
   /// Reads rows that are not older than the call.
   ///
@@ -60,9 +58,7 @@ final class RowReaders: Sendable {
       }
       return try body(loan.rows)
     }
-    idle.withLock {
-      if $0.count < Self.kept { $0.append(Idle(loan: loan, batch: batch)) }
-    }
+    idle.withLock { if $0.count < Self.kept { $0.append(Idle(loan: loan, batch: batch)) } }
     return result
   }
 

@@ -64,9 +64,7 @@ enum TreeDatabase {
 
   /// Opens the file for reading.
   static func reader(_ path: String) throws(BaseError) -> Database {
-    try accessing {
-      try open(path, .readWrite, cache: readerCache)
-    }
+    try accessing { try open(path, .readWrite, cache: readerCache) }
   }
 
   private static func open(
@@ -114,7 +112,5 @@ func accessing<Result>(_ body: () throws -> Result) throws(BaseError) -> Result 
     case .refused(_, let message): throw .damaged(message)
     case .system(let error): throw .system(error)
     }
-  } catch {
-    throw .refused("\(error)")
-  }
+  } catch { throw .refused("\(error)") }
 }

@@ -24,9 +24,7 @@ extension TreeRows {
   }
 
   /// Lets the entries of one directory be those of another, and the inodes know it.
-  private func moveEntries(
-    from old: InodeNumber, to new: InodeNumber
-  ) throws(DatabaseError) {
+  private func moveEntries(from old: InodeNumber, to new: InodeNumber) throws(DatabaseError) {
     noteAllChanged()
     // The entries say which inodes have a name there, so they are last.
     try change(

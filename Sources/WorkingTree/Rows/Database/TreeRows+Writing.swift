@@ -160,9 +160,7 @@ extension TreeRows {
   }
 
   /// Sets what an entry says.
-  func setEntry(
-    at place: InodePlace, number: InodeNumber, key: Key?
-  ) throws(DatabaseError) {
+  func setEntry(at place: InodePlace, number: InodeNumber, key: Key?) throws(DatabaseError) {
     try database.prepared(
       "UPDATE entries SET inode = ?3, key = ?4 WHERE parent = ?1 AND cookie = ?2"
     )
@@ -173,8 +171,7 @@ extension TreeRows {
   /// Puts a new file in place of one that has no other name: the same as setting the entry and removing the
   /// nameless inode, in a third of the statements.
   func replaceFile(
-    _ old: BaseInode, at place: InodePlace, by number: InodeNumber, _ record: InodeRecord,
-    key: Key?
+    _ old: BaseInode, at place: InodePlace, by number: InodeNumber, _ record: InodeRecord, key: Key?
   ) throws(DatabaseError) {
     try setEntry(at: place, number: number, key: key)
     try insert(record, at: number, links: 1, place: place)
@@ -201,9 +198,7 @@ extension TreeRows {
     try addSubdirectories(1, to: number)
   }
 
-  private func detach(
-    _ number: InodeNumber, from place: InodePlace
-  ) throws(DatabaseError) -> Bool {
+  private func detach(_ number: InodeNumber, from place: InodePlace) throws(DatabaseError) -> Bool {
     guard let row = try inode(number) else {
       throw .corrupt("\(database.path): inode \(number.rawValue) has a name and no row")
     }

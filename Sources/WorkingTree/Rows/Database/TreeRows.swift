@@ -138,9 +138,7 @@ final class TreeRows {
   }
 
   /// Returns what cookies a name of a directory can have.
-  func choice(
-    for name: FileName, in directory: InodeNumber
-  ) throws(DatabaseError) -> CookieChoice {
+  func choice(for name: FileName, in directory: InodeNumber) throws(DatabaseError) -> CookieChoice {
     var choice = CookieChoice(first: cookies.first(of: name))
     guard mayHave(directory) else { return choice }
     let statement = try database.prepared(
@@ -211,9 +209,7 @@ final class TreeRows {
   }
 
   /// Returns the places of an inode of which the row is known.
-  func places(
-    of row: InodeRow, _ number: InodeNumber
-  ) throws(DatabaseError) -> [InodePlace] {
+  func places(of row: InodeRow, _ number: InodeNumber) throws(DatabaseError) -> [InodePlace] {
     guard let first = row.place else { return [] }
     guard !row.inode.record.isDirectory, row.inode.links > 1 else { return [first] }
     var places = [first]

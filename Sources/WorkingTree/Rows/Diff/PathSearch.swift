@@ -185,12 +185,8 @@ struct PathSearch {
     var before: TreeView.Found?
     var after: TreeView.Found?
 
-    var changesDirectory: Bool {
-      (before?.isDirectory ?? false) != (after?.isDirectory ?? false)
-    }
-    var isDirectoryInBoth: Bool {
-      (before?.isDirectory ?? false) && (after?.isDirectory ?? false)
-    }
+    var changesDirectory: Bool { (before?.isDirectory ?? false) != (after?.isDirectory ?? false) }
+    var isDirectoryInBoth: Bool { (before?.isDirectory ?? false) && (after?.isDirectory ?? false) }
   }
 
   /// Compares what the trees show at a path, and takes the path if it differs.
