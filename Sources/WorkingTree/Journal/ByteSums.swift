@@ -3,23 +3,20 @@ import Platform
 
 /// A run of bytes of a data file that were written at once, and their checksum.
 package struct BytesSum: Hashable, Sendable {
-  /// No run that is written is longer, so that who reads a little of it has little to check.
+  /// The longest run that is written; short, so that reading a little of it checks little.
   static let blockSize = 64 << 10
-  /// No run that a record names is longer.
+  /// The longest run that a record may name.
   static let limit: UInt32 = 16 << 20
-
-  /// The first byte's offset in the data file.
   package var offset: UInt64
   /// Bytes, at least 1.
   package var length: UInt32
   /// XXH3-64 of the bytes.
   package var sum: UInt64
 
-  /// The first offset behind it.
   var end: UInt64 { offset + UInt64(length) }
   var range: Range<UInt64> { offset..<end }
 
-  /// Sums some bytes that are to be at an offset, in blocks.
+  /// Returns the checksums of the blocks of bytes that will be at an offset.
   static func of(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> [BytesSum] {
     stride(from: 0, to: bytes.count, by: blockSize).map { start in
       let block = bytes[start..<min(start + blockSize, bytes.count)]
@@ -44,13 +41,11 @@ extension BytesSum: JournalCoded {
   }
 }
 
-/// The checksums of what is in one data file, in ascending order, none overlapping.
-///
-/// - Complexity: 24 bytes a run; O(1) to add at the end, O(log *n*) to look up.
+/// The checksums of the bytes of one data file: ascending, not overlapping; O(log *n*) to look up, 24 bytes a run.
 struct ByteSums: Sendable {
   private(set) var all: ContiguousArray<BytesSum> = []
 
-  /// Adds a run. One that overlaps others is none that a journal writes, and is left out.
+  /// Adds a run, in O(1) at the end. A run that overlaps others is ignored: a journal writes none.
   mutating func add(_ sum: BytesSum) {
     guard let last = all.last, last.end > sum.offset else {
       all.append(sum)
@@ -65,8 +60,7 @@ struct ByteSums: Sendable {
     all.insert(sum, at: index)
   }
 
-  /// The runs that have bytes in any of some ranges, and the parts of the ranges that are in no run. The ranges
-  /// ascend.
+  /// Returns the runs with bytes in ascending ranges, and the parts of the ranges that are in no run.
   func overlapping(anyOf ranges: [Range<UInt64>]) -> (sums: [BytesSum], missing: [Range<UInt64>]) {
     var (sums, missing) = ([BytesSum](), [Range<UInt64>]())
     for range in ranges {

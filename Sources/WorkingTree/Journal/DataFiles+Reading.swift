@@ -1,14 +1,9 @@
 import LLVSCore
 import Platform
 
-// Reading bytes back, each compared with its checksum.
-
 extension DataFiles {
-  /// Reads a range of a data file into a buffer.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` where bytes are missing or are not what was written,
-  ///   ``StoreError/system(_:)``.
-  /// - Complexity: O(bytes asked + two runs).
+  /// Reads a range of a data file, in O(bytes + two runs). Throws ``StoreError/corrupt(_:)`` for missing or damaged
+  /// bytes.
   func read(
     _ source: UInt32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
@@ -36,7 +31,7 @@ extension DataFiles {
     }
   }
 
-  /// Reads and checks a whole run, and gives out a part of it: what was checked is what is given out.
+  /// Reads and checks a whole run, and copies a part of the checked bytes.
   private func copy(
     _ run: BytesSum, _ part: Range<UInt64>, from file: File,
     into buffer: UnsafeMutableRawBufferPointer

@@ -1,12 +1,9 @@
 import LLVSCore
 import Platform
 
-// The checksums of bytes, and the search for those that no record of the newest journal file has.
-
 extension DataFiles {
-  /// The checksums of what has bytes in some ranges of a file, and the parts without one; the ranges ascend.
-  ///
-  /// A journal file holds the checksums of its own bytes: one that is not known is looked for there, and known then.
+  /// Returns the checksums of ascending ranges of a file, and the parts without one; searches unknown ones in the
+  /// file.
   func runs(
     of source: UInt32, in ranges: [Range<UInt64>]
   ) -> (sums: [BytesSum], missing: [Range<UInt64>]) {
@@ -18,12 +15,11 @@ extension DataFiles {
     return knownSums(of: source, in: ranges)
   }
 
-  /// The checksums of what has bytes in some ranges of a file; the ranges ascend.
   func sums(of source: UInt32, in ranges: [Range<UInt64>]) -> [BytesSum] {
     runs(of: source, in: ranges).sums
   }
 
-  /// The records of the checksums of bytes, and the bytes without one.
+  /// Returns records of the checksums of bytes, and the bytes without one.
   func sumRecords(
     of bytes: LiveBytes
   ) -> (records: [JournalRecord], missing: [UInt32: [Range<UInt64>]]) {
@@ -38,7 +34,7 @@ extension DataFiles {
   }
 }
 
-/// The bytes of pending files in a journal file that takes no records any more.
+/// The bytes of pending files in a journal file that takes no more records.
 private struct InlineBytes {
   private let file: File
   /// The seed of the file's checksums; nil for a staging file, which has no records.
@@ -56,8 +52,7 @@ private struct InlineBytes {
     }
   }
 
-  /// The checksums of the runs that some ranges begin in, as far as their frames are whole. Runs in a journal file
-  /// do not touch, so a range is in one run.
+  /// Returns the checksums of the runs in which ranges begin. Runs in a journal file do not touch.
   func sums(in ranges: [Range<UInt64>]) -> [BytesSum] {
     guard let seed else { return [] }
     return ranges.compactMap { sum(of: $0.lowerBound, seed) }

@@ -2,17 +2,14 @@ import Inodes
 import LLVSCore
 import Platform
 
-// The files that bytes of pending files are in: staging files, and journal files for short writes.
-
-/// The data files of a journal: their bytes, and the checksums of these.
+/// The data files of a journal: staging files, and journal files for short writes.
 ///
 /// INVARIANT I8: bytes are in a data file before the record that names them; none are ever overwritten.
-/// INVARIANT I9: a data file goes only when nothing refers to it: neither an extent that the owner of the
-///   journal names as alive, nor bytes that are in no record yet.
+///
+/// INVARIANT I9: a data file is removed only when no live extent and no unrecorded bytes are in it.
 ///
 /// - Concurrency: any thread; no lock is held while a file is read, written or synced.
 final class DataFiles: Sendable {
-  /// A place in a data file.
   private struct Place: Hashable {
     var source: UInt32
     var offset: UInt64
@@ -25,7 +22,7 @@ final class DataFiles: Sendable {
 
   private struct Unrecorded {
     var sums: [BytesSum] = []
-    /// True for bytes in a journal file, which bears their checksum itself.
+    /// True for bytes in a journal file, which has their checksum itself.
     var isInline = false
   }
 
@@ -38,22 +35,19 @@ final class DataFiles: Sendable {
   private struct State {
     var files: [UInt32: Entry] = [:]
     var sums: [UInt32: ByteSums] = [:]
-    /// The staging file that bytes are added to.
     var stage: Stage?
-    /// The files, but for the journal file that records go into, that have bytes which no sync covers.
+    /// The files, except the current journal file, with bytes that no sync covers.
     var unsynced: [UInt32: File] = [:]
     /// Bytes that no record names yet.
     var unrecorded: [Place: Unrecorded] = [:]
-    /// Files whose sync failed: nothing is known of what is on the disk of them.
+    /// Files whose sync failed: their content on the disk is unknown.
     var givenUp: Set<UInt32> = []
     var lastNumber: UInt32
   }
 
-  /// A staging file with fewer bytes is not replaced by another to free the dead ones in it.
+  /// The least bytes of a staging file that is left so that its dead bytes can be freed.
   private static let leastLeft: UInt64 = 1 << 20
-  /// A staging file takes no more bytes than this.
   static let stageLimit: UInt64 = 256 << 20
-
   private let directory: String
   private let state: Monitor<State>
 
@@ -62,10 +56,7 @@ final class DataFiles: Sendable {
     state = Monitor(State(lastNumber: lastNumber))
   }
 
-  /// The name of a data file that is not a journal file.
   static func stageName(_ number: UInt32) -> String { "\(DataFiles.padded(number)).stage" }
-
-  /// The number of a staging file; nil for another file.
   static func stageNumber(_ name: String) -> UInt32? { number(name, ".stage") }
 
   static func padded(_ number: UInt32) -> String {
@@ -73,7 +64,7 @@ final class DataFiles: Sendable {
     return String(repeating: "0", count: max(0, 10 - digits.count)) + digits
   }
 
-  /// The number in the name of a data file with a suffix; nil for another file.
+  /// The number in the name of a data file with the suffix; nil for another file.
   static func number(_ name: String, _ suffix: String) -> UInt32? {
     guard name.hasSuffix(suffix), let number = UInt32(name.dropLast(suffix.count)),
       padded(number) + suffix == name
@@ -81,9 +72,6 @@ final class DataFiles: Sendable {
     return number
   }
 
-  // MARK: - Files
-
-  /// A number that no data file has had.
   func nextNumber() -> UInt32 {
     state.withLock { s in
       s.lastNumber += 1
@@ -93,9 +81,7 @@ final class DataFiles: Sendable {
 
   var lastNumber: UInt32 { state.withLock { $0.lastNumber } }
 
-  /// Takes in a file that is there; `name` is its name in the directory.
-  ///
-  /// If `isSynced` is false, a process that is gone may not have brought its bytes to the disk.
+  /// Adds an existing file. `isSynced` is false if an earlier process may have left its bytes unsynced.
   func add(_ file: File, _ number: UInt32, named name: String, isSynced: Bool) {
     state.withLock { s in
       if !isSynced { s.unsynced[number] = file }
@@ -104,7 +90,7 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// Forgets a file that never came to hold anything.
+  /// Forgets a file that is empty.
   func remove(_ number: UInt32) {
     state.withLock { s in
       s.files[number] = nil
@@ -113,11 +99,9 @@ final class DataFiles: Sendable {
   }
 
   func file(_ number: UInt32) -> File? { state.withLock { $0.files[number]?.file } }
-
-  /// The number of files.
   var count: Int { state.withLock { $0.files.count } }
 
-  /// The files that nothing is added to, by number.
+  /// The files to which nothing is added, by number.
   func idle(besides current: UInt32) -> [UInt32: File] {
     state.withLock { s in
       let busy = Self.busy(s).union([current])
@@ -125,7 +109,7 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// Has bytes go to another staging file from now on, unless some of this one are in no record yet.
+  /// Makes later bytes go to another staging file, unless some bytes in this one are unrecorded.
   func leaveStage() {
     state.withLock { s in
       guard let stage = s.stage, stage.end >= Self.leastLeft,
@@ -136,25 +120,20 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// The paths of all files, in the order of their numbers.
   var paths: [String] {
     state.withLock { s in
       s.files.sorted { $0.key < $1.key }.map { "\(directory)/\($0.value.name)" }
     }
   }
 
-  /// The files that are left alone: bytes are added to one of them, or no record names bytes in them yet.
+  /// The files with unrecorded bytes, and the staging file.
   private static func busy(_ s: State) -> Set<UInt32> {
     var busy = Set(s.unrecorded.keys.map(\.source))
     if let stage = s.stage { busy.insert(stage.number) }
     return busy
   }
 
-  /// Removes those of some files that nothing refers to.
-  ///
-  /// - Parameters:
-  ///   - candidates: files that were idle before `live` was found.
-  ///   - live: the files that anything refers to.
+  /// Removes those `candidates`, idle before `live` was found, to which nothing in `live` refers.
   func remove(_ candidates: Set<UInt32>, besides live: Set<UInt32>) {
     let dead = candidates.subtracting(live)
     guard !dead.isEmpty else { return }
@@ -166,13 +145,11 @@ final class DataFiles: Sendable {
         return s.files.removeValue(forKey: number)?.name
       }
     }
-    // One that cannot be removed now is removed at the next mount.
+    // A file that cannot be removed now is removed at the next mount.
     for name in gone { try? FileSystem.unlink("\(directory)/\(name)") }
   }
 
-  // MARK: - Staging
-
-  /// Writes bytes to a staging file; no record names them yet.
+  /// Writes bytes, which no record names yet, to a staging file.
   func stage(
     _ bytes: UnsafeRawBufferPointer
   ) throws(SystemError) -> (source: UInt32, offset: UInt64) {
@@ -187,13 +164,12 @@ final class DataFiles: Sendable {
     state.withLock { s in
       s.unrecorded[Place(source: stage.number, offset: stage.end)] = Unrecorded(sums: sums)
       note(sums, stage.number, &s)
-      // Not before the bytes are written: a sync that runs in the meantime does not cover them.
+      // After the write: a sync that runs concurrently does not cover these bytes.
       if !s.givenUp.contains(stage.number) { s.unsynced[stage.number] = stage.file }
     }
     return (stage.number, stage.end)
   }
 
-  /// Writes bytes to a staging file.
   func stage(_ bytes: [UInt8]) throws(SystemError) -> (source: UInt32, offset: UInt64) {
     let staged = bytes.withUnsafeBytes { raw in
       Result { () throws(SystemError) in try stage(raw) }
@@ -201,7 +177,7 @@ final class DataFiles: Sendable {
     return try staged.get()
   }
 
-  /// A place in a staging file, which stays for the bytes that go there.
+  /// Reserves a place in a staging file, which is kept for the bytes.
   private func reserve(_ count: UInt64) throws(SystemError) -> Stage {
     while true {
       let found = state.withLock { s -> Stage? in
@@ -215,10 +191,9 @@ final class DataFiles: Sendable {
       let file = try File.kept(
         "\(directory)/\(Self.stageName(number))", [.readWrite, .create, .exclusive])
       do throws(SystemError) {
-        // The name has to last as long as the bytes; once for many writes.
+        // The name must last as long as the bytes: one sync for many writes.
         try FileSystem.syncDirectory(directory)
       } catch {
-        // One that cannot be removed now is removed at the next mount.
         try? FileSystem.unlink(file.path)
         throw error
       }
@@ -229,10 +204,10 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// Adds no more bytes to the staging file: the next go to another.
+  /// Adds no more bytes to the staging file.
   func giveUpStage() { state.withLock { $0.stage = nil } }
 
-  /// Notes bytes that are in a journal file and that no record names yet.
+  /// Notes bytes in a journal file that no record names yet.
   func staged(_ sum: BytesSum, in source: UInt32) {
     state.withLock { s in
       s.unrecorded[Place(source: source, offset: sum.offset)] = Unrecorded(
@@ -241,9 +216,7 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// Returns the checksums that have to be before the record of some extents, by source.
-  ///
-  /// - Throws: EIO if a file was given up since the bytes were written: no record may name it.
+  /// Returns the checksums to write before the record of extents, by source; throws EIO if a file was given up.
   func unrecordedSums(of extents: [Extent]) throws(SystemError) -> [UInt32: [BytesSum]] {
     try state.withLock { s throws(SystemError) in
       var found: [UInt32: [BytesSum]] = [:]
@@ -261,8 +234,7 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// The checksums of bytes in journal files that no record names yet, by file: who begins another file writes
-  /// them there.
+  /// The checksums of unrecorded bytes in journal files, by file, which the next journal file repeats.
   var unrecordedInJournals: [(source: UInt32, sums: [BytesSum])] {
     state.withLock { s in
       var found: [UInt32: [BytesSum]] = [:]
@@ -275,7 +247,7 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// Bytes are in a record now, or will never be.
+  /// Notes that bytes are in a record, or never will be.
   func recorded(_ extents: [Extent]) {
     state.withLock { s in
       for extent in extents {
@@ -284,27 +256,22 @@ final class DataFiles: Sendable {
     }
   }
 
-  // MARK: - Checksums
-
   private func note(_ sums: [BytesSum], _ source: UInt32, _ s: inout State) {
     for sum in sums { s.sums[source, default: ByteSums()].add(sum) }
   }
 
-  /// Notes checksums that a record bears.
   func note(_ sums: [BytesSum], in source: UInt32) { state.withLock { note(sums, source, &$0) } }
 
-  /// The checksums that are known of what has bytes in some ranges of a file, and the parts without one; the ranges
-  /// ascend.
+  /// Returns the known checksums of ascending ranges of a file, and the parts without one.
   func knownSums(
     of source: UInt32, in ranges: [Range<UInt64>]
   ) -> (sums: [BytesSum], missing: [Range<UInt64>]) {
     state.withLock { $0.sums[source]?.overlapping(anyOf: ranges) ?? ([], ranges) }
   }
 
-  /// True if a run of bytes is what was written.
   func isWhole(_ sum: BytesSum, in source: UInt32) -> Bool { bytes(of: sum, in: source) != nil }
 
-  /// The bytes of a run; nil where they are not what was written.
+  /// Returns the bytes of a run; nil if they are damaged.
   func bytes(of sum: BytesSum, in source: UInt32) -> [UInt8]? {
     guard let bytes = try? file(source)?.read(Int(sum.length), at: sum.offset),
       bytes.count == Int(sum.length), Checksum.of(bytes) == sum.sum
@@ -312,10 +279,7 @@ final class DataFiles: Sendable {
     return bytes
   }
 
-  // MARK: - Syncing
-
-  /// The files, but for the journal file that records go into, that have bytes which no sync covers; from now on
-  /// only later bytes count.
+  /// Returns the files with bytes that no sync covers, except the current journal file, and counts them as synced.
   func takeUnsynced() -> [UInt32: File] {
     state.withLock { s in
       defer { s.unsynced = [:] }
@@ -323,7 +287,7 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// A file that was synced has more bytes, which no sync covers.
+  /// Notes that a file has more bytes, which no sync covers.
   func noteUnsynced(_ number: UInt32) {
     state.withLock { s in
       guard let entry = s.files[number], !s.givenUp.contains(number) else { return }
@@ -331,7 +295,7 @@ final class DataFiles: Sendable {
     }
   }
 
-  /// Nothing is known of what is on the disk of some files: they are written and synced no more.
+  /// Abandons files whose content on the disk is unknown: they are not written or synced again.
   func giveUp(_ numbers: Set<UInt32>) {
     state.withLock { s in
       s.givenUp.formUnion(numbers)

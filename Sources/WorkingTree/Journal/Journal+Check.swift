@@ -2,21 +2,17 @@ import Inodes
 package import LLVSCore
 import Platform
 
-// Reading back all bytes of pending files, for a check.
-
 extension Journal {
   private static let checkedAtOnce: UInt64 = 1 << 20
-  /// The most times that a file is read again since it was changed in the meantime.
+  /// The most times that a file that changes during the check is read again.
   private static let attempts = 16
 
-  /// Reads all bytes that pending files have in data files, each compared with its checksum.
+  /// Returns a sentence without period for each pending file with missing or damaged bytes, in O(bytes in data
+  /// files).
   ///
-  /// - Parameters:
-  ///   - current: returns what is pending now; programs may change files during the check.
-  ///   - isCancelled: is asked before each file.
-  /// - Returns: a sentence without its period for each file that lacks bytes, which names its path.
-  /// - Throws: ``StoreError/cancelled``.
-  /// - Complexity: O(bytes in data files).
+  /// `current` returns what is pending now, because programs may change files during the check.
+  ///
+  /// - Throws: ``StoreError/cancelled``; `isCancelled` is called before each file.
   package func byteFaults(
     _ current: () -> Overlay, isCancelled: () -> Bool = { false }
   ) throws(StoreError) -> [String] {
@@ -27,7 +23,7 @@ extension Journal {
       var file = overlay.nodes[number]?.file
       for _ in 0..<Self.attempts {
         guard let read = file, let error = error(reading: read) else { break }
-        // Bytes that programs wrote over may be gone, and a renewal moves bytes.
+        // Overwritten bytes may be gone, and a renewal moves bytes.
         let now = current()
         file = now.nodes[number]?.file
         guard file == read else { continue }
@@ -39,7 +35,6 @@ extension Journal {
     return faults
   }
 
-  /// Reads all bytes of a file; returns the first error.
   private func error(reading file: PendingFile) -> StoreError? {
     var bytes = LiveBytes()
     file.forEachExtent { bytes.add($0) }

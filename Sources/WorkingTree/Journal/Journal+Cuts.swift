@@ -1,12 +1,10 @@
 package import LLVSCore
 import Platform
 
-// The steps of a cut, as the journal keeps them (J2): `mark`, `taking`, `settled`.
+// The records of a cut (J2): `mark`, `taking`, `settled`.
 
 extension Journal {
-  /// Records the instant of a cut; the caller begins it in the overlay before anything else is appended.
-  ///
-  /// - Throws: as ``append(_:mayUseReserve:)``; then the cut has not begun.
+  /// Records the instant of a cut; the caller begins the cut in the overlay before it appends anything else.
   package func mark(_ cut: UInt64) throws(StoreError) {
     var frames: [UInt8] = []
     JournalRecord.mark(cut: cut).append(to: &frames)
@@ -16,14 +14,13 @@ extension Journal {
     }
   }
 
-  /// Brings the record of a cut to the disk, and everything before it: from then on the store may commit the
-  /// cut.
+  /// Brings the record of a cut, and everything before it, to the disk: then the store may commit the cut.
   ///
-  /// Waits for a renewal, so the caller holds no lock that the closures of that need.
+  /// Waits for a renewal, so the caller holds no lock that the renewal's closures need.
   ///
-  /// - Returns: false if the journal has no instant of the cut. Then the store must not commit the cut, which begins
-  ///   again after ``settle(_:isCommitted:epochs:_:)``.
-  /// - Throws: as ``append(_:mayUseReserve:)`` and ``sync()``; then the store must not commit the cut either.
+  /// - Returns: false if the journal has no instant of the cut. Then the cut must not be committed, and begins
+  ///   again.
+  /// - Throws: as ``append(_:mayUseReserve:)`` and ``sync()``; then the store must not commit the cut.
   @discardableResult
   package func take(_ record: TakingRecord) throws(StoreError) -> Bool {
     var frames: [UInt8] = []
@@ -34,7 +31,7 @@ extension Journal {
     let isTaken = try state.wait { s throws(StoreError) -> Bool? in
       if case .renewing = s.phase { return nil }
       guard case .marked(record.cut, let number) = s.cut else { return false }
-      // Bytes that the cut took and programs have written over since are not in the image of a new file.
+      // The image of a new file lacks bytes that the cut took and programs overwrote.
       if number != s.file.number {
         var sums: [UInt8] = []
         for record in files.sumRecords(of: bytes).records { record.append(to: &sums) }
@@ -48,23 +45,17 @@ extension Journal {
     return isTaken ?? false
   }
 
-  /// Notes that the store has a cut which cannot end yet, since the recorded tree could not be written: nothing
-  /// waits for its end any more, and the journal is not renewed before.
+  /// Notes that the committed cut cannot end, because the recorded tree cannot be written: no thread waits for its
+  /// end, and the journal is not renewed before.
   package func noteOwed(_ cut: UInt64) {
     state.withLock { s in if case .taking(cut) = s.cut { s.cut = .owed(cut) } }
     state.broadcast()
   }
 
-  /// Records the end of a cut, and the overlay as it is laid over what is recorded then.
+  /// Records the end of a cut, the edits of the overlay, and the versions of new epochs.
   ///
-  /// The caller makes the edits its own before anything else is appended. Where they cannot be written nothing
-  /// is recorded any more until the journal is renewed, with the overlay that has them.
-  ///
-  /// - Parameters:
-  ///   - cut: the cut.
-  ///   - isCommitted: false if it came to nothing.
-  ///   - epochs: the versions that new epochs stand for.
-  ///   - edits: what changes in the overlay.
+  /// The caller applies the edits before it appends anything else. If the write fails, the journal stops until a
+  /// renewal writes the edited overlay.
   package func settle(
     _ cut: UInt64, isCommitted: Bool, epochs: [Epoch: UInt32], _ edits: OverlayEdits
   ) {

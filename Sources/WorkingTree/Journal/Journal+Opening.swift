@@ -2,51 +2,38 @@ import Inodes
 package import LLVSCore
 import Platform
 
-// Opening a journal: reading the newest file, and what a kill or a power failure left of it.
-
-/// A journal, and what its records make.
+/// An opened journal, and what its records make.
 package struct OpenedJournal: Sendable {
   /// The journal, which takes no record before its first renewal.
   package var journal: Journal
-  /// The pending changes.
   package var overlay: Overlay
-  /// The versions that epochs stand for, by the store's numbers.
+  /// The versions of epochs, by the store's numbers.
   package var epochs: [Epoch: UInt32]
-  /// A cut that the store has and the overlay does not: it is settled before programs see the tree.
+  /// A cut that the store has and the overlay lacks: it is settled before programs see the tree.
   package var unsettled: TakingRecord?
-  /// The overlay at the instant of that cut, as far as the journal has it.
+  /// The overlay at the instant of that cut, as far as it is known.
   package var frozen: Overlay?
-  /// The findings.
   package var recovery: JournalRecovery
 }
 
-/// The findings of opening a journal.
+/// What opening a journal found.
 package struct JournalRecovery: Hashable, Sendable {
-  /// The number of records that were read.
   package var records = 0
   /// True if no power was lost since the journal file was begun.
   package var isSameBoot = false
-  /// True if the records have an older format, so that none of this program's may follow them.
+  /// True if the records have an older format, which this program must not continue.
   package var hasOldFormat = false
-  /// The losses, in words; each names its file.
+  /// The losses as messages that name the files.
   package var losses: [String] = []
 }
 
 extension Journal {
-  /// Opens a journal, or begins one where there is none.
+  /// Opens the journal in a directory, or begins one; reads O(newest journal file), after a power failure also the
+  /// unsynced bytes.
   ///
   /// - Important: the caller holds the store's lock.
-  /// - Parameters:
-  ///   - directory: the journal's directory, which is made if it is not there.
-  ///   - owner: the ids of the store and of this run of the kernel.
-  ///   - lastCut: the last cut that the store has.
-  ///   - report: is told later what the disk does, in words.
-  /// - Returns: the journal, what its records make, and what was found.
-  /// - Throws: ``StoreError/fromTheFuture(_:)`` for a format that this program does not know,
-  ///   ``StoreError/invalid(_:)`` for the journal of another store, which both stay unchanged;
-  ///   ``StoreError/system(_:)``.
-  /// - Complexity: O(bytes of the newest journal file); after a loss of power also O(bytes that were not
-  ///   synced).
+  /// - Throws: ``StoreError/fromTheFuture(_:)`` for an unknown format, ``StoreError/invalid(_:)`` for the journal
+  ///   of another store, both unchanged; ``StoreError/system(_:)``.
   package static func open(
     _ directory: String, owner: JournalOwner, lastCut: UInt64,
     report: @escaping @Sendable (String) -> Void
@@ -78,7 +65,7 @@ extension Journal {
     JournalFile.number(name) != nil || DataFiles.stageNumber(name) != nil
   }
 
-  /// Makes the directory, and removes what was never begun.
+  /// Makes the directory, and removes unfinished files.
   private static func prepare(_ directory: String) throws(SystemError) -> [String] {
     if try FileSystem.exists(directory) {
       // A symbolic link could lead out of the store.
@@ -94,7 +81,6 @@ extension Journal {
     return names
   }
 
-  /// True if a file has the header of a journal; false if nothing can be read in it.
   private static func hasHeader(_ file: File) throws(StoreError) -> Bool {
     let bytes = try StoreError.wrapping { () throws(SystemError) in
       try file.read(JournalFileHeader.size, at: 0)
@@ -103,7 +89,7 @@ extension Journal {
     return true
   }
 
-  /// Moves a journal in which nothing can be read out of the way, and makes an empty directory in its place.
+  /// Moves an unreadable journal away, and makes an empty directory in its place.
   private static func putAside(_ directory: String) throws(SystemError) -> String {
     let place = try freePlace(beside: directory)
     try FileSystem.rename(directory, to: place)
@@ -118,7 +104,6 @@ extension Journal {
     return "\(directory).damaged-\(number)"
   }
 
-  /// Begins the first file of a directory.
   private static func begin(
     in directory: String, owner: JournalOwner, lastCut: UInt64, _ losses: [String],
     _ report: @escaping @Sendable (String) -> Void
@@ -145,10 +130,8 @@ extension Journal {
       recovery: JournalRecovery(isSameBoot: true, losses: losses))
   }
 
-  // MARK: - Replay
-
-  /// Makes a journal of its newest file. With `isReadOnly` nothing is written, and what ``faults(in:of:lastCut:)``
-  /// tells of the header is no loss.
+  /// Makes a journal of its newest file; with `isReadOnly` writes nothing, and ignores what
+  /// ``faults(in:of:lastCut:)`` reports.
   static func replay(
     _ file: File, _ number: UInt32, _ names: [String], in directory: String, owner: JournalOwner,
     lastCut: UInt64, isReadOnly: Bool = false, report: @escaping @Sendable (String) -> Void
@@ -197,8 +180,8 @@ extension Journal {
       frozen: replay.unsettled == nil ? nil : replay.frozen, recovery: recovery)
   }
 
-  /// Reads all records up to the end, or the first that is damaged; returns where that is. A damaged file is kept
-  /// next to the directory, if one is given.
+  /// Reads all records up to the end or a damaged one, and returns that offset. A damaged file is kept next to
+  /// `directory`.
   private static func read(
     _ reader: JournalReader, _ number: UInt32, into replay: inout JournalReplay,
     in directory: String?, _ recovery: inout JournalRecovery
@@ -218,7 +201,7 @@ extension Journal {
     }
   }
 
-  /// Takes over records; returns where the last one of the file ends, if it is among them.
+  /// Applies records; returns the offset of the end or of damage, if it is among them.
   private static func take(
     _ batch: JournalBatches.Batch, of number: UInt32, into replay: inout JournalReplay,
     in directory: String?, _ recovery: inout JournalRecovery
@@ -251,9 +234,7 @@ extension Journal {
     return nil
   }
 
-  /// Opens all data files, and finds the bytes that are not there.
-  ///
-  /// Bytes that rotted later are not looked for: who reads them is told.
+  /// Opens all data files, and finds missing bytes. Bytes that rotted later are found when they are read.
   private static func openFiles(
     _ names: [String], in directory: String, _ mode: File.Mode, _ files: DataFiles,
     _ replay: JournalReplay, isSameBoot: Bool

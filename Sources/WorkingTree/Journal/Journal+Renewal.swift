@@ -2,18 +2,15 @@ import Inodes
 package import LLVSCore
 import Platform
 
-// Beginning the journal again (J3, J4): at every mount, when most of it is dead, after a failed sync, on a full
-// disk.
+// Renewal (J3, J4): at every mount, when most of the journal is dead, after a failed sync, on a full disk.
 
-/// The beginning of a journal: the overlay at one instant.
+/// The overlay at one instant, with which a journal begins.
 package struct JournalImage: Sendable {
-  /// The overlay.
   package var overlay: Overlay
-  /// The versions that epochs stand for, by the store's numbers.
   package var epochs: [Epoch: UInt32]
-  /// The instant: ``Journal/instant``, asked for while nobody could append.
+  /// ``Journal/instant``, read while no thread could append.
   package var instant: JournalInstant
-  /// The overlay of the cut that is under way, whose bytes stay.
+  /// The overlay of the current cut, whose bytes stay.
   package var frozen: Overlay?
 
   package init(overlay: Overlay, epochs: [Epoch: UInt32], instant: JournalInstant) {
@@ -27,7 +24,6 @@ package struct JournalInstant: Hashable, Sendable {
   fileprivate var end: UInt64
   fileprivate var appended: UInt64
 
-  /// Creates a place: behind so many bytes of a journal file, and of all records.
   package init(number: UInt32, end: UInt64, appended: UInt64) {
     (self.number, self.end, self.appended) = (number, end, appended)
   }
@@ -37,17 +33,15 @@ package struct JournalInstant: Hashable, Sendable {
 }
 
 extension Journal {
-  /// The place behind the last record.
-  ///
-  /// It is that of an overlay if nobody appends between asking for it and copying the overlay.
+  /// The place behind the last record: that of an overlay, if nothing is appended before the overlay is copied.
   package var instant: JournalInstant {
     state.withLock {
       JournalInstant(number: $0.file.number, end: $0.file.end, appended: $0.appended)
     }
   }
 
-  /// True if the journal is to be renewed: nothing is recorded before, or it has grown. What is recorded now
-  /// keeps it from growing for ever, so `atRest` asks whether a cut has just ended. False while a cut is owed.
+  /// True if the journal is stopped or has grown, and no cut is owed. `atRest` says that a cut has just ended: only
+  /// then is little growth a reason, because live bytes alone must not cause a renewal again and again.
   package func needsRenewal(atRest: Bool) -> Bool {
     state.withLock { s in
       if case .owed = s.cut { return false }
@@ -56,22 +50,19 @@ extension Journal {
     }
   }
 
-  /// Begins the journal again, with the image of the overlay.
+  /// Begins the journal again with the image of the overlay, in O(pending changes) and two syncs; changes are
+  /// appended concurrently.
   ///
-  /// Waits for a cut that is between ``take(_:)`` and ``settle(_:isCommitted:epochs:_:)``. Bytes in data files
-  /// of which the sync failed are copied to others, and if there are too many files, those in the smallest.
+  /// Waits for a cut between ``take(_:)`` and ``settle(_:isCommitted:epochs:_:)``. Copies the bytes of data files
+  /// whose sync failed, and those of the smallest files if there are too many.
   ///
-  /// - Parameters:
-  ///   - isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
-  ///   - afterFailure: acts only while the journal refuses records, and tells the log of the losses too.
-  ///   - image: is called once, without a lock of the journal; gives the overlay and the instant it is of, and
-  ///     brings to the disk what the recorded tree has been given since the journal was begun.
-  ///   - adopt: is called if bytes went to other places, without a lock of the journal; the owner applies the
-  ///     moves to its overlay.
-  /// - Returns: the files of which bytes could not be read back, in words.
-  /// - Throws: ``StoreError/system(_:)``, ``StoreError/busy(_:)`` while a cut is owed (``noteOwed(_:)``), and what
-  ///   `image` throws. Then the journal takes records if it did before.
-  /// - Complexity: O(pending changes), and two syncs. Changes are appended in the meantime.
+  /// `isForced` ignores the pause after a failure; `afterFailure` acts only while the journal is stopped, and logs
+  /// the losses. `image` is called once, without a lock of the journal, and syncs the recorded tree's changes.
+  /// `adopt` applies moves of bytes to the owner's overlay, without a lock of the journal.
+  ///
+  /// - Returns: the files with unreadable bytes, as messages.
+  /// - Throws: ``StoreError/system(_:)``, ``StoreError/busy(_:)`` while a cut is owed, and what `image` throws.
+  ///   Then the journal takes records if it did before.
   package func renew(
     isForced: Bool = false, afterFailure: Bool = false,
     _ image: () throws(StoreError) -> JournalImage, adopt: (ExtentMoves) -> Void
@@ -103,13 +94,12 @@ extension Journal {
     case needless
   }
 
-  /// Lets a journal that was opened, and that a full disk keeps from being renewed, take records behind those
-  /// that it has.
+  /// Lets a journal that a full disk keeps from renewal take records after its own; if it throws, it stays stopped.
   ///
-  /// Its header may be of an earlier run of the kernel: the next opening then looks at more bytes than it must.
+  /// Its header may be of an earlier boot: then the next opening checks more bytes than necessary.
   ///
   /// - Important: what is pending must be what the next opening makes of the records.
-  /// - Throws: ``StoreError/system(_:)``; then nothing is recorded, as before.
+  /// - Throws: ``StoreError/system(_:)``.
   package func goOn() throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in
       try state.withLock { s throws(SystemError) in
@@ -122,7 +112,7 @@ extension Journal {
 
   /// Waits for the turn to write a new file.
   private func beginRenewal(isForced: Bool, afterFailure: Bool) throws(StoreError) -> RenewalTurn {
-    // A cut that is only marked goes on: its record names all that it takes.
+    // A marked cut continues: its record names all that it takes.
     let turn = try state.wait { s throws(StoreError) -> RenewalTurn? in
       switch s.cut {
       case .taking: return nil
@@ -175,14 +165,13 @@ extension Journal {
     return losses
   }
 
-  /// The sentence about a file of which the journal lacks bytes, without its period.
+  /// The message, without period, about a file with bytes that the journal lacks.
   static func unreadable(_ path: String) -> String {
     "\(path): the journal lacks some of its bytes, and reading it fails; write it again or remove it"
   }
 
-  /// As ``write(_:_:from:)``; on a full disk it gives up the reserve, then the room behind the records of the old file.
-  ///
-  /// That room is for removals. It is given up only if most of the old file is dead, so that more comes back.
+  /// As ``write(_:_:from:)``; on a full disk gives up the reserve, then the room for removals behind the old
+  /// records, if most of the old file is dead and more comes back.
   private func writeGivingUpRoom(
     _ image: JournalImage, _ moves: ExtentMoves, from old: JournalFile
   ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
@@ -211,9 +200,8 @@ extension Journal {
     }
   }
 
-  /// Writes and adopts a new file; returns the bytes that the image refers to and nobody can read.
-  ///
-  /// `needsRoom` is false if the file may be without room behind its records at first.
+  /// Writes and adopts a new file; returns the unreadable bytes of the image. Without `needsRoom` the file may have
+  /// no room.
   private func write(
     _ image: JournalImage, _ moves: ExtentMoves, from old: JournalFile, needsRoom: Bool = true
   ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
@@ -227,7 +215,7 @@ extension Journal {
       new.abandon()
       throw error
     }
-    // The blocks that the old file was allotted behind its end are of no use.
+    // The room behind the old file's end is useless now.
     try? old.file.truncate(to: old.file.status().size)
     do throws(SystemError) {
       try FileSystem.syncDirectory(directory)
@@ -238,7 +226,7 @@ extension Journal {
     return missing
   }
 
-  /// Copies what was recorded since the image, and lets records go to the new file.
+  /// Copies what was recorded since the image, and makes the new file the current one.
   private func goOn(
     in new: inout NewJournalFile, _ moves: ExtentMoves, from old: JournalFile,
     since instant: JournalInstant, needsRoom: Bool
@@ -265,7 +253,7 @@ extension Journal {
     let last = new
     try state.withLock { s throws(SystemError) in
       try writeHeldToOldFile(&s)
-      // Little is left, of which nothing was said to be on the disk: who syncs waits for the renewal.
+      // The little that is left was not reported as durable: `sync` waits for the renewal.
       var last = last
       try last.copy(from: old, copied..<s.file.end, moves, files: files)
       for (source, sums) in files.unrecordedInJournals { try last.append(sums: sums, of: source) }
@@ -280,12 +268,10 @@ extension Journal {
     }
   }
 
-  // MARK: - Bytes
-
-  /// A renewal copies live bytes together when there are so many data files, until there are half as many.
+  /// The number of data files at which a renewal copies live bytes together, until half as many are left.
   private static let fileLimit = 64
 
-  /// Copies the live bytes of files that are to be left to other files.
+  /// Copies the live bytes of files that are abandoned or too small.
   private func copyBytes(
     of overlay: Overlay, hasFailed: Bool, _ moves: inout ExtentMoves,
     _ lost: inout [UInt32: [Range<UInt64>]]

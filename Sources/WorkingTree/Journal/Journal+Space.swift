@@ -1,17 +1,15 @@
 package import LLVSCore
 import Platform
 
-// Data files that nothing needs any more (I9, J5).
-
 extension Journal {
   private static let blockSize: UInt64 = 4096
 
-  /// Removes the data files that nothing refers to.
+  /// Removes the data files to which nothing refers, in O(data files), `live` and one sync.
   ///
-  /// - Parameter live: finds what the overlay, frozen views of it and cuts that are not committed refer to. It
-  ///   is called without a lock of the journal, and must see all changes that were appended before.
+  /// `live` returns what the overlay, frozen overlays and uncommitted cuts refer to, including all changes appended
+  /// before. It runs without a lock of the journal.
+  ///
   /// - Throws: ``StoreError/system(_:)`` of a sync; then nothing is removed.
-  /// - Complexity: O(data files) and `live`; one sync if there is anything to remove.
   package func collect(_ live: () -> LiveBytes) throws(StoreError) {
     let candidates = Set(idle.keys)
     guard !candidates.isEmpty else { return }
@@ -22,11 +20,8 @@ extension Journal {
     files.remove(candidates, besides: alive)
   }
 
-  /// Gives the disk back what is dead inside of data files, where a full disk asks for it.
-  ///
-  /// - Parameter live: as of ``collect(_:)``.
-  /// - Returns: true if any was given back.
-  /// - Throws: ``StoreError/system(_:)`` of a sync; then nothing is given back.
+  /// Punches holes for the dead bytes of data files; true if that freed any. `live` is that of ``collect(_:)``.
+  /// Throws the error of a sync; then nothing is freed.
   package func punch(_ live: () -> LiveBytes) throws(StoreError) -> Bool {
     files.leaveStage()
     let candidates = idle
@@ -43,21 +38,21 @@ extension Journal {
   {
     var isAny = false
     for (number, file) in candidates {
-      // A run is checked as a whole, so it stays as a whole.
+      // Runs are kept whole, because they are checked whole.
       let (runs, missing) = files.runs(of: number, in: alive[number] ?? [])
       let kept = (runs.map(\.range) + missing).sorted { $0.lowerBound < $1.lowerBound }
       guard let before = try? file.status() else { continue }
       for range in Self.dead(kept, upTo: before.size) {
-        // A file system without holes keeps what it has.
+        // A file system without holes keeps the bytes.
         try? file.punchHole(range)
       }
-      // Holes that were there before free nothing.
+      // Existing holes free nothing.
       if let after = try? file.status(), after.allocated < before.allocated { isAny = true }
     }
     return isAny
   }
 
-  /// As ``punch(_:)``, for a journal that was opened and could not be renewed, since the disk is full.
+  /// As ``punch(_:)``, for a journal that was opened and that a full disk keeps from renewal.
   ///
   /// - Important: the next opening, which may read the same records, must need the same bytes.
   package func punchUnbegun(_ live: LiveBytes) throws(StoreError) -> Bool {
@@ -69,22 +64,22 @@ extension Journal {
     let candidates = files.idle(besides: current.number)
     try StoreError.wrapping { () throws(SystemError) in
       for file in candidates.values { try file.syncData() }
-      // The removals have to last over a power failure.
+      // The removals must survive a power failure.
       try current.file.syncData()
     }
     return punch(candidates, besides: live.merged)
   }
 
-  /// Gives back the space that is put aside for a full disk; false where none is.
+  /// Frees the reserve; false without one.
   package func giveUpReserve() -> Bool { Reserve.giveUp(in: directory) }
 
-  /// The files that nothing is added to; none while it is not sure which journal file the next mount finds.
+  /// The files to which nothing is added; none while it is unknown which journal file the next mount finds.
   private var idle: [UInt32: File] {
     let current = state.withLock { $0.phase.stop == nil ? $0.file.number : nil }
     return current.map { files.idle(besides: $0) } ?? [:]
   }
 
-  /// The whole blocks between ranges, which ascend; the first block has a header.
+  /// The whole blocks between ascending ranges, without the header's block.
   private static func dead(_ kept: [Range<UInt64>], upTo size: UInt64) -> [Range<UInt64>] {
     var dead: [Range<UInt64>] = []
     var from = blockSize
@@ -98,11 +93,8 @@ extension Journal {
     return dead
   }
 
-  /// The paths that a copy of the journal needs: the journal file first, then the files with bytes.
-  ///
-  /// They are copied in this order, the journal file up to its size when it is begun with. If ``instant`` names
-  /// another file afterwards (``JournalInstant/isOfSameFile(as:)``), a renewal came between, and all is copied
-  /// again.
+  /// The files of a copy of the journal, in the order to copy them. If ``instant`` names another file afterwards
+  /// (``JournalInstant/isOfSameFile(as:)``), the journal was renewed, and all is copied again.
   package func copyList() -> (journal: String, data: [String]) {
     let number = state.withLock { $0.file.number }
     let journal = "\(directory)/\(JournalFile.name(number))"

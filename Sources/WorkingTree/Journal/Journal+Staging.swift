@@ -2,26 +2,19 @@ package import Inodes
 package import LLVSCore
 import Platform
 
-// Bytes on their way into the journal: few are written together with the change that names them, many go to a
-// staging file.
+// Few bytes are written together with the change that names them, many go to a staging file.
 
-/// Bytes that were staged and that no file has yet.
-///
-/// They are written before whatever comes next, so their place is known already.
+/// Staged bytes that no change names yet, to be written before the next record.
 struct HeldBytes {
-  /// The frame of the bytes, not sealed.
   var frame: [UInt8]
-  /// Their checksum, with the place that they will have in the journal file.
+  /// Their checksum, with their future place in the journal file.
   let sum: BytesSum
 }
 
 extension Journal {
-  /// Puts bytes where the changes that are appended next can name them.
-  ///
-  /// - Returns: the runs in which the bytes stand; their `start` counts from `offset`. They are kept until a
-  ///   change that writes them is appended, or ``abandon(_:)``. They can be read once that change is appended.
-  /// - Throws: ``StoreError/system(_:)``, with ENOSPC on a full disk; ``StoreError/readOnly`` before the first
-  ///   renewal.
+  /// Stages bytes for the next changes; returns the extents, which start at `offset` and can be read once a change
+  /// that names them is appended. Throws ``StoreError/system(_:)``, with ENOSPC on a full disk;
+  /// ``StoreError/readOnly`` before the first renewal.
   package func stage(
     _ bytes: UnsafeRawBufferPointer, at offset: UInt64
   ) throws(StoreError) -> [Extent] {
@@ -38,7 +31,7 @@ extension Journal {
     ]
   }
 
-  /// Forgets bytes that were staged and that no change will name.
+  /// Forgets staged bytes that no change will name.
   package func abandon(_ extents: [Extent]) {
     files.recorded(extents)
     state.withLock { drop(extents, &$0) }
@@ -65,22 +58,18 @@ extension Journal {
     }
   }
 
-  /// The bytes that the record of most changes takes: it is made, or follows bytes, without another allocation.
+  /// The bytes of most changes' records, reserved to save an allocation.
   static let roomOfChange = 256
 
-  /// Writes the bytes that are held, for which no change has come yet.
-  ///
-  /// - Throws: ``StoreError/system(_:)``; then they are held as before.
+  /// Writes the held bytes, which no change names yet; if it throws, they stay held.
   func writeHeld(_ s: inout State) throws(StoreError) {
     guard s.held != nil else { return }
     var nothing: [UInt8] = []
     try write(&nothing, isFreeing: false, &s)
   }
 
-  /// Writes the bytes that are held to the file that a renewal is about to replace: whoever staged them knows
-  /// them by their place there. Nobody may name those of a file that was given up.
-  ///
-  /// - Throws: the error of the write; then they are held as before.
+  /// Writes the held bytes to the file that a renewal is about to replace, where their extents are; if it throws,
+  /// they stay held. No record may name the bytes of an abandoned file.
   func writeHeldToOldFile(_ s: inout State) throws(SystemError) {
     guard var held = s.held else { return }
     if s.phase.stop == nil { try append(&held.frame, isFreeing: false, &s) }
@@ -88,7 +77,6 @@ extension Journal {
     s.held = nil
   }
 
-  /// Forgets the bytes that are held, if they are among those of some extents.
   func drop(_ extents: [Extent], _ s: inout State) {
     guard let held = s.held, extents.contains(where: { $0.isHeld(held, of: s.file) }) else {
       return

@@ -1,34 +1,28 @@
 package import LLVSCore
 import Platform
 
-// Bringing the journal to the disk.
-//
-// After a failed sync nothing is known of what the kernel has still to write, and it does not write it again. So
-// the files are given up: `renew` reads back what is pending, compares it with its checksums, and writes it
-// again.
+// After a failed sync the kernel's unwritten pages are unknown, and it does not write them again. So the files are
+// abandoned: `renew` reads back what is pending, checks it, and writes it again.
 
 extension Journal {
-  /// The time for which a disk is left alone that did not take what was to be written again.
+  /// The pause after a disk refused a renewal.
   struct Retry {
     private static let shortest: UInt64 = 1_000_000_000
     private static let longest: UInt64 = 4_000_000_000
     private var notBefore: UInt64 = 0
     private var pause = Retry.shortest
 
-    /// True if the disk may be asked again.
     var isTime: Bool { SystemClock.monotonic() >= notBefore }
 
-    /// The disk did not take it.
     mutating func failed() {
       notBefore = SystemClock.monotonic() &+ pause
       pause = min(2 * pause, Self.longest)
     }
   }
 
-  /// Brings everything that was appended so far to the disk, and the bytes that it names.
+  /// Brings everything that was appended, and the bytes that it names, to the disk.
   ///
-  /// - Throws: ``StoreError/system(_:)`` if a sync fails. From then on nothing is recorded, and this throws,
-  ///   until ``renew(isForced:afterFailure:_:adopt:)`` has written again what is pending.
+  /// - Throws: ``StoreError/system(_:)``, from a failed sync until a renewal succeeds.
   /// - Concurrency: one thread syncs at a time, for all that wait.
   package func sync() throws(StoreError) {
     enum Step {
@@ -54,9 +48,7 @@ extension Journal {
     }
   }
 
-  /// Brings all changes that were appended so far to the disk; records of cuts that took nothing may stay behind.
-  ///
-  /// - Throws: as ``sync()``.
+  /// As ``sync()``, unless only records of cuts that took nothing are unsynced.
   package func syncChanges() throws(StoreError) {
     if state.withLock({ $0.durable < $0.changed }) { try sync() }
   }
@@ -74,7 +66,7 @@ extension Journal {
       for file in staging.values { try file.syncData() }
       try work.file.syncData()
     } catch {
-      // The state of files that were not reached is unknown, too.
+      // The state of the other files is unknown, too.
       fail(error, givingUp: Set(staging.keys))
       throw .system(error)
     }
@@ -84,7 +76,7 @@ extension Journal {
       guard case .syncing = s.phase else { return }
       s.phase = .open
       let isAllDurable = s.durable == s.appended
-      // In a series of syncs the next record takes the mark along: a write less for each.
+      // In a series of syncs the next record carries the mark, which saves a write.
       let isInSeries = s.file.synced(to: work.end, count, at: SystemClock.monotonic())
       guard !isInSeries else { return }
       var mark: [UInt8] = []
@@ -93,7 +85,7 @@ extension Journal {
     state.broadcast()
   }
 
-  /// A sync failed: files are given up, and with them the journal file.
+  /// Abandons files, and the journal file, after a failed sync.
   func fail(_ error: SystemError, givingUp numbers: Set<UInt32>) {
     let isFirst = state.withLock { s in
       files.giveUp(numbers.union([s.file.number]))
@@ -113,7 +105,7 @@ extension Journal {
       + "until that has succeeded the mount is read-only"
   }
 
-  /// The reason that nothing is recorded, in words; nil as a rule.
+  /// The reason that nothing is recorded, as a message; nil if it is.
   package var refusal: String? {
     switch state.withLock({ $0.phase.stop }) {
     case nil: nil
@@ -122,8 +114,7 @@ extension Journal {
     }
   }
 
-  /// True if nothing is recorded and the disk may be asked again: ``renew(isForced:afterFailure:_:adopt:)`` then
-  /// lets records be taken, if it can. Also true while somebody does so.
+  /// True if the journal is stopped and ``renew(isForced:afterFailure:_:adopt:)`` may be tried, also while it runs.
   package var awaitsRenewal: Bool {
     state.withLock { s in
       guard s.phase.stop != nil else { return false }
@@ -132,6 +123,6 @@ extension Journal {
     }
   }
 
-  /// True if something that was appended is not on the disk yet.
+  /// True if appended bytes are not on the disk.
   package var hasUnsynced: Bool { state.withLock { $0.durable < $0.appended } }
 }

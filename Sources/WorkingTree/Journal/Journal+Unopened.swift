@@ -1,18 +1,14 @@
 package import LLVSCore
 import Platform
 
-// Journals that nobody opened: of a full disk, for a check, and for a copy.
+// Journals that are not open: on a full disk, for a check, and for a copy.
 
 extension Journal {
-  /// Gives back the space that a journal put aside, so that a full disk does not keep it from opening; false where
-  /// none was put aside.
-  ///
-  /// - Important: the caller holds the store's lock.
+  /// Frees the reserve, so that a full disk does not prevent opening; false without one. The caller holds the
+  /// store's lock.
   package static func giveUpReserve(in directory: String) -> Bool { Reserve.giveUp(in: directory) }
 
-  /// Gives back all that holds no record: the space put aside and allotted ahead, and files that were not begun.
-  ///
-  /// - Important: the caller holds the store's lock.
+  /// Frees all that holds no record: the reserve, room, and unfinished files. The caller holds the store's lock.
   package static func giveUpRoom(in directory: String) {
     _ = Reserve.giveUp(in: directory)
     guard let status = try? FileSystem.status(directory, following: false),
@@ -23,7 +19,7 @@ extension Journal {
       if name.hasSuffix(".journal.tmp") {
         try? FileSystem.unlink(path)
       } else if JournalFile.number(name) != nil || DataFiles.stageNumber(name) != nil {
-        // Space that cannot be given back stays until the file goes.
+        // Space that cannot be freed stays until the file is removed.
         guard let file = try? File.regular(path, .readWrite), let size = try? file.status().size
         else { continue }
         try? file.truncate(to: size)
@@ -31,15 +27,9 @@ extension Journal {
     }
   }
 
-  /// Returns the faults that the header of a journal tells of, in sentences without their periods: that it is
-  /// damaged, another store's, or ahead of the store. Somebody may have it open.
+  /// Returns the faults of a journal's header, which may be open, as sentences without period. `lastCut` is called
+  /// after the header is read, because versions may be made concurrently.
   ///
-  /// - Parameters:
-  ///   - directory: the journal's directory.
-  ///   - storeID: the id of its store.
-  ///   - lastCut: returns the last cut that the store has; it is asked after the header is read, since versions may
-  ///     be made in the meantime.
-  /// - Returns: the faults.
   /// - Throws: ``StoreError/system(_:)``, ``StoreError/fromTheFuture(_:)``.
   package static func faults(
     in directory: String, of storeID: [UInt8], lastCut: () throws(StoreError) -> UInt64
@@ -68,12 +58,8 @@ extension Journal {
     return faults
   }
 
-  /// Reads a journal that no process has open, and changes nothing.
-  ///
-  /// - Parameters: as of ``open(_:owner:lastCut:report:)``.
-  /// - Returns: a journal that takes no records, and what its records make; nil if there is none.
-  /// - Throws: ``StoreError/system(_:)``, ``StoreError/fromTheFuture(_:)``, ``StoreError/invalid(_:)`` for the
-  ///   journal of another store, ``StoreError/corrupt(_:)`` for one without a header.
+  /// Reads a journal that no process has open, without changing it; nil if there is none. Throws as
+  /// ``open(_:owner:lastCut:report:)``, and ``StoreError/corrupt(_:)`` for a journal without a header.
   package static func read(
     _ directory: String, owner: JournalOwner, lastCut: UInt64
   ) throws(StoreError) -> OpenedJournal? {
@@ -90,32 +76,27 @@ extension Journal {
       guard try FileSystem.exists(directory),
         let newest = try FileSystem.list(directory).compactMap(JournalFile.number).max()
       else { return nil }
-      // Not one that opening would wait for, as a pipe.
+      // Opening another kind, such as a pipe, could wait.
       let path = "\(directory)/\(JournalFile.name(newest))"
       guard try FileSystem.status(path, following: false).kind == .regular else {
         throw SystemError(errno: Errno.tooManySymlinks, call: "open", subject: path)
       }
       return try File.regular(path, .read)
     } catch {
-      // If it is open, another file takes its place.
+      // An open journal may have been renewed.
       if error.errno == Errno.noEntry { return nil }
       throw .system(error)
     }
   }
 
-  /// Copies a journal that somebody may have open, as a power failure could have left it.
-  ///
-  /// - Parameters:
-  ///   - directory: the journal's directory; it need not be there.
-  ///   - target: a directory that is made.
-  /// - Returns: false if the journal was renewed in the meantime: then the copy is of no use.
-  /// - Throws: ``StoreError/system(_:)``.
+  /// Copies a journal that may be open, as a power failure could leave it, to a new directory; false if it was
+  /// renewed concurrently, which makes the copy useless.
   package static func copy(_ directory: String, to target: String) throws(StoreError) -> Bool {
     do throws(SystemError) {
       guard try FileSystem.exists(directory) else { return true }
       try FileSystem.makeDirectory(target, permissions: 0o700)
       let newest = try FileSystem.list(directory).compactMap(JournalFile.number).max()
-      // A record names bytes that are in data files already: these are copied after it.
+      // A record names bytes that are in data files already, so these are copied after it.
       if let newest {
         let name = JournalFile.name(newest)
         try File.regular("\(directory)/\(name)", .read).copy(to: "\(target)/\(name)")

@@ -21,18 +21,15 @@ import Platform
 // Lock order: Journal.state -> DataFiles. Under `state` the journal file is written, and nothing else is done
 // on a disk: what is synced, staged or read back is so without it.
 
-/// The append-only record of what programs changed and no version has.
+/// The append-only record of the changes that no version has.
 ///
 /// A journal that was opened takes no record before its first ``renew(isForced:afterFailure:_:adopt:)``.
 ///
-/// - Concurrency: any thread. The owner appends changes one after the other, in the order in which it applies
-///   them.
+/// - Concurrency: any thread. The owner appends changes one at a time, in the order in which it applies them.
 package final class Journal: Sendable {
-  /// The reason that nothing is recorded.
   enum Stop {
-    /// The journal was only read so far.
     case read
-    /// A sync failed, or what a refused write left could not be removed.
+    /// A sync failed, or a refused write left bytes.
     case failed(SystemError)
 
     var error: StoreError {
@@ -43,15 +40,11 @@ package final class Journal: Sendable {
     }
   }
 
-  /// The state of a journal.
   enum Phase {
-    /// Nothing is recorded before a renewal.
     case stopped(Stop)
-    /// Records are taken.
     case open
-    /// Records are taken, and one thread syncs.
     case syncing
-    /// One thread writes a new file; records are taken unless they were not before.
+    /// One thread writes a new file; records are taken if they were before.
     case renewing(Stop?)
 
     var stop: Stop? {
@@ -63,45 +56,40 @@ package final class Journal: Sendable {
     }
   }
 
-  /// The cut that is under way.
   enum Cut {
     case none
-    /// It has its instant, in the journal file of that number.
+    /// It has its instant, in that journal file.
     case marked(UInt64, file: UInt32)
-    /// The store may have committed it.
     case taking(UInt64)
-    /// The store has committed it, and its end waits for the recorded tree, which could not be written.
+    /// The store has committed it, and its end waits for the recorded tree.
     case owed(UInt64)
   }
 
   struct State {
     var phase: Phase
     var file: JournalFile
-    /// Bytes that are written before the next record.
     var held: HeldBytes?
-    /// The bytes of all records so far, over all files, and how many of them are on the disk.
+    /// The bytes of all records, over all files, and how many of them are on the disk.
     var appended: UInt64 = 0
     var durable: UInt64 = 0
-    /// Those up to the last change.
+    /// `appended` at the last change.
     var changed: UInt64 = 0
     var cut = Cut.none
-    /// The last cut that was settled.
     var lastCut: UInt64
-    /// The moves of a renewal that the journal file has and the owner's overlay not yet.
+    /// The moves of a renewal that the owner's overlay lacks.
     var moves = ExtentMoves()
-    /// True if the end of a cut could not be written: a renewal that began before does not have it.
+    /// True if the end of a cut could not be written: a renewal that began before lacks it.
     var lacksEnd = false
     var retry = Retry()
   }
 
-  /// A longer write goes to a staging file, so that the journal stays quick to replay.
+  /// The longest write that goes into the journal file, which must stay quick to replay.
   static let inlineLimit = 32 << 10
-
   let directory: String
   let owner: JournalOwner
   let files: DataFiles
   let state: Monitor<State>
-  /// Is told what the disk did, in words.
+  /// Called with messages about the disk.
   let report: @Sendable (String) -> Void
 
   init(
@@ -112,18 +100,13 @@ package final class Journal: Sendable {
     self.state = Monitor(state)
   }
 
-  // MARK: - Appending
-
-  /// Writes changes to the end of the journal, all of them or none, where they survive the process.
+  /// Writes changes, all or none, to the end of the journal with one pwrite(2); they survive the process. The
+  /// caller applies them afterwards, and has staged the bytes that they name.
   ///
-  /// The caller applies them afterwards. Bytes that the changes name must have been staged.
+  /// `mayUseReserve` is true for saves and removals, which may use the room kept for them on a full disk.
   ///
-  /// - Parameters:
-  ///   - changes: the changes, in order.
-  ///   - mayUseReserve: true for saves and removals, which use the room that is kept for them on a full disk.
   /// - Throws: ``StoreError/system(_:)``, with ENOSPC on a full disk; ``StoreError/readOnly`` before the first
-  ///   renewal. Then nothing is written, and what was staged is to be staged again.
-  /// - Complexity: one pwrite(2).
+  ///   renewal. Then nothing is written, and the bytes must be staged again.
   package func append(_ changes: [Change], mayUseReserve: Bool) throws(StoreError) {
     guard !changes.isEmpty else { return }
     let staged = Self.staged(by: changes)
@@ -152,16 +135,14 @@ package final class Journal: Sendable {
     }
   }
 
-  /// The bytes of data files that changes are the first to name.
+  /// The staged bytes that changes are the first to name.
   private static func staged(by changes: [Change]) -> [Extent] {
     var staged: [Extent] = []
     for change in changes { change.forEachExtent { staged.append($0) } }
     return staged
   }
 
-  /// Writes frames to the end of the journal, behind bytes that are held.
-  ///
-  /// - Throws: ``StoreError/system(_:)``, ``StoreError/readOnly``; then nothing is written, and what was held is.
+  /// Writes the held bytes and frames to the end of the journal; if it throws, nothing is written.
   func write(_ frames: inout [UInt8], isFreeing: Bool, _ s: inout State) throws(StoreError) {
     if let stop = s.phase.stop { throw stop.error }
     guard var held = s.held else {
@@ -182,7 +163,6 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Writes frames to the end of the journal file.
   func append(
     _ frames: inout [UInt8], isFreeing: Bool, _ s: inout State
   ) throws(SystemError) {
@@ -195,7 +175,6 @@ package final class Journal: Sendable {
     s.appended += UInt64(frames.count)
   }
 
-  /// Nothing more is recorded before a renewal.
   func stop(_ error: SystemError, _ s: inout State) {
     switch s.phase {
     case .renewing: s.phase = .renewing(.failed(error))
@@ -203,11 +182,8 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Reads bytes that were staged, now or before a mount, each compared with its checksum.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` where bytes are missing or are not what was written,
-  ///   ``StoreError/system(_:)``.
-  /// - Complexity: O(bytes asked + two runs of at most 64 KiB).
+  /// Reads staged bytes, in O(bytes + two runs of at most 64 KiB); throws ``StoreError/corrupt(_:)`` for missing or
+  /// damaged bytes.
   package func read(
     _ source: UInt32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
@@ -215,14 +191,12 @@ package final class Journal: Sendable {
   }
 }
 
-/// The ids that a journal file bears.
 package struct JournalOwner: Hashable, Sendable {
-  /// The store that the journal belongs to.
   package var storeID: [UInt8]
-  /// The id of this run of the kernel; empty where nobody knows.
+  /// The boot id; empty if unknown.
   package var bootID: [UInt8]
 
-  /// Creates an owner. Ids are of at most 64 bytes.
+  /// Ids have at most 64 bytes.
   package init(storeID: [UInt8], bootID: [UInt8]) {
     precondition(storeID.count <= 64 && bootID.count <= 64, "ids of at most 64 bytes")
     (self.storeID, self.bootID) = (storeID, bootID)

@@ -1,8 +1,6 @@
 import Inodes
 import LLVSCore
 
-// Nodes, and the bytes of files: by reference, as they are in the store and in data files.
-
 extension Extent: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
     start.encode(into: &bytes)
@@ -205,8 +203,7 @@ extension NameChange: JournalCoded {
     (self.hidesDirectory, self.isDirectory, self.isHeld) = (hidesDirectory, isDirectory, isHeld)
   }
 
-  /// Reads the three epochs of format 1, of which the oldest counts: that of the change, of the change below it and of
-  /// the writer.
+  /// Reads the three epochs of format 1 (of the change, of the one below, of the writer), and returns the oldest.
   private static func oldestEpoch(from reader: inout ByteReader) -> Epoch?? {
     guard let made = Epoch(from: &reader), let under: Epoch? = reader.optional(),
       let seen: Epoch? = reader.optional()

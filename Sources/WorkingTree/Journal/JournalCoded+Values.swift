@@ -1,8 +1,6 @@
 import Inodes
 import LLVSCore
 
-// The values that changes are made of.
-
 extension InodeNumber: JournalCoded {
   func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
   init?(from reader: inout ByteReader) {
@@ -77,7 +75,7 @@ extension Attributes.Time: JournalCoded {
   }
 }
 
-/// Attributes, whose encoding does not say where it ends.
+/// Attributes with their length, because their encoding does not say where it ends.
 struct CodedAttributes: JournalCoded {
   let attributes: Attributes
 
@@ -106,7 +104,7 @@ extension ByteReader {
   /// Reads counted bytes: a varint and as many bytes.
   mutating func counted() -> [UInt8]? { countedBytes().map { Array($0) } }
 
-  /// Reads counted bytes; the result points into the reader's bytes.
+  /// As ``counted()``; points into the reader's bytes.
   mutating func countedBytes() -> UnsafeRawBufferPointer? {
     guard let count = varint(), count <= UInt64(remaining) else { return nil }
     return take(Int(count))

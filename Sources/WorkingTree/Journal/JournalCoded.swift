@@ -1,16 +1,13 @@
 import LLVSCore
 
-/// A value that is in a record of the journal.
-///
-/// Reading is bounded: bytes that no encoder writes make nothing, and no count is believed before as many
-/// bytes are there.
+/// A value in a record. Reading is bounded: malformed bytes make nil, and no count is believed before its bytes
+/// exist.
 protocol JournalCoded {
   func encode(into bytes: inout [UInt8])
   init?(from reader: inout ByteReader)
 }
 
-// Integers are big-endian, a Bool is u8 0 or 1, an optional value a Bool and the value, a list u32 and as many
-// values.
+// Integers are big-endian, a Bool is u8 0 or 1, an optional a Bool and the value, a list u32 and its values.
 
 extension UInt8: JournalCoded {
   func encode(into bytes: inout [UInt8]) { bytes.append(self) }
@@ -60,7 +57,7 @@ extension [UInt8] {
 }
 
 extension ByteReader {
-  /// Reads an optional value: nil if the bytes are none, `.some(nil)` if there is no value.
+  /// Reads an optional value: nil for malformed bytes, `.some(nil)` for no value.
   mutating func optional<Value: JournalCoded>(_ type: Value.Type = Value.self) -> Value?? {
     guard let isThere = Bool(from: &self) else { return nil }
     guard isThere else { return .some(nil) }

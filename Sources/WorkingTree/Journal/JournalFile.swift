@@ -1,44 +1,32 @@
 import LLVSCore
 import Platform
 
-/// The journal file that records go into: a file, the place of the next record, and the room that is kept there.
+/// The current journal file, the place of the next record, and the room there.
 ///
-/// INVARIANT J1: a record is at the end of the file whole, or the file is as it was before.
+/// INVARIANT J1: a record is at the end of the file whole, or the file is as before.
 struct JournalFile: Sendable {
   let number: UInt32
   let file: File
   private let seed: UInt64
-  /// The offset of the next record.
   private(set) var end: UInt64
-  /// The bytes of the image that the file began with.
   private(set) var imageEnd: UInt64
   private var room: JournalRoom
-  /// Everything before this offset is on the disk, and no record says so yet.
+  /// Everything before this offset is on the disk, and no record says so.
   private var unmarkedEnd: UInt64?
   private var lastSync: UInt64?
 
-  /// A file that has records up to an offset, and behind that nothing or zeros.
+  /// Creates a file with records up to `end`, followed by nothing or zeros.
   init(number: UInt32, file: File, seed: UInt64, end: UInt64, room: JournalRoom) {
     (self.number, self.file, self.seed) = (number, file, seed)
     (self.end, imageEnd, self.room) = (end, end, room)
   }
 
-  /// The name of a journal file.
   static func name(_ number: UInt32) -> String { "\(DataFiles.padded(number)).journal" }
-
-  /// The number of a journal file; nil for another file.
   static func number(_ name: String) -> UInt32? { DataFiles.number(name, ".journal") }
 
-  /// Writes frames, which it seals, to the end; all of them or none.
-  ///
-  /// The mark of what was synced goes with them.
-  ///
-  /// - Parameters:
-  ///   - frames: whole frames.
-  ///   - isFreeing: they are a save or take something away, and may use what is kept for that.
-  ///   - directory: the directory of the reserve file.
-  /// - Throws: the error of the write or of fallocate(2). ``isDamaged`` is true then where what was written of
-  ///   the frames could not be taken back.
+  /// Seals and writes frames, and the mark of the last sync, to the end; all or none. Saves and removals are
+  /// `isFreeing`, and may use the room kept for them; `directory` has the reserve. Throws the error of the write or
+  /// of fallocate(2), and sets ``isDamaged`` if written bytes could not be removed.
   mutating func append(
     _ frames: inout [UInt8], isFreeing: Bool, in directory: String
   ) throws(SystemError) {
@@ -65,7 +53,7 @@ struct JournalFile: Sendable {
     }
   }
 
-  /// Bytes of refused frames must not be read as records once others are before them.
+  /// Removes refused frames, which must not be read as records once others precede them.
   private mutating func takeBack() {
     do throws(SystemError) {
       guard try file.status().size > end else { return }
@@ -73,41 +61,29 @@ struct JournalFile: Sendable {
     } catch { isDamaged = true }
   }
 
-  /// Gives the disk back what is allotted behind the records.
-  ///
-  /// - Throws: the error of ftruncate(2).
+  /// Frees the room behind the records; throws the error of ftruncate(2).
   mutating func giveUpRoom() throws(SystemError) {
     try file.truncate(to: end)
     room.cutOff(at: end)
   }
 
-  /// Allots the room for removals behind the records, or what the disk has of it.
+  /// Allots the room for removals behind the records, or what the disk has.
   mutating func keepRoom() { room.keep(end, of: file) }
 
-  /// Lets records follow those that were read; what is behind them goes.
-  ///
-  /// - Throws: the error of ftruncate(2).
+  /// Makes records follow those that were read; throws the error of ftruncate(2).
   mutating func goOn() throws(SystemError) {
     try giveUpRoom()
     isResumed = true
   }
 
-  /// True for a file that was not begun by this process: it is renewed as soon as that can be.
+  /// True for a file that another process began: it is renewed as soon as possible.
   private(set) var isResumed = false
-
-  /// True if the end of the file has bytes that no record may follow.
+  /// True if the file ends with bytes that no record may follow.
   private(set) var isDamaged = false
 
-  /// The file was synced up to an offset.
-  ///
-  /// The next frames take a mark of that along. The mark only tells a torn tail from damage, so it need not be on the
-  /// disk itself.
-  ///
-  /// - Parameters:
-  ///   - offset: the end of what was synced.
-  ///   - count: the bytes that no earlier sync covered.
-  ///   - time: the clock, in nanoseconds.
-  /// - Returns: true if another sync was less than a second ago, as those of a database are.
+  /// Notes that the file was synced up to an offset, `count` bytes of it for the first time, at a time in
+  /// nanoseconds; true if the last sync was less than a second ago, as in a database's series. The next frames carry
+  /// a mark of the offset, which only tells a torn tail from damage and so needs no sync.
   mutating func synced(to offset: UInt64, _ count: UInt64, at time: UInt64) -> Bool {
     defer { lastSync = time }
     unmarkedEnd = offset
@@ -115,18 +91,15 @@ struct JournalFile: Sendable {
     return lastSync.map { time < $0 + 1_000_000_000 } ?? false
   }
 
-  /// The image ends here: what follows is what programs do.
   mutating func endImage() { imageEnd = end }
-
-  /// True if the journal is to be renewed when a cut has ended: most of it is dead.
+  /// True if most of the journal is dead: it is renewed when a cut has ended.
   var isGrown: Bool { isResumed || end - imageEnd > max(1 << 20, imageEnd) }
-
-  /// True if the journal is to be renewed whatever is in it.
+  /// True if the journal must be renewed at any time.
   var isOverdue: Bool { end - imageEnd > max(64 << 20, imageEnd) }
 }
 
 extension JournalFile {
-  /// Reads the records between two offsets, which are those of whole records; bytes of files are passed over.
+  /// Calls `body` with the records between two offsets of whole records, without bytes of files.
   func forEachRecord(
     in range: Range<UInt64>, _ body: (JournalRecord) throws(SystemError) -> Void
   ) throws(SystemError) {
@@ -139,7 +112,7 @@ extension JournalFile {
       for record in records { try body(record) }
       if end == 0 {
         guard wanted < range.upperBound - at else {
-          // The kernel took these bytes and gives back others.
+          // The kernel returns other bytes than it accepted.
           throw SystemError(errno: Errno.inputOutput, call: "pread", subject: file.path)
         }
         wanted *= 2

@@ -1,31 +1,23 @@
 import LLVSCore
 import Platform
 
-/// The head of a journal file: u8 × 8 magic, u32 format, u64 checksum of what follows, u16 length of it; then
-/// the owner, the cut and the file's seed. It is there twice, so that a damaged block of one copy loses
-/// nothing.
+/// The header of a journal file: u8 × 8 magic, u32 format, u64 checksum of the rest, u16 length of the rest; then
+/// the owner, the cut and the file's seed. It is written twice, so that one damaged block loses nothing.
 struct JournalFileHeader: Hashable, Sendable {
   static let magic: [UInt8] = Array("llvstree".utf8)
   static let format: UInt32 = 3
-  /// The oldest format that can be read.
+  /// The oldest readable format.
   static let oldest: UInt32 = 1
-  /// The bytes of one copy.
   static let copySize = 512
-  /// The bytes before the first record.
   static let size = 2 * copySize
   private static let fixedSize = 22
-
-  /// The format of the records.
   var format = JournalFileHeader.format
-  /// The kernel's boot id when the file was begun: if it is the same, no power was lost since.
+  /// The boot id when the file was begun: if it is the same, no power was lost since.
   var bootID: [UInt8]
-  /// The store that the journal belongs to.
   var storeID: [UInt8]
-  /// The last cut that the image has.
   var cut: UInt64
   /// The greatest number of a data file when the file was begun.
   var lastNumber: UInt32
-  /// The seed of the checksums.
   var seed: UInt64
 
   var encoded: [UInt8] {
@@ -44,12 +36,10 @@ struct JournalFileHeader: Hashable, Sendable {
     return copy + copy
   }
 
-  /// A header as it was found.
   enum Found {
     case whole(JournalFileHeader)
     /// One copy is damaged.
     case mended(JournalFileHeader)
-    /// A later program wrote it, in this format.
     case future(UInt32)
     case none
   }

@@ -1,23 +1,19 @@
 import LLVSCore
 
-/// The frame of a record: u64 checksum, u32 length of the record; then the record, of which the first byte is
-/// its tag.
+/// The frame of a record: u64 checksum, u32 length; then the record, which begins with its tag.
 ///
-/// The checksum is XXH3-64 of the length and the record, under the seed of the file: what was in another file,
-/// such as blocks that a disk used before, is never taken for a record. Of a record that carries bytes of a
-/// file it covers the length, the tag and the bytes' own checksum, so that damaged bytes do not end the
-/// journal.
+/// The checksum is XXH3-64 of length and record, under the file's seed, so that bytes of another file are never
+/// taken for a record. For a record with bytes of a file it covers length, tag and the bytes' own checksum, so that
+/// damaged bytes do not end the journal.
 package enum JournalFrame {
-  /// The bytes before a record.
   static let headerSize = 12
-  /// No record is longer.
   static let limit = 1 << 30
-  /// The tag of a record that carries bytes of a file: u64 XXH3-64 of them, and the bytes.
+  /// The tag of a record with bytes of a file: u64 XXH3-64 of them, and the bytes.
   static let bytesTag: UInt8 = 16
-  /// The bytes before those of a file: the frame, the tag and their checksum.
+  /// The size of the frame, the tag and the bytes' checksum.
   static let bytesHeaderSize = headerSize + 9
 
-  /// Appends a frame with what a closure appends to it; ``seal(_:seed:)`` makes it whole.
+  /// Appends a frame with the bytes that `record` appends; ``seal(_:seed:)`` completes it.
   static func append(to bytes: inout [UInt8], _ record: (inout [UInt8]) -> Void) {
     let start = bytes.count
     bytes.append(bigEndian: UInt64(0))
@@ -29,7 +25,7 @@ package enum JournalFrame {
     }
   }
 
-  /// Gives all frames in some bytes, which must be whole, the checksums under a seed.
+  /// Sets the checksums of all frames in some bytes, which must be whole.
   static func seal(_ bytes: inout [UInt8], seed: UInt64) {
     bytes.withUnsafeMutableBytes { raw in
       var start = 0
@@ -43,7 +39,6 @@ package enum JournalFrame {
     }
   }
 
-  /// The checksum of the frame that ends at an offset, which must be behind its first byte.
   private static func sum(
     of bytes: UnsafeRawBufferPointer, at start: Int, end: Int, seed: UInt64
   ) -> UInt64 {
@@ -52,17 +47,15 @@ package enum JournalFrame {
       UnsafeRawBufferPointer(rebasing: bytes[(start + 8)..<min(covered, end)]), seed: seed)
   }
 
-  /// The finding at an offset.
   enum Found {
-    /// A record, between its frame and `end`.
+    /// A record, without its frame.
     case record(Range<Int>)
-    /// A record of which the bytes reach to `end`, behind those that are there.
+    /// A record that ends behind the bytes.
     case more(Int)
-    /// No frame.
     case none
   }
 
-  /// Checks whether a frame is at an offset.
+  /// Returns what is at an offset.
   static func look(in bytes: UnsafeRawBufferPointer, at start: Int, seed: UInt64) -> Found {
     guard bytes.count - start >= headerSize else { return .none }
     let length = Int(bytes.bigEndian(UInt32.self, at: start + 8))

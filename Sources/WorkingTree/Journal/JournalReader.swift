@@ -1,23 +1,17 @@
 import LLVSCore
 import Platform
 
-/// Reads the records of a journal file one after the other, each checked.
 struct JournalReader {
-  /// Something that is in the file.
   enum Item {
     case record(JournalRecord)
-    /// Bytes of a file; false where they are not what was written.
     case bytes(BytesSum, isWhole: Bool)
-    /// The file ends, whole or with a torn last record.
     case end
-    /// A record is damaged that was there whole: nothing behind it can be trusted.
+    /// A record that was whole is damaged: nothing behind it can be trusted.
     case damaged
   }
 
   private static let blockSize = 4 << 20
-
   let header: JournalFileHeader
-  /// True if one copy of the header was damaged.
   let isMended: Bool
   private let file: File
   private let size: UInt64
@@ -28,10 +22,8 @@ struct JournalReader {
   /// The offset of the next record, or of the damaged one.
   private(set) var offset = UInt64(JournalFileHeader.size)
 
-  /// Opens a file to read from its first record.
-  ///
-  /// - Throws: ``StoreError/fromTheFuture(_:)``, ``StoreError/corrupt(_:)`` for a file without a header,
-  ///   ``StoreError/system(_:)``.
+  /// Opens a file at its first record; throws ``StoreError/fromTheFuture(_:)``, ``StoreError/corrupt(_:)`` without
+  /// a header, ``StoreError/system(_:)``.
   init(_ file: File, bootID: [UInt8]) throws(StoreError) {
     self.file = file
     let (bytes, size) = try StoreError.wrapping { () throws(SystemError) in
@@ -50,7 +42,6 @@ struct JournalReader {
     isSameBoot = !bootID.isEmpty && header.bootID == bootID
   }
 
-  /// Reads what comes next. After ``Item/end`` and ``Item/damaged`` nothing does.
   mutating func next() throws(StoreError) -> Item {
     try StoreError.wrapping { () throws(SystemError) in
       let start = offset
@@ -75,7 +66,7 @@ struct JournalReader {
     }
   }
 
-  /// Finds the next record in the block and goes behind it; nil if there is no whole frame.
+  /// Finds the next record in the block and moves behind it; nil without a whole frame.
   private mutating func frame() throws(SystemError) -> Range<Int>? {
     var found = look()
     if case .none = found, !isHeaderInBlock { try load(Self.blockSize) }
@@ -106,10 +97,8 @@ struct JournalReader {
     blockStart = offset
   }
 
-  // MARK: - Torn or damaged
-
-  /// True if a frame that is not whole was so once: a killed process leaves the beginning of a frame at the end
-  /// of the file and nothing behind it; a power failure may take whatever no mark covers.
+  /// True if a broken frame was once whole: a killed process leaves the beginning of a frame and nothing behind it;
+  /// a power failure may take anything that no mark covers.
   private mutating func isDamage() throws(SystemError) -> Bool {
     let start = offset
     var at = start + 1
@@ -118,19 +107,19 @@ struct JournalReader {
       let found = block.withUnsafeBytes { raw in search(raw, from: at, start) }
       if found { return true }
       guard block.count == 1 << 20 else { return false }
-      // A frame that is cut off by the block's end is looked at again as a whole.
+      // A frame cut off by the block's end is read again.
       at += UInt64(block.count - (JournalFrame.headerSize + 4096))
     }
     return false
   }
 
-  /// True if a block has a record that shows that what begins at an offset was whole: a mark behind it, or any
-  /// record where no power was lost.
+  /// True if a record in the block shows that the frame at `start` was whole: a later mark, or without a power
+  /// failure any record.
   private func search(_ raw: UnsafeRawBufferPointer, from: UInt64, _ start: UInt64) -> Bool {
     let least = JournalFrame.headerSize + 1
     guard raw.count >= least else { return false }
     for index in 0...(raw.count - least) {
-      // Records between two images are short; most bytes are told apart by the first look.
+      // Records between two images are short, so this excludes most bytes.
       guard raw[index + 8] == 0, raw[index + 9] == 0, raw[index + 10] < 0x10,
         case .record(let range) = JournalFrame.look(in: raw, at: index, seed: header.seed),
         raw[range.lowerBound] != JournalFrame.bytesTag,

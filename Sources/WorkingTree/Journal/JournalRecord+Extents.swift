@@ -1,23 +1,20 @@
 import Inodes
 
-// The bytes of data files that records refer to.
-
 extension JournalRecord {
-  /// Calls a closure with each run of bytes of data files that the record refers to.
+  /// Calls `body` with each run of bytes of data files that the record refers to.
   func forEachExtent(_ body: (Extent) -> Void) {
     switch self {
     case .change(let change): change.forEachExtent(body)
     case .changes(let changes): for change in changes { change.forEachExtent(body) }
     case .node(_, let node): node.file?.forEachExtent(body)
     case .settled(_, _, let edits): for node in edits.newNodes { node.file?.forEachExtent(body) }
-    // None of these refers to bytes of files.
     case .image, .name, .epoch, .sums, .mark, .taking, .synced: break
     }
   }
 }
 
 extension Change {
-  /// Calls a closure with each run of bytes of data files that the change refers to.
+  /// Calls `body` with each run of bytes of data files that the change refers to.
   func forEachExtent(_ body: (Extent) -> Void) {
     switch operation {
     case .create(_, _, _, _, let content, _, _): content.forEachStagedExtent(body)
@@ -30,12 +27,12 @@ extension Change {
 }
 
 extension PendingFile {
-  /// Calls a closure with each run of bytes of data files that the file refers to.
+  /// Calls `body` with each run of bytes of data files that the file refers to.
   func forEachExtent(_ body: (Extent) -> Void) {
     content.forEachStagedExtent(body)
     saved?.content.forEachStagedExtent(body)
     counted?.content.forEachStagedExtent(body)
-    // A version that takes a new name alone, and no newer bytes, reads these again.
+    // A version that takes only a new name reads these again.
     taken?.forEachStagedExtent(body)
   }
 }

@@ -1,27 +1,25 @@
 package import Inodes
 import LLVSCore
 
-/// One record of the journal: a change, a step of a cut, or a part of the image that a journal begins with.
+/// A record: a change, a step of a cut, or a part of the image with which a journal begins.
 package enum JournalRecord: Hashable, Sendable {
-  /// A change by a program.
   case change(Change)
-  /// Changes that are made together or not at all.
+  /// Changes that are made together.
   case changes([Change])
-  /// The image begins: the epoch and the stamp of the overlay, and whether a cut is under way.
+  /// The image begins.
   case image(epoch: Epoch, stamp: ChangeStamp, isCutting: Bool)
-  /// A node of the image.
   indirect case node(InodeNumber, PendingNode)
-  /// A change of a name, of the image.
+  /// A name change of the image.
   case name(InodeName, NameChange)
-  /// The version that an epoch stands for, by the store's number of it.
+  /// The version of an epoch, by the store's number.
   case epoch(Epoch, version: UInt32)
-  /// Checksums of bytes that are in a data file.
+  /// Checksums of bytes in a data file.
   case sums(source: UInt32, [BytesSum])
-  /// The instant of a cut: it takes nothing that is changed later.
+  /// The instant of a cut, which takes no later change.
   case mark(cut: UInt64)
-  /// A cut is about to be committed to the store, with all that its record names.
+  /// A cut is about to be committed.
   case taking(TakingRecord)
-  /// A cut was committed or abandoned, and the overlay was laid over what is recorded now.
+  /// A cut was committed or abandoned, with these edits of the overlay.
   case settled(cut: UInt64, isCommitted: Bool, OverlayEdits)
   /// Everything before an offset of this file is on the disk.
   case synced(end: UInt64)
@@ -30,14 +28,13 @@ package enum JournalRecord: Hashable, Sendable {
     case change = 1, image, node, name, changes, epoch, sums, mark, taking, settled, synced
   }
 
-  /// The records of any number of checksums.
   static func sums(of source: UInt32, all: [BytesSum]) -> [JournalRecord] {
     stride(from: 0, to: all.count, by: 4096).map { start in
       .sums(source: source, Array(all[start..<min(start + 4096, all.count)]))
     }
   }
 
-  /// Appends the record in its frame, which is sealed when its file is known.
+  /// Appends the record in a frame, to be sealed.
   package func append(to bytes: inout [UInt8]) {
     JournalFrame.append(to: &bytes) { encode(into: &$0) }
   }
@@ -67,7 +64,7 @@ package enum JournalRecord: Hashable, Sendable {
     repeat (each values).encode(into: &bytes)
   }
 
-  /// Decodes the bytes of a frame; nil if they are no record of the format.
+  /// Decodes a record; nil for malformed bytes.
   init?(decoding bytes: UnsafeRawBufferPointer, format: UInt32 = JournalFileHeader.format) {
     var reader = ByteReader(bytes)
     reader.format = format

@@ -1,32 +1,26 @@
 package import Inodes
 import Platform
 
-/// The bytes of data files that anything refers to.
+/// The bytes of data files to which anything refers.
 package struct LiveBytes: Sendable {
   private var ranges: [UInt32: [Range<UInt64>]] = [:]
   private var isMerged = true
 
-  /// Nothing.
   package init() {}
 
-  /// All that an overlay refers to.
-  ///
-  /// - Complexity: O(*p* + *e*) for *p* nodes with *e* extents.
+  /// All to which an overlay refers, in O(*p* + *e*) for *p* nodes with *e* extents.
   package init(of overlay: Overlay) {
     overlay.nodes.forEachFile { file in file.forEachExtent { add($0) } }
     merge()
   }
 
-  /// Adds a run of bytes of a data file.
   mutating func add(_ extent: Extent) {
     ranges[extent.source, default: []].append(extent.offset..<(extent.offset + extent.length))
     isMerged = false
   }
 
-  /// Adds what a file's content refers to, such as one that a cut is about to store.
   package mutating func add(_ content: FileContent) { content.forEachStagedExtent { add($0) } }
 
-  /// Adds all that another refers to.
   package mutating func add(_ other: LiveBytes) {
     for (source, more) in other.ranges { ranges[source, default: []] += more }
     isMerged = false
@@ -49,7 +43,6 @@ package struct LiveBytes: Sendable {
     }
   }
 
-  /// The data files.
   var sources: Set<UInt32> { Set(ranges.keys) }
 
   /// The ranges of each data file, which ascend and do not touch.
@@ -60,7 +53,7 @@ package struct LiveBytes: Sendable {
   }
 }
 
-/// Bytes that were copied to other places of other data files.
+/// Bytes that were copied to other places.
 package struct ExtentMoves: Sendable {
   struct Move {
     var from: Range<UInt64>
@@ -71,18 +64,14 @@ package struct ExtentMoves: Sendable {
   /// The moves of each data file, which ascend.
   private var moves: [UInt32: [Move]] = [:]
 
-  /// Nothing was moved.
   init() {}
-
-  /// True if nothing was moved.
   package var isEmpty: Bool { moves.isEmpty }
 
-  /// Adds a move; those of one data file come in ascending order.
+  /// Adds a move, in ascending order for one data file.
   mutating func add(_ from: Range<UInt64>, of old: UInt32, to offset: UInt64, of source: UInt32) {
     moves[old, default: []].append(Move(from: from, source: source, offset: offset))
   }
 
-  /// The places that bytes went to.
   var targets: [Extent] {
     moves.values.joined().map {
       Extent(start: 0, length: UInt64($0.from.count), offset: $0.offset, source: $0.source)
@@ -120,9 +109,7 @@ package struct ExtentMoves: Sendable {
 }
 
 extension Overlay {
-  /// Names the new places of bytes that were moved. Programs see no change.
-  ///
-  /// - Complexity: O(*p* + *e*) for *p* nodes with *e* extents.
+  /// Applies moves of bytes, which programs do not see, in O(*p* + *e*) for *p* nodes with *e* extents.
   package mutating func apply(_ moves: ExtentMoves) {
     guard !moves.isEmpty else { return }
     for (number, node) in nodes {
@@ -134,7 +121,6 @@ extension Overlay {
 }
 
 extension PendingFile {
-  /// Names the new places of bytes that were moved.
   mutating func apply(_ moves: ExtentMoves) {
     moves.apply(to: &content)
     if var save = saved {

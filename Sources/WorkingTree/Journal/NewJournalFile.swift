@@ -2,10 +2,9 @@ import Inodes
 import LLVSCore
 import Platform
 
-/// A journal file that is being written, under a name of its own until it is whole.
+/// A journal file that is being written, under a temporary name.
 struct NewJournalFile {
   private static let bufferSize = 1 << 20
-
   let number: UInt32
   private let file: File
   private let seed: UInt64
@@ -13,9 +12,7 @@ struct NewJournalFile {
   private var buffer: [UInt8] = []
   private var end = UInt64(JournalFileHeader.size)
 
-  /// Creates a file with a header.
-  ///
-  /// - Throws: the error of the first call that fails; then there is no file.
+  /// Creates a file with a header, or throws and leaves none.
   init(number: UInt32, in directory: String, owner: JournalOwner, cut: UInt64) throws(SystemError) {
     self.number = number
     self.directory = directory
@@ -32,7 +29,6 @@ struct NewJournalFile {
     }
   }
 
-  /// Removes the file.
   func abandon() {
     // One that cannot be removed now is removed at the next mount.
     try? FileSystem.unlink(file.path)
@@ -43,9 +39,8 @@ struct NewJournalFile {
     if buffer.count >= Self.bufferSize { try flush() }
   }
 
-  /// Writes the image of an overlay, and the checksums of the bytes that it refers to.
-  ///
-  /// - Returns: the bytes without a checksum, which nobody can read.
+  /// Writes the image of an overlay and the checksums of its bytes; returns the unreadable bytes, which have no
+  /// checksum.
   @discardableResult
   mutating func append(
     _ overlay: Overlay, epochs: [Epoch: UInt32], files: DataFiles
@@ -57,7 +52,7 @@ struct NewJournalFile {
     return try append(sumsOf: LiveBytes(of: overlay), files)
   }
 
-  /// Writes the checksums of bytes; returns the ranges that have none.
+  /// Writes the checksums of bytes; returns the ranges without one.
   @discardableResult
   private mutating func append(
     sumsOf bytes: LiveBytes, _ files: DataFiles
@@ -71,9 +66,8 @@ struct NewJournalFile {
     for record in JournalRecord.sums(of: source, all: sums) { try append(record) }
   }
 
-  /// Copies the records of another file between two offsets, which name the new places of bytes that were moved.
-  /// Other bytes stay where they are. The checksums of all bytes that a record names precede the record: the file
-  /// that holds the bytes has them too, but is read for bytes alone.
+  /// Copies the records of another file between two offsets, with `moves` applied; other bytes stay there.
+  /// Checksums precede the record that names their bytes, because the other file is read for bytes alone.
   mutating func copy(
     from old: JournalFile, _ range: Range<UInt64>, _ moves: ExtentMoves, files: DataFiles
   ) throws(SystemError) {
@@ -100,15 +94,14 @@ struct NewJournalFile {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes what is left, and brings all to the disk.
   mutating func sync() throws(SystemError) {
     try flush()
     try file.syncData()
-    // Tells a torn tail from damage, and which bytes need not be looked at after a power failure.
+    // The mark tells a torn tail from damage, and which bytes need no check after a power failure.
     try append(.synced(end: end))
   }
 
-  /// Allots the room that follows the image; none if it is not needed and the disk has none.
+  /// Allots the room behind the image; none if it is not needed and the disk is full.
   func makeRoom(isNeeded: Bool) throws(SystemError) -> JournalRoom {
     do throws(SystemError) {
       return try JournalRoom(for: file, expecting: end, in: directory)
@@ -118,7 +111,7 @@ struct NewJournalFile {
     }
   }
 
-  /// Gives the file its name; the name is on the disk once the directory is synced.
+  /// Renames the file to its final name; a sync of the directory makes that durable.
   func rename(room: JournalRoom, files: DataFiles) throws(SystemError) -> JournalFile {
     let name = JournalFile.name(number)
     try FileSystem.rename(file.path, to: "\(directory)/\(name)")

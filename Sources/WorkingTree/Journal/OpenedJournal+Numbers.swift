@@ -1,8 +1,6 @@
 package import Inodes
 package import LLVSCore
 
-// Other inode numbers for all that is pending.
-
 extension OpenedJournal {
   /// The greatest inode number of the pending changes and of an unsettled cut; nil without any.
   package var greatestNumber: InodeNumber? {
@@ -10,14 +8,12 @@ extension OpenedJournal {
     return [overlay.nodes.keys.max(), inCut].compactMap(\.self).max()
   }
 
-  /// Gives every pending inode but the root directory another number.
+  /// Gives every pending inode but the root another number that `number` returns, in O(*p*) for *p* pending nodes
+  /// and changes.
   ///
-  /// The file of the journal still has the numbers before: the journal must be renewed, and the rows of the recorded
-  /// tree must get the numbers of the pending inodes.
+  /// The journal file keeps the old numbers: the caller renews the journal, and renumbers the rows.
   ///
-  /// - Parameter number: returns a number that no inode has.
   /// - Throws: what `number` throws.
-  /// - Complexity: O(*p*) for *p* pending nodes and changes.
   package mutating func renumber(
     _ number: () throws(StoreError) -> InodeNumber
   ) throws(StoreError) {
@@ -31,7 +27,7 @@ extension OpenedJournal {
 }
 
 extension [InodeNumber: InodeNumber] {
-  /// The other number. Every number of an overlay is that of a node (I4, I5), so the map has it.
+  /// Every number of an overlay is a node's (I4, I5), so the map has it.
   fileprivate func new(_ number: InodeNumber) -> InodeNumber { self[number] ?? number }
 
   fileprivate func new(_ name: InodeName) -> InodeName {

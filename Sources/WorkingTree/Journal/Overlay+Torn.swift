@@ -1,16 +1,13 @@
 package import Inodes
 import LLVSCore
 
-// Files of which bytes are not there: after a power failure, or where a data file is missing or damaged.
-
-/// Bytes of data files that are not what was written.
+/// Bytes of data files that are missing or damaged.
 struct LostBytes {
-  /// Ranges that are lost, by data file.
   var ranges: [UInt32: [Range<UInt64>]] = [:]
-  /// The size of each data file that is there.
+  /// The size of each existing data file.
   var sizes: [UInt32: UInt64] = [:]
 
-  /// True if all bytes of a content are there.
+  /// True if no byte of the content is lost.
   func spare(_ content: FileContent) -> Bool {
     var isWhole = true
     content.extents.forEach { extent in
@@ -25,7 +22,6 @@ struct LostBytes {
 }
 
 extension PendingFile {
-  /// True if all bytes are there that somebody may read of the file.
   fileprivate func isWhole(_ lost: LostBytes) -> Bool {
     guard lost.spare(content), saved.map({ lost.spare($0.content) }) ?? true else { return false }
     return (counted.map { lost.spare($0.content) } ?? true) && (taken.map(lost.spare) ?? true)
@@ -33,7 +29,7 @@ extension PendingFile {
 }
 
 extension Overlay {
-  /// The path of a node, for people; for a node without a name its number.
+  /// The path of a node, for people; its number if it has no name.
   package func title(_ number: InodeNumber) -> String {
     guard let name = nodes[number]?.names.first,
       let path = path(of: name.directory)?.appending(name.name)
@@ -41,7 +37,7 @@ extension Overlay {
     return String(decoding: path.bytes, as: UTF8.self)
   }
 
-  /// The files that show bytes in some ranges of data files, by their paths.
+  /// Returns the paths of the files with bytes in some ranges of data files.
   func files(with lost: [UInt32: [Range<UInt64>]]) -> [String] {
     guard !lost.isEmpty else { return [] }
     let all = LostBytes(
@@ -50,19 +46,14 @@ extension Overlay {
     return nodes.numbers { !$0.isWhole(all) }.map(title).sorted()
   }
 
-  /// Lets each file that lacks bytes go back to its last state of which all are there: a save, what is
-  /// recorded, or none.
-  ///
-  /// - Parameters:
-  ///   - lost: the bytes that are not there.
-  ///   - reach: the ends of the bytes that the journal's records refer to.
-  /// - Returns: the files that lost something, by their paths.
+  /// Reverts each file with lost bytes to its last whole state: a save, what is recorded, or none. Returns the
+  /// paths of the files that lost something; `reach` are the ends of all bytes that records refer to.
   mutating func revert(_ lost: LostBytes, of reach: DataReach) -> [String] {
     if lost.ranges.isEmpty, reach.isWithin(lost.sizes) { return [] }
     var titles: [String] = []
-    // Nothing is written where nothing is lost, so that a large overlay is not copied.
+    // A large overlay is copied only if something is lost.
     let torn = nodes.numbers { !$0.isWhole(lost) }
-    // The nodes that have each name in the recorded tree.
+    // The number of nodes recorded at each name.
     var recorded: [InodeName: Int] = [:]
     if !torn.isEmpty {
       for name in nodes.values.lazy.flatMap(\.recordedNames) { recorded[name, default: 0] += 1 }
@@ -93,8 +84,8 @@ extension Overlay {
     return titles.sorted()
   }
 
-  /// Takes back the change of a name of a file of which nothing is left. What the recorded tree has at the name is
-  /// shown again, unless that is somewhere else now.
+  /// Removes the name of a file of which nothing is left. What is recorded at the name shows again, unless it was
+  /// moved.
   private mutating func takeBack(_ name: InodeName, isElsewhere: Bool) {
     if isElsewhere, changes[name]?.hidesRecorded ?? false {
       changes[name]?.inode = nil

@@ -1,15 +1,13 @@
 import Inodes
 import LLVSCore
 
-/// The difference between two overlays: what following a new head changed in one.
+/// The difference between an overlay and its changed copy.
 package struct OverlayEdits: Hashable, Sendable {
-  /// A node, or its absence.
   struct Node: Hashable, Sendable {
     var number: InodeNumber
     var node: PendingNode?
   }
 
-  /// A change of a name, or its absence.
   struct Name: Hashable, Sendable {
     var place: InodeName
     var change: NameChange?
@@ -21,19 +19,16 @@ package struct OverlayEdits: Hashable, Sendable {
   private var nodes: [Node] = []
   private var names: [Name] = []
 
-  /// Finds the difference of an overlay from one that it is a changed copy of.
-  ///
-  /// - Complexity: O(*k*) for *k* nodes and changes that were touched since the copy.
+  /// Finds the difference, in O(*k*) for *k* nodes and changes that were touched since the copy.
   package init(from old: Overlay, to new: Overlay) {
     (epoch, stamp, isCutting) = (new.epoch, new.stamp, new.isCutting)
     nodes = new.nodes.differences(from: old.nodes).map { Node(number: $0.number, node: $0.new) }
     names = new.changes.differences(from: old.changes).map { Name(place: $0.place, change: $0.new) }
   }
 
-  /// The nodes that are new or other ones.
   var newNodes: some Sequence<PendingNode> { nodes.lazy.compactMap(\.node) }
 
-  /// The same edits of an overlay of which bytes were moved.
+  /// The same edits with bytes at new places.
   func moved(_ moves: ExtentMoves) -> OverlayEdits {
     var edits = self
     for index in nodes.indices { edits.nodes[index].node?.file?.apply(moves) }
@@ -59,10 +54,8 @@ package struct OverlayEdits: Hashable, Sendable {
 }
 
 extension Overlay {
-  /// Goes on after edits without making them: everything stays pending.
+  /// Continues after edits without applying them: everything stays pending.
   mutating func skip(_ edits: OverlayEdits) { edits.skip(in: &self) }
-
-  /// Makes of the overlay that edits were found from the one that they were found to.
   package mutating func apply(_ edits: OverlayEdits) { edits.apply(to: &self) }
 }
 

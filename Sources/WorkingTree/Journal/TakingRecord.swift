@@ -1,15 +1,15 @@
 import Inodes
 import LLVSCore
 
-/// A cut that is about to be committed: enough to finish it after a kill, without comparing or planning again.
+/// A cut that is about to be committed: enough to finish it after a kill.
 package struct TakingRecord: Hashable, Sendable {
-  /// The versions that one predecessor gets.
+  /// The version of one predecessor.
   package struct Group: Hashable, Sendable {
     /// The store's number of the predecessor.
     package var predecessor: UInt32
-    /// The store's number that is reserved for the version.
+    /// The store's number reserved for the version.
     package var version: UInt32
-    /// The epoch that stands for the version; nil for the one that the tree goes on with.
+    /// The epoch of the version; nil for the one that the tree continues with.
     package var epoch: Epoch?
 
     package init(predecessor: UInt32, version: UInt32, epoch: Epoch?) {
@@ -17,13 +17,10 @@ package struct TakingRecord: Hashable, Sendable {
     }
   }
 
-  /// The cut's number in the store.
   package var cut: UInt64
-  /// The epoch that begins with the new head; nil if that only has what the tree showed.
+  /// The epoch that begins with the new head; nil if the head only has what the tree showed.
   package var epoch: Epoch?
-  /// The versions that are made.
   package var groups: [Group]
-  /// The changes that they take.
   package var taken: TakenCut
 
   package init(cut: UInt64, epoch: Epoch?, groups: [Group], taken: TakenCut) {
@@ -84,7 +81,6 @@ extension TakenCut.Destination: JournalCoded {
 }
 
 extension TakenCut: JournalCoded {
-  /// A name that was taken, as it is written.
   private struct CodedName: JournalCoded {
     var place: InodeName
     var name: Name
@@ -105,7 +101,6 @@ extension TakenCut: JournalCoded {
     }
   }
 
-  /// A node that was taken, as it is written.
   private struct CodedNode: JournalCoded {
     var number: InodeNumber
     var node: Node
