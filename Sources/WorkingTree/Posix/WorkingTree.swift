@@ -24,16 +24,15 @@ package final class WorkingTree: Sendable {
   let numbers: any NumberAllotting
   let head: any HeadReading
   package let defaults: AttributeDefaults
-  /// Brings the recorded tree's rows to the disk.
   let syncRows: RowsSync
-  /// Held by whoever changes the overlay or the recorded tree.
+  /// Held by a call that changes the overlay or the recorded tree.
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
   let writing = Monitor(false)
   private let memory: Monitor<TreeState>
   private let recent = RecentInodes()
 
-  /// Creates a tree over what the journal had; `epochs` are the versions that epochs stand for. `syncRows` is called
-  /// from any thread, also while the rows of another head are prepared.
+  /// Creates a tree over the journal's changes, with the versions of epochs. `syncRows` brings the recorded tree's
+  /// rows to the disk, on any thread, also while another head's rows are prepared.
   package init(
     base: any Base & CookieSource, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
     journal: any ChangeJournal, contents: any ContentReading, head: any HeadReading,
@@ -49,17 +48,16 @@ package final class WorkingTree: Sendable {
     memory = Monitor(TreeState(overlay: overlay, epochs: epochs))
   }
 
-  /// Runs a closure with what the tree keeps in memory; it must neither read nor write anything else.
+  /// Runs `body` with the state in memory; it must not read or write anything else.
   func state<R>(_ body: (inout TreeState) throws(FSError) -> R) throws(FSError) -> R {
     try memory.withLock(body)
   }
 
-  /// Runs a closure that cannot fail with what the tree keeps in memory.
   func state<R>(_ body: (inout TreeState) -> R) -> R { memory.withLock(body) }
 
-  /// Nobody holds an orphan any more: it goes, unless something is saved in it that belongs to a name.
+  /// Removes an orphan without a holder, unless something saved in it belongs to a name.
   func release(_ number: InodeNumber) {
-    // The change needs no record: a mount finds nobody who holds anything.
+    // The change needs no record, because after a mount nothing is held.
     writing.withLock { _ in
       state { state in
         guard !state.isHeld(number) else { return }
@@ -68,15 +66,11 @@ package final class WorkingTree: Sendable {
     }
   }
 
-  /// Runs a closure with what the tree keeps in memory, while no change is between the journal and memory.
+  /// Runs `body` with the state in memory, while no change is between the journal and memory.
   func atRest<R>(_ body: (inout TreeState) -> R) -> R { writing.withLock { _ in state(body) } }
 
-  // MARK: - Reading
-
-  /// Answers from the overlay and the recorded tree, as they are at one instant.
-  ///
-  /// The closure runs under the lock and may run again: what it asks the recorded tree for is read between two
-  /// runs, without the lock.
+  /// Answers from the overlay and the recorded tree at one instant. `body` runs under the lock and may run again:
+  /// what it asks of the recorded tree is read between two runs, without the lock.
   func answer<R>(
     _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
   ) throws(FSError) -> R {
@@ -88,7 +82,7 @@ package final class WorkingTree: Sendable {
     }
   }
 
-  /// Runs a closure under the lock; nil if something has to be read first, or another head is being shown.
+  /// Runs `body` under the lock; nil if something must be read first, or another head is being shown.
   private func attempt<R>(
     _ remembered: RememberedBase, _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
   ) throws(FSError) -> R? {
@@ -99,7 +93,7 @@ package final class WorkingTree: Sendable {
         let result = try body(&state, remembered)
         return remembered.isMissing ? nil : result
       } catch {
-        // A closure that lacks something fails for that reason.
+        // A closure that lacks an answer fails for that reason.
         guard remembered.isMissing else { throw error }
         return nil
       }
@@ -115,23 +109,19 @@ package final class WorkingTree: Sendable {
         !state.isPublishing && remembered.isOf(publication: state.publication)
       }
       if isOfThisHead { throw error }
-      // Half of it was read of another head: all is asked of that.
+      // Half of it was read of another head, so all is read again.
       remembered.dropMissing()
     }
   }
 
-  /// Waits while another head is put in place.
   func waitForPublication() { writing.withLock { _ in } }
 
-  // MARK: - Changing
-
-  /// A change that a call decided to make.
   struct Decision<R> {
-    /// The inodes that the change concerns and that the overlay may not know.
+    /// The inodes of the change that the overlay may not know.
     var concerned: [InodeNumber] = []
-    /// The operations, in order; none if there is nothing to do.
+    /// The operations, in order; none if nothing changes.
     var operations: [Change.Operation] = []
-    /// The call's answer, made after the operations were applied.
+    /// Makes the call's answer, after the operations were applied.
     var finish: (inout TreeState) -> R
 
     init(
@@ -144,11 +134,9 @@ package final class WorkingTree: Sendable {
     }
   }
 
-  /// Decides about a change, writes it to the journal and applies it.
-  ///
-  /// The closure runs under the locks and may run again, as that of ``answer(_:)``; it must not change the state.
-  ///
-  /// - Throws: what the closure throws, or the journal: then nothing has changed.
+  /// Decides about a change, writes it to the journal and applies it. `body` runs under the locks and may run
+  /// again, as that of ``answer(_:)``; it must not change the state. If it or the journal throws, nothing has
+  /// changed.
   func change<R>(
     by process: Int32 = 0, mayUseReserve: Bool = false,
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
@@ -164,7 +152,7 @@ package final class WorkingTree: Sendable {
     }
   }
 
-  /// One attempt of a change, with `writing` held; nil if something has to be read first.
+  /// Attempts a change, with `writing` held; nil if something must be read first.
   private func perform<R>(
     by process: Int32, _ mayUseReserve: Bool, _ remembered: RememberedBase,
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
@@ -200,7 +188,6 @@ package final class WorkingTree: Sendable {
 }
 
 extension Attributes.Time {
-  /// The clock's time.
   static var now: Attributes.Time {
     let time = SystemClock.realtime()
     return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)

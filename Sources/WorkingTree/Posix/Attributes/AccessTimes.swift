@@ -1,12 +1,10 @@
 import Inodes
 import LLVSCore
 
-// The access times of files, which the tree keeps in memory: versions and journal do not have them.
+// Access times are only in memory: versions and the journal do not have them.
 
-/// The rules by which reading a file or listing a directory updates its access time; mount(8) has an option for
-/// each.
+/// The rules by which reading or listing updates the access time, as mount(8) has them.
 package struct AccessRules: Hashable, Sendable {
-  /// A rule of mount(8).
   package enum Rule: Hashable, Sendable {
     /// `noatime`
     case never
@@ -16,12 +14,10 @@ package struct AccessRules: Hashable, Sendable {
     case always
   }
 
-  /// The rule for files.
   package var files: Rule
-  /// The rule for directories.
   package var directories: Rule
 
-  /// Creates rules; those for directories are those for files where they are left out.
+  /// Without `directories`, their rule is that for files.
   package init(files: Rule = .relative, directories: Rule? = nil) {
     self.files = files
     self.directories = directories ?? files
@@ -34,7 +30,6 @@ struct AccessTimes {
   private static let limit = 1 << 16
   /// The age, in seconds, at which `relatime` updates an access time in any case.
   private static let day: Int64 = 86_400
-
   var rules = AccessRules()
   private var recent: [InodeNumber: Attributes.Time] = [:]
   private var older: [InodeNumber: Attributes.Time] = [:]
@@ -52,7 +47,7 @@ struct AccessTimes {
     }
   }
 
-  /// Notes that an inode was read, if the rules say so; true then.
+  /// Notes that an inode was read; true if the rules update its access time.
   @discardableResult
   mutating func note(
     _ number: InodeNumber, isDirectory: Bool, mtime: Attributes.Time, ctime: Attributes.Time,
@@ -77,9 +72,6 @@ struct AccessTimes {
 }
 
 extension WorkingTree {
-  /// Sets the rules for access times.
   package func setAccessRules(_ rules: AccessRules) { state { $0.accessTimes.rules = rules } }
-
-  /// True if each listing of a directory updates its access time.
   package var countsListings: Bool { state { $0.accessTimes.rules.directories == .always } }
 }

@@ -4,32 +4,23 @@ import TreeNames
 
 /// The attributes of an inode as stat(2) shows them.
 package struct InodeStatus: Hashable, Sendable {
-  /// st_ino, and the number that the kernel knows it by.
+  /// st_ino, and the kernel's number.
   package var number: InodeNumber
-  /// The kind of file.
   package var kind: EntryKind
-  /// Permission bits, 0 to 0o7777.
   package var mode: UInt32
-  /// st_nlink; 2 and the number of subdirectories for a directory, 0 for what was removed.
+  /// st_nlink; 2 and the number of subdirectories for a directory, 0 for a removed one.
   package var links: UInt32
-  /// The owner.
   package var uid: UInt32
-  /// The group.
   package var gid: UInt32
-  /// The device that a device node names.
   package var device: Attributes.Device
-  /// Bytes.
   package var size: UInt64
-  /// Bytes that take room: the size without holes.
+  /// The bytes that take room: the size without holes.
   package var stored: UInt64
-  /// The time of the last change of bytes.
   package var mtime: Attributes.Time
-  /// The time of the last change of anything.
   package var ctime: Attributes.Time
-  /// The time of the last reading.
   package var atime: Attributes.Time
 
-  /// Creates a status; `stored` is the size where nothing else is said.
+  /// Creates a status; `stored` is the size by default.
   package init(
     number: InodeNumber, kind: EntryKind, mode: UInt32, links: UInt32, uid: UInt32, gid: UInt32,
     device: Attributes.Device = Attributes.Device(major: 0, minor: 0), size: UInt64,
@@ -43,9 +34,7 @@ package struct InodeStatus: Hashable, Sendable {
 }
 
 extension WorkingTree {
-  /// Returns the attributes of an inode, with the lock held.
-  ///
-  /// - Throws: ``FSError/stale`` for a number that nobody has.
+  /// Returns the attributes of an inode, with the lock held; throws ``FSError/stale`` for an unknown number.
   func status(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeStatus {
@@ -79,7 +68,7 @@ extension WorkingTree {
       changed: record.changed, mtime: record.shownTime ?? attributes.mtime ?? record.changed)
   }
 
-  /// Returns the link count of a directory of which something is pending.
+  /// Returns the link count of a directory with pending changes.
   private func links(
     of number: InodeNumber, _ node: PendingNode, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Int {

@@ -2,13 +2,12 @@ package import Inodes
 package import LLVSCore
 package import TreeNames
 
-/// A file or directory, and how it stands to versions.
+/// A file or directory, and its relation to versions.
 package struct StatedPlace: Hashable, Sendable {
-  /// The path at which programs see it.
   package var path: TreePath
-  /// The words for it, as `user.llvs.state` has them.
+  /// The state, as in `user.llvs.state`.
   package var state: PendingState
-  /// The version that stored it; nil for what no version has.
+  /// The version that stored it; nil for none.
   package var version: VersionNumber?
 
   package init(path: TreePath, state: PendingState, version: VersionNumber?) {
@@ -18,11 +17,10 @@ package struct StatedPlace: Hashable, Sendable {
   }
 }
 
-/// The ways in which a file can differ from versions.
 package enum PendingState: String, Hashable, Sendable {
-  /// The head's version has it as it is.
+  /// The head has it unchanged.
   case committed
-  /// The next version takes what is saved of it.
+  /// The next version takes its saved state.
   case pending
   /// No save covers its bytes.
   case unsaved
@@ -31,10 +29,10 @@ package enum PendingState: String, Hashable, Sendable {
 }
 
 extension WorkingTree {
-  /// Returns a path of a file or directory, and how it stands to versions.
+  /// Returns a path of a file or directory and its relation to versions, in O(depth).
   ///
-  /// - Throws: ``FSError/noData`` for what has no name, ``FSError/stale``, or the error of the recorded tree.
-  /// - Complexity: O(depth).
+  /// - Throws: ``FSError/noData`` for an inode without a name, ``FSError/stale``, or the error of the recorded
+  ///   tree.
   package func statedPlace(of number: InodeNumber) throws(FSError) -> StatedPlace {
     let (place, unrecorded) = try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
@@ -64,8 +62,8 @@ extension WorkingTree {
     return [name] + (try directories(above: name.directory, state, base))
   }
 
-  /// The names on a path that patterns can keep out of versions: no version has them, nor the directory they lead
-  /// to.
+  /// Returns the names on a path that patterns can keep out of versions, because no version has them or what they
+  /// name.
   private static func unrecorded(
     _ places: [InodeName], _ path: TreePath, _ overlay: Overlay
   ) -> [(path: TreePath, isDirectory: Bool)] {
@@ -84,7 +82,7 @@ extension WorkingTree {
 }
 
 extension PendingNode {
-  /// The node's state, whatever patterns say.
+  /// The state without regard to patterns.
   fileprivate var pendingState: PendingState {
     if file?.isUnsaved ?? false { return .unsaved }
     return isPending || Set(names) != Set(recordedNames) ? .pending : .committed

@@ -3,15 +3,14 @@ package import LLVSCore
 import Synchronization
 package import TreeNames
 
-/// The head of a store, for a working tree: what its map has besides the rows of the recorded tree.
+/// The head's map for a working tree: what the recorded tree's rows lack.
 ///
 /// - Concurrency: any thread.
 package final class StoredHead: HeadReading {
   /// The head that a recorded tree shows.
   package struct Shown: Hashable, Sendable {
-    /// Its id; nil for a store without versions.
+    /// The id; nil for a store without versions.
     package var version: Version.ID?
-    /// The root of its map.
     package var root: MapRoot
 
     package init(version: Version.ID?, root: MapRoot) {
@@ -28,20 +27,18 @@ package final class StoredHead: HeadReading {
   }
 
   private static let mostKnown = 8
-
   private let store: Store
   private let shown: @Sendable () -> Shown
-  /// The attributes that were read last, the newest at the end: who asks for one asks for its length first.
+  /// The attributes that were read last, newest at the end: a program asks for the length first, then for the
+  /// value.
   // A leaf lock, not held while anything is read.
   private let known = Mutex<[Known]>([])
 
-  /// Creates a reader of a store's head; the closure tells which one the recorded tree shows.
   package init(_ store: Store, shown: @escaping @Sendable () -> Shown) {
     self.store = store
     self.shown = shown
   }
 
-  /// The tree of the head's map.
   package var view: TreeView { TreeView(map: store.map(shown().root)) }
 
   package func extended(
@@ -58,7 +55,7 @@ package final class StoredHead: HeadReading {
       switch try view.find(path: path.bytes) {
       case .value(let entry)?, .directory(let entry?)?: return entry.attributes.extended
       case .directory(nil)?, nil:
-        // The file may have moved since that version. The next version records no long attributes of it either.
+        // The file may have moved since that version; the next version records no long attributes either.
         if version != nil { return [] }
         throw .corrupt("extended attributes are not where the tree's rows say")
       }

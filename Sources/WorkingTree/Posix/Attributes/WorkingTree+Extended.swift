@@ -3,35 +3,32 @@ import LLVSCore
 import Platform
 package import TreeNames
 
-// Extended attributes and access control lists. The long ones of what is recorded stay in the head's map.
+// Extended attributes and access control lists. The long ones of recorded inodes stay in the head's map.
 
-/// The ways in which setxattr(2) treats a name that is there, or is not.
+/// The flags of setxattr(2).
 package struct ExtendedMode: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
-  /// One that is there is refused.
+  /// An existing attribute is an error.
   package static let create = ExtendedMode(rawValue: 1)
-  /// One that is not there is refused; with `create`, every one is, each for its own reason.
+  /// A missing attribute is an error.
   package static let replace = ExtendedMode(rawValue: 2)
 }
 
 extension WorkingTree {
-  /// The most bytes of a value.
   static let longestExtendedValue = 65_536
   private static let userPrefix = Array("user.".utf8)
   private static let securityPrefix = Array("security.".utf8)
   package static let ownPrefix = Array("user.llvs.".utf8)
 
-  // MARK: - Reading
-
   /// Returns the value of an extended attribute.
   ///
-  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` for a name that is neither in `user.`
-  ///   nor an access control list's, ``FSError/stale``, ``FSError/store(_:)`` if it cannot be read.
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` for a name neither in `user.` nor of
+  ///   an access control list, ``FSError/stale``, ``FSError/store(_:)``.
   package func getxattr(_ number: InodeNumber, _ name: [UInt8]) throws(FSError) -> [UInt8] {
     if ExtendedName.isACL(name) { return try accessList(number, name) }
     guard name.starts(with: Self.userPrefix) else {
-      // Asked on every write; the answer must not cost a look at anything.
+      // The kernel asks on every write, so the answer is made without a look-up.
       if name.starts(with: Self.securityPrefix) { throw .noData }
       throw .notSupported
     }
@@ -62,32 +59,20 @@ extension WorkingTree {
     }
   }
 
-  /// Returns the names of all extended attributes, each followed by a zero byte. The store's own are not among
-  /// them.
-  ///
-  /// - Throws: ``FSError/stale``, ``FSError/store(_:)`` if they cannot be read.
+  /// Returns the names of all extended attributes but the store's own, each followed by a zero byte.
   package func listxattr(_ number: InodeNumber) throws(FSError) -> [UInt8] {
     try answer { state, base throws(FSError) in
       try wholeAttributes(of: number, state, base).attributes.extended.flatMap { $0.name + [0] }
     }
   }
 
-  // MARK: - Changing
-
   /// Sets an extended attribute. An access control list without entries is removed; one that a mode can express
-  /// becomes the mode.
+  /// becomes the mode, and then the file loses `lostSetIDs`. Process 0 is unknown.
   ///
-  /// - Parameters:
-  ///   - number: the inode.
-  ///   - name: the name.
-  ///   - value: the value.
-  ///   - mode: the ways to treat a name that is there, or is not.
-  ///   - lostSetIDs: the set-id bits that the file loses if an access control list changes its mode.
-  ///   - process: the process that asks; 0 where nobody knows.
-  /// - Throws: ``FSError/exists``, ``FSError/noData``, ``FSError/tooBig``, ``FSError/outOfRange`` for a name that is
-  ///   too long, ``FSError/notSupported``, ``FSError/notPermitted``, ``FSError/accessDenied``, ``FSError/invalid``
-  ///   for bytes that are no list, ``FSError/noSpace`` for more than a version can hold, ``FSError/stale``, or the
-  ///   error of the journal: then nothing has changed.
+  /// - Throws: ``FSError/exists``, ``FSError/noData``, ``FSError/tooBig``, ``FSError/outOfRange`` for a name that
+  ///   is too long, ``FSError/notSupported``, ``FSError/notPermitted``, ``FSError/accessDenied``,
+  ///   ``FSError/invalid`` for a malformed list, ``FSError/noSpace`` for more than a version can hold,
+  ///   ``FSError/stale``, or the error of the journal: then nothing has changed.
   package func setxattr(
     _ number: InodeNumber, _ name: [UInt8], _ value: [UInt8], mode: ExtendedMode = [],
     lostSetIDs: UInt32 = 0, process: Int32 = 0
@@ -112,9 +97,8 @@ extension WorkingTree {
     }
   }
 
-  /// Removes an extended attribute. An access control list that does not exist is no error.
-  ///
-  /// - Throws: ``FSError/noData``, and as ``setxattr(_:_:_:mode:lostSetIDs:process:)``.
+  /// Removes an extended attribute; a missing access control list is no error. Throws ``FSError/noData``, and as
+  /// ``setxattr(_:_:_:mode:lostSetIDs:process:)``.
   package func removexattr(
     _ number: InodeNumber, _ name: [UInt8], process: Int32 = 0
   ) throws(FSError) {
@@ -125,7 +109,7 @@ extension WorkingTree {
         if isList { return nil }
         throw .noData
       }
-      // The lists are there even where long attributes are not.
+      // The lists exist even where long attributes are not read.
       var changed = known
       if !isList { (changed.attributes, changed.lacksExtended) = (whole, false) }
       changed.attributes.setExtended(nil, name)
@@ -142,8 +126,8 @@ extension WorkingTree {
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
   }
 
-  /// Changes the extended attributes of an inode to what a closure makes of them, which gets them as they are known
-  /// and whole; nil changes nothing.
+  /// Changes the extended attributes of an inode to what `body` makes of the known and the whole ones; nil changes
+  /// nothing.
   private func changeExtended(
     of number: InodeNumber, _ process: Int32,
     _ body: (KnownAttributes, Attributes) throws(FSError) -> KnownAttributes?
@@ -152,7 +136,7 @@ extension WorkingTree {
       try change(by: process) { state, base throws(FSError) in
         let (known, whole) = try wholeAttributes(of: number, state, base)
         guard let changed = try body(known, whole) else { return Decision { _ in } }
-        // An attribute that no version could hold is refused now.
+        // An attribute that no version can hold is refused now.
         var lasting = changed.attributes
         if changed.lacksExtended { lasting = lasting.completed(with: whole.extended) }
         guard lasting.fault == nil else { throw .noSpace }
@@ -166,7 +150,7 @@ extension WorkingTree {
     }
   }
 
-  /// Returns attributes with an access control list and the mode that follows from it; nil if they are so already.
+  /// Returns attributes with an access control list and its mode; nil if they have both.
   private func setList(
     _ name: [UInt8], to value: [UInt8], of known: KnownAttributes, _ lostSetIDs: UInt32
   ) throws(FSError) -> KnownAttributes? {
@@ -184,11 +168,7 @@ extension WorkingTree {
     return changed.attributes == known.attributes ? nil : changed
   }
 
-  // MARK: - With the lock held
-
-  /// Returns the attributes of an inode as they are known, and with the long extended ones.
-  ///
-  /// - Throws: ``FSError/stale``, ``FSError/store(_:)`` if the long ones cannot be read.
+  /// Returns the known attributes of an inode, and those with the long extended ones.
   func wholeAttributes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (known: KnownAttributes, attributes: Attributes) {
@@ -204,7 +184,7 @@ extension WorkingTree {
   ) throws(FSError) -> [Attributes.Extended] {
     let recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
     if recorded?.record.lacksExtended ?? false { return try base.extended(of: number) }
-    // A new head has other attributes or none; a version that was shown before has them.
+    // A new head has other attributes or none, so the version shown before is read.
     guard let node = state.overlay.nodes.node(number),
       let path = Self.path(of: node, state.overlay),
       let version = state.epochs[Self.epoch(of: node, state.overlay)]
@@ -212,7 +192,7 @@ extension WorkingTree {
     return try base.extended(at: path, in: VersionNumber(version))
   }
 
-  /// The path of a pending file, or the one at which a new head took its name.
+  /// The path of a pending file, or the one where a new head took its name.
   private static func path(of node: PendingNode, _ overlay: Overlay) -> TreePath? {
     if case .detached(let place, let path, _)? = node.orphan {
       return path ?? place.flatMap { place in overlay.path(of: place) }
@@ -220,7 +200,6 @@ extension WorkingTree {
     return node.names.first.flatMap { overlay.path(of: $0) }
   }
 
-  /// The epoch of the version that a pending file is made on.
   private static func epoch(of node: PendingNode, _ overlay: Overlay) -> Epoch {
     if case .detached(_, _, let epoch)? = node.orphan { return epoch }
     return node.on.older(node.names.first.flatMap { overlay.changes[$0]?.on }) ?? overlay.epoch
@@ -228,7 +207,6 @@ extension WorkingTree {
 }
 
 extension Overlay {
-  /// Returns the path of a name in a directory that is a node; nil if the directory has no name.
   fileprivate func path(of place: InodeName) -> TreePath? {
     path(of: place.directory)?.appending(place.name)
   }

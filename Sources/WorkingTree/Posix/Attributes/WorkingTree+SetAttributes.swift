@@ -3,36 +3,29 @@ import LLVSCore
 import Platform
 package import TreeNames
 
-// Changing attributes. Who may is the kernel's to say: it checks permissions before it asks.
+// Changing attributes. The kernel has checked permissions.
 
-/// The attributes of an inode as they are recorded or pending, with the mtime that is shown.
+/// The recorded or pending attributes of an inode, with the shown mtime.
 struct KnownAttributes {
-  /// The kind of file.
   var kind: EntryKind
-  /// The attributes.
   var attributes: Attributes
   /// True if they lack the long extended ones, which the head's map has.
   var lacksExtended: Bool
 }
 
 extension WorkingTree {
-  /// Changes a file's size and attributes, all of them or none.
+  /// Changes a file's size and attributes, all or none, and returns the status afterwards. Process 0 is unknown;
+  /// the handle is that of ftruncate(2).
   ///
-  /// - Parameters:
-  ///   - number: the inode.
-  ///   - change: what is changed.
-  ///   - handle: the handle of ftruncate(2); nil without one.
-  ///   - process: the process that asks; 0 where nobody knows.
-  /// - Returns: the attributes afterwards.
   /// - Throws: ``FSError/notPermitted`` for an owner that this tree does not keep, ``FSError/isDirectory`` and
-  ///   ``FSError/invalid`` for a size of what has none, ``FSError/fileTooBig``, ``FSError/stale``, or the error of
+  ///   ``FSError/invalid`` for an inode without a size, ``FSError/fileTooBig``, ``FSError/stale``, or the error of
   ///   the journal: then nothing has changed.
   package func setattr(
     _ number: InodeNumber, _ change: StatusChange, through handle: HandleNumber? = nil,
     process: Int32 = 0
   ) throws(FSError) -> InodeStatus {
     var asked = change
-    // The time of a truncation comes with it.
+    // The truncation sets this time.
     if asked.size != nil, asked.mtimeIsNow { asked.mtime = nil }
     guard asked.size != nil || asked.changesAttributes else { return try status(of: number) }
     let change = asked
@@ -53,9 +46,7 @@ extension WorkingTree {
     return try status(of: number)
   }
 
-  /// Takes bits from the mode of a file.
-  ///
-  /// - Throws: as ``setattr(_:_:through:process:)``.
+  /// Removes bits from the mode of a file; throws as ``setattr(_:_:through:process:)``.
   @discardableResult
   package func clearMode(
     _ bits: UInt32, of number: InodeNumber, process: Int32 = 0
@@ -65,17 +56,9 @@ extension WorkingTree {
     return try setattr(number, change, process: process)
   }
 
-  /// The set-id bits that a file loses by a change of somebody who may not keep them; 0 if it has none.
-  ///
-  /// Such bits do not survive a change of bytes or owner by somebody who could put another's privileges to a use
-  /// of his own (inode_setattr and file_remove_privs in Linux). Set-group-ID without the group's right to execute
-  /// is no privilege, so members of the group keep it.
-  ///
-  /// - Parameters:
-  ///   - number: the file.
-  ///   - keepsGroup: returns true if the one who changes it is a member of a group; is called without a lock.
-  /// - Returns: the bits.
-  /// - Throws: ``FSError/stale``, or the error of the recorded tree.
+  /// Returns the set-id bits that a file loses by a change of a caller who may not keep them, since they could give
+  /// the caller another user's privileges (inode_setattr and file_remove_privs in Linux). Set-group-ID without the
+  /// group's execute right is no privilege, so members keep it: `keepsGroup`, called without a lock, tests that.
   package func setIDsLost(
     _ number: InodeNumber, keepsGroup: (UInt32) -> Bool
   ) throws(FSError) -> UInt32 {
@@ -97,11 +80,7 @@ extension WorkingTree {
   private static let setGroupID: UInt32 = 0o2000
   private static let groupExecutes: UInt32 = 0o0010
 
-  // MARK: - With the lock held
-
-  /// Returns the attributes of an inode.
-  ///
-  /// - Throws: ``FSError/stale`` for a number that nobody has.
+  /// Returns the attributes of an inode; throws ``FSError/stale`` for an unknown number.
   func knownAttributes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> KnownAttributes {
@@ -117,7 +96,6 @@ extension WorkingTree {
       kind: record.kind, attributes: attributes, lacksExtended: record.lacksExtended)
   }
 
-  /// Returns the operations of setattr.
   private func setting(
     _ change: StatusChange, of number: InodeNumber, through handle: HandleNumber?, process: Int32,
     _ state: TreeState, _ base: RememberedBase
@@ -133,7 +111,7 @@ extension WorkingTree {
     }
     guard let size = change.size else { return setting }
     let resizing = try resizing(number, to: size, through: handle, process: process, state, base)
-    // A new size comes with the clock's time, in place of which another may be given.
+    // A new size sets the clock's time, which a given time replaces.
     return change.mtime == nil ? setting + resizing : resizing + setting
   }
 
@@ -154,7 +132,7 @@ extension WorkingTree {
     return attributes
   }
 
-  /// Notes a new owner; an ordinary user's tree has one owner, who can only be named again.
+  /// Sets a new owner; an ordinary user's tree has one owner, which cannot change.
   private func give(_ change: StatusChange, _ attributes: inout Attributes) throws(FSError) {
     guard defaults.keepsOwners else {
       if let uid = change.uid, uid != defaults.uid { throw .notPermitted }

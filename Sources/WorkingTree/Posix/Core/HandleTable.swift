@@ -1,9 +1,7 @@
 import Inodes
 
-/// The open files of a working tree.
 struct HandleTable {
-  /// A place for an open file. A handle's number is the index of its slot, so that finding the file needs no hash, and
-  /// the slot's generation, which tells the handle from earlier ones of the slot.
+  /// A place for an open file. A handle's number is the slot's index, so no hash is needed, and its generation.
   private struct Slot {
     var generation: UInt32 = 0
     var file: OpenFile?
@@ -18,7 +16,6 @@ struct HandleTable {
   private var free: [Int] = []
   private var counts: [InodeNumber: Count] = [:]
 
-  /// Opens a file and returns its handle's number.
   mutating func open(_ file: OpenFile) -> HandleNumber {
     let index = free.popLast() ?? slots.count
     if index == slots.count { slots.append(Slot()) }
@@ -31,14 +28,14 @@ struct HandleTable {
     return HandleNumber(UInt64(slots[index].generation) << 32 | UInt64(index))
   }
 
-  /// The slot of a handle; it has no file if that was closed.
+  /// The slot of a handle; its file is nil if it was closed.
   private func slot(_ number: HandleNumber) -> Int? {
     let index = Int(number.rawValue & 0xFFFF_FFFF)
     guard index < slots.count, slots[index].generation == number.rawValue >> 32 else { return nil }
     return index
   }
 
-  /// Closes a handle; returns its file, nil if there is no such handle.
+  /// Closes a handle; returns its file, nil for an unknown handle.
   mutating func close(_ number: HandleNumber) -> OpenFile? {
     guard let slot = slot(number), let file = slots[slot].file, var count = counts[file.inode]
     else { return nil }
@@ -50,48 +47,40 @@ struct HandleTable {
     return file
   }
 
-  /// An open file, by its handle.
   subscript(_ number: HandleNumber) -> OpenFile? {
     get { slot(number).flatMap { slots[$0].file } }
-    // A handle that was closed in the meantime is not put back.
+    // A handle that was closed concurrently is not put back.
     set {
       guard let newValue, let slot = slot(number), slots[slot].file != nil else { return }
       slots[slot].file = newValue
     }
   }
 
-  /// Notes that bytes were written through a handle, or a size was given; nil stands for no handle.
+  /// Notes a write or a resize through a handle, if there is one.
   mutating func noteWrite(through number: HandleNumber?) {
     guard let number, let slot = slot(number) else { return }
     slots[slot].file?.wroteSinceFlush = true
     slots[slot].file?.wrote = true
   }
 
-  /// Notes that what was written through a handle is no more to be saved by it.
+  /// Notes that the bytes written through a handle need no save by it.
   mutating func noteSave(through number: HandleNumber) {
     guard let slot = slot(number) else { return }
     slots[slot].file?.wroteSinceFlush = false
   }
 
-  /// The files that anybody has open.
   var openInodes: [InodeNumber] { Array(counts.keys) }
-
-  /// True if anybody has the file open.
   func isOpen(_ inode: InodeNumber) -> Bool { counts[inode] != nil }
-
-  /// True if anybody has the file open for writing.
   func isWritten(_ inode: InodeNumber) -> Bool { counts[inode]?.writers ?? 0 > 0 }
 }
 
-/// The number of a handle, which FUSE calls fh.
+/// The number that FUSE calls fh.
 package struct HandleNumber: Hashable, Sendable {
-  /// The number.
   package let rawValue: UInt64
 
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// The ways in which a file is opened.
 @usableFromInline
 package struct OpenMode: OptionSet, Hashable, Sendable {
   @usableFromInline package let rawValue: UInt8
@@ -108,22 +97,18 @@ package struct OpenMode: OptionSet, Hashable, Sendable {
   package static let created = OpenMode(rawValue: 16)
 }
 
-/// A file as a program has it open.
 struct OpenFile {
-  /// The file.
   let inode: InodeNumber
   let mode: OpenMode
-  /// The process that opened it; 0 where nobody knows.
+  /// 0 if unknown.
   let process: Int32
   /// True if the process was behind at the file's name when it opened it, and has not read through the handle.
   var isUnread = false
-  /// The bytes from the file's beginning that were written through the handle in the meantime.
+  /// The bytes from the file's beginning that were written through the handle since.
   var overwritten: UInt64 = 0
-  /// True if bytes were written through the handle since its last flush.
   var wroteSinceFlush = false
-  /// True if bytes were ever written through the handle.
   var wrote = false
-  /// The number of times that a copy of its descriptor was closed.
+  /// The number of closed copies of its descriptor.
   var flushes = 0
 
   init(inode: InodeNumber, mode: OpenMode, process: Int32) {
@@ -132,6 +117,6 @@ struct OpenFile {
     self.process = process
   }
 
-  /// True if a write through it is a log's or a database's rather than a new file's.
+  /// True if its writes are a log's or a database's, not a new file's.
   var isSteady: Bool { mode.contains(.append) || mode.isDisjoint(with: [.created, .truncate]) }
 }

@@ -4,16 +4,14 @@ import Platform
 import Synchronization
 import TreeNames
 
-/// The answers that one call has read of the recorded tree and of the clock, so that it can decide under a lock
-/// without reading there.
+/// The answers of the recorded tree and the clock to one call, so that it can decide under a lock without reading.
 ///
-/// A call decides under the tree's locks with ``isReading`` false: what it asks for and was not read yet is noted
-/// and fails. The call then leaves the locks, reads what was noted with ``readMissing()``, and decides again.
-/// Remembered rows are forgotten when another head is shown.
+/// A call decides under the tree's locks with ``isReading`` false: a question that was not read is noted and fails.
+/// The call then leaves the locks, reads with ``readMissing()``, and decides again. Another head makes it forget
+/// the rows.
 ///
-/// - Concurrency: one thread at a time; the lock is there for the compiler.
+/// - Concurrency: one thread at a time; the lock is for the compiler.
 final class RememberedBase: Base {
-  /// A question to the recorded tree.
   private enum Question: Hashable {
     case child(InodeName)
     case inode(InodeNumber)
@@ -60,7 +58,7 @@ final class RememberedBase: Base {
 
   var batch: UInt64 { base.batch }
 
-  /// Begins to decide: forgets what was read of another head.
+  /// Begins to decide; forgets what was read of another head.
   func begin(publication: UInt64) {
     state.withLock { state in
       state.missing = nil
@@ -70,30 +68,21 @@ final class RememberedBase: Base {
     }
   }
 
-  /// The time of the change that the call makes: all times that it sets are this one.
+  /// The time of the call's change.
   var time: Attributes.Time { state.withLock { $0.time } }
 
   /// Reads the clock.
-  ///
-  /// - Returns: the time.
   func readClock() -> Attributes.Time {
     let now = Attributes.Time.now
     state.withLock { $0.time = now }
     return now
   }
 
-  /// True if what was read is of a head.
   func isOf(publication: UInt64) -> Bool { state.withLock { $0.publication == publication } }
-
-  /// Forgets what was asked for and not read.
   func dropMissing() { state.withLock { $0.missing = nil } }
-
-  /// True if something was asked for that has to be read first.
   var isMissing: Bool { state.withLock { $0.missing != nil } }
 
-  /// Reads what was asked for and not known; call without the tree's locks.
-  ///
-  /// - Throws: what the recorded tree throws, as the error of a file operation.
+  /// Reads what was noted as missing; call without the tree's locks.
   func readMissing() throws(FSError) {
     guard let question = state.withLock({ $0.missing }) else { return }
     let answer = try read(question)
@@ -102,7 +91,7 @@ final class RememberedBase: Base {
     let publication = state.withLock { state in
       state.answers.merge(above) { $1 }
       state.answers[question] = answer
-      // An entry tells of its inode too.
+      // An entry has its inode too.
       if case .child(let entry?) = answer {
         state.answers[.inode(entry.inode.number)] = .inode(entry.inode)
       }
@@ -139,7 +128,7 @@ final class RememberedBase: Base {
     }
   }
 
-  /// Reads the directories above an inode: the caller for its names goes on to theirs, and would ask for each.
+  /// Reads the directories above an inode, for which its names will ask.
   private func readAbove(_ names: [InodeName]) throws(FSError) -> [Question: Answer] {
     var found: [Question: Answer] = [:]
     var next = names.count == 1 ? names[0].directory : .root
@@ -173,7 +162,7 @@ final class RememberedBase: Base {
   }
 
   func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
-    // Most are among those that were read last; no question has to be made and hashed for them.
+    // Most are recent: no question has to be made and hashed for them.
     let publication = state.withLock { $0.publication }
     if let inode = recent.inode(number, publication: publication) { return inode }
     guard case .inode(let inode) = try answer(.inode(number)) else { return nil }
@@ -199,7 +188,7 @@ final class RememberedBase: Base {
     return count
   }
 
-  /// Returns how many bytes of a value are zeros that take no room.
+  /// Returns how many bytes of a value are zeros without room.
   func zeroBytes(of stored: StoredContent) throws(FSError) -> UInt64 {
     // Only a value of several chunks has holes.
     guard case .tree = stored.content else { return 0 }
@@ -209,12 +198,11 @@ final class RememberedBase: Base {
     }
   }
 
-  /// Returns all extended attributes that the head's map has of an inode of the recorded tree.
+  /// Returns all extended attributes of a recorded inode from the head's map.
   func extended(of number: InodeNumber) throws(FSError) -> [Attributes.Extended] {
     try extended(.extended(number))
   }
 
-  /// Returns all extended attributes that an older version has at a path.
   func extended(
     at path: TreePath, in version: VersionNumber
   ) throws(FSError) -> [Attributes.Extended] {
@@ -230,7 +218,7 @@ final class RememberedBase: Base {
 }
 
 extension FSError {
-  /// Runs a closure that reads the recorded tree, and throws its error as that of a file operation.
+  /// Runs `body`, and throws its error as that of a file operation.
   static func wrapping<R>(_ body: () throws(BaseError) -> R) throws(FSError) -> R {
     do throws(BaseError) {
       return try body()

@@ -1,18 +1,16 @@
 import LLVSCore
 import Platform
 
-/// The times of what happened since the last cut, on the monotonic clock: they tell when the next one is due.
+/// The times of what happened since the last cut, on the monotonic clock, which determine the next one.
 struct TreeActivity {
-  /// The time of the first change that the next cut may take; nil while there is none.
+  /// The time of the first change that the next cut may take.
   var first: UInt64?
-  /// The time at which something was last saved, made, renamed or removed.
+  /// The time of the last save, creation, rename or removal.
   private(set) var last: UInt64 = 0
-  /// True if something was saved, made, renamed or removed.
   private(set) var hasTakeable = false
-  /// Is called once when something becomes pending, with the tree's lock held.
+  /// Called once when something becomes pending, with the tree's lock held.
   var wake: (@Sendable () -> Void)?
 
-  /// Notes a change that a program made.
   mutating func note(_ operation: Change.Operation) {
     switch operation {
     case .node, .release: return
@@ -24,14 +22,13 @@ struct TreeActivity {
     notePending()
   }
 
-  /// Notes that a cut begins, which takes all but bytes that are not saved.
+  /// Notes that a cut begins, which takes all but unsaved bytes.
   mutating func beginCut(hasUnsaved: Bool) {
     hasTakeable = false
     first = hasUnsaved ? SystemClock.monotonic() : nil
   }
 
-  /// Notes that there is something for a cut that no program has changed just now: at a mount, and after a cut
-  /// that failed.
+  /// Notes pending changes of no current program: at a mount, and after a failed cut.
   mutating func noteTakeable() {
     if last == 0 { last = SystemClock.monotonic() }
     hasTakeable = true
@@ -45,28 +42,25 @@ struct TreeActivity {
   }
 }
 
-/// The time of the next cut that nobody asks for.
+/// The time of the next automatic cut.
 package struct DueCut: Hashable, Sendable {
   /// The time, on the monotonic clock.
   package var tick: UInt64
-  /// True if it is due because the first change is a minute old.
+  /// True if the first change is a minute old.
   package var isOverdue: Bool
 }
 
 extension WorkingTree {
-  /// Has somebody told, once each time, that something becomes pending. The closure must only note it.
+  /// Sets the listener called when the tree goes from clean to dirty. It runs under the lock and must only set a
+  /// flag.
   package func listenForPending(_ wake: @escaping @Sendable () -> Void) {
     state { $0.activity.wake = wake }
   }
 
-  /// True if there is something that the next cut may take.
   package var hasPending: Bool { state { $0.activity.first != nil } }
 
-  /// Returns the time of the next cut that nobody asks for; nil while nothing is pending.
-  ///
-  /// - Parameter settle: the nanoseconds of quiet that a cut waits for.
-  /// - Returns: the time, and why.
-  /// - Complexity: O(unsaved files).
+  /// Returns the time of the next automatic cut after `settle` nanoseconds of quiet, in O(unsaved files); nil while
+  /// nothing is pending.
   package func nextCut(settle: UInt64) -> DueCut? {
     let pause = nextPause(settle: settle)
     let (now, time) = (SystemClock.monotonic(), Attributes.Time.now)
@@ -84,6 +78,6 @@ extension WorkingTree {
     }
   }
 
-  /// A change is in a version after so many nanoseconds, however busy the tree is.
+  /// The most nanoseconds until a change is in a version, however busy the tree is.
   private static let longestPending: UInt64 = 60_000_000_000
 }

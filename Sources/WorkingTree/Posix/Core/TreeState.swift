@@ -5,40 +5,33 @@ import TreeNames
 
 /// The state of a working tree in memory.
 struct TreeState {
-  /// The pending changes.
   var overlay: Overlay
   /// The inodes that the kernel knows; always the root.
   private(set) var known: [InodeNumber: KernelNode] = [.root: KernelNode()]
-  /// The open files.
   var handles = HandleTable()
   /// The directories without a name that the kernel knows: a program works in each, or has it open.
   private(set) var removed: [InodeNumber: PendingNode] = [:]
   /// The files with bytes that no save covers.
   private(set) var unsaved: Set<InodeNumber> = []
-  /// Room that files were given and do not use.
   var rooms = FileRooms()
-  /// The times at which files were read.
   var accessTimes = AccessTimes()
-  /// The processes that read files, and those that a head left behind.
   var writers = WriterMemory()
-  /// The threads that look a path up again.
   var staleOpens = StaleOpens()
-  /// The times of what happened since the last cut.
   var activity = TreeActivity()
-  /// The store's own patterns of names that no version takes.
+  /// The store's own patterns.
   var ignore = IgnorePatterns([])
-  /// The versions that epochs stand for, by the store's numbers: a journal begins with them.
+  /// The versions of epochs, by the store's numbers.
   var epochs: [Epoch: UInt32] = [:]
   static let leastEpochLimit = 64
-  /// The number of epochs beyond which those are forgotten that nothing refers to.
+  /// The number of epochs beyond which unused ones are forgotten.
   var epochLimit = TreeState.leastEpochLimit
-  /// The overlay at the instant of the cut that is under way, which needs its bytes.
+  /// The overlay at the instant of the current cut, which needs its bytes.
   var frozen: Overlay?
-  /// Grows when another head is shown.
+  /// Grows with each head that is shown.
   var publication: UInt64 = 1
-  /// True while another head is being put in place: nobody may read the recorded tree then.
+  /// True while another head is being shown: then no call may read the recorded tree.
   var isPublishing = false
-  /// The names that were moved since a head was put in place; nil once the kernel was notified of it.
+  /// The names that were moved since a head was shown; nil once the kernel was notified.
   var moved: [InodeName]?
 
   init(overlay: Overlay, epochs: [Epoch: UInt32] = [:]) {
@@ -48,9 +41,8 @@ struct TreeState {
     if !overlay.sinceCut.isEmpty || !unsaved.isEmpty { activity.noteTakeable() }
   }
 
-  /// Goes on with what is pending after another head came, and forgets what belonged to files that are gone.
-  ///
-  /// `removed` are directories that lost their names with the head.
+  /// Shows what is pending over another head, and forgets what belonged to removed files. `removed` are directories
+  /// that lost their names with the head.
   mutating func show(
     _ new: Overlay, epochs more: [Epoch: UInt32], removed gone: [InodeNumber: PendingNode]
   ) {
@@ -76,23 +68,21 @@ struct TreeState {
     noteMoved(change.operation)
   }
 
-  /// True for an inode that lives on without a name: a program has it open or the kernel knows it.
+  /// True for an inode that lives without a name: a program has it open or the kernel knows it.
   func isHeld(_ number: InodeNumber) -> Bool {
     handles.isOpen(number) || (known[number]?.lookups ?? 0) > 0
   }
 
-  /// Notes a look-up of an inode by the kernel.
   mutating func noteLookup(_ number: InodeNumber) {
     known[number, default: KernelNode()].lookups += 1
   }
 
-  /// Notes that the kernel is given the attributes of an inode for a thread; nil if it is not given them.
+  /// Notes that a thread gets the attributes of an inode; nil for none.
   mutating func noteReader(_ thread: Int32?, of number: InodeNumber) {
     if let thread { known[number]?.noteReader(thread) }
   }
 
-  /// Notes that a thread changed the attributes of an inode; true if another thread may still bring the old ones to the
-  /// kernel.
+  /// Notes a change of attributes by a thread; true if another thread may still bring the old ones to the kernel.
   mutating func noteChange(of number: InodeNumber, by thread: Int32) -> Bool {
     known[number]?.noteChange(by: thread) ?? false
   }
@@ -109,7 +99,7 @@ struct TreeState {
     return !isHeld(number) && overlay.nodes.orphan(of: number) != nil
   }
 
-  /// The node of an inode: of a removed directory as it was last, else the pending one.
+  /// The pending node of an inode, or the last one of a removed directory.
   func node(_ number: InodeNumber) -> PendingNode? {
     removed.isEmpty ? overlay.nodes.node(number) : removed[number] ?? overlay.nodes.node(number)
   }
@@ -126,8 +116,6 @@ struct TreeState {
     }
     noteRemoved(number, node)
   }
-
-  // MARK: - What follows from changes
 
   /// Notes what a change is about to replace.
   private mutating func noteBefore(_ operation: Change.Operation) {
@@ -149,7 +137,6 @@ struct TreeState {
     }
   }
 
-  /// Notes what a change has done.
   private mutating func noteAfter(_ operation: Change.Operation, at time: Attributes.Time) {
     switch operation {
     case .write(let number, let extent, _, _):
@@ -175,8 +162,8 @@ struct TreeState {
     }
   }
 
-  /// Notes which files left which names, for processes that have seen them there, and the names that the process has
-  /// replaced or made.
+  /// Records the inode that each removed name had, for processes that read it there, and the names that the process
+  /// changed.
   private mutating func noteNames(_ operation: Change.Operation, by process: Int32) {
     switch operation {
     case .unlink(let place, let number, _): writers.leave(place, by: number)
@@ -196,8 +183,8 @@ struct TreeState {
     }
   }
 
-  /// Records renames that are made before the kernel is notified of the new head: the kernel carries its old inode to
-  /// the new name.
+  /// Records renames made before the kernel is notified of the new head, because it carries its old inode to the
+  /// new name.
   private mutating func noteMoved(_ operation: Change.Operation) {
     guard moved != nil else { return }
     switch operation {
@@ -211,7 +198,7 @@ struct TreeState {
     if overlay.nodes.isUnsaved(number) { unsaved.insert(number) } else { unsaved.remove(number) }
   }
 
-  /// Notes the access time of an inode whose mtime is about to change: without a note the mtime is shown.
+  /// Keeps the access time of an inode whose mtime is about to change: by default the mtime is shown.
   private mutating func keepAccessTime(of number: InodeNumber) {
     guard let times = overlay.nodes.times(of: number) else { return }
     accessTimes.keep(number, mtime: times.mtime)

@@ -1,9 +1,6 @@
-// The table of epochs, which has those that something is made on, and the current one.
-
 extension TreeState {
-  /// Forgets the versions of epochs that nothing refers to, if there are more than `limit` epochs.
-  ///
-  /// - Complexity: O(*p*) for *p* pending changes and processes that are behind.
+  /// Forgets the versions of unused epochs beyond `limit` epochs, in O(*p*) for *p* pending changes and processes
+  /// behind.
   mutating func forgetEpochs(ifMoreThan limit: Int) {
     guard epochs.count > limit else { return }
     writers.tidy()

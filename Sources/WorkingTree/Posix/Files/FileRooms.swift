@@ -1,26 +1,22 @@
 import Inodes
 
-// Room that fallocate(2) was asked for and that no bytes have come to yet: it counts among a file's blocks and
-// is not free. It is kept in memory, for as long as the tree is mounted; the disk puts nothing aside.
+// Room from fallocate(2) without bytes: it counts among a file's blocks and is not free. It is kept in memory while
+// the tree is mounted, and not reserved on the disk.
 
-/// The ranges of files that were given room and hold no bytes.
 struct FileRooms {
-  /// ext4's, and what stat(2) says here.
+  /// The block size of ext4 and of stat(2) here.
   static let blockSize: UInt64 = 4096
-
-  /// By inode; that a list names sources means nothing here.
+  /// By inode; the sources in the lists have no meaning.
   private var ranges: [InodeNumber: ExtentList] = [:]
-  /// Bytes of all files.
   private(set) var total: UInt64 = 0
 
-  /// The whole blocks that a range touches.
+  /// Returns the whole blocks that a range touches.
   static func blocks(of range: Range<UInt64>) -> Range<UInt64> {
     let first = range.lowerBound / blockSize * blockSize
     let (last, overflows) = range.upperBound.addingReportingOverflow(blockSize - 1)
     return first..<(overflows ? range.upperBound : max(first, last / blockSize * blockSize))
   }
 
-  /// Bytes of one file.
   func bytes(of inode: InodeNumber) -> UInt64 { ranges[inode]?.covered ?? 0 }
 
   /// Gives room to a range that holds no bytes.
@@ -33,7 +29,7 @@ struct FileRooms {
     }
   }
 
-  /// Takes room from a range: bytes came to it, or it was punched.
+  /// Takes room from a range that was written or punched.
   mutating func take(_ range: Range<UInt64>, from inode: InodeNumber) {
     guard !ranges.isEmpty, ranges[inode] != nil else { return }
     change(inode) { $0.clear(range) }
@@ -44,7 +40,6 @@ struct FileRooms {
     take(Self.blocks(of: 0..<size).upperBound..<UInt64.max, from: inode)
   }
 
-  /// Takes all room from a file, which is gone.
   mutating func remove(_ inode: InodeNumber) {
     guard !ranges.isEmpty else { return }
     total -= ranges.removeValue(forKey: inode)?.covered ?? 0

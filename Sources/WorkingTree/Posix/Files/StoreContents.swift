@@ -1,7 +1,7 @@
 package import LLVSCore
 package import TreeNames
 
-/// The bytes of a store's values, for a working tree.
+/// The bytes of a store's values.
 package final class StoreContents: ContentReading {
   private let contents: ContentStore
 

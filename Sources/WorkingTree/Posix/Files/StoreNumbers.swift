@@ -3,12 +3,11 @@ package import LLVSCore
 import Synchronization
 package import TreeNames
 
-/// The inode numbers of a store, which it hands out thousands at a time.
+/// Hands out a store's inode numbers, reserved thousands at a time.
 ///
 /// - Concurrency: any thread.
 package final class StoreNumbers: NumberAllotting {
   private static let batch: UInt64 = 4096
-
   private let store: Store
   private let spare = Mutex<Range<UInt64>>(0..<0)
 
@@ -19,7 +18,7 @@ package final class StoreNumbers: NumberAllotting {
       if let number = take() { return number }
       let first = try FSError.wrapping { () throws(StoreError) in try store.allotInodes(Self.batch)
       }
-      // If two threads asked at once, the numbers of one are not used, which loses nothing.
+      // If two threads reserved at once, the numbers of one are unused.
       spare.withLock { if $0.isEmpty { $0 = first..<(first + Self.batch) } }
     }
   }

@@ -2,21 +2,17 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-// Holes: what of a file takes no room.
-
-/// A place that was found by looking for data or a hole.
+/// The result of seeking data or a hole.
 package struct SoughtPlace: Hashable, Sendable {
   /// The offset; nil where no data follows.
   package var offset: UInt64?
-  /// The hole that this rests on, where somebody has the file open for writing.
-  ///
-  /// He may have stored bytes there through a mapping: the kernel tells of those only when it writes its pages,
-  /// and that it does not do before it asks for a hole.
+  /// The hole of the result if the file is open for writing: a program may have stored bytes there through a
+  /// mapping, which the kernel reports only when it writes its pages.
   package var doubted: Range<UInt64>?
 }
 
 extension FileContent {
-  /// Bytes that take room, where the value under the file has so many zeros that take none.
+  /// Bytes that take room, if `zeros` bytes of the stored value take none.
   func stored(zerosInBase zeros: UInt64) -> UInt64 {
     let ofBase = extents.coveredByBase
     return extents.covered - ofBase + (ofBase > zeros ? ofBase - zeros : 0)
@@ -24,11 +20,9 @@ extension FileContent {
 }
 
 extension WorkingTree {
-  /// Finds the first byte at or behind an offset that is stored, or the first that is in a hole: lseek(2) with
-  /// SEEK_DATA and SEEK_HOLE. The end of a file counts as a hole.
-  ///
-  /// - Throws: ``FSError/noDevice`` for an offset at or behind the end, ``FSError/isDirectory``,
-  ///   ``FSError/stale``, or the error of the recorded tree or the store.
+  /// Finds the first stored byte, or the first in a hole, from an offset: lseek(2) with SEEK_DATA and SEEK_HOLE.
+  /// The end of a file is a hole. Throws ``FSError/noDevice`` for an offset at or behind the end,
+  /// ``FSError/isDirectory``, ``FSError/stale``, or the error of the recorded tree or the store.
   package func seek(
     _ number: InodeNumber, from offset: UInt64, toData: Bool
   ) throws(FSError) -> SoughtPlace {
@@ -47,7 +41,7 @@ extension WorkingTree {
     return place
   }
 
-  /// Finds data or a hole at or behind an offset that is inside; nil if there is no data.
+  /// Seeks from an offset inside; nil if no data follows.
   private func seek(
     _ content: FileContent, from offset: UInt64, toData: Bool
   ) throws(FSError) -> UInt64? {
@@ -60,7 +54,7 @@ extension WorkingTree {
     return toData ? nil : content.size
   }
 
-  /// The parts of a range that hold no bytes, behind the end too.
+  /// Returns the parts of a range without bytes, behind the end too.
   func holes(of number: InodeNumber, in range: Range<UInt64>) throws(FSError) -> [Range<UInt64>] {
     let content = try answer { state, base throws(FSError) in
       try shownContent(of: number, state, base).content

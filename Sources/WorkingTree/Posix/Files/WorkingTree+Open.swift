@@ -2,32 +2,22 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-// Opening files.
-
-/// A file that was opened.
 package struct OpenedFile: Hashable, Sendable {
-  /// Its handle.
   package var handle: HandleNumber
-  /// True if the open updated the access time, so that attributes which the kernel holds are out of date.
+  /// True if the open updated the access time, so that the kernel's attributes are out of date.
   package var hasMovedAccessTime = false
-  /// True if the kernel must drop the pages that it holds of the file, so that the tree is told what is read.
+  /// True if the kernel must drop its pages of the file, so that reads are requests.
   package var dropsPages = false
 }
 
 extension WorkingTree {
-  /// Opens a file.
+  /// Opens a file; `accessing` is false for O_NOATIME, process 0 is unknown.
   ///
-  /// Emptying it moves the times of an empty file too (`make` tells a stamp's age by them). One that is opened
-  /// for reading alone is emptied as truncate(2) does: no close of a writer follows that would save it.
+  /// Truncation moves the times of an empty file too (`make` uses them as a stamp). An open for reading alone
+  /// truncates as truncate(2), because no close of a writer follows.
   ///
-  /// - Parameters:
-  ///   - number: the file.
-  ///   - mode: the ways in which it is opened.
-  ///   - process: the process that opens it; 0 where nobody knows.
-  ///   - accessing: false for O_NOATIME.
-  /// - Returns: the handle, and what the open did.
-  /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, the error of the recorded tree, or of the journal:
-  ///   then nothing has changed.
+  /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, the error of the recorded tree, or of the journal: then
+  ///   nothing has changed.
   package func open(
     _ number: InodeNumber, mode: OpenMode, process: Int32 = 0, accessing: Bool = true
   ) throws(FSError) -> OpenedFile {
@@ -42,7 +32,7 @@ extension WorkingTree {
     confirm(process)
     return try answer { state, base throws(FSError) in
       let (mtime, ctime) = try fileTimes(of: number, state, base)
-      // Only a process that a head left behind somewhere is looked for at the names.
+      // Only a process that is behind somewhere is looked up at the names.
       let names = state.writers.isDoubtful(process) ? try names(of: number, state, base) : []
       var opened = OpenedFile(handle: state.open(number, mode, process: process))
       if mode.contains(.write), state.seen(by: process, at: names) != nil {
@@ -78,10 +68,10 @@ extension WorkingTree {
     }
   }
 
-  /// Bytes are read through a handle that was opened for writing too.
+  /// Notes a read through a handle that was opened for writing too.
   package func noteRead(_ handle: HandleNumber) {
     guard state({ $0.handles[handle]?.isUnread ?? false }) else { return }
-    // What cannot be read leaves the process behind, so nothing is lost.
+    // If this fails, the process stays behind, so nothing is lost.
     try? answer { state, base throws(FSError) in
       guard let file = state.handles[handle] else { return }
       let names = try names(of: file.inode, state, base)
@@ -90,9 +80,7 @@ extension WorkingTree {
     }
   }
 
-  // MARK: - With the lock held
-
-  /// Returns the epoch that a process had seen at the names of a file that it empties or cuts.
+  /// Returns the epoch that a process saw at the names of a file that it truncates.
   func seen(
     by process: Int32, of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Epoch? {
@@ -100,7 +88,6 @@ extension WorkingTree {
     return state.seen(by: process, at: try names(of: number, state, base))
   }
 
-  /// Returns mtime and ctime of a file that can be opened.
   func fileTimes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (mtime: Attributes.Time, ctime: Attributes.Time) {
@@ -115,7 +102,6 @@ extension WorkingTree {
     return (record.shownTime ?? record.attributes.mtime ?? record.changed, record.changed)
   }
 
-  /// Returns the names of a file.
   func names(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [InodeName] {
@@ -123,7 +109,7 @@ extension WorkingTree {
     return try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
   }
 
-  /// Returns the bytes that a file or a symbolic link shows, by reference, and its kind.
+  /// Returns the content of a file or symbolic link, by reference, and its kind.
   func shownContent(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (content: FileContent, kind: EntryKind) {
@@ -139,7 +125,6 @@ extension WorkingTree {
     return (FileContent(stored: record.stored), record.kind)
   }
 
-  /// Returns the bytes of a regular file, by reference.
   func regularContent(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> FileContent {
@@ -150,7 +135,6 @@ extension WorkingTree {
 }
 
 extension TreeState {
-  /// Opens a file that is there, and returns the handle's number.
   mutating func open(_ number: InodeNumber, _ mode: OpenMode, process: Int32) -> HandleNumber {
     handles.open(OpenFile(inode: number, mode: mode, process: process))
   }

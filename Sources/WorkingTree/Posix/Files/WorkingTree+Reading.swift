@@ -2,20 +2,12 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-// Bytes on their way out. What is pending is compared with the journal's checksums, what is in a version by the
-// store.
-
 extension WorkingTree {
-  /// Reads bytes of a file, fewer than asked only at its end.
+  /// Reads bytes of a file, fewer than asked only at its end, and returns their number. `accessing` is false for
+  /// O_NOATIME.
   ///
-  /// - Parameters:
-  ///   - number: the file.
-  ///   - offset: the first byte.
-  ///   - buffer: takes the bytes.
-  ///   - accessing: false for O_NOATIME; else the access time is updated as the rules say.
-  /// - Returns: the number of bytes.
-  /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/store(_:)`` with
-  ///   ``StoreError/corrupt(_:)`` where bytes are not what was written.
+  /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/store(_:)`` with ``StoreError/corrupt(_:)``
+  ///   for damaged bytes.
   package func read(
     _ number: InodeNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer,
     accessing: Bool = true
@@ -25,8 +17,8 @@ extension WorkingTree {
       do throws(FSError) {
         return try read(content, at: offset, into: buffer)
       } catch {
-        // A cut took the bytes into the store and their data file is gone, or a change replaced them and they
-        // were given back to the disk: then the file shows others.
+        // A cut stored the bytes and removed their data file, or a change freed them: then the file has other
+        // content.
         guard error.damage != nil else { throw error }
         let now = try self.content(of: number, accessing: false)
         guard now != content else { throw error }
@@ -35,9 +27,8 @@ extension WorkingTree {
     }
   }
 
-  /// Returns the target of a symbolic link.
-  ///
-  /// - Throws: ``FSError/invalid`` for another file, and as ``read(_:at:into:accessing:)``.
+  /// Returns the target of a symbolic link. Throws ``FSError/invalid`` for another file, and as
+  /// ``read(_:at:into:accessing:)``.
   package func readlink(_ number: InodeNumber) throws(FSError) -> [UInt8] {
     let content = try answer { state, base throws(FSError) in
       let kind = try kind(of: number, state, base)
@@ -53,10 +44,8 @@ extension WorkingTree {
     return LinkTarget.shown(target)
   }
 
-  /// The most bytes of a symbolic link's target.
   static let longestTarget = 4095
 
-  /// Returns the bytes that a file shows, by reference.
   private func content(of number: InodeNumber, accessing: Bool) throws(FSError) -> FileContent {
     try answer { state, base throws(FSError) in
       accessing
@@ -65,7 +54,7 @@ extension WorkingTree {
     }
   }
 
-  /// Notes that a file is read, and returns its bytes, by reference; with the lock held.
+  /// Notes that a file is read, and returns its content; with the lock held.
   private func noteRead(
     _ number: InodeNumber, state: inout TreeState, _ base: RememberedBase
   ) throws(FSError) -> FileContent {
@@ -76,7 +65,7 @@ extension WorkingTree {
     return content
   }
 
-  /// Reads bytes of a content, as it was when it was copied, and says how many.
+  /// Reads bytes of a content, and returns their number.
   func read(
     _ content: FileContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(FSError) -> Int {

@@ -2,12 +2,11 @@ package import Inodes
 package import LLVSCore
 package import TreeNames
 
-// The moments at which bytes count as saved (docs/writes.md, rule 1), and the disk.
+// When bytes count as saved (docs/writes.md, rule 1), and syncs.
 
 extension WorkingTree {
-  /// A copy of a handle's descriptor was closed.
-  ///
-  /// - Throws: the error of the journal; then nothing is saved, and the next flush or the release tries again.
+  /// Notes that a copy of a handle's descriptor was closed. Throws the error of the journal; then nothing is saved,
+  /// and the next flush or the release tries again.
   package func flush(_ handle: HandleNumber) throws(FSError) {
     guard let process = writer(of: handle) else { return }
     try withRoom { () throws(FSError) in
@@ -25,12 +24,10 @@ extension WorkingTree {
     }
   }
 
-  /// The last copy of a handle's descriptor is closed. The handle is gone, whatever this throws.
-  ///
-  /// - Throws: the error of the journal; then the bytes are there and not saved.
+  /// Closes a handle, also if it throws the error of the journal: then the bytes are unsaved.
   package func release(_ handle: HandleNumber) throws(FSError) {
     defer { close(handle) }
-    // As a rule close's flush has saved everything.
+    // Usually close's flush has saved everything.
     let process = state { state -> Int32? in
       guard let file = state.handles[handle], file.mode.contains(.write) else { return nil }
       return state.isSavedAtRelease(of: file) ? file.process : nil
@@ -56,7 +53,6 @@ extension WorkingTree {
     if let orphan { release(orphan) }
   }
 
-  /// The process of a handle that may write; nil for another handle.
   private func writer(of handle: HandleNumber) -> Int32? {
     state { state in
       guard let file = state.handles[handle], file.mode.contains(.write) else { return nil }
@@ -64,9 +60,8 @@ extension WorkingTree {
     }
   }
 
-  /// Saves a file and brings it, its names and everything before to the disk.
-  ///
-  /// - Throws: ``FSError/stale`` for a handle that is not open, or the error of the journal.
+  /// Saves a file and brings it, its names and everything before to the disk. Throws ``FSError/stale`` for a closed
+  /// handle, or the error of the journal.
   package func fsync(_ handle: HandleNumber) throws(FSError) {
     let process = writer(of: handle) ?? 0
     try withRoom { () throws(FSError) in
@@ -79,24 +74,13 @@ extension WorkingTree {
     try sync()
   }
 
-  /// Brings everything that is pending to the disk.
-  ///
-  /// - Throws: the error of the journal.
   package func sync() throws(FSError) {
     try FSError.wrapping { () throws(StoreError) in try journal.sync() }
   }
 
-  // MARK: - Pauses
-
-  /// Saves files whose writes have paused: logs and databases for `settle`, others for a minute. What is saved so
-  /// counts whatever is written afterwards.
-  ///
-  /// - Parameters:
-  ///   - now: the clock's time.
-  ///   - settle: nanoseconds.
-  ///   - isOverdue: true for a cut that waited for a minute, which takes logs and databases as they stand.
-  /// - Throws: the error of the journal; then nothing is saved.
-  /// - Complexity: O(unsaved files).
+  /// Saves files whose writes have paused at `now`: logs and databases for `settle` nanoseconds, others for a
+  /// minute; in O(unsaved files). An overdue cut takes logs and databases in any state. Throws the error of the
+  /// journal; then nothing is saved.
   package func savePaused(
     at now: Attributes.Time, settle: UInt64, isOverdue: Bool = false
   ) throws(FSError) {
@@ -112,12 +96,8 @@ extension WorkingTree {
     }
   }
 
-  /// Returns the time from which ``savePaused(at:settle:isOverdue:)`` finds a file to save, if nobody writes until
-  /// then; nil without unsaved files.
-  ///
-  /// - Parameter settle: nanoseconds.
-  /// - Returns: the clock's time.
-  /// - Complexity: O(unsaved files).
+  /// Returns the time from which ``savePaused(at:settle:isOverdue:)`` finds a file, in O(unsaved files); nil
+  /// without any.
   package func nextPause(settle: UInt64) -> Attributes.Time? {
     state { state in
       state.unsaved.compactMap { number -> Attributes.Time? in
@@ -129,10 +109,10 @@ extension WorkingTree {
     }
   }
 
-  /// Bytes of a new file count as saved when its writes have paused for so long.
+  /// The pause after which bytes of a new file count as saved.
   private static let abandonedNanoseconds: UInt64 = 60_000_000_000
 
-  /// Returns the files with bytes that no save covers, and that have a name or had one which they belong to.
+  /// Returns the files with unsaved bytes that have a name, or had one to which they belong.
   package var unsavedFiles: [InodeNumber] {
     state { state in
       state.unsaved.filter { state.overlay.nodes[$0].map { $0.orphan != .gone } ?? false }.sorted()
@@ -141,28 +121,26 @@ extension WorkingTree {
 }
 
 extension TreeState {
-  /// True if there are bytes that no save covers of a file that has a name or had one which they belong to.
   var hasUnsavedOfNames: Bool {
     unsaved.contains { overlay.nodes[$0].map { $0.orphan != .gone } ?? false }
   }
 
-  /// True if unsaved bytes of a file came from a mapping: the close of any handle that may write saves them.
+  /// True if unsaved bytes came from a mapping: the close of any writable handle saves them.
   fileprivate func isMapped(_ number: InodeNumber) -> Bool { overlay.nodes.isMapped(number) }
 
-  /// True if the open of a handle made or emptied the file, and nobody has written since.
+  /// True if a handle's open made or truncated the file, and no write followed.
   fileprivate func isEmptied(by file: OpenFile) -> Bool {
     !file.wrote && !file.mode.isDisjoint(with: [.created, .truncate])
       && overlay.nodes.content(of: file.inode)?.size == 0
   }
 
-  /// True if the release of a handle saves its file.
   fileprivate func isSavedAtRelease(of file: OpenFile) -> Bool {
     // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
     let saves = file.wroteSinceFlush || isMapped(file.inode) || isEmptied(by: file)
     return saves && overlay.nodes.isUnsaved(file.inode)
   }
 
-  /// The operation that saves a file, if it has anything to save; one that `isFirm` also makes the last save so.
+  /// The operation that saves a file, if there is anything to save or `isFirm` changes the last save.
   fileprivate func saving(_ number: InodeNumber, isFirm: Bool = false) -> [Change.Operation] {
     let nodes = overlay.nodes
     guard nodes.isUnsaved(number) || isFirm && nodes.hasLooseSave(number) else { return [] }
@@ -171,7 +149,6 @@ extension TreeState {
 }
 
 extension Attributes.Time {
-  /// Returns the time so many nanoseconds later.
   fileprivate func adding(_ nanoseconds: UInt64) -> Attributes.Time {
     let sum = UInt64(self.nanoseconds) + nanoseconds % 1_000_000_000
     let more = Int64(nanoseconds / 1_000_000_000 + sum / 1_000_000_000)
@@ -182,6 +159,6 @@ extension Attributes.Time {
 }
 
 extension PendingNode {
-  /// When bytes of a file were written last, or times were set since.
+  /// The time of the last write, or of set times since.
   fileprivate var lastWrite: Attributes.Time { hasSetTime ? changed : attributes.mtime ?? changed }
 }

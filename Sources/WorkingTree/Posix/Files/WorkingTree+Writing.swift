@@ -2,23 +2,13 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-// Bytes on their way in, and sizes.
-
 extension WorkingTree {
-  /// The largest offset that a file may reach.
-  ///
-  /// It is far beyond any disk, and far enough below 2^63 that offsets can be added.
+  /// The largest size of a file: beyond any disk, and small enough that offsets can be added.
   static let sizeLimit: UInt64 = 1 << 56
 
-  /// Writes bytes; they are with the host's kernel when it returns.
-  ///
-  /// - Parameters:
-  ///   - handle: the file.
-  ///   - offset: the first byte's place.
-  ///   - bytes: the bytes.
-  ///   - mapped: true if they come from a mapping, so that no handle says who wrote them.
-  /// - Throws: ``FSError/fileTooBig``, ``FSError/stale`` for a handle that is not open, or the error of the
-  ///   journal, ``FSError/system(_:)`` of a full disk among them: nothing has changed.
+  /// Writes bytes, which are in the host's kernel afterwards; `mapped` ones have no handle that tells the writer.
+  /// Throws ``FSError/fileTooBig``, ``FSError/stale`` for a closed handle, or the error of the journal: then
+  /// nothing has changed.
   package func write(
     _ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer, mapped: Bool = false
   ) throws(FSError) {
@@ -37,7 +27,6 @@ extension WorkingTree {
     }
   }
 
-  /// Writes bytes that were staged.
   private func write(_ handle: HandleNumber, _ extents: [Extent], mapped: Bool) throws(FSError) {
     try change { state, base throws(FSError) in
       guard let file = state.handles[handle], file.mode.contains(.write) else { throw .stale }
@@ -53,7 +42,7 @@ extension WorkingTree {
           state.handles.noteWrite(through: handle)
         }
       }
-      // Who writes all of a file and has not read it replaces it.
+      // A process that writes all of an unread file replaces it.
       let isReplaced = end >= size
       let seen = isReplaced ? try seen(by: file.process, of: file.inode, state, base) : nil
       return Decision(
@@ -67,12 +56,9 @@ extension WorkingTree {
     }
   }
 
-  // MARK: - Sizes
-
-  /// Gives a file another size: truncate(2) without a handle, ftruncate(2) with one.
-  ///
-  /// - Throws: ``FSError/fileTooBig``, ``FSError/isDirectory``, ``FSError/invalid`` for a file that has no size,
-  ///   ``FSError/stale``, or the error of the journal: nothing has changed.
+  /// Resizes a file: truncate(2) without a handle, ftruncate(2) with one. Throws ``FSError/fileTooBig``,
+  /// ``FSError/isDirectory``, ``FSError/invalid`` for a file that has no size, ``FSError/stale``, or the error of
+  /// the journal: then nothing has changed.
   package func resize(
     _ number: InodeNumber, to size: UInt64, through handle: HandleNumber? = nil, process: Int32 = 0
   ) throws(FSError) {
@@ -89,15 +75,12 @@ extension WorkingTree {
     }
   }
 
-  /// The process that opened a handle; nil without one.
   func writer(through handle: HandleNumber?) -> Int32? {
     handle.flatMap { handle in state { $0.handles[handle]?.process } }
   }
 
-  /// Returns the operations that give a file another size; with the lock held. When they are applied, a handle
-  /// is to be told (``HandleTable/noteWrite(through:)``).
-  ///
-  /// Without a handle the file is saved at once, unless somebody has unsaved bytes in it.
+  /// Returns the operations that resize a file, with the lock held; then ``HandleTable/noteWrite(through:)`` is to
+  /// be called. Without a handle the file is saved at once, unless a program has unsaved bytes in it.
   func resizing(
     _ number: InodeNumber, to size: UInt64, through handle: HandleNumber?, process: Int32,
     _ state: TreeState, _ base: RememberedBase
@@ -116,22 +99,14 @@ extension WorkingTree {
     return [.resize(number, to: size, .steady, seen: seen), .save(number)]
   }
 
-  // MARK: - Holes and room
-
-  /// Makes a range read as zeros, or makes the file reach to its end, or both, and gives room to its blocks that
-  /// hold no bytes: fallocate(2), which moves the times whatever it finds to do.
+  /// Zeroes a range, extends the file to its end unless `keepingSize`, and gives room to its empty blocks:
+  /// fallocate(2), which always moves the times. `room` are the free bytes; nil needs no room.
   ///
-  /// The room counts among the file's blocks while the tree is mounted, until bytes come to it, it is punched
-  /// or cut off, or the file is gone.
+  /// The room counts among the file's blocks while the tree is mounted, until bytes, a punch or a truncation take
+  /// it.
   ///
-  /// - Parameters:
-  ///   - handle: the file.
-  ///   - range: the range.
-  ///   - zeroing: true if the range is to read as zeros.
-  ///   - keepingSize: false if the file is to reach to the range's end.
-  ///   - room: the bytes that are free; nil if the range needs no room.
-  /// - Throws: ``FSError/noSpace`` for more than there is and other files were not given,
-  ///   ``FSError/fileTooBig``, ``FSError/stale``, or the error of the journal: nothing has changed.
+  /// - Throws: ``FSError/noSpace`` for more than is free, ``FSError/fileTooBig``, ``FSError/stale``, or the error
+  ///   of the journal: then nothing has changed.
   package func allocate(
     _ handle: HandleNumber, range: Range<UInt64>, zeroing: Bool, keepingSize: Bool,
     room: UInt64? = nil
@@ -178,19 +153,18 @@ extension WorkingTree {
     return operations
   }
 
-  /// Bytes of the disk that files were given and do not use.
   package var roomBytes: UInt64 { state { $0.rooms.total } }
 }
 
 extension TreeState {
-  /// Notes that the process of a handle has written all of the file without reading it.
+  /// Notes that a handle's process has overwritten the whole file without reading it.
   mutating func noteReplaced(through handle: HandleNumber) {
     guard let file = handles[handle] else { return }
     handles[handle]?.isUnread = false
     writers.note(file.process, replacing: overlay.nodes.names(of: file.inode) ?? [])
   }
 
-  /// Gives room to a range of a file, but for what bytes have come to in the meantime.
+  /// Gives room to a range of a file, except where bytes were written.
   mutating func giveRoom(_ range: Range<UInt64>, to number: InodeNumber) {
     guard let content = overlay.nodes.content(of: number) else { return }
     rooms.add(range, to: number)

@@ -3,29 +3,17 @@ package import LLVSCore
 import Platform
 import TreeNames
 
-// Cuts of the tree, and other heads under it.
-
 extension WorkingTree {
-  /// The changes that are pending now.
   package var pending: Overlay { atRest { $0.overlay } }
-
-  /// The versions that epochs stand for, by the store's numbers.
+  /// The versions of epochs, by the store's numbers.
   package var epochs: [Epoch: UInt32] { state { $0.epochs } }
-
-  /// The nanoseconds in which no write must follow a save that counts.
+  /// The nanoseconds without a write after which a save counts.
   package var settle: UInt64 { state { $0.overlay.settle } }
-
-  /// Changes ``settle``, for saves from now on.
   package func setSettle(_ settle: UInt64) { atRest { $0.overlay.settle = settle } }
-
-  /// True for an inode that a program has open or the kernel knows.
   package func isHeld(_ number: InodeNumber) -> Bool { state { $0.isHeld(number) } }
 
-  /// Begins a cut: what is pending at this instant can be read until the cut ends.
-  ///
-  /// - Parameter mark: records the instant in the journal.
-  /// - Returns: the instant, and what is pending then.
-  /// - Throws: what the closure throws; then the cut has not begun.
+  /// Begins a cut, and returns its instant and what is pending then. `mark` records it in the journal; if it
+  /// throws, the cut has not begun.
   package func freeze(
     _ mark: () throws(StoreError) -> Void
   ) throws(StoreError) -> (stamp: ChangeStamp, overlay: Overlay) {
@@ -40,12 +28,8 @@ extension WorkingTree {
     }
   }
 
-  /// Ends a cut that came to nothing: everything stays pending.
-  ///
-  /// - Parameters:
-  ///   - hasFailed: false for a cut that found nothing to take.
-  ///   - aside: the names that are ignored: no later cut looks at them until they change.
-  ///   - settle: records the end in the journal.
+  /// Ends a cut without a version: everything stays pending. `hasFailed` is false if there was nothing to take; no
+  /// later cut looks at the ignored names `aside` until they change; `settle` records the end.
   package func abandonCut(
     hasFailed: Bool = true, aside: Set<InodeName> = [], _ settle: (OverlayEdits) -> Void
   ) {
@@ -55,7 +39,7 @@ extension WorkingTree {
       do throws(BaseError) {
         try after.abandonCut(over: base, aside: aside)
       } catch {
-        // The next cut takes over the list of this one.
+        // The next cut takes over this one's list.
       }
       settle(OverlayEdits(from: before, to: after))
       state { state in
@@ -66,11 +50,10 @@ extension WorkingTree {
     }
   }
 
-  /// The directories without a name that the kernel knows.
   package var removedDirectories: [InodeNumber] { state { Array($0.removed.keys) } }
 
-  /// Returns the names that were moved since a head was put in place, while the kernel was not yet told of it, and
-  /// begins to collect them again. Once there are none the kernel has heard all.
+  /// Returns the names that were moved since a head was shown and the kernel not yet notified, and begins to
+  /// collect again. Once there are none, the kernel knows all.
   package func takeMoved() -> [InodeName] {
     state { state in
       let moved = state.moved ?? []
@@ -79,12 +62,11 @@ extension WorkingTree {
     }
   }
 
-  /// Puts another head in place. No call changes the tree in the meantime, and none reads it once the rows change.
+  /// Shows another head. No call changes the tree concurrently, and none reads it once the rows change.
   ///
-  /// - Parameters:
-  ///   - forgetsReaders: true if what processes had seen counts no more, as after a switch to another history.
-  ///   - body: gets what is pending, and a closure that it calls before the rows of the head are shown, which
-  ///     tells who has looked at names; returns what is pending over them.
+  /// `forgetsReaders` is true for a switch to another history. `body` gets what is pending, and a closure to call
+  /// before the rows are shown, which returns the readers of names; it returns what is pending over the head.
+  ///
   /// - Returns: what was pending before and is pending now.
   /// - Throws: what the closure throws; then the tree is unchanged.
   package func publish(
@@ -112,15 +94,13 @@ extension WorkingTree {
 
 }
 
-/// The names that processes have looked at, while a head is put in place. Whoever opens a file from then on waits for
-/// the head, so nobody is missed.
+/// The names that processes read, while a head is being shown. Later opens wait for the head, so none is missed.
 package struct SeenNames {
   private let tree: WorkingTree
 
   fileprivate init(_ tree: WorkingTree) { self.tree = tree }
 
-  /// Returns the epochs of the versions that processes saw last at a name, which a head left behind there; nil if no
-  /// process looked at the name or at the file there.
+  /// Returns the epochs of the versions that processes saw last at a name; nil if none read the name or its file.
   package func epochs(at name: InodeName, _ number: InodeNumber?) -> Set<Epoch>? {
     tree.state { $0.writers.knows(name, number) ? $0.writers.epochs(at: name) : nil }
   }
@@ -131,20 +111,17 @@ package struct SeenNames {
 
 /// What the tree shows with another head.
 package struct ShownHead {
-  /// The changes that are pending over its rows.
   package var overlay: Overlay
-  /// The versions that new epochs stand for, by the store's numbers.
+  /// The versions of new epochs, by the store's numbers.
   package var epochs: [Epoch: UInt32]
-  /// The names that processes have looked at and that show something else.
+  /// The names that processes read and that now show something else.
   package var replaced: [ReplacedName]
   /// The directories that lost their names.
   package var removed: [InodeNumber: PendingNode]
-  /// The directories that the head removes, by their paths.
   package var lost: [TreePath: InodeNumber] = [:]
-  /// The directories that are now at the paths of those and of ``SeenNames/lost``.
+  /// The directories now at the paths of those and of ``SeenNames/lost``.
   package var found: [TreePath: InodeNumber] = [:]
 
-  /// Creates one.
   package init(
     overlay: Overlay, epochs: [Epoch: UInt32], replaced: [ReplacedName],
     removed: [InodeNumber: PendingNode]

@@ -2,27 +2,25 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-/// The names of an overlay that differ from what the recorded tree has, with their paths.
+/// The names of an overlay that differ from the recorded tree, with their paths.
 struct PendingNames {
-  /// A name that patterns can keep out of versions: no version has it, nor the directory it leads to.
+  /// A name that patterns can keep out of versions: no version has it, or the directory that it names.
   struct Unrecorded {
     var path: TreePath
     var isDirectory: Bool
   }
 
-  /// A name.
   struct Item {
-    /// The change, as a list of names shows it.
+    /// The change in a list of names.
     var path: PendingPath
-    /// The change, as a summary counts it: a file that has another name changed.
+    /// The change in a summary: a file with another name is changed.
     var counted: PendingPath.Change
-    /// True below a directory of a version that has another name now: all of it comes along.
+    /// True below a directory of a version that has another name now.
     var isBrought: Bool
-    /// Itself and the directories above it, where patterns can keep them out.
+    /// The name and directories above it, where patterns can keep them out.
     var unrecorded: [Unrecorded]
   }
 
-  /// A directory as it is in the tree.
   private struct Directory {
     var path: TreePath
     var unrecorded: [Unrecorded]
@@ -35,9 +33,7 @@ struct PendingNames {
     .root: Directory(path: .root, unrecorded: [], isBrought: false)
   ]
 
-  /// Finds the names.
-  ///
-  /// - Complexity: O(*k*) for *k* pending names and nodes.
+  /// Finds the names, in O(*k*) for *k* pending names and nodes.
   init(_ overlay: Overlay) {
     self.overlay = overlay
     for (place, change) in overlay.changes { add(change, at: place) }
@@ -54,7 +50,7 @@ struct PendingNames {
     }
   }
 
-  /// The path of a name, and what of it patterns can keep out of versions; nil if it is out of reach.
+  /// The path of a name, and which of its names patterns can keep out; nil if the name is unreachable.
   mutating func stated(_ place: InodeName) -> (path: TreePath, unrecorded: [Unrecorded])? {
     guard let above = directory(place.directory) else { return nil }
     let path = above.path.appending(place.name)
@@ -62,7 +58,7 @@ struct PendingNames {
   }
 
   private mutating func add(_ change: NameChange, at place: InodeName) {
-    // No version has a directory that stays only for what is in it.
+    // No version has a directory that stays only for its contents.
     guard !change.isHeld, let above = directory(place.directory) else { return }
     let path = above.path.appending(place.name)
     guard let node = change.inode.flatMap({ overlay.nodes[$0] }) else {
@@ -96,7 +92,7 @@ struct PendingNames {
     return directories[number] ?? nil
   }
 
-  /// A directory below one that is known; nil for one that is out of reach.
+  /// Returns a directory below a known one; nil if it is unreachable.
   private func below(_ number: InodeNumber) -> Directory? {
     guard let node = overlay.nodes.node(number), let place = node.place,
       let above = directories[place.directory] ?? nil

@@ -4,45 +4,34 @@ package import TreeNames
 
 /// A name that the next version may change.
 package struct PendingPath: Hashable, Sendable {
-  /// The ways in which a name can change.
   package enum Change: UInt8, Hashable, Sendable {
-    /// New, with all that it brings along from another name.
+    /// New, with all that it brings from another name.
     case new = 0x2B
-    /// Gone, with all that was below it.
+    /// Removed, with all that was below it.
     case gone = 0x2D
     /// Another file, or other bytes or attributes.
     case changed = 0x2A
   }
 
-  /// The change.
   package var change: Change
-  /// The path.
   package var path: TreePath
-  /// True if a directory is there.
   package var isDirectory: Bool
 }
 
 /// The numbers of pending names, for status.
 package struct PendingSummary: Hashable, Sendable {
-  /// Names with another file, or of which bytes or attributes changed.
+  /// Names with another file, other bytes or other attributes.
   package var changed = 0
-  /// New names.
   package var new = 0
-  /// Names that went.
   package var removed = 0
-  /// The files with bytes that no save covers.
   package var unsaved: [TreePath] = []
-  /// The names of files that new heads gave to others, and that are saved all the same: the next version takes
-  /// them as changes of those names.
+  /// The saved files whose names new heads gave to others: the next version takes them as changes of those names.
   package var beside: [TreePath] = []
 }
 
 extension WorkingTree {
-  /// Returns the names that differ from the head, saved or not, in ascending order of path; those that patterns keep
-  /// out of versions are left out. Nil if there are more than a limit.
-  ///
-  /// - Throws: the error of the recorded tree.
-  /// - Complexity: O(*k* log *k*) for *k* pending names.
+  /// Returns the names that differ from the head, sorted by path, without ignored ones; nil if there are more than
+  /// `limit`. Takes O(*k* log *k*) for *k* pending names; throws the error of the recorded tree.
   package func pendingPaths(atMost limit: Int) throws(FSError) -> [PendingPath]? {
     var ignored = IgnoredNames(self)
     var paths: [PendingPath] = []
@@ -54,10 +43,8 @@ extension WorkingTree {
     return paths.sorted { $0.path < $1.path }
   }
 
-  /// Counts what is pending.
-  ///
-  /// - Throws: the error of the recorded tree.
-  /// - Complexity: O(*k* log *k*) for *k* pending names and files.
+  /// Counts what is pending, in O(*k* log *k*) for *k* pending names and files; throws the error of the recorded
+  /// tree.
   package func pendingSummary() throws(FSError) -> PendingSummary {
     let overlay = state { $0.overlay }
     var names = PendingNames(overlay)
@@ -87,7 +74,7 @@ extension WorkingTree {
   }
 }
 
-/// The names that patterns keep out of versions, with the patterns of each directory read once.
+/// The ignored names; the patterns of each directory are read once.
 private struct IgnoredNames {
   private let tree: WorkingTree
   private var scopes: [TreePath: IgnoreScope] = [:]
@@ -111,7 +98,7 @@ private struct IgnoredNames {
 }
 
 extension Overlay {
-  /// The path at which a new head took the name of a file that is still held; nil for every other node.
+  /// The path where a new head took the name of a file that is still held.
   fileprivate func detachedPath(of node: PendingNode) -> TreePath? {
     guard case .detached(let place, let path, _)? = node.orphan else { return nil }
     return path ?? place.flatMap { self.path(of: $0.directory)?.appending($0.name) }

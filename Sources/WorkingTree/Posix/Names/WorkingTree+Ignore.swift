@@ -2,13 +2,12 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-// The patterns that keep names out of versions. Files `.llvsignore` count as programs see them.
+// The patterns that keep names out of versions: the store's own, and `.llvsignore` files as programs see them.
 
 extension WorkingTree {
-  /// The store's own patterns.
   package var ignore: IgnorePatterns { state { $0.ignore } }
 
-  /// Changes the store's own patterns; the next cut looks at everything that is pending.
+  /// Changes the store's own patterns; the next cut looks at everything pending.
   package func setIgnore(_ patterns: IgnorePatterns) {
     atRest { state in
       state.ignore = patterns
@@ -16,19 +15,14 @@ extension WorkingTree {
     }
   }
 
-  /// Returns the pattern that matches a path or a directory above it, whatever versions have there; nil if none
-  /// does.
-  ///
-  /// - Throws: the error of the recorded tree.
+  /// Returns the pattern that matches a path or a directory above it; throws the error of the recorded tree.
   package func reasonToIgnore(
     _ path: TreePath, isDirectory: Bool
   ) throws(FSError) -> IgnoreScope.Reason? {
     try ignoreScope(of: path).reason(path: path.bytes, isDirectory: isDirectory)
   }
 
-  /// Returns the patterns that count for a path. A file that cannot be read has none.
-  ///
-  /// - Throws: the error of the recorded tree.
+  /// Returns the patterns for a path, without unreadable files; throws the error of the recorded tree.
   package func ignoreScope(of path: TreePath) throws(FSError) -> IgnoreScope {
     var last: [IgnoreFile] = []
     while true {
@@ -50,9 +44,7 @@ extension WorkingTree {
     }
   }
 
-  /// Returns the patterns of the file in a directory; nil if there is none that can be read.
-  ///
-  /// - Throws: the error of the recorded tree.
+  /// Returns the patterns of the file in a directory; nil without a readable one.
   package func ignorePatterns(in directory: TreePath) throws(FSError) -> IgnorePatterns? {
     let within = directory.appending(FileName(IgnoreScope.fileName))
     let files = try answer { state, base throws(FSError) in
@@ -63,7 +55,6 @@ extension WorkingTree {
     return IgnorePatterns(text)
   }
 
-  /// A file `.llvsignore`.
   private struct IgnoreFile: Equatable {
     var directory: TreePath
     var content: FileContent
@@ -77,7 +68,7 @@ extension WorkingTree {
     return (try? result.get()) == text.count ? text : nil
   }
 
-  /// Returns the files with patterns in the directories that lead to a path, from the root down.
+  /// Returns the files with patterns on the way to a path, from the root down.
   private func ignoreFiles(
     above path: TreePath, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [IgnoreFile] {

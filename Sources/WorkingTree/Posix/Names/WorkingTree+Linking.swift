@@ -7,11 +7,11 @@ extension WorkingTree {
   /// The most names of one file, as on ext4.
   static let mostLinks = 65_000
 
-  /// Gives a file one more name, as link(2) does; the kernel then knows it once more.
+  /// Gives a file another name, as link(2); the kernel then knows it once more.
   ///
   /// - Throws: ``FSError/notPermitted`` for a directory, ``FSError/exists``, ``FSError/noEntry`` for a file without
-  ///   a name and for a directory that was removed, ``FSError/tooManyLinks``, ``FSError/nameTooLong``,
-  ///   ``FSError/stale``, or the error of the journal: then nothing has changed.
+  ///   a name and in a removed directory, ``FSError/tooManyLinks``, ``FSError/nameTooLong``, ``FSError/stale``, or
+  ///   the error of the journal: then nothing has changed.
   package func link(
     _ number: InodeNumber, _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
   ) throws(FSError) -> InodeStatus {
@@ -43,7 +43,6 @@ extension WorkingTree {
     return try status(of: number)
   }
 
-  /// Returns the number of a file's names, with the lock held.
   private func nameCount(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Int {

@@ -7,8 +7,6 @@ package import TreeNames
 
 extension WorkingTree {
   /// Opens a directory for listing.
-  ///
-  /// - Throws: ``FSError/notDirectory``, ``FSError/stale``, or the error of the recorded tree.
   package func openDirectory(_ number: InodeNumber) throws(FSError) -> DirectoryListing {
     try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
@@ -17,15 +15,13 @@ extension WorkingTree {
     return DirectoryListing(number)
   }
 
-  /// Returns the next names of a directory behind a cookie, ascending by their cookies; none at the end.
+  /// Returns the next names of a directory behind a cookie, in the order of their cookies; none at the end. Takes
+  /// O(1) a name, and *k* log *k* for *k* pending names where a listing begins.
   ///
-  /// A name that nobody touches has one cookie all the time, so who goes on behind the cookie of the last name
-  /// meets it exactly once, whatever comes, goes or becomes a version in the meantime, and whichever listing of the
-  /// directory the cookie is from. Names that come while a listing goes on may be missing until it begins again at
-  /// ``EntryCookie/start``.
+  /// An untouched name keeps its cookie, so every listing meets it exactly once, whatever else changes or becomes a
+  /// version. New names may be missing until a listing begins again at ``EntryCookie/start``.
   ///
   /// - Throws: the error of the recorded tree.
-  /// - Complexity: O(1) for each name; *k* log *k* for *k* pending names where a listing begins.
   package func list(
     _ listing: DirectoryListing, after start: EntryCookie
   ) throws(FSError) -> [ListedName] {
@@ -44,18 +40,14 @@ extension WorkingTree {
     }
   }
 
-  /// Returns the directory above one; the root is above itself and above what was removed.
-  ///
-  /// - Throws: the error of the recorded tree.
+  /// Returns the parent of a directory; the root is the parent of itself and of removed directories.
   package func parent(of directory: InodeNumber) throws(FSError) -> InodeNumber {
     try answer { state, base throws(FSError) in
       try place(of: directory, state, base)?.directory ?? .root
     }
   }
 
-  /// Updates the access time of a directory that is listed, if the rules say so.
-  ///
-  /// - Throws: ``FSError/stale``, or the error of the recorded tree.
+  /// Updates the access time of a listed directory by the rules.
   package func noteListing(_ number: InodeNumber) throws(FSError) {
     try answer { state, base throws(FSError) in
       let status = try status(of: number, state, base)
@@ -64,10 +56,7 @@ extension WorkingTree {
     }
   }
 
-  // MARK: - Pending names
-
-  /// Returns the names that are pending in a directory; noted again where a listing begins, and where another head
-  /// came since.
+  /// Returns the pending names of a directory; noted again at the beginning of a listing and after another head.
   private func pendingNames(
     of listing: DirectoryListing, anew: Bool
   ) throws(FSError) -> DirectoryListing.PendingNames {
@@ -106,12 +95,9 @@ extension WorkingTree {
     }
   }
 
-  // MARK: - Pages
-
-  /// Some names of a directory.
   fileprivate struct ListingPage {
     var names: [ListedName] = []
-    /// The cookie behind which it goes on; nil at the end.
+    /// The cookie behind which the listing continues; nil at the end.
     var next: EntryCookie?
   }
 
@@ -125,7 +111,7 @@ extension WorkingTree {
       try base.page(of: directory, after: cookie, limit: Self.pageSize)
     }
     let noted = pending.after(cookie, atMost: Self.pageSize)
-    // Behind the end of either part the other may have names that this page has not.
+    // Behind the end of either part the other may have names that this page lacks.
     let ends = [
       rows.count == Self.pageSize ? rows.last?.cookie : nil,
       noted.count == Self.pageSize ? noted.last?.cookie : nil,
@@ -147,7 +133,7 @@ extension WorkingTree {
 }
 
 extension WorkingTree.ListingPage {
-  /// Adds a name at which something is pending, if anything is there.
+  /// Adds a pending name, if it names an inode.
   fileprivate mutating func add(
     _ name: FileName, _ cookie: EntryCookie, of directory: InodeNumber, _ state: TreeState
   ) {

@@ -2,11 +2,8 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-// Looking names and inodes up, and the kernel's memory of them.
-
 extension WorkingTree {
-  /// Looks a name up; the kernel then knows the inode. It is given the attributes for `thread`, if
-  /// that is not nil.
+  /// Looks a name up; the kernel then knows the inode, with attributes for `thread` if it is not nil.
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/stale``, or the error of the recorded tree.
   package func lookup(
@@ -24,9 +21,8 @@ extension WorkingTree {
     }
   }
 
-  /// Returns the attributes of an inode. The kernel is given them for `thread`, if that is not nil.
-  ///
-  /// - Throws: ``FSError/stale`` for a number that nobody has, or the error of the recorded tree.
+  /// Returns the attributes of an inode, for `thread` if it is not nil. Throws ``FSError/stale``, or the error of
+  /// the recorded tree.
   package func status(of number: InodeNumber, thread: Int32? = nil) throws(FSError) -> InodeStatus {
     try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
@@ -35,17 +31,13 @@ extension WorkingTree {
     }
   }
 
-  /// Forgets look-ups of an inode, as the kernel does. An orphan that nobody else holds goes.
+  /// Forgets look-ups of an inode, as the kernel does. An orphan without another holder is removed.
   package func forget(_ number: InodeNumber, count: UInt64) {
     if state({ $0.forget(number, count: count) }) { release(number) }
   }
 
-  /// The most bytes of a name.
   static let longestName = 255
 
-  // MARK: - With the lock held
-
-  /// Returns the inode at a name; nil if nothing is there.
   func inode(
     at place: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeNumber? {
@@ -58,12 +50,8 @@ extension WorkingTree {
     }
   }
 
-  /// Makes sure that a number leads to an inode that programs can see.
-  ///
-  /// The recorded tree goes on having what programs removed. Who holds an inode has it among the pending ones
-  /// then; of one that nobody holds the names tell.
-  ///
-  /// - Throws: ``FSError/stale``.
+  /// Checks that programs can see an inode. The recorded tree still has what programs removed, but a held inode is
+  /// pending then, and an unheld one has no names. Throws ``FSError/stale``.
   func checkIsShown(
     _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
@@ -75,7 +63,6 @@ extension WorkingTree {
     throw .stale
   }
 
-  /// Makes sure that a number is a directory's.
   func checkDirectory(
     _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
@@ -83,7 +70,6 @@ extension WorkingTree {
     guard kind == .directory else { throw .notDirectory }
   }
 
-  /// Returns the kind of an inode; nil for a number that nobody has.
   func kind(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> EntryKind? {

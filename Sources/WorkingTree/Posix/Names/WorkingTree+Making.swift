@@ -3,25 +3,22 @@ package import LLVSCore
 import Platform
 package import TreeNames
 
-// Making files and directories.
-
-/// A file or directory that is to be made.
 private struct NewInode {
   var kind: EntryKind
   var mode: UInt32
   var content = FileContent()
   var device: Attributes.Device?
-  /// True for what the next version takes as it is.
+  /// True if the next version takes it unchanged.
   var isSaved: Bool
-  /// The ways in which it is opened at once; nil if it is not.
+  /// How it is opened at once; nil if it is not.
   var opening: OpenMode?
 }
 
 extension WorkingTree {
   /// Makes and opens a regular file; the kernel then knows it.
   ///
-  /// - Throws: ``FSError/exists``, ``FSError/noEntry`` for a directory that was removed,
-  ///   ``FSError/notDirectory``, ``FSError/nameTooLong``, ``FSError/noSpace``: then nothing has changed.
+  /// - Throws: ``FSError/exists``, ``FSError/noEntry`` in a removed directory, ``FSError/notDirectory``,
+  ///   ``FSError/nameTooLong``, ``FSError/noSpace``: then nothing has changed.
   package func create(
     _ directory: InodeNumber, _ name: FileName, mode: UInt32, open: OpenMode, caller: Caller
   ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber) {
@@ -32,12 +29,9 @@ extension WorkingTree {
     return (status, handle)
   }
 
-  /// Makes an empty regular file, a FIFO, a socket or a device node, saved at once, as mknod(2) does; the kernel
-  /// then knows it.
-  ///
-  /// The kernel itself serves what is opened through such a node; the tree keeps only that it is there.
-  ///
-  /// - Throws: ``FSError/invalid`` for another kind, else as ``create(_:_:mode:open:caller:)``.
+  /// Makes and saves an empty regular file, a FIFO, a socket or a device node, as mknod(2); the kernel then knows
+  /// it, and itself serves opens of special files. Throws ``FSError/invalid`` for another kind, and as
+  /// ``create(_:_:mode:open:caller:)``.
   package func makeNode(
     _ directory: InodeNumber, _ name: FileName, kind: EntryKind, mode: UInt32,
     device: Attributes.Device? = nil, caller: Caller
@@ -48,9 +42,7 @@ extension WorkingTree {
     return try make(new, at: InodeName(directory: directory, name: name), by: caller).status
   }
 
-  /// Makes a directory; the kernel then knows it.
-  ///
-  /// - Throws: as ``create(_:_:mode:open:caller:)``.
+  /// Makes a directory; the kernel then knows it. Throws as ``create(_:_:mode:open:caller:)``.
   package func makeDirectory(
     _ directory: InodeNumber, _ name: FileName, mode: UInt32, caller: Caller
   ) throws(FSError) -> InodeStatus {
@@ -58,10 +50,8 @@ extension WorkingTree {
     return try make(new, at: InodeName(directory: directory, name: name), by: caller).status
   }
 
-  /// Makes a symbolic link; the kernel then knows it.
-  ///
-  /// - Throws: ``FSError/noEntry`` for no target, ``FSError/nameTooLong`` for one of more than 4,095 bytes, else as
-  ///   ``create(_:_:mode:open:caller:)``.
+  /// Makes a symbolic link; the kernel then knows it. Throws ``FSError/noEntry`` for an empty target,
+  /// ``FSError/nameTooLong`` for one of more than 4,095 bytes, and as ``create(_:_:mode:open:caller:)``.
   package func makeSymlink(
     _ directory: InodeNumber, _ name: FileName, target: [UInt8], caller: Caller
   ) throws(FSError) -> InodeStatus {
@@ -90,7 +80,7 @@ extension WorkingTree {
     try withRoom { () throws(FSError) in try attempt(new, at: place, by: caller) }
   }
 
-  /// Makes an inode, once: bytes of its content that the journal refused must be staged again.
+  /// Makes an inode, once: bytes that the journal refused must be staged again.
   private func attempt(
     _ new: NewInode, at place: InodeName, by caller: Caller
   ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
@@ -116,7 +106,7 @@ extension WorkingTree {
         let handle = new.opening.map {
           state.open(number, $0.union(.created), process: caller.process)
         }
-        // If a status needs rows of the recorded tree too, it is read after the change.
+        // A status that needs rows of the recorded tree is read after the change.
         return (try? self.status(of: number, state, base), handle)
       }
     }
@@ -124,9 +114,6 @@ extension WorkingTree {
     return (try self.status(of: number), handle)
   }
 
-  // MARK: - Attributes
-
-  /// The attributes that a new inode gets in a directory.
   private func attributes(
     of new: NewInode, in directory: InodeNumber, _ caller: Caller, _ state: TreeState,
     _ base: RememberedBase
@@ -135,7 +122,7 @@ extension WorkingTree {
     var attributes = permissions(of: new, in: above, caller)
     attributes.mtime = new.kind == .directory ? nil : base.time
     attributes.device = new.device
-    // A directory with set-group-ID gives its group to what is made in it, and directories the bit too.
+    // A directory with set-group-ID gives its group to new inodes, and to directories the bit too.
     let givesGroup = (above.mode ?? 0) & 0o2000 != 0
     if defaults.keepsOwners {
       let group = givesGroup ? above.gid ?? defaults.gid : caller.gid
@@ -147,7 +134,6 @@ extension WorkingTree {
     return attributes
   }
 
-  /// The mode and the access control lists that a new inode gets.
   private func permissions(
     of new: NewInode, in directory: Attributes, _ caller: Caller
   ) -> Attributes {
@@ -163,7 +149,7 @@ extension WorkingTree {
     return attributes
   }
 
-  /// Returns the attributes of an inode as they are recorded or pending.
+  /// Returns the recorded or pending attributes of an inode.
   func attributes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Attributes {

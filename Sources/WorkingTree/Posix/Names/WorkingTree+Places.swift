@@ -2,13 +2,9 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// Questions about places in the tree, with the lock held.
-
 extension WorkingTree {
-  /// Makes sure that a directory is in the tree, so that a name can be made in it.
-  ///
-  /// - Throws: ``FSError/notDirectory``, ``FSError/stale`` for a number that nobody has, ``FSError/noEntry`` for a
-  ///   directory that was removed.
+  /// Checks that names can be made in a directory; throws ``FSError/notDirectory``, ``FSError/stale`` for an
+  /// unknown number, ``FSError/noEntry`` for a removed directory.
   func checkHasNames(
     _ directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
@@ -17,7 +13,7 @@ extension WorkingTree {
     guard try place(of: directory, state, base) != nil else { throw .noEntry }
   }
 
-  /// Returns the place of a directory; nil for the root, and for one that was removed.
+  /// Returns the place of a directory; nil for the root and removed ones.
   func place(
     of directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeName? {
@@ -26,16 +22,14 @@ extension WorkingTree {
     return try FSError.wrapping { () throws(BaseError) in try base.names(of: directory).first }
   }
 
-  /// Returns the directories above one, from it up to the root, with the names that lead to each.
-  ///
-  /// - Complexity: O(depth).
+  /// Returns a directory and those above it up to the root, with their names, in O(depth).
   func directories(
     above start: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [InodeName] {
     var places: [InodeName] = []
     var number = start
     while let place = try place(of: number, state, base) {
-      // A tree that leads back to itself is damaged.
+      // A cyclic tree is damaged.
       guard places.count <= Self.mostNames else {
         throw .store(.corrupt("a directory of the working tree is in itself"))
       }
@@ -45,13 +39,9 @@ extension WorkingTree {
     return places
   }
 
-  /// No path has so many names.
   private static let mostNames = 4096
 
-  /// Makes sure that nothing is in a directory.
-  ///
-  /// - Throws: ``FSError/notEmpty``.
-  /// - Complexity: O(*k*) for *k* names that were removed from it.
+  /// Throws ``FSError/notEmpty`` unless a directory is empty; takes O(*k*) for *k* names removed from it.
   func checkEmpty(
     _ directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
@@ -68,6 +58,5 @@ extension WorkingTree {
     guard recorded <= hidden else { throw .notEmpty }
   }
 
-  /// The entries that are read of the recorded tree at once.
   static let pageSize = 512
 }

@@ -4,23 +4,18 @@ import TreeNames
 
 // Every inode that is made or moved has a path that a version can hold.
 
-/// A directory that goes deeper down, or to a longer path, with all that it holds.
+/// A directory that moves to a deeper or longer path, with its contents.
 struct Descent {
-  /// The directory.
   let directory: InodeNumber
-  /// The extent of the path that it gets.
+  /// Its new path's extent.
   let path: PathExtent
 }
 
 extension WorkingTree {
-  /// After so many recorded names below a directory that is renamed no more are looked at: the next version names
-  /// what it cannot hold.
+  /// Limit on the names checked below a renamed directory. The next cut reports paths that are too long beyond it.
   private static let looksAtMost = 1 << 16
 
-  /// Makes sure that a version can hold the path of a name; with the lock held.
-  ///
-  /// - Throws: ``FSError/nameTooLong``.
-  /// - Complexity: O(depth).
+  /// Throws ``FSError/nameTooLong`` if no version can hold the path of a name, in O(depth); with the lock held.
   func checkReach(_ place: InodeName, _ state: TreeState, _ base: RememberedBase) throws(FSError) {
     guard PathLimit.allows(try extent(of: place, state, base)) else { throw .nameTooLong }
   }
@@ -35,8 +30,7 @@ extension WorkingTree {
     return extent
   }
 
-  /// Returns what has to be looked at before an inode goes from one name to another; nil for what is no directory
-  /// or gets no longer path. With the lock held.
+  /// Returns what to check before an inode moves; nil for a file or a path that is not longer. With the lock held.
   func descent(
     of number: InodeNumber, from old: InodeName, to new: InodeName, _ state: TreeState,
     _ base: RememberedBase
@@ -48,11 +42,8 @@ extension WorkingTree {
     return Descent(directory: number, path: after)
   }
 
-  /// Makes sure that a version can hold the paths of all that is in a directory; without the lock, since it reads
-  /// the recorded tree.
-  ///
-  /// - Throws: ``FSError/nameTooLong``, or the error of the recorded tree.
-  /// - Complexity: O(*n*) for *n* names below it.
+  /// Throws ``FSError/nameTooLong`` if no version can hold the paths in a directory, in O(*n*) for *n* names below
+  /// it; without the lock, because it reads the recorded tree.
   func check(_ descent: Descent) throws(FSError) {
     let overlay = state { $0.overlay }
     var looked = 0

@@ -2,10 +2,8 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-// Removing names.
-
 extension WorkingTree {
-  /// Removes a name that is not a directory's. A file that a program has open lives on without it.
+  /// Removes a name of a file, which lives on while a program has it open.
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/isDirectory``, ``FSError/notDirectory``, ``FSError/stale``, or the
   ///   error of the journal: then nothing has changed.
@@ -45,9 +43,7 @@ extension WorkingTree {
     }
   }
 
-  /// Returns the inode at a name, with the lock held.
-  ///
-  /// - Throws: ``FSError/noEntry`` if nothing is there, ``FSError/notDirectory``, ``FSError/stale``.
+  /// Returns the inode at a name, with the lock held; throws ``FSError/noEntry`` if there is none.
   func present(
     at place: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeNumber {

@@ -2,26 +2,21 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-// Giving files and directories other names.
-
-/// The ways in which rename(2) and renameat2(2) treat what is at the new name.
+/// How rename(2) and renameat2(2) treat an inode at the new name.
 package enum RenameMode: Sendable {
-  /// It is replaced.
   case replacing
-  /// There may be nothing.
+  /// It is an error.
   case noReplace
   /// It gets the old name.
   case exchange
 }
 
 extension WorkingTree {
-  /// Gives a file or directory another name, as rename(2) and renameat2(2) do.
+  /// Renames a file or directory, as rename(2) and renameat2(2), and returns the inodes whose names changed.
   ///
-  /// - Returns: the inodes whose names changed.
   /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/isDirectory``, ``FSError/notDirectory``,
-  ///   ``FSError/notEmpty``, ``FSError/invalid`` for a directory that would be in itself,
-  ///   ``FSError/nameTooLong``, ``FSError/readOnly`` for the name `.llvs`, or the error of the journal: then nothing
-  ///   has changed.
+  ///   ``FSError/notEmpty``, ``FSError/invalid`` for a directory that would be in itself, ``FSError/nameTooLong``,
+  ///   ``FSError/readOnly`` for the name `.llvs`, or the error of the journal: then nothing has changed.
   @discardableResult
   package func rename(
     _ from: InodeName, to target: InodeName, mode: RenameMode, process: Int32 = 0
@@ -45,8 +40,8 @@ extension WorkingTree {
     }
   }
 
-  /// Decides about a rename, with the lock held. The answer is what has to be looked at first, then nothing is
-  /// changed; it is empty once the rename is made.
+  /// Decides about a rename, with the lock held. Returns what to check first, and then changes nothing; empty once
+  /// the rename is made.
   private func decide(
     _ from: InodeName, to target: InodeName, _ mode: RenameMode, _ process: Int32,
     isMeasured: Bool, _ state: TreeState, _ base: RememberedBase
@@ -73,7 +68,7 @@ extension WorkingTree {
     ) { _ in (moved, []) }
   }
 
-  /// The directories that a rename brings to a longer path.
+  /// Returns the directories that a rename brings to a longer path.
   private func descents(
     of rename: Renaming, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [Descent] {
@@ -86,7 +81,6 @@ extension WorkingTree {
     return descents.compactMap(\.self)
   }
 
-  /// A rename that is to be made.
   private struct Renaming {
     let number: InodeNumber
     let from: InodeName
@@ -103,7 +97,7 @@ extension WorkingTree {
     }
   }
 
-  /// The epoch that a process had seen at the names that it gives to files.
+  /// Returns the epoch that a process saw at the names that it gives to files.
   private func seen(
     by process: Int32, _ rename: Renaming, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (target: Epoch?, from: Epoch?) {
@@ -139,7 +133,7 @@ extension WorkingTree {
     if !isDirectory, replacesDirectory { throw .isDirectory }
   }
 
-  /// True if a directory is another one or lies below it.
+  /// True if a directory is the other one or below it.
   private func isInside(
     _ directory: InodeNumber, _ above: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Bool {

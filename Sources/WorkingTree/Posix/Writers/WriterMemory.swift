@@ -1,11 +1,10 @@
 import Inodes
 
-/// The processes that opened files for reading, and those of them that a head left behind (docs/writes.md, rule 7).
+/// The processes that opened files for reading, and which of them a head left behind (docs/writes.md, rule 7).
 ///
-/// A process that is behind at a name has a *mark* there: the epoch of the version that had what the process saw last.
-/// The marks outlive the other pairs, and only they cost a look into /proc.
+/// A process that is behind at a name has a *mark* there: the epoch of the version that it saw last. Marks outlive
+/// the other pairs, and only they require reading /proc.
 struct WriterMemory {
-  /// A file, or a name that a file has left.
   private enum Place: Hashable {
     case file(InodeNumber)
     case name(InodeName)
@@ -13,34 +12,27 @@ struct WriterMemory {
 
   private struct Mark {
     var epoch: Epoch
-    /// The nanoseconds since the kernel started at which the process looked. One that began later is another process
-    /// of the same number.
+    /// When the process read, in nanoseconds since boot. A process that began later is another one with its number.
     var time: UInt64
   }
 
-  /// The times, in nanoseconds since the kernel started, at which processes looked.
+  /// When processes read, in nanoseconds since boot.
   private var readers = RecentPairs<Place, UInt64>()
   private var marks = RecentPairs<InodeName, Mark>()
-  /// The processes with marks, and others of which these were removed.
+  /// The processes that have or had marks.
   private var marked: Set<Int32> = []
-  /// The times at which processes with marks began.
+  /// The start times of processes with marks.
   private var starts: [Int32: UInt64] = [:]
-
-  /// The directories that heads removed and in which processes have marks, by their paths.
+  /// The directories that heads removed and in which processes have marks, by path.
   private(set) var lost: [TreePath: InodeNumber] = [:]
 
-  /// The number of pairs, some perhaps twice.
+  /// The number of pairs; some may count twice.
   var count: Int { readers.count + marks.count }
-
-  // MARK: - Asking
-
-  /// True if a process may be behind at a name: the caller finds when it began, and calls ``began(_:at:)``.
+  /// True if a process may be behind: the caller finds its start time, and calls ``began(_:at:)``.
   func isDoubtful(_ process: Int32) -> Bool { marked.contains(process) }
-
-  /// Notes when a process began.
   mutating func began(_ process: Int32, at time: UInt64) { starts[process] = time }
 
-  /// Returns the epoch of the version that a process saw last at a name; nil if it is up to date, or never looked.
+  /// Returns the epoch of the version that a process saw last at a name; nil if it is up to date, or never read it.
   func mark(_ process: Int32, at name: InodeName) -> Epoch? {
     guard marked.contains(process), let mark = marks.value(process, at: name),
       mark.time >= starts[process] ?? 0
@@ -48,20 +40,16 @@ struct WriterMemory {
     return mark.epoch
   }
 
-  /// The epochs of the marks at a name.
   func epochs(at name: InodeName) -> Set<Epoch> { Set(marks.values(at: name).values.map(\.epoch)) }
 
-  /// The epochs of all marks.
   var epochs: Set<Epoch> {
     var epochs: Set<Epoch> = []
     marks.forEach { epochs.insert($1.epoch) }
     return epochs
   }
 
-  // MARK: - Noting
-
-  /// Notes that a process opened a file for reading, at a time since the kernel started; it is up to date at the
-  /// file's names, which may be left out for a process without marks.
+  /// Notes that a process opened a file for reading, which makes it up to date at `names`; without marks they may
+  /// be omitted.
   mutating func note(
     _ process: Int32, reading number: InodeNumber, names: [InodeName] = [], at time: UInt64
   ) {
@@ -71,7 +59,7 @@ struct WriterMemory {
     for name in names { marks.remove(process, at: name) }
   }
 
-  /// Notes that a process replaced, emptied or cut a file at some names, or made one: it goes on from that.
+  /// Notes that a process replaced, truncated or made a file at some names: it is up to date there.
   mutating func note(_ process: Int32, replacing names: [InodeName]) {
     guard marked.contains(process) else { return }
     for name in names {
@@ -80,19 +68,14 @@ struct WriterMemory {
     }
   }
 
-  /// Notes that a program took a name from a file: those who have seen it there remember the name.
+  /// Notes that a program removed a name of a file: the processes that read the file there remember the name.
   mutating func leave(_ name: InodeName, by number: InodeNumber) {
     for (process, time) in readers.values(at: .file(number)) {
       readers.set(time, process, at: .name(name))
     }
   }
 
-  /// Notes that a head shows something else at a name: those who have seen what was there are behind.
-  ///
-  /// - Parameters:
-  ///   - name: the name.
-  ///   - number: the file that was shown there; nil for nothing.
-  ///   - epoch: the epoch of the version that had it.
+  /// Notes that a head shows another file than `number`, which the version of `epoch` had: its readers are behind.
   mutating func leaveBehind(_ name: InodeName, _ number: InodeNumber?, on epoch: Epoch) {
     var behind = readers.values(at: .name(name))
     if let number { behind.merge(readers.values(at: .file(number))) { max($0, $1) } }
@@ -103,7 +86,7 @@ struct WriterMemory {
     }
   }
 
-  /// Notes that a process looks at what a name showed in the version of an epoch.
+  /// Notes that a process sees what a name showed in the version of an epoch.
   mutating func leaveBehind(
     _ process: Int32, at name: InodeName, on epoch: Epoch, at time: UInt64
   ) {
@@ -111,8 +94,8 @@ struct WriterMemory {
     marked.insert(process)
   }
 
-  /// Notes that a head brings a file to a name. Processes that have seen the same there are up to date again; `isSame`
-  /// tells whether the version of an epoch has it too.
+  /// Notes that a head brings a file to a name: processes that saw the same there are up to date. `isSame` tells
+  /// whether the version of an epoch has it too.
   mutating func bringBack(_ name: InodeName, _ number: InodeNumber?, isSame: (Epoch) -> Bool) {
     for (process, mark) in marks.values(at: name) where isSame(mark.epoch) {
       marks.remove(process, at: name)
@@ -120,14 +103,13 @@ struct WriterMemory {
     }
   }
 
-  /// Notes that a head removed directories.
   mutating func lose(_ directories: [TreePath: InodeNumber]) {
     guard !directories.isEmpty, !marks.isEmpty else { return }
     let marked = Set(marks.places.map(\.directory))
     lost.merge(directories.filter { marked.contains($0.value) }) { $1 }
   }
 
-  /// Notes that directories are at the paths of lost ones: they have other numbers, and the marks in them stay.
+  /// Notes the new directories at the paths of lost ones: their numbers differ, and the marks stay.
   mutating func find(_ directories: [TreePath: InodeNumber]) {
     var found: [InodeNumber: InodeNumber] = [:]
     for (path, number) in directories {
@@ -141,7 +123,7 @@ struct WriterMemory {
     }
   }
 
-  /// True if any process looked at a name or at the file there, so that a head which changes the name has to be noted.
+  /// True if any process read the name or its file, so that a head must note a change of the name.
   func knows(_ name: InodeName, _ number: InodeNumber?) -> Bool {
     !readers.values(at: .name(name)).isEmpty || !marks.values(at: name).isEmpty
       || number.map { !readers.values(at: .file($0)).isEmpty } ?? false
