@@ -4,20 +4,16 @@ import SQLite
 package import TreeNames
 
 extension RecordedTree {
-  /// Compares all rows with the tree of a map and with each other.
-  ///
-  /// - Returns: the faults, at most 100, as sentences; none if the rows are those of the map.
-  /// - Complexity: O(*n*).
+  /// Compares all rows with the tree of a map and with each other, in O(*n*), and returns at most 100 faults as
+  /// sentences.
   package func faults(comparedWith view: TreeView) throws(BaseError) -> [String] {
     try read { try TreeCheck.faults(of: $0, comparedWith: view) }
   }
 }
 
 extension RowsSnapshot {
-  /// Checks the file's pages, and compares all rows with the tree of a map and with each other.
-  ///
-  /// - Returns: the faults, at most 200, as sentences; none if the rows are those of the map.
-  /// - Complexity: O(*n*).
+  /// Checks the file's pages, and compares all rows with the tree of a map and with each other, in O(*n*). Returns
+  /// at most 200 faults as sentences.
   package func faults(comparedWith view: TreeView) throws(BaseError) -> [String] {
     try read { rows in
       let faults = try rows.database.integrityCheck()
@@ -25,7 +21,7 @@ extension RowsSnapshot {
     }
   }
 
-  /// Returns the paths of inodes whose numbers no store hands out, or at or above a counter, at most 100.
+  /// Returns at most 100 paths of inodes with invalid numbers, or numbers not below the counter.
   package func pathsOfNumbers(
     from counter: UInt64
   ) throws(BaseError) -> [(number: InodeNumber, path: TreePath)] {
@@ -37,7 +33,7 @@ extension RowsSnapshot {
 }
 
 extension TreeRows {
-  /// Returns the numbers of inodes that are not in a range, ascending.
+  /// Returns the numbers of inodes outside a range, ascending.
   fileprivate func numbers(
     outside range: Range<UInt64>, atMost limit: Int
   ) throws(DatabaseError) -> [InodeNumber] {
@@ -51,7 +47,6 @@ extension TreeRows {
     return numbers
   }
 
-  /// Returns one of the paths of an inode.
   fileprivate func path(of number: InodeNumber) throws(DatabaseError) -> TreePath {
     var names: [FileName] = []
     var number = number
@@ -66,11 +61,10 @@ extension TreeRows {
 /// Walks the rows next to a tree.
 private struct TreeCheck {
   private static let limit = 100
-
   let rows: TreeRows
   let view: TreeView
   private(set) var faults: [String] = []
-  /// The names that were found of inodes with several names.
+  /// The number of names found of inodes with several.
   private var names: [InodeNumber: Int] = [:]
   private var inodes: Int64 = 1
   private var values: Int64 = 0
@@ -79,7 +73,7 @@ private struct TreeCheck {
   private var linkIDs: Int64 = 0
   private var linked: [[UInt8]: [Linked]] = [:]
 
-  /// A file with a link id as a row has it, and its attributes as the map has them: rows lack long ones.
+  /// A file with a link id in a row, and its attributes in the map, because rows lack long ones.
   private struct Linked {
     var record: InodeRecord
     var attributes: Attributes

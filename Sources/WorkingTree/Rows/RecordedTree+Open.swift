@@ -5,11 +5,9 @@ import SQLite
 import TreeNames
 
 extension RecordedTree {
-  /// The way in which the tree was opened.
   package enum Opening: Hashable, Sendable {
-    /// The rows were those of the head.
     case current
-    /// The rows were those of another version and now are the head's.
+    /// The rows were another version's and now are the head's.
     case advanced
     /// The rows were made from the head's map, for this reason.
     case built(String)
@@ -17,18 +15,14 @@ extension RecordedTree {
 
   /// The store whose tree is opened.
   package struct Origin {
-    /// Its id, 16 bytes.
+    /// 16 bytes.
     package var storeID: [UInt8]
-    /// The head.
     package var head: TreeHead
-    /// The store's inode numbers.
     package var numbers: NumberSource
     /// Returns the map of a version with this root; nil if the store has none.
     package var map: (Version.ID?, MapRoot) throws(StoreError) -> ValueMap?
-    /// Returns the time at which a version came to this store; for nil the time at which the store
-    /// was made.
+    /// Returns the time at which a version came to this store; for nil, at which the store was made.
     package var time: @Sendable (VersionNumber?) -> Attributes.Time
-    /// The clock's time.
     package var now: Attributes.Time
 
     package init(
@@ -45,13 +39,14 @@ extension RecordedTree {
     }
   }
 
-  /// Opens the tree of a store's head. Rows of another store, of a version that the store does not
-  /// have, or that are damaged are removed and made again.
+  /// Opens the tree of a store's head. Rows that are damaged, of another store or of an unknown version are made
+  /// again.
   ///
-  /// - Throws: ``BaseError/store(_:)`` if the head's map cannot be read, ``BaseError/system(_:)`` if
-  ///   the file cannot be written.
-  /// - Complexity: O(1) for the head's rows; O(*k* log *n*) for those of a version that differs in *k*
-  ///   paths; O(*n*) for new ones.
+  /// Takes O(1) for the head's rows, O(*k* log *n*) for those of a version that differs in *k* paths, O(*n*) for
+  /// new ones.
+  ///
+  /// - Throws: ``BaseError/store(_:)`` if the head's map cannot be read, ``BaseError/system(_:)`` if the file
+  ///   cannot be written.
   package static func open(
     at path: String, for origin: Origin
   ) throws(BaseError) -> (tree: RecordedTree, opening: Opening) {
@@ -64,10 +59,7 @@ extension RecordedTree {
     }
   }
 
-  /// Makes the rows again from the head's map; for rows of which a call said that they are damaged.
-  /// Nobody may have the old ones open.
-  ///
-  /// - Complexity: O(*n*).
+  /// Makes damaged rows again from the head's map, in O(*n*); no process may have the old ones open.
   package static func rebuild(
     at path: String, for origin: Origin
   ) throws(BaseError) -> RecordedTree {
@@ -75,9 +67,7 @@ extension RecordedTree {
     return try build(path, origin)
   }
 
-  /// Returns the greatest inode number in a store's file of rows; nil if there are none that can be read.
-  ///
-  /// - Complexity: one look-up.
+  /// Returns the greatest inode number in a store's file of rows, by one look-up; nil without readable rows.
   package static func greatestNumber(
     at path: String, of storeID: [UInt8]
   ) throws(BaseError) -> InodeNumber? {
@@ -92,15 +82,13 @@ extension RecordedTree {
     }
   }
 
-  /// Removes a file of rows, which no power failure brings back.
+  /// Removes a file of rows durably.
   package static func remove(_ path: String) throws(BaseError) {
     try TreeDatabase.remove(path)
     try accessing { try FileSystem.syncDirectory(FileSystem.directory(of: path)) }
   }
 
-  /// Opens the rows that are there, whichever version they show.
-  ///
-  /// - Throws: ``BaseError/damaged(_:)`` for none, or those of another store.
+  /// Opens the existing rows of any version; throws ``BaseError/damaged(_:)`` for none or another store's.
   package static func openPresent(
     _ path: String, _ origin: Origin
   ) throws(BaseError) -> RecordedTree {
@@ -112,11 +100,8 @@ extension RecordedTree {
     return RecordedTree(path: path, rows: rows, state: state, time: origin.time)
   }
 
-  /// Lets the rows show a head; `hints` are the numbers that the working tree has for what it brings.
-  ///
-  /// - Returns: false if they show it already.
-  /// - Throws: ``BaseError/damaged(_:)`` if they cannot become the head's.
-  /// - Complexity: as ``open(at:for:)``.
+  /// Makes the rows show a head, with the working tree's numbers in `hints`; false if they do already. Throws
+  /// ``BaseError/damaged(_:)`` if that is impossible; complexity as ``open(at:for:)``.
   @discardableResult
   package func advance(
     to origin: Origin, hints: NumberHints = NumberHints()

@@ -2,39 +2,28 @@ package import Inodes
 package import LLVSCore
 import Synchronization
 
-// The rows of a head that nobody else sees yet.
-
 extension RecordedTree {
-  /// The tree of the head that was prepared, before ``publish()`` shows it; without one, the tree that is shown.
+  /// The prepared tree, before ``publish()`` shows it; without one, the shown tree.
   ///
   /// - Concurrency: any thread; calls wait for each other.
   package var prepared: any Base { PreparedTree(self) }
 
-  /// The inodes whose records or names in the prepared tree differ, or may differ, from those in the tree that is shown;
-  /// nil if they may be any.
-  ///
-  /// A head must have been prepared.
+  /// The inodes whose records or names in the prepared tree may differ from the shown tree's; nil if any may. A
+  /// head must be prepared.
   package var changedNumbers: Set<InodeNumber>? {
     writer.withLock { $0.prepared == nil ? nil : $0.loan.rows.changed }
   }
 
-  /// Gives what the prepared tree has under a number another one of the store, at all its names. What is in a
-  /// directory stays in it.
-  ///
-  /// A head must have been prepared. Nothing happens if no name leads to the number.
-  ///
-  /// - Returns: the new number; nil if nothing happened.
-  /// - Throws: ``BaseError``; then the rows are as before the head was prepared, and the transaction is gone.
-  /// - Complexity: O(*m* log *n*) for *m* names of the inode, or names in the directory.
+  /// Gives a number of the prepared tree, at all its names, a new one of the store, and returns it; nil if no name
+  /// has the number. A directory keeps its contents. A head must be prepared; takes O(*m* log *n*) for *m* names of
+  /// the inode or in the directory. If it throws, the transaction is rolled back.
   @discardableResult
   package func renumber(_ number: InodeNumber) throws(BaseError) -> InodeNumber? {
     try renumber(number) { numbers throws(StoreError) in try numbers.number() }
   }
 
-  /// Gives what the prepared tree has under a number another one that a journal knows it by, as
-  /// ``renumber(_:)``. Nothing happens if the other number is in use.
-  ///
-  /// - Throws: ``BaseError``, as ``renumber(_:)``.
+  /// Gives an inode of the prepared tree the number that a journal has, as ``renumber(_:)``; does nothing if that
+  /// is in use.
   package func renumber(_ number: InodeNumber, to known: InodeNumber) throws(BaseError) {
     guard known != .root, try prepared.inode(known) == nil else { return }
     try renumber(number) { _ in known }
@@ -66,11 +55,8 @@ extension RecordedTree {
 }
 
 extension RecordedTree {
-  /// Lets an inode of the prepared tree show a ctime, if the recorded one is earlier. Nothing happens if it has no row.
-  ///
-  /// A head must have been prepared.
-  ///
-  /// - Throws: ``BaseError``; then the rows are as before the head was prepared, and the transaction is gone.
+  /// Raises the ctime of an inode of the prepared tree, if it is earlier and the inode has a row. A head must be
+  /// prepared. If it throws, the transaction is rolled back.
   package func raiseChangeTime(of number: InodeNumber, to time: Attributes.Time) throws(BaseError) {
     do throws(BaseError) {
       try writer.withLock { (writer) throws(BaseError) in
@@ -89,12 +75,11 @@ extension RecordedTree {
   }
 }
 
-/// The rows as the connection that writes has them, its open transaction included.
+/// The rows of the writing connection, with its open transaction.
 private final class PreparedTree: Base {
   private let tree: RecordedTree
 
   init(_ tree: RecordedTree) { self.tree = tree }
-
   var batch: UInt64 { tree.batch }
 
   private func read<Result: Sendable>(

@@ -18,12 +18,10 @@ package import TreeNames
 /// - Concurrency: any thread reads. One thread at a time prepares and publishes; the caller sees to
 ///   that.
 package final class RecordedTree: Base, CookieSource {
-  /// A connection on its way between the pool and the thread that uses it; one thread has it at a
-  /// time.
+  /// A connection on its way between the pool and a thread; one thread has it at a time.
   struct Loan: @unchecked Sendable { let rows: TreeRows }
 
-  /// The open transaction: the state that is published next, and the source of numbers.
-  /// The thread that prepared it uses it.
+  /// The open transaction: the next state, and the source of numbers. Only the thread that prepared it uses it.
   struct Prepared: @unchecked Sendable {
     var state: RecordedState
     let numbers: NumberSource
@@ -32,19 +30,16 @@ package final class RecordedTree: Base, CookieSource {
   struct Writer {
     var loan: Loan
     var state: RecordedState
-    /// Nil while no transaction is open.
     var prepared: Prepared?
   }
 
-  /// The path of the file.
   package let path: String
   /// Returns the time at which a version came to the store.
   private let time: @Sendable (VersionNumber?) -> Attributes.Time
   private let readers: RowReaders
   let writer: Mutex<Writer>
   private let batchCounter = Atomic<UInt64>(0)
-
-  /// The frames of the write-ahead log from which on ``shortenLog()`` copies it into the file.
+  /// The frames of the write-ahead log from which ``shortenLog()`` copies it into the file.
   private static let longLog = 4096
 
   init(
@@ -57,11 +52,7 @@ package final class RecordedTree: Base, CookieSource {
     writer = Mutex(Writer(loan: Loan(rows: rows), state: state))
   }
 
-  /// The head whose tree is shown.
   package var state: RecordedState { writer.withLock { $0.state } }
-
-  // MARK: - Reading
-
   package var batch: UInt64 { batchCounter.load(ordering: .acquiring) }
 
   package func child(
@@ -99,20 +90,13 @@ package final class RecordedTree: Base, CookieSource {
     try readers.read(batchCounter, body)
   }
 
-  // MARK: - A new head
-
-  /// Makes the rows of a new head's tree, which nobody sees before ``publish()``.
+  /// Makes the rows of a new head's tree, in O(*k* log *n*) for *k* paths that differ; ``publish()`` shows them.
   ///
-  /// - Parameters:
-  ///   - head: the new head and the cut that sets it.
-  ///   - before: the tree of the map that the rows show now.
-  ///   - hints: the numbers that the working tree has for what comes.
-  ///   - numbers: the store's inode numbers.
-  ///   - now: the ctime of what changes.
-  ///   - uncommitted: returns the time of a version that the store has not committed; nil for any other.
-  /// - Throws: ``BaseError``; then the rows are as before and the transaction is gone. With
-  ///   ``BaseError/damaged(_:)`` the file must be made again.
-  /// - Complexity: O(*k* log *n*) for *k* paths that differ.
+  /// `before` is the shown tree, `now` the ctime of changes; `uncommitted` returns the time of a version that the
+  /// store has not committed.
+  ///
+  /// - Throws: ``BaseError``; then the transaction is rolled back. After ``BaseError/damaged(_:)`` the file must be
+  ///   made again.
   package func prepare(
     _ head: TreeHead, from before: TreeView, hints: NumberHints = NumberHints(),
     numbers: NumberSource, now: Attributes.Time,
@@ -123,7 +107,7 @@ package final class RecordedTree: Base, CookieSource {
       return (writer.loan, writer.state)
     }
     let rows = loan.rows
-    // Without readers the transaction may begin the write-ahead log again.
+    // Without readers the transaction may restart the write-ahead log.
     readers.endTransactions()
     do throws(BaseError) {
       let prepared = try accessing {
@@ -146,7 +130,7 @@ package final class RecordedTree: Base, CookieSource {
           throw BaseError.damaged("\(path) has more names than the map has values")
         }
         try rows.set(state)
-        // Room on the disk is found now, and not when the head is set already.
+        // A full disk fails now, not after the head is set.
         try rows.database.flushPages()
         return Prepared(state: state, numbers: numbers)
       }
@@ -157,9 +141,7 @@ package final class RecordedTree: Base, CookieSource {
     }
   }
 
-  /// Shows the rows that were prepared.
-  ///
-  /// - Throws: ``BaseError``; then the rows are as before.
+  /// Shows the prepared rows; if it throws, the rows are as before.
   package func publish() throws(BaseError) {
     let (loan, prepared) = writer.withLock { ($0.loan, $0.prepared) }
     guard let prepared else { return }
@@ -178,7 +160,7 @@ package final class RecordedTree: Base, CookieSource {
     readers.endTransactions()
   }
 
-  /// Drops rows that were prepared and not published.
+  /// Drops the prepared rows.
   package func withdraw() {
     let loan = writer.withLock { writer in
       writer.prepared = nil
@@ -187,16 +169,14 @@ package final class RecordedTree: Base, CookieSource {
     loan.rows.database.rollBack()
   }
 
-  /// Copies the whole write-ahead log into the file, unless somebody reads it now.
+  /// Copies the whole write-ahead log into the file, unless it is being read.
   package func emptyLog() {
     readers.endTransactions()
     writer.withLock { $0.loan }.rows.database.emptyLog()
   }
 
-  /// Brings to the disk all rows that were published: from then on no power failure takes them.
-  ///
-  /// - Throws: ``BaseError/system(_:)`` if they may not be on the disk.
-  /// - Concurrency: any thread, also while rows are prepared.
+  /// Brings all published rows to the disk, on any thread, also while rows are prepared; throws
+  /// ``BaseError/system(_:)``.
   package func syncLog() throws(BaseError) {
     let log = path + "-wal"
     try accessing {
@@ -206,22 +186,20 @@ package final class RecordedTree: Base, CookieSource {
     }
   }
 
-  /// Copies a write-ahead log that became long into the file.
+  /// Copies a long write-ahead log into the file.
   package func shortenLog() {
     let database = writer.withLock { $0.loan }.rows.database
     if database.logFrames >= Self.longLog { database.checkpoint() }
   }
 }
 
-/// A head whose tree is shown: its map, its id, and the cut that sets it.
+/// A head's tree, its id, and the cut that sets it.
 package struct TreeHead: Sendable {
-  /// The number of the cut.
   package var cut: Int64
-  /// The head's id; nil for a store without versions.
+  /// Nil for a store without versions.
   package var version: Version.ID?
-  /// The tree of its map.
   package var view: TreeView
-  /// The attributes of the root directory, which no map has; nil for those that the rows have.
+  /// The root's attributes, which no map has; nil for those of the rows.
   package var root: Attributes?
 
   package init(cut: Int64, version: Version.ID?, view: TreeView, root: Attributes? = nil) {

@@ -3,25 +3,18 @@ import LLVSCore
 import SQLite
 import Synchronization
 
-/// The rows of tree.sqlite at one instant, read through a connection of its own: another process or thread may go on
-/// writing.
+/// The rows at one instant, read through a connection of its own while others write.
 ///
 /// - Concurrency: any thread; calls wait for each other.
 package final class RowsSnapshot: Base {
-  /// The head whose tree is shown.
   package let state: RecordedState
   private let loan: Mutex<RecordedTree.Loan>
-  /// The copy of the file that is read; nil for the file itself.
+  /// The copy that is read; nil for the file itself.
   private let copy: ReadableCopy?
 
-  /// Opens the rows of a store's directory and begins to read.
-  ///
-  /// - Parameters:
-  ///   - directory: the store's directory.
-  ///   - isCopied: reads a copy, so that nothing is written: SQLite's locks are files, and whoever closes a database last
-  ///     empties its log.
-  /// - Throws: ``BaseError/damaged(_:)`` for a file without rows, ``BaseError``.
-  /// - Complexity: O(1), or O(bytes of the file) for a copy.
+  /// Opens the rows in a store's directory, in O(1), or O(bytes of the file) for a copy. A copy avoids all writes:
+  /// SQLite's locks are files, and the last close of a database empties its log. Throws ``BaseError/damaged(_:)``
+  /// for a file without rows.
   package init(in directory: String, isCopied: Bool) throws(BaseError) {
     let name = "tree.sqlite"
     let copy = try accessing {

@@ -2,8 +2,6 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// Letting the rows show what the map shows.
-
 extension Advance {
   func putWhatDiffers(at path: TreePath) throws {
     guard let found = try after.find(path: path.bytes) else { return }
@@ -15,7 +13,7 @@ extension Advance {
     }
   }
 
-  /// Lets a path show what the map shows there.
+  /// Makes a path show what the map shows there.
   func put(_ change: PathChange) throws {
     let path = change.path
     guard let parent = try directory(at: path.parent) else {
@@ -46,7 +44,7 @@ extension Advance {
           at: InodePlace(parent: parent, cookie: old.cookie), number: old.inode.number, key: key)
       }
       guard !record.isRecordedAs(old.inode.record) else { return }
-      // A time that was set counts; otherwise the time at which names changed goes on being shown.
+      // A set time counts; otherwise the time at which names changed is still shown.
       if record.attributes.mtime == old.inode.record.attributes.mtime {
         record.shownTime = old.inode.record.shownTime
       }
@@ -58,7 +56,7 @@ extension Advance {
     remember(number, at: path)
   }
 
-  /// Returns the number of a directory that comes: the working tree's, if no other name has it.
+  /// Returns the number of a new directory: the working tree's, if no other name has it.
   func newDirectory(at path: TreePath, _ record: InodeRecord) throws -> InodeNumber {
     guard let hinted = hints.directories[path], hinted != .root, try isNameless(hinted) else {
       let number = try numbers.number()
@@ -80,7 +78,7 @@ extension Advance {
   ) throws {
     let path = change.path
     var record = InodeRecord(entry, changed: now)
-    // Bytes without a time of their own are as old as the version that stored them.
+    // Bytes without a time are as old as the version that stored them.
     if entry.attributes.mtime == nil { record.shownTime = time(entry.storedVersion) }
     let key = entry.key(besides: path)
     if let old, old.inode.record.isDirectory {
@@ -91,7 +89,7 @@ extension Advance {
     }
     let number = try number(for: entry, record, change, old)
     if let old {
-      // The number of a value that is shown elsewhere is asked for later, with its row.
+      // The number of a value shown elsewhere is found later, with its row.
       if change.target == nil, old.inode.links == 1, try rows.inode(number) == nil {
         showTimes(of: &record, at: path)
         try rows.replaceFile(
@@ -132,10 +130,10 @@ extension Advance {
     try noteChange(of: path.name, in: parent, from: old.inode.number)
   }
 
-  /// Sets what is recorded of an inode, or makes it.
+  /// Updates or makes the record of an inode.
   func write(_ record: InodeRecord, of number: InodeNumber) throws {
     guard let row = try rows.inode(number) else { return try rows.insert(record, at: number) }
-    // Another name of the file has said the same.
+    // Another name of the file had the same record.
     if row.place != nil, record.hasSameContent(as: row.inode.record) { return }
     guard !record.isRecordedAs(row.inode.record) else { return }
     var record = record
@@ -143,7 +141,6 @@ extension Advance {
     try rows.update(record, of: number, from: row.inode.record)
   }
 
-  /// The cookies that the working tree gave to names of a directory.
   private func given(in directory: InodeNumber) -> GivenCookies {
     if let given = givenCookies[directory] { return given }
     let given = GivenCookies(hints.cookies(directory))
@@ -151,7 +148,6 @@ extension Advance {
     return given
   }
 
-  /// Adds a name.
   func add(
     _ number: InodeNumber, _ name: FileName, in parent: InodeNumber, isDirectory: Bool, key: Key?
   ) throws {

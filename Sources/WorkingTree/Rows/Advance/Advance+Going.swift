@@ -2,8 +2,6 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// Taking names from the rows.
-
 extension Advance {
   func remove(_ change: PathChange) throws {
     guard let parent = try directory(at: change.path.parent),
@@ -29,7 +27,6 @@ extension Advance {
       isDirectory: isDirectory)
   }
 
-  /// Takes a name away.
   func take(_ number: InodeNumber, from place: InodePlace, isDirectory: Bool) throws {
     try noteChange(of: rows.name(at: place), in: place.parent, from: number)
     if try rows.removeEntry(at: place, of: number) { nameless.insert(number) }
@@ -41,8 +38,8 @@ extension Advance {
     if isDirectory { directories += change } else { values += change }
   }
 
-  /// Removes what the rows have at and below a path where the map has nothing, or a file in place of
-  /// a directory, or a directory in place of a file.
+  /// Removes the rows at and below a path where the map has nothing, or another kind than the rows (file or
+  /// directory).
   func removeWhatDiffers(at path: TreePath) throws {
     guard let parent = try directory(at: path.parent),
       let entry = try rows.child(of: parent, named: path.name)
@@ -75,7 +72,7 @@ extension Advance {
     }
   }
 
-  /// Calls a body with each entry that a directory has; the body may remove it.
+  /// Calls `body` with each entry of a directory; it may remove the entry.
   func forEachEntry(of directory: InodeNumber, _ body: (BaseEntry) throws -> Void) throws {
     var cookie = EntryCookie.start
     while true {

@@ -2,14 +2,14 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// Giving the rows the numbers that the working tree has.
+// Giving the rows the working tree's numbers.
 
 extension Advance {
-  /// A number goes where the working tree has it: other names of it in the rows get another, but those that are still
-  /// the same file's. So does a name at which the head has other bytes than the cut took, though the rows have the
-  /// head's already.
+  /// Gives a hinted file's number to its names in the working tree alone: other names in the rows get another,
+  /// unless they are still the same file's. So does a name at which the head has other bytes than the cut took, even
+  /// if the rows have them already.
   func splitMovedFiles() throws {
-    // Directories stay where they are in the meantime.
+    // Directories do not move in the meantime.
     var directories: [InodeNumber: TreePath] = [.root: .root]
     for file in hints.files {
       guard let row = try rows.inode(file.number), row.place != nil, !row.inode.record.isDirectory
@@ -61,7 +61,7 @@ extension Advance {
     return names.reversed().reduce(TreePath.root) { $0.appending($1) }
   }
 
-  /// Returns the path of a name, whose directory's is asked for once.
+  /// Returns the path of a name; finds each directory's once.
   private func path(
     of place: InodePlace, _ known: inout [InodeNumber: TreePath]
   ) throws -> TreePath {
@@ -72,7 +72,7 @@ extension Advance {
     return path
   }
 
-  /// Directories go where the working tree has them, as far as the head has directories there.
+  /// Moves directories to where the working tree has them, if the head has directories there.
   func moveDirectories() throws {
     var moves: [(path: TreePath, number: InodeNumber)] = []
     for (path, number) in hints.directories.sorted(by: { $0.key < $1.key }) {
@@ -90,7 +90,7 @@ extension Advance {
       try take(number, from: place, isDirectory: true)
     }
     known.removeAll()
-    // A directory is replaced once the one above it is where it goes, and before others move into it.
+    // A directory is replaced after the one above it has moved, and before others move into it.
     var replaced = hints.replacing.sorted()[...]
     for (path, number) in moves {
       while let next = replaced.first, next <= path {
@@ -112,8 +112,8 @@ extension Advance {
     for path in replaced { try replaceDirectory(at: path) }
   }
 
-  /// A directory that was made where the rows have another has its number, also where the maps say that nothing
-  /// changed. What is in it is compared with the map.
+  /// Gives a new directory its number where the rows have another, even if the maps do not differ, and compares its
+  /// contents.
   private func replaceDirectory(at path: TreePath) throws {
     guard let number = hints.directories[path], let old = try directory(at: path), old != number,
       try rows.inode(number) == nil, let place = try rows.inode(old)?.place,
@@ -125,8 +125,7 @@ extension Advance {
     try putDirectory(entry, at: path, in: place.parent, nil)
   }
 
-  /// Returns the directory at a path, made if the head has one there, so that another can move into it; nil if it has
-  /// none.
+  /// Returns the directory at a path, made if the head has one there, so that another can move into it; nil if not.
   private func makeDirectory(at path: TreePath) throws -> InodeNumber? {
     if let number = try directory(at: path) { return number }
     guard case .directory(let entry)? = try after.find(path: path.bytes),
@@ -141,8 +140,7 @@ extension Advance {
     return try directory(at: path)
   }
 
-  /// True if a directory is below the root; one that was taken from its place may be the one that is
-  /// to hold itself.
+  /// True if a directory is below the root: a moved one may be about to contain itself.
   func isReachable(_ directory: InodeNumber) throws -> Bool {
     var number = directory
     var depth = 0
@@ -176,7 +174,7 @@ extension Advance {
     return false
   }
 
-  /// Files that the cut took have their numbers where the map did not change too.
+  /// Gives files that the cut took their numbers, where the map did not change too.
   func placeHintedFiles() throws {
     for file in hints.files where file.linkID == nil && file.paths.count == 1 {
       let path = file.paths[0]

@@ -2,15 +2,12 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// Finding the number of a file that comes or changes.
-
 extension Advance {
-  /// Returns the number that a value has at a path.
+  /// Returns the number of a value at a path.
   func number(
     for entry: Entry, _ record: InodeRecord, _ change: PathChange, _ old: BaseEntry?
   ) throws -> InodeNumber {
     let path = change.path
-    // Another name of the same file.
     if let id = entry.attributes.linkID {
       for number in try rows.linked(by: id) {
         guard let row = try rows.inode(number), row.place != nil,
@@ -26,7 +23,7 @@ extension Advance {
     {
       return hint.number
     }
-    // A value that is shown elsewhere from now on takes its number along.
+    // A value that is shown elsewhere takes its number along.
     if let old, change.target == nil, FileIdentity(old.inode.record) == identity,
       old.inode.links == 1, try !isHinted(old.inode.number, besides: path)
     {
@@ -43,14 +40,14 @@ extension Advance {
       there.key ?? KeyCoding.key(ofPath: source.bytes) == entry.key,
       try !isHinted(there.inode.number, besides: path)
     {
-      // The name at the source gets another when its turn comes.
+      // The name at the source gets another number later.
       try give(there, at: source)
       return there.inode.number
     }
     return try numbers.number()
   }
 
-  /// True if the head has the attributes of an entry at all other names of a number too: rows lack the long ones.
+  /// True if the head has an entry's attributes at all other names of a number too: rows lack the long ones.
   private func hasSameExtended(
     _ entry: Entry, as number: InodeNumber, besides path: TreePath
   ) throws -> Bool {
@@ -62,7 +59,7 @@ extension Advance {
     return true
   }
 
-  /// True if the working tree has a number at another path, where the head has what the cut took of it.
+  /// True if the working tree has a number at another path, where the head has what the cut took.
   private func isHinted(_ number: InodeNumber, besides path: TreePath) throws -> Bool {
     guard let hint = hint(for: number), !hint.paths.contains(path),
       let there = try value(at: hint.paths)
@@ -70,13 +67,13 @@ extension Advance {
     return FileIdentity(there) == hint.identity
   }
 
-  /// True if the number of a hint can go to a path: in the rows it has no other name, or only names that are about to
-  /// get something else. The other names of the same file are among these, as they all change with it.
+  /// True if a hinted number can go to a path: its other names in the rows, if any, are about to get something
+  /// else. Names of the same file are among these, because they all change with it.
   func isFree(_ hint: NumberHints.File, for path: TreePath) throws -> Bool {
     guard !usedNumbers.contains(hint.number) else { return false }
     guard let row = try rows.inode(hint.number), row.place != nil else { return true }
     for place in try rows.places(of: hint.number) {
-      // All directories that stay have a place by now. A directory without one goes, and its names go with it.
+      // All directories that stay have a place by now; one without a place is removed with its names.
       guard try isReachable(place.parent) else { continue }
       let there = try self.path(of: place)
       guard there != path, case .value(let entry)? = try after.find(path: there.bytes),

@@ -2,16 +2,11 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// The times that programs saw before what they did became a version.
+// The times that programs saw before their changes became a version.
 
 extension Advance {
-  /// Lets what the cut took go on showing the times that it had: a version that is made of them changes nothing
-  /// for programs.
-  ///
-  /// - Parameters:
-  ///   - others: the paths at which others changed something.
-  ///   - directories: the directories in which others changed names.
-  /// - Throws: ``BaseError`` if rows cannot be read or written.
+  /// Keeps the shown times of what the cut took, because its version changes nothing for programs; except at the
+  /// paths and in the directories that others changed.
   func keepTimes(besides others: Set<TreePath>, _ directories: Set<InodeNumber>) throws {
     let left = hints.times.filter { !timed.contains($0.key) && !others.contains($0.key) }
     for (path, times) in left.sorted(by: { $0.key < $1.key }) {
@@ -23,17 +18,16 @@ extension Advance {
     }
   }
 
-  /// Lets a file that is about to be written show the times that it had, where no other head comes along: the last
-  /// step then leaves it alone.
+  /// Sets a file's times to those shown, if no other head comes along, before it is written: then no later step
+  /// does.
   func showTimes(of record: inout InodeRecord, at path: TreePath) {
     guard hints.isOwn, hints.own == nil, let times = hints.times[path] else { return }
     record.show(times)
     timed.insert(path)
   }
 
-  /// Sets the clock's time on directories in which names now have other numbers than programs saw there.
-  ///
-  /// - Returns: the directories.
+  /// Sets the clock's time on directories whose names have other numbers than programs saw, and returns these
+  /// directories.
   func setDirectoryTimes() throws -> Set<InodeNumber> {
     var directories: Set<InodeNumber> = []
     for (place, old) in changedNames where !directories.contains(place.directory) {
@@ -50,14 +44,14 @@ extension Advance {
       guard let old = try rows.inode(number)?.inode.record else { continue }
       var record = old
       record.changed = now
-      // One that the head records was set when the names were these.
+      // A recorded time was set when the names were these.
       record.shownTime = record.attributes.mtime == nil ? now : nil
       try rows.update(record, of: number, from: old)
     }
     return directories
   }
 
-  /// The paths at which others changed something, as far as versions tell.
+  /// Returns the paths at which others changed something, as far as versions tell.
   func pathsOfOthers() throws -> Set<TreePath> {
     guard let own = hints.own, own.map.root != after.map.root else { return [] }
     var paths: Set<TreePath> = []
@@ -71,8 +65,8 @@ extension Advance {
     return paths
   }
 
-  /// True if the head has at a path what a version of the cut has there: that on the head before, or one next to the
-  /// head that took the path, or a path above it. A directory in which names were taken lost its recorded time by that.
+  /// True if the head has at a path what a version of the cut has: the one on the head before, or one next to the
+  /// head that took the path or one above it. A directory with taken names lost its recorded time.
   private func isOfCut(_ path: TreePath) throws -> Bool {
     if let own = hints.own, try hasSame(own, at: path) { return true }
     guard !hints.beside.isEmpty else { return false }
@@ -86,7 +80,7 @@ extension Advance {
     return try tree.map { try hasSame($0, at: path) } ?? false
   }
 
-  /// True if the head has the same content at a path as a tree; the versions that stored it may differ.
+  /// True if the head and a tree have the same content at a path, stored by any version.
   private func hasSame(_ tree: TreeView, at path: TreePath) throws -> Bool {
     switch (try tree.find(path: path.bytes), try after.find(path: path.bytes)) {
     case (nil, nil): return true

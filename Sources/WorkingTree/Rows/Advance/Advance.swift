@@ -15,36 +15,30 @@ final class Advance {
   let after: TreeView
   let numbers: NumberSource
   let now: Attributes.Time
-  /// Returns the time at which a version came to the store.
   let time: (VersionNumber?) -> Attributes.Time
   let before: TreeView
   let hints: NumberHints
-  /// The indices of hinted files by their paths and numbers.
   private var hintsByPath: [TreePath: Int]
   private var hintsByNumber: [InodeNumber: Int]
-  /// Changes of the numbers of names.
+  /// The changes of the number of names.
   var values: Int64 = 0
   var directories: Int64 = 0
-  /// The paths at and below which all is compared with the map, since hints moved directories there
-  /// or from there.
+  /// The paths at and below which all is compared with the map, because hints moved directories there or away.
   var roots: Set<TreePath> = []
-  /// The numbers of directories by path, to spare look-ups.
+  /// The numbers of directories by path, to save look-ups.
   var known: [TreePath: InodeNumber] = [:]
-  /// Inodes that lost their last name.
   var nameless: Set<InodeNumber> = []
-  /// The inodes that names had which went before another comes there.
+  /// The inodes of names that were removed before another inode comes there.
   var numberByPath: [TreePath: InodeNumber] = [:]
-  /// The inodes of values that are shown elsewhere.
   var numberByKey: [Key: InodeNumber] = [:]
-  /// Hinted numbers that go on at a name where the map does not change.
+  /// Hinted numbers that stay at a name where the map does not change.
   var usedNumbers: Set<InodeNumber> = []
-  /// The numbers that changed names had before; nil where nothing was.
+  /// The numbers that changed names had before; nil for none.
   private(set) var changedNames: [InodeName: InodeNumber?] = [:]
-  /// The paths at which files show the times that the working tree has already.
+  /// The paths at which files show the working tree's times already.
   var timed: Set<TreePath> = []
-  /// The cookies that the working tree gave to names, by the directory.
+  /// The cookies that the working tree gave to names, by directory.
   var givenCookies: [InodeNumber: GivenCookies] = [:]
-
   private static let knownDirectories = 50_000
 
   init(
@@ -66,15 +60,15 @@ final class Advance {
     }
   }
 
-  /// Returns the file that the working tree has at a path, if the cut took it.
+  /// Returns the working tree's file at a path, if the cut took it.
   func hint(at path: TreePath) -> NumberHints.File? { hintsByPath[path].map { hints.files[$0] } }
 
-  /// Returns the file that the working tree has under a number, if the cut took it.
+  /// Returns the working tree's file with a number, if the cut took it.
   func hint(for number: InodeNumber) -> NumberHints.File? {
     hintsByNumber[number].map { hints.files[$0] }
   }
 
-  /// - Complexity: O(*k* log *n*) for *k* paths that differ, and those below moved directories.
+  /// Takes O(*k* log *n*) for *k* paths that differ, and those below moved directories.
   func run() throws {
     try splitMovedFiles()
     try moveDirectories()
@@ -95,9 +89,7 @@ final class Advance {
     try keepTimes(besides: others, directories)
   }
 
-  // MARK: - Paths
-
-  /// Returns the number of the directory at a path of the rows; nil if there is none.
+  /// Returns the number of the directory at a path of the rows.
   func directory(at path: TreePath) throws -> InodeNumber? {
     if path.isRoot { return .root }
     if let number = known[path] { return number }
@@ -118,11 +110,10 @@ final class Advance {
     return try rows.child(of: parent, named: path.name)
   }
 
-  /// Notes that a name changes, with the number that it has.
   func noteChange(
     of name: @autoclosure () throws -> FileName, in directory: InodeNumber, from old: InodeNumber?
   ) throws {
-    // Where programs see all of it already nobody asks.
+    // Programs see all of it already.
     if hints.isOwn { return }
     let place = InodeName(directory: directory, name: try name())
     if changedNames[place] == nil { changedNames[place] = .some(old) }
@@ -133,9 +124,7 @@ final class Advance {
     return row.place == nil
   }
 
-  // MARK: - The end
-
-  /// Removes the inodes that have no name, and what is in directories among them.
+  /// Removes the inodes without a name, and the contents of directories among them.
   func removeNameless() throws {
     while !nameless.isEmpty {
       let numbers = nameless.sorted()
@@ -149,7 +138,6 @@ final class Advance {
     }
   }
 
-  /// Takes all names out of a directory that has no name itself.
   func empty(_ directory: InodeNumber) throws {
     try forEachEntry(of: directory) { entry in
       try take(

@@ -2,7 +2,7 @@ import Inodes
 import LLVSCore
 
 extension InodeRecord {
-  /// Creates the record of an entry of a map; of a directory without one where there is none.
+  /// Creates the record of an entry of a map, or of a directory without an entry.
   init(_ entry: Entry?, changed: Attributes.Time) {
     guard let entry else {
       self.init(kind: .directory, changed: changed)
@@ -15,19 +15,19 @@ extension InodeRecord {
       changed: changed)
   }
 
-  /// True if both say the same of what a map has; times that only this store knows may differ.
+  /// True if both have the same in a map; local times may differ.
   func isRecordedAs(_ other: InodeRecord) -> Bool {
     hasSameFields(as: other) && stored == other.stored && origin == other.origin
   }
 
-  /// True if both are of the same content; the places of the bytes and the versions that stored
-  /// them may differ, as they do for names of one file that were stored one after the other.
+  /// True if both have the same content; its place and version may differ, as for names of one file stored one by
+  /// one.
   func hasSameContent(as other: InodeRecord) -> Bool {
     hasSameFields(as: other) && stored.length == other.stored.length
       && stored.digest == other.stored.digest
   }
 
-  /// Keeps the times of a record that programs cannot tell from this one: only the version that stored it differs.
+  /// Keeps the times of a record that programs cannot tell from this one: only the storing version differs.
   mutating func keepTimes(of old: InodeRecord) {
     guard !lacksExtended, hasSameContent(as: old) else { return }
     // A value without a time shows that of its version.
@@ -42,6 +42,6 @@ extension InodeRecord {
 }
 
 extension Entry {
-  /// The key as an entry of a directory has it: nil if it is the encoding of the path.
+  /// The key in an entry of a directory: nil if it encodes the path.
   func key(besides path: TreePath) -> Key? { key == KeyCoding.key(ofPath: path.bytes) ? nil : key }
 }

@@ -4,9 +4,8 @@ import TreeNames
 
 /// Makes the rows of a tree from a map alone, in empty tables.
 struct TreeBuild {
-  /// Names of one directory that are sorted and written together; so many are in memory at most.
+  /// The most names of one directory that are sorted in memory and written together.
   private static let batch = 32_768
-
   let rows: TreeRows
   let view: TreeView
   let numbers: NumberSource
@@ -14,7 +13,7 @@ struct TreeBuild {
   let time: (VersionNumber?) -> Attributes.Time
   private(set) var values: Int64 = 0
   private(set) var directories: Int64 = 0
-  /// Files with a link id, by what makes names one file.
+  /// Files with a link id.
   private var linked: [LinkedFile: InodeNumber] = [:]
   private var open: [(path: TreePath, number: InodeNumber)] = []
 
@@ -40,10 +39,8 @@ struct TreeBuild {
     self.time = time
   }
 
-  /// Writes all rows but the state's. Rows come in the order of their keys, as far as memory for a
-  /// batch allows.
-  ///
-  /// - Complexity: O(*n*) time; memory for a batch, and for the paths of directories to come.
+  /// Writes all rows but the state's, in the order of their keys within a batch. Takes O(*n*) time, and memory for
+  /// a batch and the paths of later directories.
   mutating func run() throws {
     try rows.insert(InodeRecord(nil, changed: time(nil)), at: .root)
     open = [(.root, .root)]
@@ -52,7 +49,6 @@ struct TreeBuild {
       let (path, number) = open[done]
       done += 1
       try list(path, number)
-      // Finished rows need no memory any more.
       if done == Self.batch {
         open.removeFirst(done)
         done = 0
@@ -87,7 +83,7 @@ struct TreeBuild {
     names.sort { $0.first < $1.first }
     var last: EntryCookie?
     for name in names {
-      // The first names of a directory are in nobody's way but each other's.
+      // Only each other's cookies can conflict with the first names of a directory.
       let isFree = isFirst && last != name.first
       last = name.first
       let place =

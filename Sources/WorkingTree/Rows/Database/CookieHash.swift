@@ -1,20 +1,17 @@
 import Inodes
 import LLVSCore
 
-/// Gives names their cookies: 24 bits of a name's beginning, so that the order of a listing is
-/// roughly that of names; 35 bits of its hash; and three bits that number the names that are equal
-/// in all these.
-///
-/// The hash has a key that no other store has, so that nobody can send names that have one cookie.
+/// Gives names their cookies: 24 bits of the name's beginning, so that listings are roughly sorted; 35 bits of its
+/// hash; and three bits that number the names equal in all these. The hash has a key of the store's own, so that
+/// nobody can make names with equal cookies.
 struct CookieHash {
   /// The number of names that can be equal in prefix and hash.
   static let slots = CookieChoice.count
-
   private let key: UInt64
 
   init(key: UInt64) { self.key = key }
 
-  /// The least cookie that a name can have; the others follow it.
+  /// The least cookie of a name; its others follow.
   func first(of name: FileName) -> EntryCookie {
     var prefix: UInt64 = 0
     for index in 0..<3 {
@@ -24,6 +21,5 @@ struct CookieHash {
     return EntryCookie(Int64(prefix << 38 | hash << 3))
   }
 
-  /// The greatest cookie that a name can have, given its least.
   static func last(of first: EntryCookie) -> EntryCookie { EntryCookie(first.rawValue + slots - 1) }
 }

@@ -1,6 +1,6 @@
 import Inodes
 
-/// The cookies that the working tree gave to names of one directory, before any row had the names.
+/// The cookies that the working tree gave to names of one directory before rows had the names.
 struct GivenCookies {
   let byName: [FileName: EntryCookie]
   let all: Set<EntryCookie>

@@ -18,7 +18,6 @@ extension InodeRecord {
     static let lacksExtended: UInt8 = 4
   }
 
-  /// The record's encoding.
   var encoded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(128)
@@ -54,7 +53,7 @@ extension InodeRecord {
     }
   }
 
-  /// Decodes a record; nil if the bytes are none.
+  /// Decodes a record; nil for malformed bytes.
   init?(decoding bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
     guard let rawKind = reader.integer(UInt8.self), let kind = EntryKind(rawValue: rawKind),

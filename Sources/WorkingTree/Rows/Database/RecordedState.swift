@@ -1,22 +1,20 @@
 package import LLVSCore
 
-/// The head whose tree the rows are, and of which store.
+/// The head whose tree the rows are, and its store.
 package struct RecordedState: Hashable, Sendable {
-  /// The store's id, 16 bytes.
+  /// 16 bytes.
   package var storeID: [UInt8]
   /// The number of the cut that set the head.
   package var cut: Int64
   /// The head's id; nil for a store without versions.
   package var version: Version.ID?
-  /// The root of the head's map.
   package var root: MapRoot
-  /// The number of names of values and of directories.
+  /// The number of names of values and directories.
   var values: Int64 = 0
   var directories: Int64 = 0
-  /// The key of the hash in cookies.
+  /// The key of the cookies' hash.
   var hashKey: UInt64
 
-  /// Creates the state of a tree that is to be made.
   package init(storeID: [UInt8], cut: Int64, version: Version.ID?, root: MapRoot) {
     self.storeID = storeID
     self.cut = cut
@@ -26,7 +24,7 @@ package struct RecordedState: Hashable, Sendable {
     hashKey = random.next()
   }
 
-  /// The root's encoding: u8 1 and the location of its node, or u8 0; digest; u64 count.
+  /// u8 1 and the location of the root's node, or u8 0; digest; u64 count.
   var encodedRoot: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append((root.location == nil ? 0 : 1) as UInt8)

@@ -2,37 +2,31 @@ import Inodes
 import SQLite
 import Synchronization
 
-/// The connections through which rows are read.
+/// The connections that read rows.
 ///
-/// Each keeps its read transaction open until the rows change: to begin one takes SQLite four fcntl(2) calls, as
-/// long as the rest of a look-up. What is read is never older than the call: a transaction counts for the number
-/// of publications that it began at.
+/// Each keeps its read transaction until the rows change, because beginning one takes four fcntl(2) calls, as long
+/// as the rest of a look-up. No read is older than its call: a transaction is valid for the publication at which it
+/// began.
 ///
 /// - Concurrency: any thread. One thread has a connection at a time.
 final class RowReaders: Sendable {
   private struct Idle {
     let loan: RecordedTree.Loan
-    /// The number of publications at which its transaction began; nil without one.
+    /// The publications before its transaction began; nil without a transaction.
     let batch: UInt64?
   }
 
   private let path: String
   private let hashKey: UInt64
-  // A leaf lock: it is held to take a connection and to give it back.
+  // A leaf lock, held to take a connection and to return it.
   private let idle = Mutex<[Idle]>([])
-
-  /// Connections that are kept; others are closed after use.
+  /// The most idle connections.
   private static let kept = 16
 
   init(path: String, hashKey: UInt64) { (self.path, self.hashKey) = (path, hashKey) }
 
-  /// Reads rows that are not older than the call.
-  ///
-  /// - Parameters:
-  ///   - counter: counts the publications twice, at the beginning and at the end of each.
-  ///   - body: runs once.
-  /// - Returns: the result of `body`.
-  /// - Throws: ``BaseError``; then the connection is closed.
+  /// Runs `body` once, with rows that are not older than the call. `counter` counts publications twice, at the
+  /// beginning and at the end of each. If it throws, the connection is closed.
   func read<Result>(
     _ counter: borrowing Atomic<UInt64>, _ body: (TreeRows) throws -> Result
   ) throws(BaseError) -> Result {
@@ -49,8 +43,8 @@ final class RowReaders: Sendable {
       if batch != nil, batch != now { loan.rows.database.rollBack() }
       if batch == nil || batch != now {
         batch = nil
-        // Its rows are those of its first statement, which may be newer than `now`: then it is given up too soon.
-        // While rows are being published it would be given up at once.
+        // Its rows are those of its first statement, perhaps newer than `now`: then it is dropped early. During a
+        // publication it would be dropped at once.
         if now.isMultiple(of: 2) {
           try loan.rows.database.prepared("BEGIN").run()
           batch = now
@@ -62,7 +56,7 @@ final class RowReaders: Sendable {
     return result
   }
 
-  /// Ends the transactions of connections that nobody uses: the write-ahead log can be copied and restarted then.
+  /// Ends idle transactions, so that the write-ahead log can be copied and restarted.
   func endTransactions() {
     let taken = idle.withLock { idle in
       defer { idle = [] }

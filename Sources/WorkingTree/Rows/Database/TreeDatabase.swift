@@ -14,12 +14,10 @@ import SQLite
 //
 // All of it but numbers and local times follows from the head's map, so the file can be lost.
 
-/// A connection to tree.sqlite.
 enum TreeDatabase {
-  /// The number of the format; a file of another is made again.
+  /// The format's number; a file with another is made again.
   static let formatVersion: Int64 = 1
-
-  /// Memory for pages of a connection that reads, and of the one that writes, in KiB.
+  /// Memory for pages of a reading and a writing connection, in KiB.
   static let readerCache = 4096
   private static let writerCache = 65_536
 
@@ -44,13 +42,11 @@ enum TreeDatabase {
     PRAGMA user_version=\(formatVersion);
     """
 
-  /// Opens the file for writing, and makes its tables if it is new.
-  ///
-  /// - Throws: ``BaseError/damaged(_:)`` for a file of another format.
+  /// Opens the file for writing, and makes missing tables; throws ``BaseError/damaged(_:)`` for another format.
   static func writer(_ path: String) throws(BaseError) -> Database {
     try accessing {
       let database = try open(path, .create, cache: writerCache)
-      // The log is copied into the file when the owner says so.
+      // The owner decides when the log is copied into the file.
       database.watchLog()
       if try database.integer("PRAGMA user_version") == 0 {
         try database.transaction { () throws(DatabaseError) in try database.execute(schema) }
@@ -62,7 +58,6 @@ enum TreeDatabase {
     }
   }
 
-  /// Opens the file for reading.
   static func reader(_ path: String) throws(BaseError) -> Database {
     try accessing { try open(path, .readWrite, cache: readerCache) }
   }
@@ -81,7 +76,7 @@ enum TreeDatabase {
     return database
   }
 
-  /// Removes the file and what SQLite keeps next to it.
+  /// Removes the file and SQLite's files next to it.
   static func remove(_ path: String) throws(BaseError) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
       try accessing {
@@ -91,9 +86,7 @@ enum TreeDatabase {
   }
 }
 
-/// Runs a closure that uses the rows of a tree and the maps of a store.
-///
-/// - Throws: the reason as an error of the tree, see ``BaseError``.
+/// Runs `body`, and throws its error as a ``BaseError``.
 func accessing<Result>(_ body: () throws -> Result) throws(BaseError) -> Result {
   do {
     return try body()
@@ -108,7 +101,7 @@ func accessing<Result>(_ body: () throws -> Result) throws(BaseError) -> Result 
     case .corrupt(let message): throw .damaged(message)
     case .busy(let message): throw .refused(message)
     case .readOnly(let path): throw .refused("\(path) is read-only")
-    // Statements and tables are ours: what they refuse is not what they were made to hold.
+    // A constraint violation means damaged rows, because our statements never violate one.
     case .refused(_, let message): throw .damaged(message)
     case .system(let error): throw .system(error)
     }

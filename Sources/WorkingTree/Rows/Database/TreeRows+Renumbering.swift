@@ -1,13 +1,9 @@
 import Inodes
 import SQLite
 
-// Giving an inode another number.
-
 extension TreeRows {
-  /// Gives an inode another number, which has no row yet: its names lead to that, and what is in a directory is in
-  /// the directory of that number.
-  ///
-  /// - Complexity: O(*m* log *n*) for *m* names of the inode, or names in the directory.
+  /// Gives an inode, and a directory's contents, a number without a row, in O(*m* log *n*) for *m* names of the
+  /// inode or in the directory.
   func renumber(_ row: InodeRow, to new: InodeNumber) throws(DatabaseError) {
     let (old, record) = (row.inode.number, row.inode.record)
     for place in try places(of: old) {
@@ -23,10 +19,10 @@ extension TreeRows {
     try insert(record, at: new, links: Int64(row.inode.links), place: row.place)
   }
 
-  /// Lets the entries of one directory be those of another, and the inodes know it.
+  /// Moves the entries of a directory to another, and updates their inodes.
   private func moveEntries(from old: InodeNumber, to new: InodeNumber) throws(DatabaseError) {
     noteAllChanged()
-    // The entries say which inodes have a name there, so they are last.
+    // The entries find the inodes with a name there, so they change last.
     try change(
       """
       UPDATE inodes SET parent = ?2

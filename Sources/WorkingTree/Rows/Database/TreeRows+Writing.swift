@@ -2,11 +2,10 @@ import Inodes
 import LLVSCore
 import SQLite
 
-// Changing rows, in a transaction of the one connection that writes. These calls keep entries,
-// names and numbers of links in step; what may have no name in between is the caller's.
+// Changes rows in a transaction of the writing connection. These calls keep entries, names and link counts
+// consistent; the caller removes inodes without a name.
 
 extension TreeRows {
-  /// Removes all rows.
   func removeAll() throws(DatabaseError) {
     noteAllChanged()
     try database.execute(
@@ -25,8 +24,6 @@ extension TreeRows {
     try statement.run()
   }
 
-  // MARK: - Inodes
-
   func insert(
     _ record: InodeRecord, at number: InodeNumber, links: Int64 = 0, place: InodePlace? = nil
   ) throws(DatabaseError) {
@@ -38,7 +35,6 @@ extension TreeRows {
     if let id = record.attributes.linkID { try addLink(id, number) }
   }
 
-  /// Gives an inode another record.
   func update(
     _ record: InodeRecord, of number: InodeNumber, from old: InodeRecord
   ) throws(DatabaseError) {
@@ -50,7 +46,7 @@ extension TreeRows {
     if let id = record.attributes.linkID { try addLink(id, number) }
   }
 
-  /// Gives the root directory its attributes; nil leaves them as they are.
+  /// Sets the root's attributes; nil keeps them.
   func setRoot(_ attributes: Attributes?) throws(DatabaseError) {
     guard let attributes, let old = try inode(.root)?.inode.record, old.attributes != attributes
     else { return }
@@ -81,24 +77,16 @@ extension TreeRows {
       .bind(1, directory.column).bind(2, count).run()
   }
 
-  // MARK: - Entries
-
-  /// Returns the place of a new name of a directory: where the working tree shows it, if it does.
-  ///
-  /// - Parameters:
-  ///   - name: the name.
-  ///   - directory: the directory.
-  ///   - given: the cookies that the working tree gave to names of the directory.
-  /// - Returns: the place.
-  /// - Throws: ``DatabaseError/corrupt(_:)`` if nine names are equal in prefix and hash: then the rows
-  ///   must be made again, with another hash.
+  /// Returns the place of a new name, with its cookie in `given` if it has one. Throws
+  /// ``DatabaseError/corrupt(_:)`` if nine names are equal in prefix and hash: then the rows must be made again,
+  /// with another hash.
   func freePlace(
     for name: FileName, in directory: InodeNumber, given: GivenCookies? = nil
   ) throws(DatabaseError) -> InodePlace {
     try freePlace(for: name, in: directory, given: given, choice(for: name, in: directory))
   }
 
-  /// Returns the place of a new name, given the cookies that it can have.
+  /// Returns the place of a new name, given its possible cookies.
   func freePlace(
     for name: FileName, in directory: InodeNumber, given: GivenCookies?, _ choice: CookieChoice
   ) throws(DatabaseError) -> InodePlace {
@@ -116,7 +104,7 @@ extension TreeRows {
     return InodePlace(parent: directory, cookie: free)
   }
 
-  /// Adds an entry for an inode that has a row, and counts its name.
+  /// Adds an entry for an inode with a row, and counts the name.
   func addEntry(
     _ name: FileName, at place: InodePlace, for number: InodeNumber, key: Key?
   ) throws(DatabaseError) {
@@ -124,8 +112,7 @@ extension TreeRows {
     try attach(number, at: place)
   }
 
-  /// Adds a file that has no other name, and its entry: the same as inserting the record and adding the entry, in
-  /// half of the statements.
+  /// Adds a new file and its entry, in half of the statements of inserting both.
   func addFile(
     _ record: InodeRecord, at number: InodeNumber, _ name: FileName, at place: InodePlace, key: Key?
   ) throws(DatabaseError) {
@@ -133,7 +120,6 @@ extension TreeRows {
     try insertEntry(name, at: place, for: number, key: key)
   }
 
-  /// Adds an entry alone.
   func insertEntry(
     _ name: FileName, at place: InodePlace, for number: InodeNumber, key: Key?
   ) throws(DatabaseError) {
@@ -149,7 +135,7 @@ extension TreeRows {
     return try detach(number, from: place)
   }
 
-  /// Lets an entry name another inode, which has a row; true if the one it named has no name now.
+  /// Makes an entry name another inode with a row; true if the old one has no name now.
   func setEntry(
     at place: InodePlace, from old: InodeNumber, to number: InodeNumber, key: Key?
   ) throws(DatabaseError) -> Bool {
@@ -159,7 +145,6 @@ extension TreeRows {
     return isNameless
   }
 
-  /// Sets what an entry says.
   func setEntry(at place: InodePlace, number: InodeNumber, key: Key?) throws(DatabaseError) {
     try database.prepared(
       "UPDATE entries SET inode = ?3, key = ?4 WHERE parent = ?1 AND cookie = ?2"
@@ -168,8 +153,8 @@ extension TreeRows {
     .bind(4, key?.bytes).run()
   }
 
-  /// Puts a new file in place of one that has no other name: the same as setting the entry and removing the
-  /// nameless inode, in a third of the statements.
+  /// Replaces a file with one name by a new file, in a third of the statements of setting the entry and removing
+  /// the inode.
   func replaceFile(
     _ old: BaseInode, at place: InodePlace, by number: InodeNumber, _ record: InodeRecord, key: Key?
   ) throws(DatabaseError) {
@@ -177,8 +162,6 @@ extension TreeRows {
     try insert(record, at: number, links: 1, place: place)
     try remove(old.number, old.record)
   }
-
-  // MARK: - Names of inodes
 
   private func attach(_ number: InodeNumber, at place: InodePlace) throws(DatabaseError) {
     guard let row = try inode(number) else {

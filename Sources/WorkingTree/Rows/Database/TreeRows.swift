@@ -2,17 +2,17 @@ import Inodes
 import LLVSCore
 import SQLite
 
-/// The rows of tree.sqlite through one connection: reading.
+/// Reads the rows of tree.sqlite through one connection.
 ///
 /// - Concurrency: one thread at a time.
 final class TreeRows {
   let database: Database
   let cookies: CookieHash
-  /// The greatest number of a row at the last ``knowGreatest()``; nil for a connection next to one that writes.
+  /// The greatest row number at the last ``knowGreatest()``; nil for a connection that does not write.
   private var greatest: InodeNumber?
-  /// The numbers of rows that were added since. Those of one version come in no order.
+  /// The row numbers added since, which come unordered.
   private var added: Set<InodeNumber> = []
-  /// The inodes whose rows or names changed since the last ``knowGreatest()``; nil if they may be any.
+  /// The inodes whose rows or names changed since the last ``knowGreatest()``; nil if any may have.
   private(set) var changed: Set<InodeNumber>?
 
   init(_ database: Database, hashKey: UInt64) {
@@ -23,9 +23,6 @@ final class TreeRows {
   /// The error of rows that contradict themselves or the map.
   func damaged(_ fault: String) -> BaseError { .damaged("\(database.path): \(fault)") }
 
-  // MARK: - State
-
-  /// Reads the state; nil if there is none.
   static func state(_ database: Database) throws(BaseError) -> RecordedState? {
     try accessing {
       let statement = try database.prepared(
@@ -47,9 +44,7 @@ final class TreeRows {
     }
   }
 
-  /// Returns the greatest inode number; nil for a tree without rows.
-  ///
-  /// - Complexity: one look-up.
+  /// Returns the greatest inode number, by one look-up; nil without rows.
   func lastNumber() throws(DatabaseError) -> InodeNumber? {
     let statement = try database.prepared("SELECT max(number) FROM inodes")
     defer { statement.reset() }
@@ -57,10 +52,8 @@ final class TreeRows {
     return InodeNumber(UInt64(clamping: statement.integer(0)))
   }
 
-  /// Spares questions about numbers that no row has, as those of new files. This connection must be the one that
-  /// writes.
-  ///
-  /// - Complexity: one look-up; and memory for the number of each row that is added before the next call.
+  /// Saves look-ups of numbers without a row, such as those of new files, on the writing connection. Takes one
+  /// look-up, and memory for each row that is added before the next call.
   func knowGreatest() throws(DatabaseError) {
     greatest = try lastNumber() ?? .root
     added = []
@@ -69,26 +62,19 @@ final class TreeRows {
 
   /// Notes an inode whose row or names change.
   func noteChanged(_ number: InodeNumber) { changed?.insert(number) }
-
-  /// Notes that the rows and names of any inodes change.
   func noteAllChanged() { changed = nil }
 
-  /// Notes the number of a row that is added.
   func noteAdded(_ number: InodeNumber) {
     if let greatest, greatest < number { added.insert(number) }
     noteChanged(number)
   }
 
-  /// False if it is certain that no row has the number.
+  /// False if certainly no row has the number.
   private func mayHave(_ number: InodeNumber) -> Bool {
     greatest.map { number <= $0 || added.contains(number) } ?? true
   }
 
-  // MARK: - Entries and inodes
-
-  /// Returns the entry of a name.
-  ///
-  /// - Complexity: two look-ups in trees of rows.
+  /// Returns the entry of a name, by two look-ups.
   func child(of directory: InodeNumber, named name: FileName) throws(DatabaseError) -> BaseEntry? {
     guard mayHave(directory) else { return nil }
     let first = cookies.first(of: name)
@@ -137,7 +123,7 @@ final class TreeRows {
     return try statement.step() ? Int(statement.integer(0)) : 0
   }
 
-  /// Returns what cookies a name of a directory can have.
+  /// Returns the possible cookies of a name.
   func choice(for name: FileName, in directory: InodeNumber) throws(DatabaseError) -> CookieChoice {
     var choice = CookieChoice(first: cookies.first(of: name))
     guard mayHave(directory) else { return choice }
@@ -177,10 +163,9 @@ final class TreeRows {
     return record
   }
 
-  /// A row of an inode.
   struct InodeRow {
     var inode: BaseInode
-    /// One of its names; nil for the root and for an inode without a name.
+    /// One of its names; nil for the root and an inode without a name.
     var place: InodePlace?
   }
 
@@ -202,13 +187,12 @@ final class TreeRows {
         cookie: EntryCookie(statement.integer(1))))
   }
 
-  /// Returns the places of an inode's names.
   func places(of number: InodeNumber) throws(DatabaseError) -> [InodePlace] {
     guard let row = try inode(number) else { return [] }
     return try places(of: row, number)
   }
 
-  /// Returns the places of an inode of which the row is known.
+  /// Returns the places of an inode with a known row.
   func places(of row: InodeRow, _ number: InodeNumber) throws(DatabaseError) -> [InodePlace] {
     guard let first = row.place else { return [] }
     guard !row.inode.record.isDirectory, row.inode.links > 1 else { return [first] }
@@ -225,14 +209,12 @@ final class TreeRows {
     return places
   }
 
-  /// Returns the names of an inode.
   func names(of number: InodeNumber) throws(DatabaseError) -> [InodeName] {
     try places(of: number).map { (place) throws(DatabaseError) in
       InodeName(directory: place.parent, name: try name(at: place))
     }
   }
 
-  /// Returns the name at a place.
   func name(at place: InodePlace) throws(DatabaseError) -> FileName {
     let statement = try database.prepared(
       "SELECT name FROM entries WHERE parent = ? AND cookie = ?")
@@ -244,7 +226,6 @@ final class TreeRows {
     return FileName(statement.bytes(0))
   }
 
-  /// Returns the inodes that have a link id.
   func linked(by id: [UInt8]) throws(DatabaseError) -> [InodeNumber] {
     let statement = try database.prepared("SELECT inode FROM links WHERE id = ?")
     defer { statement.reset() }
@@ -255,15 +236,14 @@ final class TreeRows {
   }
 }
 
-/// A place of a name: a directory and a cookie in it.
+/// A directory and a cookie in it.
 struct InodePlace: Hashable {
   var parent: InodeNumber
   var cookie: EntryCookie
 }
 
 extension InodeNumber {
-  /// The number as SQLite has it; numbers are below 2^40.
+  /// The number for SQLite; numbers are below 2^40.
   var column: Int64 { Int64(truncatingIfNeeded: rawValue) }
-
   init(column: Int64) { self.init(UInt64(truncatingIfNeeded: column)) }
 }

@@ -2,19 +2,14 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-/// One path at which two trees show something else.
+/// A path at which two trees differ.
 package struct PathChange: Hashable, Sendable {
-  /// The path.
   package var path: TreePath
-  /// The entry of the first tree; nil for none.
   package var before: TreeView.Found?
-  /// The entry of the second tree; nil for none.
   package var after: TreeView.Found?
-  /// The path at which the first tree shows the value that the second shows here, if it has the
-  /// value's key and shows it elsewhere.
+  /// The path at which the first tree shows the second's value, if that has its key and is elsewhere.
   package var source: TreePath?
-  /// The path at which the second tree shows the value that the first shows here, if it has the
-  /// value's key and shows it elsewhere.
+  /// The path at which the second tree shows the first's value, if that has its key and is elsewhere.
   package var target: TreePath?
 
   package init(
@@ -33,10 +28,8 @@ extension TreeView.Found {
     return false
   }
 
-  /// True if a tree shows the same for both: key, kind, attributes, bytes, and the place in the
-  /// store where they are.
-  ///
-  /// The inode number and the revision of an entry are not shown, so they may differ.
+  /// True if a tree shows the same for both: key, kind, attributes, bytes and their place in the store. Inode
+  /// number and revision are not shown.
   package func isSame(as other: TreeView.Found) -> Bool {
     switch (self, other) {
     case (.value(let a), .value(let b)), (.directory(let a?), .directory(let b?)):

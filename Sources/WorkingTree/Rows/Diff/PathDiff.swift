@@ -2,30 +2,27 @@ import Inodes
 package import LLVSCore
 package import TreeNames
 
-/// The paths at which the trees of two maps show something else.
+/// The paths at which the trees of two maps differ.
 ///
-/// A change of one key can change what is shown at other paths: directories without an entry come
-/// and go with what is below them, a value loses its name to a directory of that name or gets it
-/// back, and a file can take the escaped name that such a value had. Each of these paths is found.
+/// One key can change other paths: directories without an entry come and go with their contents, a value loses its
+/// name to a directory or gets it back, and a file can take the escaped name of such a value. All these paths are
+/// found.
 ///
-/// Steps come in an order in which a tree can be changed one by one: first everything that goes,
-/// the contents of a directory before the directory; then everything that comes or changes, a
-/// directory before its contents. A path at which a directory takes the place of a value, or a value
-/// that of a directory, goes first and comes later. So does a value with a link id that changes: its
-/// other names may change with it, and all of them have to go before it is known which file the
-/// first that comes belongs to.
+/// Steps are ordered so that a tree can be changed one by one: first removals, a directory after its contents; then
+/// additions and changes, a directory before its contents. A path that changes between value and directory is
+/// removed first and added later. So is a changed value with a link id, because all names of a file must be removed
+/// before the first new one shows which file it is.
 ///
-/// - Complexity: O(*k* log *n*) time for *k* changed keys and the values that lose or get back their
-///   names; memory for the paths that differ, and for a limited number of entries.
+/// - Complexity: O(*k* log *n*) time for *k* changed keys and values that lose or regain their names; memory for
+///   the paths that differ, and for a limited number of entries.
 /// - Concurrency: a value for one thread at a time.
 package struct PathDiff {
-  /// One step from the first tree to the second.
   package enum Step: Hashable, Sendable {
-    /// An entry of the first tree goes, before anything comes.
+    /// An entry of the first tree is removed, before additions.
     case gone(PathChange)
-    /// An entry of the second tree comes; the path is free by now.
+    /// An entry of the second tree is added; the path is free by now.
     case come(PathChange)
-    /// Both trees show a value, or both a directory, and something of it differs.
+    /// Both trees show a value, or both a directory, and they differ.
     case changed(PathChange)
   }
 
@@ -36,21 +33,18 @@ package struct PathDiff {
 
   private let before: TreeView
   private let after: TreeView
-  /// The paths that differ, ascending.
   private let paths: [DifferentPath]
   private var phase: Phase
-  /// Positions that go forward with the paths that come.
+  /// Positions that advance with the added paths.
   private var cursorBefore: MapCursor
   private var cursorAfter: MapCursor
 
-  /// Finds the paths; the maps must be of one store.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if a node of a map is damaged.
+  /// Finds the paths; the maps must be of one store. Throws ``StoreError/corrupt(_:)`` for a damaged node of a map.
   package init(from before: TreeView, to after: TreeView) throws(StoreError) {
     try self.init(from: before, to: after, keeping: PathSearch.keptChanges)
   }
 
-  /// Finds the paths, and keeps the entries of so many of them at most.
+  /// Finds the paths, and keeps the entries of at most `limit`.
   init(from before: TreeView, to after: TreeView, keeping limit: Int) throws(StoreError) {
     self.before = before
     self.after = after
@@ -62,7 +56,6 @@ package struct PathDiff {
     phase = .going(paths.count)
   }
 
-  /// The number of paths that differ.
   package var count: Int { paths.count }
 
   /// Returns the next step; nil at the end.
@@ -82,7 +75,7 @@ package struct PathDiff {
     }
   }
 
-  /// Returns a change that may make something go; nil for any other.
+  /// Returns a change that may remove something.
   private func goingChange(at index: Int) throws(StoreError) -> PathChange? {
     let found = paths[index]
     switch found.kind {
@@ -97,7 +90,7 @@ package struct PathDiff {
     return PathChange(path: found.path, before: entry.map { .value($0) })
   }
 
-  /// Returns a change that may bring something; nil for any other.
+  /// Returns a change that may add something.
   private mutating func comingChange(at index: Int) throws(StoreError) -> PathChange? {
     let found = paths[index]
     guard found.kind != .oldValue else { return nil }
@@ -118,7 +111,7 @@ package struct PathDiff {
 }
 
 extension PathChange {
-  /// True if what the first tree shows must go before what the second shows can come.
+  /// True if the first tree's entry must be removed before the second's is added.
   fileprivate var goes: Bool {
     guard let before else { return false }
     if case .value(let entry) = before, entry.attributes.linkID != nil { return true }

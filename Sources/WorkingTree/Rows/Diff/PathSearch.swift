@@ -2,51 +2,48 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-/// A change that is kept until it is delivered. It is long, and not to be moved with a dictionary.
+/// A change, in a class because a dictionary would move its many bytes.
 final class KeptChange {
   let change: PathChange
 
   init(_ change: PathChange) { self.change = change }
 }
 
-/// A path that differs.
 struct DifferentPath {
-  /// A change as far as it is known without its entries.
+  /// What is known of a change without its entries.
   enum Kind {
-    /// Nothing: the path is looked up in both trees.
+    /// The path must be looked up in both trees.
     case any
-    /// The second tree has a value there whose key is the path, and the first tree nothing.
+    /// Only the second tree has a value, whose key is the path.
     case newValue
-    /// The first tree has a value there whose key is the path, and the second tree nothing.
+    /// Only the first tree has a value, whose key is the path.
     case oldValue
-    /// Both trees have a value there whose key is the path, and the first tree's has no link id.
+    /// Both trees have a value whose key is the path, and the first tree's has no link id.
     case bothValues
   }
 
   let path: TreePath
   let kind: Kind
-  /// Nil if its entries are looked up once more when they are needed.
+  /// Nil if the entries are looked up again.
   let kept: KeptChange?
 }
 
-/// Finds the paths at which the trees of two maps show something else, in no order.
+/// Finds the paths at which the trees of two maps differ, in no order.
 struct PathSearch {
-  /// The number of changes whose entries are kept; the entries of others are looked up once more
-  /// when they are needed, so that a difference of a million paths takes memory for paths alone.
+  /// The most changes whose entries are kept; others are looked up again, so that a million paths take little
+  /// memory.
   static let keptChanges = 20_000
-
   private let before: TreeView
   private let after: TreeView
   private var paths: [DifferentPath] = []
-  /// Changes that were found by their paths.
   private var known: [TreePath: KeptChange] = [:]
   private var keptCount = 0
   private let keptLimit: Int
-  /// The directory above which everything was looked at with the last key.
+  /// The directory above which all was checked with the last key.
   private var last: TreePath?
-  /// Names like those of displaced values that were looked at.
+  /// The checked names that are like those of displaced values.
   private var seenNames: Set<TreePath> = []
-  /// Positions that go forward with the keys that differ.
+  /// Positions that advance with the keys that differ.
   private var cursorBefore: MapCursor
   private var cursorAfter: MapCursor
 
@@ -69,7 +66,7 @@ struct PathSearch {
   }
 
   mutating func run() throws(StoreError) {
-    // Trees of one map are equal whatever is in it, also where that cannot be read.
+    // Trees of one map are equal even if it cannot be read.
     guard before.map.root != after.map.root else { return }
     let isEscapedBefore = try before.hasEscaped()
     let isEscaped = try isEscapedBefore ? true : after.hasEscaped()
@@ -85,9 +82,8 @@ struct PathSearch {
     }
   }
 
-  /// Takes a value that is shown at its own path, if that is certain at a glance: neither map has another
-  /// entry at its key or below it, so no directory is in its place and no value loses its name to it. Nearly
-  /// all changes are of this kind.
+  /// Takes a value that is certainly shown at its own path: neither map has another entry at its key or below it,
+  /// so no directory and no displaced value is involved. Nearly all changes are of this kind.
   private mutating func takeAlone(_ change: MapChange) throws(StoreError) -> Bool {
     let key = change.key.bytes
     guard !change.isDirectory, !key.isEmpty, PathLimit.reach(of: key[...]) == key.count,
@@ -102,7 +98,7 @@ struct PathSearch {
     case (let old?, _): kind = old.attributes.linkID == nil ? .bothValues : .any
     }
     let comesOrGoes = change.old == nil || change.new == nil
-    // A file with the name of a displaced value makes that one take another.
+    // A file with the name of a displaced value makes that value take another.
     if comesOrGoes, path.name.bytes.starts(with: DisplacedName.prefix) { return false }
     take(
       PathChange(
@@ -112,21 +108,20 @@ struct PathSearch {
     return true
   }
 
-  /// True if a map has nothing at a key but the value that is there, and nothing below it.
+  /// True if a map has nothing but the value at its key, and nothing below.
   private static func isAlone(
     _ key: [UInt8], isThere: Bool, _ cursor: inout MapCursor
   ) throws(StoreError) -> Bool {
     try cursor.seek(to: key)
     if isThere { try cursor.advance() }
     guard let next = byte(after: key, cursor) else { return true }
-    // Keys below it are after those that go on with a lesser byte than the slash.
+    // Keys below it follow those that continue with a lesser byte than the slash.
     guard next < 0x2F else { return next > 0x2F }
     try cursor.seek(to: key + [0x2F])
     return byte(after: key, cursor) != 0x2F
   }
 
-  /// The byte with which the key at a position goes on after another key, or a slash if they are equal; nil if it does
-  /// not begin with that.
+  /// The byte after `key` in the key at a position; a slash if they are equal, nil if `key` is no prefix.
   private static func byte(after key: [UInt8], _ cursor: MapCursor) -> UInt8? {
     let next = cursor.withKey { (found) -> UInt8? in
       guard found.starts(with: key) else { return nil }
@@ -139,7 +134,6 @@ struct PathSearch {
     paths.append(DifferentPath(path: change.path, kind: kind, kept: keep(change)))
   }
 
-  /// Keeps a change, unless too many are kept.
   private mutating func keep(_ change: PathChange) -> KeptChange? {
     guard keptCount < keptLimit, !Self.isLong(change.before), !Self.isLong(change.after)
     else { return nil }
@@ -147,7 +141,7 @@ struct PathSearch {
     return KeptChange(change)
   }
 
-  /// True for an entry with long attributes, of which a few take the memory of thousands of others.
+  /// True for long attributes: a few such entries take the memory of thousands.
   private static func isLong(_ found: TreeView.Found?) -> Bool {
     switch found {
     case .value(let entry)?, .directory(let entry?)?: entry.attributes.hasLongExtended
@@ -178,9 +172,6 @@ struct PathSearch {
     try lookAbove(TreePath(above))
   }
 
-  // MARK: - One path
-
-  /// The entries of the two trees at one path.
   private struct Both {
     var before: TreeView.Found?
     var after: TreeView.Found?
@@ -189,7 +180,7 @@ struct PathSearch {
     var isDirectoryInBoth: Bool { (before?.isDirectory ?? false) && (after?.isDirectory ?? false) }
   }
 
-  /// Compares what the trees show at a path, and takes the path if it differs.
+  /// Compares the trees at a path, and takes the path if they differ.
   @discardableResult
   private mutating func look(at path: TreePath) throws(StoreError) -> Both {
     if let kept = known[path] {
@@ -217,7 +208,7 @@ struct PathSearch {
     }
   }
 
-  /// Returns what differs at a path; nil if nothing does.
+  /// Returns the difference at a path.
   static func change(
     at path: TreePath, from before: TreeView, to after: TreeView
   ) throws(StoreError) -> PathChange? {
@@ -243,15 +234,13 @@ struct PathSearch {
   ) throws(StoreError) -> TreePath? {
     guard case .value(let entry)? = found else { return nil }
     if case .value(let otherEntry)? = other, otherEntry.key == entry.key { return nil }
-    // A key that is shown at its own path had it before too, unless something else took it.
+    // A key at its own path had that before too, unless something else took it.
     guard other != nil || TreeView.ownPath(entry.key) != path.bytes else { return nil }
     guard try view.map.entry(at: entry.key) != nil else { return nil }
     return TreePath(try view.path(of: entry.key))
   }
 
-  // MARK: - What a key that comes or goes changes elsewhere
-
-  /// Looks at the escaped names of a value that one of the trees does not show at its own path.
+  /// Checks the escaped names of a value that one of the trees does not show at its own path.
   private mutating func lookAtDisplaced(_ change: MapChange, _ found: Both) throws(StoreError) {
     if change.old != nil, !Self.shows(found.before, change.key) {
       try look(at: TreePath(try before.path(of: change.key)))
@@ -266,14 +255,14 @@ struct PathSearch {
     return false
   }
 
-  /// Looks at every path at which one of the trees shows a value.
+  /// Checks every path at which one of the trees shows a value.
   private mutating func lookAtShown(_ key: Key) throws(StoreError) {
     for view in [before, after] where try view.map.entry(at: key) != nil {
       try look(at: TreePath(try view.path(of: key)))
     }
   }
 
-  /// Looks at the values that may lose their names to what is at a path, or get them back.
+  /// Checks the values that may lose their names to a path, or regain them.
   private mutating func lookAround(_ path: TreePath) throws(StoreError) {
     try lookAtShown(Key(bytes: path.bytes))
     let isEscapedBefore = try before.hasEscaped()
@@ -283,7 +272,7 @@ struct PathSearch {
     try lookBeside(path)
   }
 
-  /// Looks at the directories above a key that came or went, up to one that both trees have.
+  /// Checks the directories above a changed key, up to one that both trees have.
   private mutating func lookAbove(_ directory: TreePath) throws(StoreError) {
     guard directory != last else { return }
     last = directory
@@ -296,8 +285,8 @@ struct PathSearch {
     }
   }
 
-  /// Looks at the displaced values whose escaped names begin like a name: a file that has such a
-  /// name makes the value take the next one.
+  /// Checks the displaced values whose escaped names begin like a name: a file of that name makes a value take the
+  /// next.
   private mutating func lookBeside(_ path: TreePath) throws(StoreError) {
     let name = path.name.bytes
     guard name.starts(with: DisplacedName.prefix), seenNames.insert(path).inserted else { return }
@@ -305,7 +294,7 @@ struct PathSearch {
       try lookAtShown(key)
       return
     }
-    // Long keys are not in their names: all displaced values of the directory are looked at.
+    // Long keys are not in their names, so all displaced values of the directory are checked.
     for view in [before, after] {
       var listing = view.list(path.parent.bytes)
       while let item = try listing.next() {
