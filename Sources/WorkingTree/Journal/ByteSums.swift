@@ -12,7 +12,6 @@ package struct BytesSum: Hashable, Sendable {
   package var length: UInt32
   /// XXH3-64 of the bytes.
   package var sum: UInt64
-
   var end: UInt64 { offset + UInt64(length) }
   var range: Range<UInt64> { offset..<end }
 

@@ -11,7 +11,6 @@ extension Journal {
     private static let longest: UInt64 = 4_000_000_000
     private var notBefore: UInt64 = 0
     private var pause = Retry.shortest
-
     var isTime: Bool { SystemClock.monotonic() >= notBefore }
 
     mutating func failed() {

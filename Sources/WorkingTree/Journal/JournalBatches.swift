@@ -11,7 +11,6 @@ final class JournalBatches {
 
   private static let count = 2048
   private var reader: JournalReader
-
   init(_ reader: JournalReader) { self.reader = reader }
 
   func next() throws(StoreError) -> Batch {

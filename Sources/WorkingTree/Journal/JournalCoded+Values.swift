@@ -78,7 +78,6 @@ extension Attributes.Time: JournalCoded {
 /// Attributes with their length, because their encoding does not say where it ends.
 struct CodedAttributes: JournalCoded {
   let attributes: Attributes
-
   init(_ attributes: Attributes) { self.attributes = attributes }
 
   func encode(into bytes: inout [UInt8]) {

@@ -25,7 +25,6 @@ struct JournalReplay {
   private(set) var syncedEnd: UInt64 = 0
   /// The greatest settled cut that the store lacks.
   private(set) var foreignCut: UInt64?
-
   init(lastCut: UInt64) { self.lastCut = lastCut }
   mutating func take(_ run: Run) { runs.append(run) }
 

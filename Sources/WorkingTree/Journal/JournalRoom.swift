@@ -21,7 +21,6 @@ struct JournalRoom: Sendable {
   /// The end of the zeros; `.max` if writing them failed.
   private var zeroEnd: UInt64 = 0
   private var smallSyncs = 0
-
   init() {}
 
   /// Allots room for the image of a new file and some more; throws ENOSPC if the image has none.

@@ -5,7 +5,6 @@ import Platform
 package struct LiveBytes: Sendable {
   private var ranges: [UInt32: [Range<UInt64>]] = [:]
   private var isMerged = true
-
   package init() {}
 
   /// All to which an overlay refers, in O(*p* + *e*) for *p* nodes with *e* extents.
@@ -63,7 +62,6 @@ package struct ExtentMoves: Sendable {
 
   /// The moves of each data file, which ascend.
   private var moves: [UInt32: [Move]] = [:]
-
   init() {}
   package var isEmpty: Bool { moves.isEmpty }
 

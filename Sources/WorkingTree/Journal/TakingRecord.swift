@@ -84,7 +84,6 @@ extension TakenCut: JournalCoded {
   private struct CodedName: JournalCoded {
     var place: InodeName
     var name: Name
-
     init(_ place: InodeName, _ name: Name) { (self.place, self.name) = (place, name) }
     func encode(into bytes: inout [UInt8]) {
       place.encode(into: &bytes)
@@ -104,7 +103,6 @@ extension TakenCut: JournalCoded {
   private struct CodedNode: JournalCoded {
     var number: InodeNumber
     var node: Node
-
     init(_ number: InodeNumber, _ node: Node) { (self.number, self.node) = (number, node) }
     func encode(into bytes: inout [UInt8]) {
       number.encode(into: &bytes)

@@ -78,7 +78,6 @@ extension RecordedTree {
 /// The rows of the writing connection, with its open transaction.
 private final class PreparedTree: Base {
   private let tree: RecordedTree
-
   init(_ tree: RecordedTree) { self.tree = tree }
   var batch: UInt64 { tree.batch }
 

@@ -14,7 +14,6 @@ package struct StatusChange: Hashable, Sendable {
   package var lostSetIDs: UInt32 = 0
   /// True if nothing is named, as by chown(2) of -1 and -1: only the ctime changes.
   package var movesChangeTime = false
-
   package init() {}
 
   /// True if attributes besides the size change, at least the ctime, which no version has.

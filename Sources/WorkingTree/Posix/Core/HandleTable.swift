@@ -77,7 +77,6 @@ struct HandleTable {
 /// The number that FUSE calls fh.
 package struct HandleNumber: Hashable, Sendable {
   package let rawValue: UInt64
-
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 

@@ -4,7 +4,6 @@ package import TreeNames
 /// The bytes of a store's values.
 package final class StoreContents: ContentReading {
   private let contents: ContentStore
-
   package init(_ contents: ContentStore) { self.contents = contents }
 
   package func read(

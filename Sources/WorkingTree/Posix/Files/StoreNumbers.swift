@@ -10,7 +10,6 @@ package final class StoreNumbers: NumberAllotting {
   private static let batch: UInt64 = 4096
   private let store: Store
   private let spare = Mutex<Range<UInt64>>(0..<0)
-
   package init(_ store: Store) { self.store = store }
 
   package func next() throws(FSError) -> InodeNumber {

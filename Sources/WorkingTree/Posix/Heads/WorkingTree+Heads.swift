@@ -97,7 +97,6 @@ extension WorkingTree {
 /// The names that processes read, while a head is being shown. Later opens wait for the head, so none is missed.
 package struct SeenNames {
   private let tree: WorkingTree
-
   fileprivate init(_ tree: WorkingTree) { self.tree = tree }
 
   /// Returns the epochs of the versions that processes saw last at a name; nil if none read the name or its file.

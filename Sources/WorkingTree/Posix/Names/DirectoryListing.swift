@@ -22,7 +22,6 @@ package final class DirectoryListing: Sendable {
 
   package let directory: InodeNumber
   let pending = Mutex<PendingNames?>(nil)
-
   init(_ directory: InodeNumber) { self.directory = directory }
 }
 

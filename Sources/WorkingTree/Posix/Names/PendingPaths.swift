@@ -78,7 +78,6 @@ extension WorkingTree {
 private struct IgnoredNames {
   private let tree: WorkingTree
   private var scopes: [TreePath: IgnoreScope] = [:]
-
   init(_ tree: WorkingTree) { self.tree = tree }
 
   mutating func contains(

@@ -1,12 +1,10 @@
 /// The last values of pairs of a place and a process: at least ``limit``, at most twice as many.
 struct RecentPairs<Place: Hashable, Value> {
   static var limit: Int { 20_480 }
-
   private typealias Table = [Place: [Int32: Value]]
   private var recent: Table = [:]
   private var older: Table = [:]
   private var recentCount = 0
-
   var isEmpty: Bool { recent.isEmpty && older.isEmpty }
   /// The number of pairs; pairs that are stored twice count twice.
   var count: Int { recentCount + older.values.reduce(0) { $0 + $1.count } }

@@ -25,7 +25,6 @@ struct WriterMemory {
   private var starts: [Int32: UInt64] = [:]
   /// The directories that heads removed and in which processes have marks, by path.
   private(set) var lost: [TreePath: InodeNumber] = [:]
-
   /// The number of pairs; some may count twice.
   var count: Int { readers.count + marks.count }
   /// True if a process may be behind: the caller finds its start time, and calls ``began(_:at:)``.

@@ -52,6 +52,5 @@ package struct NumberHints: Sendable {
   package var isOwn = false
   /// Returns the working tree's cookies of names of a directory without rows: a name keeps its cookie.
   package var cookies: @Sendable (InodeNumber) -> [FileName: EntryCookie] = { _ in [:] }
-
   package init() {}
 }

@@ -9,7 +9,6 @@ package final class NumberSource {
   private let allot: (UInt64) throws(StoreError) -> UInt64
   private var next: UInt64 = 0
   private var end: UInt64 = 0
-
   /// Creates a source; `allot` reserves N numbers and returns the first.
   package init(_ allot: @escaping (UInt64) throws(StoreError) -> UInt64) { self.allot = allot }
 

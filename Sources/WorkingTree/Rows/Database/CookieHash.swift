@@ -8,7 +8,6 @@ struct CookieHash {
   /// The number of names that can be equal in prefix and hash.
   static let slots = CookieChoice.count
   private let key: UInt64
-
   init(key: UInt64) { self.key = key }
 
   /// The least cookie of a name; its others follow.

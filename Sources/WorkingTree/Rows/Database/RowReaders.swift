@@ -22,7 +22,6 @@ final class RowReaders: Sendable {
   private let idle = Mutex<[Idle]>([])
   /// The most idle connections.
   private static let kept = 16
-
   init(path: String, hashKey: UInt64) { (self.path, self.hashKey) = (path, hashKey) }
 
   /// Runs `body` once, with rows that are not older than the call. `counter` counts publications twice, at the

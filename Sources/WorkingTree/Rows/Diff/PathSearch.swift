@@ -5,7 +5,6 @@ import TreeNames
 /// A change, in a class because a dictionary would move its many bytes.
 final class KeptChange {
   let change: PathChange
-
   init(_ change: PathChange) { self.change = change }
 }
 
@@ -175,7 +174,6 @@ struct PathSearch {
   private struct Both {
     var before: TreeView.Found?
     var after: TreeView.Found?
-
     var changesDirectory: Bool { (before?.isDirectory ?? false) != (after?.isDirectory ?? false) }
     var isDirectoryInBoth: Bool { (before?.isDirectory ?? false) && (after?.isDirectory ?? false) }
   }
