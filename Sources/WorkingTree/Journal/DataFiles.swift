@@ -5,7 +5,6 @@ import Platform
 /// The data files of a journal: staging files, and journal files for short writes.
 ///
 /// INVARIANT I8: bytes are in a data file before the record that names them; none are ever overwritten.
-///
 /// INVARIANT I9: a data file is removed only when no live extent and no unrecorded bytes are in it.
 ///
 /// - Concurrency: any thread; no lock is held while a file is read, written or synced.

@@ -40,8 +40,7 @@ extension Journal {
     }
   }
 
-  /// True if the journal is stopped or has grown, and no cut is owed. `atRest` says that a cut has just ended: only
-  /// then is little growth a reason, because live bytes alone must not cause a renewal again and again.
+  /// True if the journal is stopped or has grown, and no cut is owed. After a cut, `atRest`, less growth suffices.
   package func needsRenewal(atRest: Bool) -> Bool {
     state.withLock { s in
       if case .owed = s.cut { return false }
@@ -50,17 +49,16 @@ extension Journal {
     }
   }
 
-  /// Begins the journal again with the image of the overlay, in O(pending changes) and two syncs; changes are
-  /// appended concurrently.
+  /// Begins the journal again with the image of the overlay, in O(pending changes) and two syncs, while changes are
+  /// appended; returns messages about the files with unreadable bytes.
   ///
   /// Waits for a cut between ``take(_:)`` and ``settle(_:isCommitted:epochs:_:)``. Copies the bytes of data files
-  /// whose sync failed, and those of the smallest files if there are too many.
+  /// whose sync failed, and of the smallest files if there are too many. `isForced` ignores the pause after an
+  /// error; `afterFailure` renews only a stopped journal, and logs the losses. `image` is called once and syncs the
+  /// recorded tree's changes, `adopt` applies moves of bytes to the owner's overlay, both without a lock of
+  /// the journal.
   ///
-  /// `isForced` ignores the pause after a failure; `afterFailure` acts only while the journal is stopped, and logs
-  /// the losses. `image` is called once, without a lock of the journal, and syncs the recorded tree's changes.
-  /// `adopt` applies moves of bytes to the owner's overlay, without a lock of the journal.
-  ///
-  /// - Returns: the files with unreadable bytes, as messages.
+  /// - Returns: the messages.
   /// - Throws: ``StoreError/system(_:)``, ``StoreError/busy(_:)`` while a cut is owed, and what `image` throws.
   ///   Then the journal takes records if it did before.
   package func renew(

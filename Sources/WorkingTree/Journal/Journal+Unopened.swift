@@ -28,9 +28,8 @@ extension Journal {
   }
 
   /// Returns the faults of a journal's header, which may be open, as sentences without period. `lastCut` is called
-  /// after the header is read, because versions may be made concurrently.
-  ///
-  /// - Throws: ``StoreError/system(_:)``, ``StoreError/fromTheFuture(_:)``.
+  /// after the header is read, because versions may be made concurrently. Throws ``StoreError/system(_:)``,
+  /// ``StoreError/fromTheFuture(_:)``.
   package static func faults(
     in directory: String, of storeID: [UInt8], lastCut: () throws(StoreError) -> UInt64
   ) throws(StoreError) -> [String] {

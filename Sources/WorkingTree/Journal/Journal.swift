@@ -2,24 +2,19 @@ import Inodes
 package import LLVSCore
 import Platform
 
-// The journal of pending changes: what makes a write survive the daemon, and an fsync the power.
+// INVARIANT J1 (JournalFile): a record that is refused leaves everything as before.
+// INVARIANT J2 (Journal+Cuts): a cut's record, and all before it, are on the disk before the store commits the cut.
+// INVARIANT J3 (Journal+Renewal): only `renew` begins again: the overlay's image in a new file, synced, renamed.
+//   So the journal file with the greatest number is always whole.
+// INVARIANT J4 (Journal+Renewal): a renewal waits for a cut between `taking` and `settled`, and is refused while
+//   the recorded tree cannot be written. A marked cut continues; if the renewal moved bytes, it begins again.
+// INVARIANT J5 (Journal+Space): journal files and staging files are data files: they stay while anything refers to
+//   them, are gathered when they are many, and are punched on a full disk.
+// INVARIANT J6 (Journal+Syncing): a file whose sync failed is never written or synced again; nothing is recorded
+//   before all that is pending was written again.
+// INVARIANT J7 (DataFiles+Reading): damaged bytes are an error, never an answer.
 //
-// INVARIANT J1 (JournalFile): a record that is refused leaves everything as it was before.
-// INVARIANT J2 (Journal+Cuts): the record of a cut, and all before it, are on the disk before the store may
-//   commit the cut.
-// INVARIANT J3 (Journal+Renewal): there is one way to begin again, `renew`: the image of the overlay in a new
-//   file, synced, renamed. So there is always one whole journal file, the one with the greatest number.
-// INVARIANT J4 (Journal+Renewal): a renewal waits for a cut that is between `taking` and `settled`, and is refused
-//   while the recorded tree cannot be written, which may last. A cut that is only marked goes on over it, but where
-//   the renewal has moved bytes the cut begins again.
-// INVARIANT J5 (Journal+Space): journal files and staging files are data files: they stay while anything refers
-//   to them, are gathered when they are many, and are punched when a full disk asks.
-// INVARIANT J6 (Journal+Syncing): a file whose sync failed is never written or synced again, and nothing is
-//   recorded before all that is pending was written again.
-// INVARIANT J7 (DataFiles+Reading): bytes that are not what was written are an error, never an answer.
-//
-// Lock order: Journal.state -> DataFiles. Under `state` the journal file is written, and nothing else is done
-// on a disk: what is synced, staged or read back is so without it.
+// Lock order: Journal.state -> DataFiles. Under `state` the journal file is written, and nothing else on a disk.
 
 /// The append-only record of the changes that no version has.
 ///

@@ -82,8 +82,8 @@ struct JournalFile: Sendable {
   private(set) var isDamaged = false
 
   /// Notes that the file was synced up to an offset, `count` bytes of it for the first time, at a time in
-  /// nanoseconds; true if the last sync was less than a second ago, as in a database's series. The next frames carry
-  /// a mark of the offset, which only tells a torn tail from damage and so needs no sync.
+  /// nanoseconds; true if the last sync was less than a second ago, as in a series. The next frames carry a
+  /// mark of the offset, which only tells a torn tail from damage and so needs no sync.
   mutating func synced(to offset: UInt64, _ count: UInt64, at time: UInt64) -> Bool {
     defer { lastSync = time }
     unmarkedEnd = offset

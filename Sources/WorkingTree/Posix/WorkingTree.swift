@@ -5,15 +5,13 @@ import TreeNames
 
 /// The tree that programs see and change: the recorded tree with what is pending over it.
 ///
-/// A call that reads looks in the overlay, then in the recorded tree. A call that changes decides under the
-/// locks, writes to the journal, then changes the overlay (``change(as:mayUseReserve:_:)``): what the journal
-/// refuses leaves everything as it was.
+/// A call that reads looks in the overlay, then in the recorded tree. A call that changes decides under the locks,
+/// writes to the journal, then changes the overlay: what the journal refuses leaves everything as before.
 ///
 /// Lock order: `writing`, then `memory`. Under `memory` nothing is read or written; under `writing` only the
 /// journal is written, and the rows of a new head are committed.
 ///
-/// INVARIANT I8: a change is in the journal before it is in memory, and bytes are in a data file before the
-/// change that names them.
+/// INVARIANT I8: a change is in the journal before memory, and bytes are in a data file before their change.
 /// INVARIANT I11: nothing becomes pending but by a program's call.
 ///
 /// - Concurrency: any thread.

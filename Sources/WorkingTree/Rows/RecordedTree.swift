@@ -7,16 +7,13 @@ package import TreeNames
 
 /// The tree of the head's map by inodes, in rows of tree.sqlite: the recorded tree.
 ///
-/// It changes only when the head does: ``prepare(_:from:hints:numbers:now:uncommitted:)`` makes the rows of the
-/// new head's tree in an open transaction, and ``publish()`` shows them, all at once. The rows follow
-/// from the head's map but for inode numbers and local times, so a file that is missing, damaged, or
-/// of another head is made again and nothing is lost.
+/// It changes only when the head does: ``prepare(_:from:hints:numbers:now:uncommitted:)`` makes the new rows in an
+/// open transaction, and ``publish()`` shows them at once. All but inode numbers and local times follows from the
+/// head's map, so a file that is missing, damaged, or of another head is made again and nothing is lost.
 ///
-/// INVARIANT I1: the rows equal what `TreeView` shows of the head's map: names, kinds, contents,
-/// attributes, keys.
+/// INVARIANT I1: the rows equal what `TreeView` shows of the head's map: names, kinds, contents, attributes, keys.
 ///
-/// - Concurrency: any thread reads. One thread at a time prepares and publishes; the caller sees to
-///   that.
+/// - Concurrency: any thread reads; one thread at a time, as the caller ensures, prepares and publishes.
 package final class RecordedTree: Base, CookieSource {
   /// A connection on its way between the pool and a thread; one thread has it at a time.
   struct Loan: @unchecked Sendable { let rows: TreeRows }

@@ -29,10 +29,8 @@ package enum PendingState: String, Hashable, Sendable {
 }
 
 extension WorkingTree {
-  /// Returns a path of a file or directory and its relation to versions, in O(depth).
-  ///
-  /// - Throws: ``FSError/noData`` for an inode without a name, ``FSError/stale``, or the error of the recorded
-  ///   tree.
+  /// Returns a path of a file or directory and its relation to versions, in O(depth). Throws ``FSError/noData`` for
+  /// an inode without a name, ``FSError/stale``, or the error of the recorded tree.
   package func statedPlace(of number: InodeNumber) throws(FSError) -> StatedPlace {
     let (place, unrecorded) = try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)

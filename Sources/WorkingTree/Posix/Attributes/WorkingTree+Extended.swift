@@ -21,10 +21,9 @@ extension WorkingTree {
   private static let securityPrefix = Array("security.".utf8)
   package static let ownPrefix = Array("user.llvs.".utf8)
 
-  /// Returns the value of an extended attribute.
-  ///
-  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` for a name neither in `user.` nor of
-  ///   an access control list, ``FSError/stale``, ``FSError/store(_:)``.
+  /// Returns the value of an extended attribute. Throws ``FSError/noData`` if there is none,
+  /// ``FSError/notSupported`` for a name neither in `user.` nor of an access control list, ``FSError/stale``,
+  /// ``FSError/store(_:)``.
   package func getxattr(_ number: InodeNumber, _ name: [UInt8]) throws(FSError) -> [UInt8] {
     if ExtendedName.isACL(name) { return try accessList(number, name) }
     guard name.starts(with: Self.userPrefix) else {
@@ -67,12 +66,11 @@ extension WorkingTree {
   }
 
   /// Sets an extended attribute. An access control list without entries is removed; one that a mode can express
-  /// becomes the mode, and then the file loses `lostSetIDs`. Process 0 is unknown.
-  ///
-  /// - Throws: ``FSError/exists``, ``FSError/noData``, ``FSError/tooBig``, ``FSError/outOfRange`` for a name that
-  ///   is too long, ``FSError/notSupported``, ``FSError/notPermitted``, ``FSError/accessDenied``,
-  ///   ``FSError/invalid`` for a malformed list, ``FSError/noSpace`` for more than a version can hold,
-  ///   ``FSError/stale``, or the error of the journal: then nothing has changed.
+  /// becomes the mode. A list that changes the mode removes `lostSetIDs`. Process 0 is unknown. Throws
+  /// ``FSError/exists``, ``FSError/noData``, ``FSError/tooBig``, ``FSError/outOfRange`` for too long a name,
+  /// ``FSError/notSupported``, ``FSError/notPermitted``, ``FSError/accessDenied``, ``FSError/invalid`` for a
+  /// malformed list, ``FSError/noSpace`` for more than a version can hold, ``FSError/stale``, or the error of the
+  /// journal: then nothing has changed.
   package func setxattr(
     _ number: InodeNumber, _ name: [UInt8], _ value: [UInt8], mode: ExtendedMode = [],
     lostSetIDs: UInt32 = 0, process: Int32 = 0

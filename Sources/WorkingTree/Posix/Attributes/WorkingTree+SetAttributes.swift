@@ -15,11 +15,9 @@ struct KnownAttributes {
 
 extension WorkingTree {
   /// Changes a file's size and attributes, all or none, and returns the status afterwards. Process 0 is unknown;
-  /// the handle is that of ftruncate(2).
-  ///
-  /// - Throws: ``FSError/notPermitted`` for an owner that this tree does not keep, ``FSError/isDirectory`` and
-  ///   ``FSError/invalid`` for an inode without a size, ``FSError/fileTooBig``, ``FSError/stale``, or the error of
-  ///   the journal: then nothing has changed.
+  /// the handle is that of ftruncate(2). Throws ``FSError/notPermitted`` for an owner that this tree does not keep,
+  /// ``FSError/isDirectory`` and ``FSError/invalid`` for an inode without a size, ``FSError/fileTooBig``,
+  /// ``FSError/stale``, or the error of the journal: then nothing has changed.
   package func setattr(
     _ number: InodeNumber, _ change: StatusChange, through handle: HandleNumber? = nil,
     process: Int32 = 0

@@ -4,10 +4,8 @@ package import TreeNames
 
 extension WorkingTree {
   /// Reads bytes of a file, fewer than asked only at its end, and returns their number. `accessing` is false for
-  /// O_NOATIME.
-  ///
-  /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/store(_:)`` with ``StoreError/corrupt(_:)``
-  ///   for damaged bytes.
+  /// O_NOATIME. Throws ``FSError/isDirectory``, ``FSError/stale``, ``FSError/store(_:)`` with
+  /// ``StoreError/corrupt(_:)`` for damaged bytes.
   package func read(
     _ number: InodeNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer,
     accessing: Bool = true

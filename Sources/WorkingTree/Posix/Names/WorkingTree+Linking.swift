@@ -7,11 +7,10 @@ extension WorkingTree {
   /// The most names of one file, as on ext4.
   static let mostLinks = 65_000
 
-  /// Gives a file another name, as link(2); the kernel then knows it once more.
-  ///
-  /// - Throws: ``FSError/notPermitted`` for a directory, ``FSError/exists``, ``FSError/noEntry`` for a file without
-  ///   a name and in a removed directory, ``FSError/tooManyLinks``, ``FSError/nameTooLong``, ``FSError/stale``, or
-  ///   the error of the journal: then nothing has changed.
+  /// Gives a file another name, as link(2); the kernel then knows it once more. Throws ``FSError/notPermitted`` for
+  /// a directory, ``FSError/exists``, ``FSError/noEntry`` for a file without a name and in a removed directory,
+  /// ``FSError/tooManyLinks``, ``FSError/nameTooLong``, ``FSError/stale``, or the error of the journal: then
+  /// nothing has changed.
   package func link(
     _ number: InodeNumber, _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
   ) throws(FSError) -> InodeStatus {

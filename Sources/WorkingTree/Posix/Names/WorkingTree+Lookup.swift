@@ -3,9 +3,8 @@ import LLVSCore
 package import TreeNames
 
 extension WorkingTree {
-  /// Looks a name up; the kernel then knows the inode, with attributes for `thread` if it is not nil.
-  ///
-  /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/stale``, or the error of the recorded tree.
+  /// Looks a name up; the kernel then knows the inode, with attributes for `thread` if it is not nil. Throws
+  /// ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/stale``, or the error of the recorded tree.
   package func lookup(
     _ directory: InodeNumber, _ name: FileName, thread: Int32? = nil
   ) throws(FSError) -> InodeStatus {

@@ -15,10 +15,9 @@ private struct NewInode {
 }
 
 extension WorkingTree {
-  /// Makes and opens a regular file; the kernel then knows it.
-  ///
-  /// - Throws: ``FSError/exists``, ``FSError/noEntry`` in a removed directory, ``FSError/notDirectory``,
-  ///   ``FSError/nameTooLong``, ``FSError/noSpace``: then nothing has changed.
+  /// Makes and opens a regular file; the kernel then knows it. Throws ``FSError/exists``, ``FSError/noEntry`` in a
+  /// removed directory, ``FSError/notDirectory``, ``FSError/nameTooLong``, ``FSError/noSpace``: then nothing has
+  /// changed.
   package func create(
     _ directory: InodeNumber, _ name: FileName, mode: UInt32, open: OpenMode, caller: Caller
   ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber) {

@@ -3,10 +3,9 @@ import LLVSCore
 package import TreeNames
 
 extension WorkingTree {
-  /// Removes a name of a file, which lives on while a program has it open.
-  ///
-  /// - Throws: ``FSError/noEntry``, ``FSError/isDirectory``, ``FSError/notDirectory``, ``FSError/stale``, or the
-  ///   error of the journal: then nothing has changed.
+  /// Removes a name of a file, which lives on while a program has it open. Throws ``FSError/noEntry``,
+  /// ``FSError/isDirectory``, ``FSError/notDirectory``, ``FSError/stale``, or the error of the journal: then
+  /// nothing has changed.
   package func unlink(
     _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
   ) throws(FSError) {
@@ -23,10 +22,8 @@ extension WorkingTree {
     }
   }
 
-  /// Removes an empty directory.
-  ///
-  /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/notEmpty``, ``FSError/stale``, or the error
-  ///   of the journal: then nothing has changed.
+  /// Removes an empty directory. Throws ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/notEmpty``,
+  /// ``FSError/stale``, or the error of the journal: then nothing has changed.
   package func removeDirectory(
     _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
   ) throws(FSError) {

@@ -12,11 +12,10 @@ package enum RenameMode: Sendable {
 }
 
 extension WorkingTree {
-  /// Renames a file or directory, as rename(2) and renameat2(2), and returns the inodes whose names changed.
-  ///
-  /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/isDirectory``, ``FSError/notDirectory``,
-  ///   ``FSError/notEmpty``, ``FSError/invalid`` for a directory that would be in itself, ``FSError/nameTooLong``,
-  ///   ``FSError/readOnly`` for the name `.llvs`, or the error of the journal: then nothing has changed.
+  /// Renames a file or directory, as rename(2) and renameat2(2), and returns the inodes whose names changed. Throws
+  /// ``FSError/noEntry``, ``FSError/exists``, ``FSError/isDirectory``, ``FSError/notDirectory``,
+  /// ``FSError/notEmpty``, ``FSError/invalid`` for a directory that would be in itself, ``FSError/nameTooLong``,
+  /// ``FSError/readOnly`` for the name `.llvs`, or the error of the journal: then nothing has changed.
   @discardableResult
   package func rename(
     _ from: InodeName, to target: InodeName, mode: RenameMode, process: Int32 = 0

@@ -6,8 +6,8 @@ import TreeNames
 
 extension Advance {
   /// Gives a hinted file's number to its names in the working tree alone: other names in the rows get another,
-  /// unless they are still the same file's. So does a name at which the head has other bytes than the cut took, even
-  /// if the rows have them already.
+  /// unless they are still the same file's. So does a name at which the head has other bytes than the cut took,
+  /// even if the rows have them already.
   func splitMovedFiles() throws {
     // Directories do not move in the meantime.
     var directories: [InodeNumber: TreePath] = [.root: .root]

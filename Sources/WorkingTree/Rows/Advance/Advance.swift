@@ -4,9 +4,8 @@ import TreeNames
 
 /// Changes the rows of one map's tree into those of another map's, in an open transaction.
 ///
-/// The second map says what is where, and the numbers that the working tree and the rows have
-/// say which inode it is: a file keeps its number at a path, or when it is shown elsewhere under its
-/// key, if kind, bytes and device stay; a directory keeps it while it is there.
+/// The second map says what is where; the numbers of the working tree and the rows say which inode it is. A file
+/// keeps its number at a path or under its key, if kind, bytes and device stay; a directory while it exists.
 ///
 /// INVARIANT I2: names share a number exactly if they carry one link id and equal entries.
 /// INVARIANT I10: rows change here alone, in one transaction that also sets the state.

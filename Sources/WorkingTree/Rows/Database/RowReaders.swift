@@ -12,7 +12,7 @@ import Synchronization
 final class RowReaders: Sendable {
   private struct Idle {
     let loan: RecordedTree.Loan
-    /// The publications before its transaction began; nil without a transaction.
+    /// The number of publications at which its transaction began; nil without one.
     let batch: UInt64?
   }
 

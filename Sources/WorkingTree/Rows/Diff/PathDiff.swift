@@ -5,8 +5,7 @@ package import TreeNames
 /// The paths at which the trees of two maps differ.
 ///
 /// One key can change other paths: directories without an entry come and go with their contents, a value loses its
-/// name to a directory or gets it back, and a file can take the escaped name of such a value. All these paths are
-/// found.
+/// name to a directory or gets it back, and a file can take the escaped name of such a value.
 ///
 /// Steps are ordered so that a tree can be changed one by one: first removals, a directory after its contents; then
 /// additions and changes, a directory before its contents. A path that changes between value and directory is
