@@ -1,7 +1,6 @@
 import Platform
 
 /// Passes each damage on once.
-///
 /// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
 package final class DamageReport: Sendable {
   private struct State {

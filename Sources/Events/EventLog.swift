@@ -80,7 +80,6 @@ package final class EventLog: Sendable {
 /// Reads the log from its beginning and goes on as it grows.
 ///
 /// When the older half is removed, a reader comes to the end of its file and goes on in the new one.
-///
 /// - Concurrency: a value for one thread at a time.
 package struct EventReader {
   private static let piece = 65_536
@@ -135,7 +134,6 @@ package struct EventReader {
 /// An open file that shows the log.
 ///
 /// A reader keeps the file that it began with; a read from the beginning opens the current log.
-///
 /// - Concurrency: any thread; the lock is not held while reading.
 package final class EventFile: Sendable {
   private let path: String

@@ -2,7 +2,6 @@ package import LLVSCore
 package import Platform
 
 /// The tree of inodes below the pending changes.
-///
 /// - Concurrency: any thread. Two answers may come from before and after a new head; ``batch`` shows that.
 package protocol Base: AnyObject, Sendable {
   /// Odd while a new head's tree is put in place, and different afterwards.
@@ -17,7 +16,6 @@ package protocol Base: AnyObject, Sendable {
   ) throws(BaseError) -> [BaseEntry]
 
   /// Returns the number of entries of a directory, or `limit` if there are more.
-  ///
   /// - Complexity: O(`limit`).
   func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int
 
@@ -42,11 +40,9 @@ package struct EntryCookie: Hashable, Comparable, Sendable {
 }
 
 /// A source of the cookies that names of directories can have.
-///
 /// - Concurrency: any thread.
 package protocol CookieSource: AnyObject, Sendable {
   /// Returns the possible cookies of names, in the order of the names.
-  ///
   /// - Complexity: O(log *n*) for each name.
   func cookies(
     for names: [FileName], in directory: InodeNumber

@@ -9,7 +9,6 @@ extension KeyValueDatabase {
   ///
   /// Without the list of authors, merging an older copy brings its values next to the present ones. If it is
   /// kept, nothing of what was erased comes back.
-  ///
   /// - Complexity: O(*n* log *n*) in the entries.
   public func eraseVersionHistory(keepingKnowledge: Bool = false) throws {
     try writer.write { (connection: Connection) in

@@ -12,7 +12,6 @@ extension KeyValueDatabase {
   }
 
   /// Replaces another database's content by this one's, and notifies its observers.
-  ///
   /// - Throws: ``DatabaseError``, with `busy` within a block that writes to one of both.
   public func backup(to destination: KeyValueDatabase) throws {
     guard destination.writer !== writer else { return }
@@ -35,7 +34,6 @@ extension KeyValueDatabase {
   }
 
   /// Writes the database to a new file, compacted and durable.
-  ///
   /// - Throws: ``DatabaseError`` with `cannotOpen` if the file exists; it stays unchanged.
   public func save(to url: URL) throws {
     guard url.isFileURL else {

@@ -9,7 +9,6 @@ extension KeyValueDatabase {
   }
 
   /// Returns the keys that have a value, in the order of their bytes: of all scopes or one, of all names or one.
-  ///
   /// - Complexity: O(*n*) in the entries; with a scope, in those of the scope.
   public func keys(scope: String? = nil, key: String? = nil) throws -> [ScopedKey] {
     try writer.read { (connection: Connection) in

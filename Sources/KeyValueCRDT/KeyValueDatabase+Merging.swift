@@ -7,7 +7,6 @@ extension KeyValueDatabase {
   ///
   /// A version remains if both have it, or if one has it and the other has never known it. The order of merges
   /// and the clocks of devices make no difference.
-  ///
   /// - Returns: the keys whose versions changed; in a dry run, those that would.
   /// - Throws: ``KeyValueCRDTError/incompatibleApplications``,
   ///   ``KeyValueCRDTError/mergeSourceIncompatible``, ``KeyValueCRDTError/mergeSourceRequiresUpgrade``,

@@ -12,7 +12,6 @@ extension KeyValueDatabase {
   }
 
   /// Returns the versions of all keys, of one scope, of one name or of both; deleted keys included.
-  ///
   /// - Complexity: O(*n*) in the entries; with a scope, in those of the scope.
   public func bulkRead(
     scope: String? = nil, key: String? = nil
@@ -33,7 +32,6 @@ extension KeyValueDatabase {
   }
 
   /// Returns the versions of some keys in all scopes.
-  ///
   /// - Complexity: O(*n*) in the entries.
   public func bulkRead(keys: [String]) throws -> [ScopedKey: [Version]] {
     let wanted = Set(keys.map { Array($0.utf8) })
@@ -45,7 +43,6 @@ extension KeyValueDatabase {
   }
 
   /// Returns the versions of all keys with a prefix, in all scopes; it is compared byte by byte.
-  ///
   /// - Complexity: O(*n*) in the entries.
   public func bulkReadAllScopes(keyPrefix: String) throws -> [ScopedKey: [Version]] {
     try writer.read { (connection: Connection) in
@@ -54,7 +51,6 @@ extension KeyValueDatabase {
   }
 
   /// Returns the versions of all keys for which a function of scope and key returns true.
-  ///
   /// - Complexity: O(*n*) in the entries; values of other keys are not read.
   public func bulkRead(isIncluded: (String, String) -> Bool) throws -> [ScopedKey: [Version]] {
     try writer.read { (connection: Connection) in

@@ -3,7 +3,6 @@ internal import SQLite
 
 extension KeyValueDatabase {
   /// Checks the file, the text index, the authors and every entry, and returns the faults.
-  ///
   /// - Complexity: O(*n*) in the size of the file.
   public func verify() throws -> [DatabaseFault] {
     try DatabaseError.wrapping {

@@ -15,7 +15,6 @@ extension KeyValueDatabase {
   }
 
   /// Writes a JSON text, byte for byte, as ``writeText(_:to:scope:timestamp:)`` does.
-  ///
   /// - Throws: ``KeyValueCRDTError/invalidJSON`` (RFC 8259), ``DatabaseError``.
   @discardableResult
   public func writeJson(
@@ -42,7 +41,6 @@ extension KeyValueDatabase {
   }
 
   /// Writes many values in one transaction: all of them or none.
-  ///
   /// - Throws: ``KeyValueCRDTError/invalidJSON``, ``DatabaseError``.
   @discardableResult
   public func bulkWrite(_ values: [ScopedKey: Value], timestamp: Date = Date()) throws -> Int {
@@ -53,7 +51,6 @@ extension KeyValueDatabase {
   }
 
   /// Writes many values within a block of ``write(block:)`` of this database.
-  ///
   /// - Throws: ``KeyValueCRDTError/invalidJSON``, ``DatabaseError``.
   public func bulkWrite(
     database: Database, values: [ScopedKey: Value], timestamp: Date = Date()

@@ -9,7 +9,6 @@ internal import Synchronization
 /// written again. Copies that have merged the same copies hold the same versions.
 ///
 /// Each opening of a file is an author of its own, ``instanceID``.
-///
 /// - Concurrency: any thread may use it. A call is one transaction; an error leaves everything unchanged.
 /// - Throws: every method may throw ``DatabaseError``: `busy` after waiting five seconds for another
 ///   process, `corrupt` for a damaged file.
@@ -25,7 +24,6 @@ public final class KeyValueDatabase: Sendable {
   /// Opens a file, and makes it if it is not there.
   ///
   /// A file of nil is a database in memory. The upgrader's error leaves the file unchanged.
-  ///
   /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew``; with an upgrader its error,
   ///   ``KeyValueCRDTError/incompatibleApplications`` and ``KeyValueCRDTError/applicationDataTooNew``.
   public convenience init(

@@ -1,7 +1,6 @@
 /// A type whose values are merged property by property, by ``mergeProperty(_:_:_:)`` for each.
 public protocol Mergeable: Equatable {
   /// Returns the merge of two values of a common ancestor; where both changed a property, this one's counts.
-  ///
   /// - Throws: any error, which ends the merge.
   func merged(withSubordinate other: Self, commonAncestor: Self) throws -> Self
   /// Returns the merge of two values without a common ancestor, by default this one.

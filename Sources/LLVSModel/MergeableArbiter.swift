@@ -6,7 +6,6 @@ internal import Synchronization
 ///
 /// The first version is dominant. A value that cannot be read as its type goes to the fallback arbiter, so that
 /// no peer can keep others from merging. Equal merges give equal bytes: JSON with sorted keys.
-///
 /// - Concurrency: callable from any thread.
 public final class MergeableArbiter: MergeArbiter, Sendable {
   /// Merges dominant, subordinate and ancestor; nil if one cannot be read.
@@ -61,7 +60,6 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
   }
 
   /// Merges values that both sides updated; of a removal and an update the update counts.
-  ///
   /// - Throws: the error of a type's merge, or of the fallback arbiter.
   public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
     var changes: [Value.Change] = []

@@ -7,7 +7,6 @@ extension OwnedTable {
   ///
   /// Values of other types are ignored, and a value that is no JSON object has no row. The version is recorded
   /// as that of the table, unless it is nil.
-  ///
   /// - Throws: ``Store/Error/invalid(_:)`` if a row has changes that ``drain(in:store:)`` has not made into a
   ///   version; the error of SQLite. The table is then unchanged.
   @discardableResult

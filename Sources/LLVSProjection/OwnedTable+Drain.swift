@@ -15,7 +15,6 @@ extension Version.MetadataKey {
 
 extension OwnedTable {
   /// Makes one version of all changes since the last drain, on the table's version, which then is the new one.
-  ///
   /// - Throws: ``Store/Error/missingVersion``; ``Store/Error/invalid(_:)`` for the content of a column; the error
   ///   of SQLite or of the store. The changes stay in the changelog.
   @discardableResult
@@ -64,7 +63,6 @@ extension OwnedTable {
   }
 
   /// Ends a drain that was cut off after its version was made, and returns the version.
-  ///
   /// - Complexity: O(*n*) over all versions after such an end, O(1) otherwise.
   private func finishDrain(in database: SQLiteDatabase, store: Store) throws -> Version.ID? {
     var found: (token: String, sequence: Int64)?

@@ -16,7 +16,6 @@ extension OwnedTable {
   /// Returns rows as instances, in the order of the query, without those that cannot be read as the type.
   ///
   /// The clause is the SQL behind `WHERE`, and may end with `ORDER BY`. The version is given back with each row.
-  ///
   /// - Throws: ``SQLiteDatabase/Error``.
   public func fetch<Model: StorableModel & Sendable>(
     _ type: Model.Type, in database: SQLiteDatabase, where clause: String? = nil,

@@ -23,7 +23,6 @@ public struct OwnedTable: Sendable {
   public let schema: ModelSchema
 
   /// Describes a table.
-  ///
   /// - Precondition: names are ASCII letters, digits and underscores, without a digit at the beginning.
   public init(typeIdentifier: String, tableName: String, schema: ModelSchema) {
     for name in [tableName] + schema.columns.map(\.columnName) {

@@ -34,7 +34,6 @@ public struct ProjectedType: Sendable {
   public let extract: @Sendable (Value) throws -> [String: SQLiteValue]
 
   /// Describes a type.
-  ///
   /// - Precondition: names are ASCII letters, digits and underscores, without a digit at the beginning.
   public init(
     typeIdentifier: String, tableName: String, columns: [ProjectedColumn],

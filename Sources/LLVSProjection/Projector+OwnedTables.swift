@@ -7,7 +7,6 @@ extension Projector {
   /// Drains all registered tables, each onto the version of the one before, and returns the last version.
   ///
   /// Tables must be drained before they are made again, which loses changes that are in no version.
-  ///
   /// - Throws: as ``OwnedTable/drain(in:store:)``; the tables before that one have been drained then.
   @discardableResult
   public func drainOwnedTables(

@@ -26,7 +26,6 @@ public final class Projector {
   /// Makes the tables that are missing; of two types with one identifier the first counts.
   ///
   /// The schema version is the program's number for its columns: with another one the tables are made again.
-  ///
   /// - Throws: ``SQLiteDatabase/Error``.
   public init(
     database: SQLiteDatabase, store: Store, types: [ProjectedType], schemaVersion: Int
@@ -54,7 +53,6 @@ public final class Projector {
   }
 
   /// Brings the tables to a version by the differences, or makes them again if there is no earlier version.
-  ///
   /// - Throws: ``Store/Error/missingVersion``, or the error of SQLite; the tables are then unchanged.
   @discardableResult
   public func update(to version: Version.ID) throws -> ProjectionResult {

@@ -24,7 +24,6 @@ public struct ArrayDiff<T: Equatable>: Equatable {
   public private(set) var incrementalChanges: [IncrementalChange]
 
   /// Computes the difference of two arrays by their longest common subsequence.
-  ///
   /// - Complexity: O(*n* · *d*) for arrays of *n* elements with *d* differences.
   public init(originalValues: [T], finalValues: [T]) {
     let difference = finalValues.difference(from: originalValues)

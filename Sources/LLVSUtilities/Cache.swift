@@ -1,7 +1,6 @@
 internal import Synchronization
 
 /// A cache in generations: a value that is used moves to the newest, and the oldest is dropped.
-///
 /// - Concurrency: callable from any thread.
 public final class Cache<ValueType> {
   /// Unchecked: values are stored and returned, never shared by the cache itself.

@@ -1,7 +1,6 @@
 extension RandomAccessCollection {
   /// Returns the index of the first element for which the predicate is true, after those for which it is false.
   /// Inlinable, so that callers in other modules get a loop without a closure.
-  ///
   /// - Complexity: O(log *n*) calls of the predicate.
   @inlinable
   package func partitioningIndex<Failure>(

@@ -2,7 +2,6 @@ internal import Glibc
 
 extension ChildProcess {
   /// Runs a program in a session of its own, without input, and returns its exit code and its output.
-  ///
   /// - Throws: E2BIG if it wrote more than `bound` bytes, ETIMEDOUT if it took longer than `patience` nanoseconds,
   ///   ECANCELED once `isGivenUp` is true; the error of pipe(2) or posix_spawn(3).
   package static func output(

@@ -3,7 +3,6 @@ internal import Glibc
 internal import Synchronization
 
 /// The changed names in directories, as inotify(7) reports them: not those of other machines on a file server.
-///
 /// - Concurrency: one thread calls ``changes()``, any the other methods; the lock is a leaf.
 package final class DirectoryWatch: Sendable {
   /// A name that was made, written or replaced in a directory.

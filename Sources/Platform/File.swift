@@ -2,7 +2,6 @@ internal import CShims
 internal import Glibc
 
 /// An open file or directory.
-///
 /// - Concurrency: every operation has its offset, so any number of threads may share one.
 package final class File: Sendable {
   /// Flags of open(2).

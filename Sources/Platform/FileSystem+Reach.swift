@@ -5,7 +5,6 @@ internal import Glibc
 
 extension FileSystem {
   /// Runs `call` with a path that a system call accepts; errno is what `call` left.
-  ///
   /// - Throws: the error of opening a directory of a long path; EINVAL for a NUL, which would cut the path short.
   static func reaching<R>(_ path: [UInt8], _ call: ([CChar]) -> R) throws(SystemError) -> R {
     guard path.count >= Int(PATH_MAX) else { return call(try terminated(path)) }

@@ -4,7 +4,6 @@ private import Synchronization
 /// Threads that do one part of a task while the calling thread does the rest.
 ///
 /// A thread ends after a second without work. If all are busy, the caller does the whole task.
-///
 /// - Concurrency: any thread. The parts of a task must be able to run at once; the caller waits for both.
 package final class ForkJoin: Sendable {
   private let pool: WorkerPool

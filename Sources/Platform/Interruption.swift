@@ -2,7 +2,6 @@ internal import Glibc
 internal import Synchronization
 
 /// SIGINT as a request: a command stops where it can, and says what it has done.
-///
 /// - Concurrency: any thread.
 package enum Interruption {
   // The handler of a signal may run while any lock is held: it only stores a word.

@@ -4,7 +4,6 @@ internal import Glibc
 /// A lock with a condition variable: it guards state, and threads can wait for changes of it.
 ///
 /// The class is usable from inline: without that the compiler inlines none of its methods into other modules.
-///
 /// - Concurrency: not recursive. `body` must not call anything that acquires the same monitor.
 @usableFromInline @safe package final class Monitor<State>: @unchecked Sendable {
   // Unchecked: `state` is touched only while `mutex` is held. For the same reason Swift need not watch for accesses

@@ -7,7 +7,6 @@ package enum StandardStream: Int32, Sendable {
 
   /// Opens /dev/null where a standard stream is closed: otherwise the next opened file would get its number, and
   /// messages.
-  ///
   /// - Concurrency: call before the process opens anything.
   package static func openClosed() {
     // open(2) gives the lowest number that is free.

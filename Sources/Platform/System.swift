@@ -62,7 +62,6 @@ package enum SystemProcess {
   package static var parent: Int32 { getppid() }
 
   /// Sets the process's name in lists of processes, at most 15 bytes of it.
-  ///
   /// - Concurrency: on the thread that the process began with.
   package static func call(_ name: String) {
     // The file knows no offsets.
@@ -75,7 +74,6 @@ package enum SystemProcess {
   package static var user: UInt32 { getuid() }
   package static var group: UInt32 { getgid() }
   /// The umask.
-  ///
   /// - Concurrency: no other thread may create files in the meantime.
   package static var creationMask: UInt32 {
     let mask = umask(0o077)

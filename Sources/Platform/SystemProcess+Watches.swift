@@ -31,7 +31,6 @@ package struct WatchedFiles: Hashable, Sendable {
 extension SystemProcess {
   /// Returns the files on a file system that other processes watch, as far as this one may see that. It asks no file
   /// system.
-  ///
   /// - Complexity: a system call for each open file of the machine, and a line for each watch.
   package static func watchedFiles(onDevice name: String) -> WatchedFiles {
     var watched = WatchedFiles()

@@ -4,7 +4,6 @@ internal import Platform
 /// A connection to an SQLite file, which keeps its prepared statements.
 ///
 /// Every call throws ``DatabaseError``.
-///
 /// - Concurrency: one thread at a time; the owner sees to that.
 package final class Database {
   /// `create` makes a missing file.
@@ -39,7 +38,6 @@ package final class Database {
   package private(set) var logFrames = 0
 
   /// Opens a file, or makes one that only its owner can read.
-  ///
   /// - Throws: ELOOP for a path that is neither a regular file nor a document.
   package init(path: String, mode: Mode, options: Options = Options()) throws(DatabaseError) {
     if !options.isDocument {

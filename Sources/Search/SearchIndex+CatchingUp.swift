@@ -35,7 +35,6 @@ extension SearchIndex {
   }
 
   /// Brings the index up to the store's head, and history to its newest version if it was ever searched.
-  ///
   /// - Complexity: O(*k* log *n*) for *k* files that differ, of which new contents are read.
   package func catchUp() throws(StoreError) {
     try healing {

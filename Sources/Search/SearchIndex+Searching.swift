@@ -29,7 +29,6 @@ extension SearchIndex {
   }
 
   /// Returns the files that have the words.
-  ///
   /// - Complexity: O(*k* log *k*) for *k* such files, in addition to catching up.
   package func search(_ request: Request) throws(StoreError) -> SearchResult {
     try healing {

@@ -11,7 +11,6 @@ internal import SQLite
 /// fact `towards` exists: then catching up was interrupted, and the rows are made again.
 /// INVARIANT 2: A row of `content` is written in the transaction that indexes its words.
 /// INVARIANT 3: One connection at a time catches up: it holds a lock on `search.lock`.
-///
 /// - Concurrency: one thread at a time; several processes may have one each.
 package final class SearchIndex {
   /// Called with the number of steps that are done, and of all.

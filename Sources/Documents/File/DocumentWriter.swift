@@ -28,7 +28,6 @@ package struct DocumentWriter {
   }
 
   /// Writes the changes if the file's stamp is as expected; nil for a file that is to be made.
-  ///
   /// - Throws: ``DocumentProblem``; the file is then unchanged.
   package func write(
     _ export: DocumentExport, expecting stamp: DocumentStamp?

@@ -18,7 +18,6 @@ package struct DocumentComparison {
   private let store: Store
 
   /// Compares a document with a version, or with a store that has none.
-  ///
   /// - Complexity: O(*n*) in the keys of the document, and the changes of versions without a state in memory.
   package init(
     _ document: DocumentSnapshot, _ directory: DocumentDirectory, with head: VersionNumber?,
@@ -37,7 +36,6 @@ package struct DocumentComparison {
   }
 
   /// Compares an earlier comparison's document, whose values `bytes` reads, with another version.
-  ///
   /// - Complexity: O(*d* log *n*) in the keys at which the versions differ, and the earlier differences.
   package init(
     _ earlier: Remembered, with head: VersionNumber?, in store: Store,
@@ -157,7 +155,6 @@ package struct DocumentComparison {
   }
 
   /// Returns why the document must be neither read nor written.
-  ///
   /// - Complexity: O(*n*) in the keys of both; if the document holds replaced values, also the versions
   ///   since they were written.
   package func problem(

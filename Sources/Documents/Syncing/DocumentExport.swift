@@ -40,7 +40,6 @@ package struct DocumentExport {
   }
 
   /// Compares a document with a version that knows all that the document holds.
-  ///
   /// - Complexity: O(*d* log *d*) in the keys that differ.
   package init(
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store

@@ -10,7 +10,6 @@ package struct DocumentRescue {
   private let keys: [(key: Key, ours: Entry?, lost: [DocumentSnapshot.Entry])]
 
   /// Nil if there are none, or if the version holds them.
-  ///
   /// - Complexity: O(*d*) in the keys that differ, and what ``OwnWrites`` takes.
   package init?(
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store

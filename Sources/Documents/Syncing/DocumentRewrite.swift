@@ -12,7 +12,6 @@ package struct DocumentRewrite {
   /// Finds the keys for a version that knows all that the document holds; nil if there are none.
   ///
   /// `mayRewrite` returns whether to write a key that a merge brought back.
-  ///
   /// - Complexity: O(*d*) in the keys that differ, and those with several values.
   package init?(
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store,

@@ -35,7 +35,6 @@ package struct DocumentSync {
   ///
   /// Without a head the store has no versions. `isUnrelatedAllowed` allows data that have nothing in common with
   /// the directory. `finish` runs in the transaction that makes the versions.
-  ///
   /// - Throws: ``DocumentProblem`` as an error of a store; nothing is made then.
   /// - Complexity: O(*n*) in the keys of the document.
   package func take(
@@ -87,7 +86,6 @@ package struct DocumentSync {
   }
 
   /// Returns the changes that make a document hold what a version holds; nil if the document has news.
-  ///
   /// - Throws: ``DocumentProblem`` as an error of a store.
   /// - Complexity: O(*n*) in the keys of both.
   package func outgoing(
@@ -98,7 +96,6 @@ package struct DocumentSync {
   }
 
   /// Returns the same for an earlier comparison, whose values `bytes` reads.
-  ///
   /// - Complexity: O(*d* log *n*) in the keys at which the versions and the document differ.
   package func outgoing(
     to document: DocumentComparison.Remembered, at head: VersionNumber,

@@ -24,7 +24,6 @@ package enum MountPoint {
   }
 
   /// Unmounts a path, as root with umount2(2), otherwise with fusermount3(1).
-  ///
   /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while the mount is in use, EINVAL without a mount.
   package static func unmount(_ path: String, lazily: Bool = false) throws(FuseError) {
     let flags = Int32(UMOUNT_NOFOLLOW) | (lazily ? Int32(MNT_DETACH) : 0)

@@ -77,7 +77,6 @@ package struct ListingReply<Form>: ~Copyable, FuseReply {
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
   /// Answers with the added entries; none mean the end of the directory.
-  ///
   /// - Returns: False if the request was aborted: the kernel counts none of the entries' look-ups.
   @discardableResult
   package consuming func finish() -> Bool {

@@ -6,7 +6,6 @@ import Glibc
 import Synchronization
 
 /// A reply that another thread answers later. The first thread that takes the reply answers it.
-///
 /// - Concurrency: Callable from any thread.
 package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
   private let reply: Mutex<Reply?>

@@ -5,7 +5,6 @@ import Platform
 /// The kernel reports once that a caller has a signal, but not which. A signal that the caller handles (a child
 /// ended, a terminal was resized) interrupts no call here, as in a local file system. So the thread looks up the
 /// caller's pending signals again and again.
-///
 /// - Concurrency: Callable from any thread; handlers run without a lock held.
 final class ParkedRequests: Sendable {
   private enum Slot {

@@ -21,7 +21,6 @@ package struct EntryReply: ~Copyable, FuseReply {
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
   /// The caller has raised its look-up count before, since a FORGET may come at once.
-  ///
   /// - Returns: False if the request was aborted: the kernel does not count this look-up.
   @discardableResult
   package consuming func entry(_ entry: borrowing EntryAttributes) -> Bool {

@@ -19,7 +19,6 @@ import Platform
 import Synchronization
 
 /// A process that ends the connections of this one when this one dies.
-///
 /// - Concurrency: callable from any thread, except ``init()``.
 package final class ConnectionWatch: Sendable {
   private let words: Int32
@@ -66,7 +65,6 @@ extension MountPoint {
   }
 
   /// Ends the connection of a dead mount by its device, `major:minor`: callers get ENOTCONN, and the mount stays.
-  ///
   /// - Returns: False without permission, for example to an ordinary user without fusectl.
   package static func endConnection(device: String) -> Bool {
     let abort = connection(device: device)

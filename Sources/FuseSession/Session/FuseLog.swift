@@ -3,7 +3,6 @@ import Synchronization
 
 /// The last error that libfuse reported, one for the process as in libfuse.
 ///
-///
 /// - Concurrency: Callable from any thread.
 package enum FuseLog {
   /// As in syslog(3).

@@ -14,7 +14,6 @@ import Synchronization
 }
 
 /// A file system served to the kernel.
-///
 /// - Concurrency: ``run()`` holds its thread; everything else is callable from any thread.
 package final class FuseSession: Sendable {
   private enum State {
@@ -31,7 +30,6 @@ package final class FuseSession: Sendable {
   private let state: Monitor<State>
 
   /// Retains the operations as long as the session exists.
-  ///
   /// - Throws: ``FuseError/session(reason:)``, for example on an invalid option.
   package init(
     _ operations: any FuseOperations, serving set: OperationSet = .all, mount: MountOptions,
@@ -79,7 +77,6 @@ package final class FuseSession: Sendable {
   }
 
   /// Mounts the file system; callers at the path wait until it is served.
-  ///
   /// - Throws: ``FuseError/mount(path:reason:)``, or ``FuseError/system(call:errno:)`` if the kernel refuses a flag.
   package func mount(at path: String) throws(FuseError) {
     guard case .made = state.withLock({ $0 }) else {
@@ -101,7 +98,6 @@ package final class FuseSession: Sendable {
   }
 
   /// Serves until any process unmounts the file system.
-  ///
   /// - Throws: ``FuseError/system(call:errno:)`` if serving ended for another reason, after an unmount.
   package func run() throws(FuseError) {
     let path: String? = state.withLock { state in
@@ -149,7 +145,6 @@ package final class FuseSession: Sendable {
   }
 
   /// Ends the session by unmounting, `lazily` even while files are open, which are served until they are closed.
-  ///
   /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while the mount is in use.
   package func requestUnmount(lazily: Bool = false) throws(FuseError) {
     guard let path = mountPoint else { return }

@@ -8,7 +8,6 @@ import Glibc
 import Platform
 
 /// Receives notifications for the kernel; tests without a mount implement it.
-///
 /// - Concurrency: Callable from any thread; only ``flush()`` waits.
 package protocol KernelCache: AnyObject, Sendable {
   /// Invalidates the node's attributes and `length` cached bytes from `offset` on: 0 means to the end, and a negative

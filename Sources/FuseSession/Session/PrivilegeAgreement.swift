@@ -11,7 +11,6 @@ import Glibc
 import Synchronization
 
 /// The agreement with the kernel about clearing these bits.
-///
 /// - Concurrency: callable from any thread.
 final class PrivilegeAgreement: Sendable {
   /// A bit of a request's open flags that open(2) does not have (fcntl.h).

@@ -3,7 +3,6 @@ import Platform
 import TreeNames
 
 /// The text of the file `changes`, made while it is read; an earlier offset starts again.
-///
 /// - Concurrency: one reader at a time. Its lock is held while maps are read.
 package final class ChangeText: Sendable {
   static let added = UInt8(ascii: "+")

@@ -17,7 +17,6 @@ final class Snapshot: Sendable {
 }
 
 /// The recently used versions.
-///
 /// - Concurrency: any thread; a leaf lock, not held while the store reads.
 final class Snapshots: Sendable {
   private static let limit = 256

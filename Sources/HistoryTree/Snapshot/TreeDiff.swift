@@ -2,7 +2,6 @@ package import LLVSCore
 package import TreeNames
 
 /// The paths at which two versions differ, at and below given paths or anywhere, by path and then by key.
-///
 /// - Concurrency: a value for one thread at a time.
 /// - Complexity: O(*k* log *n*) for *k* changes there, in O(log *n*) memory.
 package struct TreeDiff {

@@ -10,7 +10,6 @@ extension Store {
   /// `~` after any of these means the first predecessor, `~N` the same N times, `^2` the second
   /// predecessor. `branches/` and `tags/` before a name say which of these it is; `versions/` and
   /// `heads/` say that it is neither.
-  ///
   /// - Throws: ``ControlError`` of kind notFound, with the nearest existing names; of kind grammar
   ///   if several versions begin with the word, or the text after `at/` is no time.
   package func version(meant word: String) throws(ControlError) -> VersionRecord {
@@ -180,7 +179,6 @@ extension Store {
   }
 
   /// Returns up to three names that the user may have meant: lines, tags and the newest versions.
-  ///
   /// - Complexity: O(lines and tags).
   package func nearestNames(to word: String) throws(ControlError) -> [String] {
     let word = Array(word.utf8.prefix(64))
@@ -209,7 +207,6 @@ extension Store {
 
 package enum SpellingDistance {
   /// Counts insertions, removals and replacements of bytes, ignoring case; nil beyond a bound.
-  ///
   /// - Complexity: O(product of the lengths).
   package static func between(_ a: [UInt8], _ b: [UInt8], atMost bound: Int) -> Int? {
     guard abs(a.count - b.count) <= bound else { return nil }

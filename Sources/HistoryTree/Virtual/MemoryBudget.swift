@@ -2,7 +2,6 @@ import Synchronization
 import TreeNames
 
 /// The limit on the memory of all drafts together, which every user may make.
-///
 /// - Concurrency: any thread; a leaf lock.
 final class MemoryBudget: Sendable {
   private let limit: Int

@@ -3,7 +3,6 @@ import Synchronization
 package import TreeNames
 
 /// An open directory of the tree below `.llvs`.
-///
 /// - Concurrency: any thread; one leaf lock, released while names are read.
 package final class MetaDirectory: Sendable {
   package struct Item: Sendable {
@@ -51,7 +50,6 @@ package final class MetaDirectory: Sendable {
   }
 
   /// Returns up to `limit` names after an offset, which is 0 or an item's ``Item/next``: `.` and `..` first.
-  ///
   /// - Complexity: bounded memory if its source is no array.
   package func next(after offset: UInt64, limit: Int) throws(FSError) -> [Item] {
     var items: [Item] = []

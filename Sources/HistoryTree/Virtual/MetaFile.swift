@@ -6,7 +6,6 @@ package import TreeNames
 import WorkingTree
 
 /// An open file below `.llvs`.
-///
 /// - Concurrency: any thread. The locks guard memory only, except the one of a list of changes.
 package final class MetaFile: Sendable {
   /// The kind of an open file, which decides how the kernel may cache it.
@@ -144,7 +143,6 @@ package final class MetaFile: Sendable {
   }
 
   /// Saves the file: at a flush of a handle that wrote, and at the second flush of one that truncated.
-  ///
   /// - Throws: ``FSError/invalid`` for an invalid address, which stays without effect.
   package func flush() throws(FSError) {
     guard case .writable(let file) = source else { return }

@@ -9,7 +9,6 @@ import WorkingTree
 // is used twice in a session.
 
 /// The nodes below `.llvs` that the kernel knows.
-///
 /// - Concurrency: any thread; one leaf lock, held for memory only.
 final class MetaNodes: Sendable {
   static let values: UInt64 = 1 << 40
@@ -226,7 +225,6 @@ final class MetaNodes: Sendable {
 
   /// Returns the least recently used directories of history, so that the kernel frees up to `wanted` nodes
   /// when it forgets them; values that other versions show stay.
-  ///
   /// - Complexity: O(*d* · depth + *d* log *d*) for *d* directories in memory, with the lock held.
   func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {
     let isMountedOn = use.mounts.contains { path in

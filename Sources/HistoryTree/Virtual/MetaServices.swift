@@ -3,7 +3,6 @@ package import LLVSCore
 package import TreeNames
 
 /// The services of the rest of the program that `.llvs` shows and uses.
-///
 /// - Concurrency: called from any thread, with no lock held.
 package struct MetaServices: Sendable {
   package struct Peer: Hashable, Sendable {

@@ -18,7 +18,6 @@ extension MetaTree {
 
   /// Returns the permissions of a directory of history: no more than it has in the working tree, and than
   /// the directories above each revision had.
-  ///
   /// - Complexity: O(revisions times depth); kept until there are new versions.
   func historyPermissions(_ path: [UInt8]) throws(FSError) -> Permissions {
     var permissions = Permissions(uid: live.defaults.uid, gid: live.defaults.gid, mode: 0o555)

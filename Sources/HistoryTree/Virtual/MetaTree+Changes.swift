@@ -49,7 +49,6 @@ extension MetaTree {
   ///
   /// A `process` that was refused a fixed name may remove nothing for ten seconds, so that `rm -r .llvs`
   /// changes nothing.
-  ///
   /// - Concurrency: may make a version or wait for the kernel: not for a thread that the kernel waits for.
   /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func unlink(
@@ -71,7 +70,6 @@ extension MetaTree {
   }
 
   /// Removes a directory: below `conflicts` this settles the conflict; elsewhere it is refused.
-  ///
   /// - Concurrency: as ``unlink(_:_:by:)``.
   package func removeDirectory(
     _ parent: UInt64, _ name: [UInt8], by process: Int32? = nil
@@ -114,7 +112,6 @@ extension MetaTree {
   }
 
   /// Renames within a writable place.
-  ///
   /// - Concurrency: as ``unlink(_:_:by:)``.
   /// - Throws: ``FSError/readOnly`` in history and between the trees, ``FSError/crossDevice`` between places.
   package func rename(
@@ -131,7 +128,6 @@ extension MetaTree {
   }
 
   /// Changes size, mode and time of writable files; succeeds without effect for a control file.
-  ///
   /// - Throws: ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func setattr(
     _ inode: UInt64, _ change: StatusChange, through handle: MetaFile? = nil
@@ -162,7 +158,6 @@ extension MetaTree {
   private static let ownPrefix = Array("user.llvs.".utf8)
 
   /// Returns an extended attribute of a version's file, or one of `user.llvs.*`.
-  ///
   /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` for another kind of name.
   package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
     if ExtendedName.isACL(name) {

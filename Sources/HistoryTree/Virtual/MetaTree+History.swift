@@ -55,7 +55,6 @@ extension MetaTree {
   }
 
   /// True if a version ever had a file at or below a path.
-  ///
   /// - Complexity: O(log *n*) if the head or the index of revisions has the path, else a look-up in each
   ///   version back to the last one that had it.
   private func hasHistory(_ path: [UInt8]) throws(FSError) -> Bool {

@@ -144,7 +144,6 @@ extension MetaTree {
   }
 
   /// Returns an entry with the revision that all hard links of its file share in a version.
-  ///
   /// - Complexity: O(1); at the first look-up of a file with *k* names O(*k* log *n*).
   func linked(_ entry: Entry, in view: TreeView) throws(FSError) -> Entry {
     guard let id = entry.attributes.linkID, entry.revision > 0 else { return entry }

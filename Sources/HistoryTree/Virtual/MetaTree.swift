@@ -10,7 +10,6 @@ package import WorkingTree
 // a service is called.
 
 /// The tree below `.llvs` in every directory of a working tree and of its versions.
-///
 /// - Concurrency: every operation may be called from any thread.
 package final class MetaTree: Sendable {
   let live: TreeSession

@@ -3,7 +3,6 @@ import Synchronization
 import TreeNames
 
 /// Keeps `rm -r .llvs` from removing anything: a process that failed to remove a fixed name is refused.
-///
 /// - Concurrency: any thread; its lock is a leaf.
 final class RemovalGuard: Sendable {
   /// In nanoseconds.

@@ -3,7 +3,6 @@ import Synchronization
 import TreeNames
 
 /// The texts of versions that are read without a handle, and their lengths.
-///
 /// - Concurrency: any thread; a leaf lock, not held while a text is made.
 final class SizedTexts: Sendable {
   private struct State {

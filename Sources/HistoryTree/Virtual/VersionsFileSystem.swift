@@ -7,7 +7,6 @@ import WorkingTree
 // `.llvs/versions` of the root as a file system without open files. Nothing below a version changes. The
 // time of the top is that of the newest version, so that a cached listing is recognised as old.
 
-///
 /// - Concurrency: any thread; a leaf lock, held for memory only.
 package final class VersionsFileSystem: Sendable {
   /// The nodes, which the original tree does not have.

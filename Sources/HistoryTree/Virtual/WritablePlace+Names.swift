@@ -8,7 +8,6 @@ extension WritablePlace {
   ///
   /// An empty file changes nothing, because a shell truncates and flushes before it writes. A merge with
   /// markers is a draft.
-  ///
   /// - Throws: ``FSError/invalid`` for an invalid address, which the file keeps.
   func save(_ file: WritableFile) throws(FSError) {
     let saved = state.withLock { _ -> ([UInt8], [UInt8])? in
@@ -87,7 +86,6 @@ extension WritablePlace {
   }
 
   /// Renames as rename(2) does; text under an effective name takes effect.
-  ///
   /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/invalid`` for an invalid address.
   func rename(_ from: [UInt8], _ to: [UInt8], mode: RenameMode) throws(FSError) {
     guard mode != .exchange else { throw .invalid }

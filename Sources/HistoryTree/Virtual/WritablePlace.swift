@@ -5,7 +5,6 @@ import TreeNames
 import WorkingTree
 
 /// A directory for ordinary editors: some names take effect when they are saved, others are scratch files.
-///
 /// - Concurrency: any thread; a leaf lock, released while a service runs.
 final class WritablePlace: Sendable {
   enum Kind {

@@ -30,7 +30,6 @@ package struct ExtentList: Hashable, Sendable {
   }
 
   /// Returns the parts of extents in `range`.
-  ///
   /// - Complexity: O(log *n* + *k*) for *k* extents returned.
   package func extents(in range: Range<UInt64>) -> [Extent] {
     var found: [Extent] = []
@@ -50,7 +49,6 @@ package struct ExtentList: Hashable, Sendable {
   }
 
   /// Returns the extent at or after an offset, from there on; nil for a hole to the end.
-  ///
   /// - Complexity: O(log *n*).
   package func extent(from offset: UInt64) -> Extent? {
     guard let block = blockIndex(of: offset) else { return nil }
@@ -67,7 +65,6 @@ package struct ExtentList: Hashable, Sendable {
   }
 
   /// Replaces the range of `extent`.
-  ///
   /// - Complexity: O(log *n* + block), and the number of replaced extents.
   package mutating func put(_ extent: Extent) {
     guard extent.length > 0 else { return }

@@ -49,7 +49,6 @@ public final class Database: Sendable {
   }
 
   /// Runs a query and returns its rows.
-  ///
   /// - Complexity: O(*n*) time and memory in the size of the rows.
   public func rows(sql: String, arguments: [DatabaseValue] = []) throws -> [Row] {
     try using { connection, canWrite in

@@ -6,7 +6,6 @@ internal import SQLite
 /// A version is in the join if both have it, or if one has it and the other's vector does not cover its dot
 /// (Bieniusa et al., "An optimized conflict-free replicated set", 2012). It needs no notes about removed
 /// versions, so it also removes those that the original's merges over a third copy bring back.
-///
 /// - Complexity: O(*n* + *m*) time in the entries; memory in the changes alone.
 struct Join {
   /// A version of the source that comes, or one of the receiver that goes.
@@ -28,7 +27,6 @@ struct Join {
   init() {}
 
   /// Walks both tables once in the order of their primary keys.
-  ///
   /// - Throws: ``KeyValueCRDTError/authorTableInconsistency`` if an entry's own vector does not cover it.
   init(
     of receiver: Connection, _ receiverVector: VersionVector,

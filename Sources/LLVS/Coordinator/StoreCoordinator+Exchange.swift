@@ -29,7 +29,6 @@ extension StoreCoordinator {
   /// Retrieves, then sends; the current version and all branches stay, nothing is merged.
   ///
   /// Does nothing without an ``exchange``. Versions that arrived before a failure stay.
-  ///
   /// - Throws: the exchange's error; `CancellationError`.
   public func exchange(isolation: isolated (any Actor)? = #isolation) async throws {
     let task = beginExchange()

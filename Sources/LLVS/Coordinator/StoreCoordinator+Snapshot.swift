@@ -7,7 +7,6 @@ extension StoreCoordinator {
   /// Imports the snapshot at the other side of the ``exchange``; its newest version becomes the current one.
   ///
   /// Does nothing if the store has versions besides the first, or if there is no snapshot.
-  ///
   /// - Returns: true if the store has the versions of a snapshot now.
   /// - Throws: ``Store/Error/corrupt(_:)``, the error of the exchange. Nothing is stored then.
   @discardableResult
@@ -74,7 +73,6 @@ extension StoreCoordinator {
 
 extension Store {
   /// Adds the versions that this store lacks, after the checks of an exchange.
-  ///
   /// - Throws: ``Store/Error/corrupt(_:)`` if some break a rule; those before them are added then.
   public func addVersions(of other: Store) throws {
     let known = Set(queryHistory { $0.allVersionIdentifiers })

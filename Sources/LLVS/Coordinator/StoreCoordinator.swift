@@ -4,7 +4,6 @@ internal import Synchronization
 /// A store with a current version, which saving and merging move.
 ///
 /// The file `Coordinator.json` of the cache directory keeps it.
-///
 /// - Concurrency: callable from any thread; saves happen one after the other.
 public final class StoreCoordinator: Sendable {
   /// Unchecked: arbiters and exchanges need not be Sendable; each is called by one thread at a time.
@@ -36,7 +35,6 @@ public final class StoreCoordinator: Sendable {
   ///
   ///
   /// The cache directory is the store's unless given. A snapshot has all versions in the original's format.
-  ///
   /// - Throws: as ``Store/init(rootDirectoryURL:)``.
   public init(
     withStoreDirectoryAt storeURL: URL, cacheDirectoryAt coordinatorCacheURL: URL? = nil,
@@ -165,7 +163,6 @@ public final class StoreCoordinator: Sendable {
   ///
   /// With the default arbiter, selection and metadata and no branch, every store makes the same versions.
   /// Otherwise heads are merged one after the other, oldest first.
-  ///
   /// - Returns: true if the current version changed.
   /// - Throws: the arbiter's error, or that of the store; earlier merges stay.
   @discardableResult

@@ -4,7 +4,6 @@ internal import LLVSExchange
 
 /// Exchanges a store's versions through a folder: `versions/ID` describes a version, `changes/ID`
 /// lists its changes. Nothing in it is trusted, and no file in it is written again.
-///
 /// - Concurrency: callable from any thread.
 public final class FileSystemExchange: Exchange, Sendable {
   /// The store.
@@ -72,7 +71,6 @@ public final class FileSystemExchange: Exchange, Sendable {
   }
 
   /// Writes the versions that the store has and the folder lacks.
-  ///
   /// - Throws: ``Store/Error/corrupt(_:)`` for versions that are damaged here; the others are written.
   public func send() async throws -> [Version.ID] {
     try check()

@@ -11,7 +11,6 @@ public protocol PeerTransport: AnyObject {
 /// Exchanges a store's versions with one peer, by messages over a channel of the program's own.
 ///
 /// The program hands each message of the peer to ``receiveData(_:)``.
-///
 /// - Concurrency: callable from any thread.
 public final class MultipeerExchange: Exchange, Sendable {
   /// A failure of the exchange.

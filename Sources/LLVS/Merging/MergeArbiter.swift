@@ -1,7 +1,6 @@
 /// Decides what becomes of values that both sides of a merge changed.
 public protocol MergeArbiter {
   /// Returns a change of the first version for at least every conflicting fork.
-  ///
   /// - Throws: any error, which ends the merge; then nothing is stored.
   func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change]
 }

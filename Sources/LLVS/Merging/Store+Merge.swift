@@ -20,7 +20,6 @@ extension Store {
   /// Merges two versions: three-way over their common ancestor, two-way if there is none.
   ///
   /// Makes no version if one is an ancestor of the other.
-  ///
   /// - Throws: ``Store/Error/missingVersion``; ``Store/Error/unresolvedConflict(valueId:valueFork:)``
   ///   if the arbiter does not name a conflicting value; ``Store/Error/invalid(_:)`` for a version
   ///   that other stores would refuse; the error of the arbiter, which is called without locks.
@@ -33,7 +32,6 @@ extension Store {
   }
 
   /// Merges two versions that have a common ancestor.
-  ///
   /// - Throws: ``Store/Error/noCommonAncestor(firstVersion:secondVersion:)``.
   @discardableResult
   public func mergeRelated(
@@ -82,7 +80,6 @@ extension Store {
   }
 
   /// Merges heads into a version, one after the other, oldest first.
-  ///
   /// - Returns: the version that holds all; nil if there was nothing to merge.
   /// - Throws: as ``merge(version:with:resolvingWith:metadata:)``; earlier merges stay.
   @discardableResult

@@ -63,7 +63,6 @@ public final class SQLiteDatabase {
   /// Executes a statement once for each list of values, or once without values.
   ///
   /// Values are `String`, `Int`, `Int64`, `Double`, `Bool`, `Data` or nil.
-  ///
   /// - Throws: ``SQLiteDatabase/Error``.
   public func execute(statement: String, withBindingsList bindings: [[Any?]] = [[]]) throws {
     for values in bindings { try run(statement, values) { _ in } }

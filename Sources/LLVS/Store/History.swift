@@ -9,7 +9,6 @@ public struct History: Sequence {
   public var headIdentifiers: Set<Version.ID> { Set(heads.map(\.id)) }
 
   /// The ids of all versions, in the order of iteration.
-  ///
   /// - Complexity: O(*n* log *n*) in versions.
   public var allVersionIdentifiers: [Version.ID] {
     var ids: [Version.ID] = []

@@ -2,7 +2,6 @@ extension Store {
   /// Makes a version from a predecessor by inserting, updating and removing values.
   ///
   /// An inserted value that exists is updated.
-  ///
   /// - Throws: ``Store/Error/attemptToAddVersionWithNonexistingPredecessors(_:)``, ``Store/Error/busy(_:)``.
   @discardableResult
   public func makeVersion(
@@ -33,7 +32,6 @@ extension Store {
   /// Makes a version from one or two predecessors by changes of the first one's values.
   ///
   /// `preserve` and `preserveRemoval` take the state of the second predecessor.
-  ///
   /// - Throws: ``Store/Error/invalid(_:)`` for a version that other stores would refuse; otherwise
   ///   as ``makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.
   @discardableResult
@@ -48,7 +46,6 @@ extension Store {
   }
 
   /// Adds a version that another store made, after the checks of an exchange.
-  ///
   /// - Throws: ``Store/Error/attemptToAddExistingVersion(_:)``,
   ///   ``Store/Error/attemptToAddVersionWithNonexistingPredecessors(_:)``, or
   ///   ``Store/Error/invalid(_:)`` for a version that breaks a rule.

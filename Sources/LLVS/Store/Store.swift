@@ -6,7 +6,6 @@ internal import Synchronization
 ///
 /// Any number of objects, in any number of processes, can open one directory; writers take turns.
 /// The history is that of the opening, the last write or the last ``reloadHistory()``.
-///
 /// - Concurrency: callable from any thread.
 public final class Store: Sendable {
   /// The store's directory.
@@ -33,7 +32,6 @@ public final class Store: Sendable {
   /// Opens the store in a directory, or makes one if the directory is missing or empty.
   ///
   /// A store of the original is opened in place; a new one has the engine's own format.
-  ///
   /// - Parameter rootDirectoryURL: a directory on a local file system.
   /// - Throws: ``Store/Error/invalid(_:)``, ``Store/Error/exists(_:)``, ``Store/Error/corrupt(_:)``.
   public convenience init(rootDirectoryURL: URL) throws {
@@ -48,7 +46,6 @@ public final class Store: Sendable {
   }
 
   /// Opens or makes a store in one of the original's formats, or in one of the program's own.
-  ///
   /// - Throws: ``Store/Error/exists(_:)`` if the directory has a store in the engine's format; as
   ///   ``init(rootDirectoryURL:)``.
   public convenience init(rootDirectoryURL: URL, storage: any Storage) throws {
@@ -116,7 +113,6 @@ public final class Store: Sendable {
   }
 
   /// Takes notice of the versions that other objects and other processes have stored since.
-  ///
   /// - Throws: the damage in the store, also that met by functions that cannot throw.
   public func reloadHistory() throws {
     try backend.reload()

@@ -22,7 +22,6 @@ enum AutomaticMerge {
 }
 
 /// The storage of a ``Store``'s versions: the engine's format, or one of the original's.
-///
 /// - Concurrency: callable from any thread.
 protocol StoreBackend: AnyObject, Sendable {
   /// Takes notice of what other processes have stored.

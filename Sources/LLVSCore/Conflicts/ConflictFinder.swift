@@ -1,6 +1,5 @@
 /// Computes which conflicts are open at a head: a function of the history alone, so that every replica
 /// finds the same.
-///
 /// - Concurrency: any thread.
 package struct ConflictFinder: Sendable {
   private let merger: Merger
@@ -27,7 +26,6 @@ package struct ConflictFinder: Sendable {
 
   /// Returns the values that ancestors of a head dropped and none of them settled, in ascending order of
   /// (key, version). Drops known of an ancestor are used.
-  ///
   /// - Complexity: with a known ancestor O(versions since, what their merges differ in, and what is
   ///   open); without, the same over all of history.
   package func unsettledDrops(

@@ -113,7 +113,6 @@ package struct DocumentKeys: Sendable {
   package func forEach(_ body: (Key, DocumentKeyState) -> Void) { map.forEach(body) }
 
   /// Calls `body` with the keys at which two versions may differ, and what both have there.
-  ///
   /// - Complexity: O(the keys changed on the way from one to the other).
   package static func differences(
     _ a: Self, _ b: Self, _ body: (Key, DocumentKeyState?, DocumentKeyState?) -> Void

@@ -8,7 +8,6 @@ package protocol DocumentVersions: AnyObject, Sendable {
 }
 
 /// States of versions in memory.
-///
 /// - Concurrency: any thread; the lock is a leaf.
 package final class DocumentStateCache: Sendable {
   private struct State {
@@ -54,7 +53,6 @@ package final class DocumentStateCache: Sendable {
 }
 
 /// Computes what versions are as documents: ``DocumentState``.
-///
 /// - Complexity: O(the changes of the versions since one whose state is in memory).
 /// - Concurrency: any thread.
 package struct DocumentStates: Sendable {

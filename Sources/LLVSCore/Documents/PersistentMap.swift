@@ -2,7 +2,6 @@
 /// "Ideal Hash Trees", 2001).
 ///
 /// The states of a long row of versions are one map each, which together take little more than the changes.
-///
 /// - Concurrency: immutable; any thread.
 package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   fileprivate typealias Item = (key: Key, value: Value)
@@ -148,7 +147,6 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   }
 
   /// Calls `body` with the keys at which two maps may differ, and what both have there.
-  ///
   /// - Complexity: O(the keys changed on the way from one to the other).
   package static func differences<E: Error>(
     _ a: Self, _ b: Self, _ body: (Key, Value?, Value?) throws(E) -> Void

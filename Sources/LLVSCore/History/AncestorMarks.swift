@@ -28,7 +28,6 @@ struct AncestorMarks: Sendable {
   }
 
   /// Returns true if a version is the tip or one of its ancestors.
-  ///
   /// - Complexity: O(ancestors of the tip that are younger than the version), once for all calls
   ///   together.
   mutating func contain(_ node: HistoryNode, in graph: VersionGraph) throws(StoreError) -> Bool {
@@ -44,7 +43,6 @@ struct AncestorMarks: Sendable {
 
 extension VersionGraph {
   /// Returns the latest common ancestors of a version and of the tip of marks, oldest first.
-  ///
   /// - Complexity: O(*n* log *n*) in the ancestors of the version that the tip has not, and in the
   ///   tip's ancestors that are younger than the common ones and not marked yet.
   func commonAncestors(

@@ -27,7 +27,6 @@ struct HeadContainment {
   private(set) var suspects: [Int] = []
 
   /// Walks back from heads, each given once.
-  ///
   /// - Complexity: O(*n* log *n*) in the visited versions: those younger in this store than the
   ///   oldest head and, where a head may be contained, those younger than its latest authored
   ///   versions.
@@ -84,7 +83,6 @@ struct HeadContainment {
 
   /// Returns the suspects that give way to a head that contains them: to one of smaller id, or to
   /// one that they do not contain.
-  ///
   /// - Complexity: O((suspects / 64) (heads / 64) versions walked); memory for 64 bits for each
   ///   version.
   func contained() -> Set<Int> {

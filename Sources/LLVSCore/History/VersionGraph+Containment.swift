@@ -94,7 +94,6 @@ extension VersionGraph {
 
   /// Returns the heads that are left after two of them were merged; none of `heads` contains
   /// another.
-  ///
   /// - Complexity: O(heads), and a search for each head that is an automatic merge.
   package func uncontained(
     _ heads: [HistoryNode], merging first: HistoryNode, _ second: HistoryNode,

@@ -1,7 +1,6 @@
 internal import Synchronization
 
 /// The graph of versions and their predecessors; each question reads only the versions between.
-///
 /// - Concurrency: any thread; the lock guards the cache only, is a leaf, and is not held while the
 ///   source reads.
 package final class VersionGraph: Sendable {
@@ -64,7 +63,6 @@ package final class VersionGraph: Sendable {
   }
 
   /// Returns true if the first version is the second or one of its ancestors.
-  ///
   /// - Complexity: O(ancestors of the second that are younger than the first and than the version
   ///   last asked about for the same ancestor).
   package func isAncestorOrSelf(
@@ -102,7 +100,6 @@ package final class VersionGraph: Sendable {
   }
 
   /// Returns those of some versions that are a version or its ancestors.
-  ///
   /// - Complexity: O(ancestors of the version that are younger than the oldest wanted one), once
   ///   for all.
   func ancestors(
@@ -122,7 +119,6 @@ package final class VersionGraph: Sendable {
 
   /// Returns the latest common ancestors, which may be the versions themselves: those that are not
   /// ancestors of other common ancestors. They are in ascending order of (timestamp, id).
-  ///
   /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors, O(*n*)
   ///   where the versions are a line; only new versions count if one of them, or a version that one
   ///   was made from, was asked about before.

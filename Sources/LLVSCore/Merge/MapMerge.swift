@@ -1,5 +1,4 @@
 /// The merge of two maps over a base, key by key, by walking only what differs.
-///
 /// - Complexity: O(*k* log *n*) for *k* keys at which a side differs from the base.
 struct MapMerge {
   /// The rule that decides where both sides changed.

@@ -24,7 +24,6 @@ package enum MergePlan: Hashable, Sendable {
 
 /// Plans and makes merges of versions: pure functions of the versions' content and history, so that
 /// replicas that merge the same versions come to the same version, id and all.
-///
 /// - Concurrency: any thread.
 package struct Merger: Sendable {
   package let graph: VersionGraph
@@ -36,7 +35,6 @@ package struct Merger: Sendable {
   }
 
   /// Decides if two versions can be merged, and which bases the merge has.
-  ///
   /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for histories without a common ancestor, unless every
   ///   root of both is empty or `allowingUnrelated`.
   package func plan(

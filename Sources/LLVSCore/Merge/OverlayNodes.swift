@@ -2,7 +2,6 @@ internal import Synchronization
 
 /// Map nodes in memory over those of a store: for maps that are worked with but never kept, such as
 /// virtual merge bases and dry runs.
-///
 /// - Concurrency: any thread; the lock is a leaf and not held during I/O.
 package final class OverlayNodes: NodeStorage {
   /// No segment of a store has this number.

@@ -4,7 +4,6 @@ internal import Synchronization
 ///
 /// A base depends only on the versions that it is merged from, so it is kept in memory under them: if replicas
 /// merge at the same moment again and again, a merge costs what came since the last.
-///
 /// - Concurrency: any thread; the locks are leaves and not held while bases are made.
 package final class VirtualBases: Sendable {
   /// Bases whose nodes are kept together; let go of together when they take too much.

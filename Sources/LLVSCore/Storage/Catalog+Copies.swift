@@ -232,7 +232,6 @@ extension StoreDatabase {
   }
 
   /// Returns a counter's value; 0 if it never counted.
-  ///
   /// - Throws: ``StoreError/corrupt(_:)`` if row and copy are damaged: a counter that began again
   ///   would give numbers out twice.
   func counter(_ kind: Counters.Kind) throws(StoreError) -> (value: Int64, isMended: Bool) {

@@ -2,7 +2,6 @@ import Platform
 internal import Synchronization
 
 /// The bytes of values: cut, hashed and stored once when written, verified and cached when read.
-///
 /// - Concurrency: reading from any thread; writing inside a write transaction.
 package final class ContentStore: Sendable {
   /// Shorter values are not looked up among the chunks: finding one costs more than it saves.

@@ -7,7 +7,6 @@ internal import Synchronization
 /// Beginning a read transaction takes four fcntl(2) calls, for which all connections of a process wait in turn,
 /// so code that looks up thousands of chunks keeps them (``keepingTransactions(_:)``). What is read is as new as
 /// this process's last write.
-///
 /// - Concurrency: any thread. One thread has a connection at a time.
 final class IndexReaders: Sendable {
   private struct Idle: @unchecked Sendable {

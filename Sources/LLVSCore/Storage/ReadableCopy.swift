@@ -9,7 +9,6 @@ package final class ReadableCopy: Sendable {
   static let databases = ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
 
   /// Copies those of some files in a store's directory that are there.
-  ///
   /// - Throws: ``StoreError/busy(_:)`` if they keep changing, because another machine writes to the
   ///   disk.
   package init(of store: String, _ names: [String]) throws(StoreError) {

@@ -22,7 +22,6 @@ internal import Synchronization
 ///
 /// A location is not used again within a session, even after a failed transaction, so a cache keyed
 /// by ``Location`` never holds the bytes of another record.
-///
 /// - Concurrency: one thread writes (the holder of the store's write lock); any number read.
 final class RecordStore: NodeStorage, Sendable {
   /// The length, in bytes, at which a new segment is begun.
@@ -151,7 +150,6 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   /// Makes every record appended so far durable.
-  ///
   /// - Throws: ``StoreError/system(_:)``; then nothing may ever refer to these records.
   func sync() throws(StoreError) {
     let (dirty, directoryIsDue) = try collectDirty()

@@ -1,7 +1,6 @@
 internal import Synchronization
 
 /// The order between exchanges of one store that are under way at once, with different remotes or the same.
-///
 /// - Concurrency: callable from any thread.
 package final class RemoteLedger: Sendable {
   private struct State {

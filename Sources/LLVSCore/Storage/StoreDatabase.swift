@@ -4,7 +4,6 @@ internal import SQLite
 /// A connection to one of the store's SQLite files.
 ///
 /// SQLite's errors become ``StoreError`` here and nowhere else.
-///
 /// - Concurrency: one thread at a time; the owner sees to that.
 package final class StoreDatabase {
   private let database: Database

@@ -12,7 +12,6 @@ internal import Synchronization
 ///   transaction under way, at the latest after ``slice``, and then waits in the queue like others.
 /// INVARIANT T3: a mounted store belongs to its daemon: others are refused at once, by its process
 ///   number.
-///
 /// - Concurrency: callable from any thread; its lock is a leaf. The bodies of ``read(_:)`` and
 ///   ``write(_:)`` must not call either again.
 package final class SharedStore: Sendable {
@@ -151,7 +150,6 @@ package final class SharedStore: Sendable {
   }
 
   /// Calls the body with a store to write to, when it is this process's turn.
-  ///
   /// - Throws: ``StoreError/busy(_:)`` if the store is mounted, or if another process had it for
   ///   half a minute; the error of opening the store, or of the body.
   package func write<Result>(

@@ -20,7 +20,6 @@ extension Store {
   }
 
   /// Returns the version that a name, a full id, a tag or a unique prefix of an id denotes.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if several ids have the prefix,
   ///   ``StoreError/notFound(_:)`` if none has.
   package func resolve(_ text: String) throws(StoreError) -> VersionRecord {

@@ -25,7 +25,6 @@ extension Store {
 
   /// Makes a version from one or two predecessors by changes of the first one's values; `preserve` and
   /// `preserveRemoval` take the state of the second.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` for a version that other stores would refuse.
   @discardableResult
   package func makeVersion(

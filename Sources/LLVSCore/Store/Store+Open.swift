@@ -132,7 +132,6 @@ extension Store {
   }
 
   /// Returns true if locks on the file system exclude all other processes.
-  ///
   /// - Throws: ``StoreError/unreliable(_:)`` if they do not and the store is opened for writing.
   private static func isReliable(_ path: String, _ mode: AccessMode) throws(StoreError) -> Bool {
     let unreliable = try StoreError.wrapping { () throws(SystemError) in

@@ -8,7 +8,6 @@ internal import Synchronization
 ///     STORE/store.sqlite  versions, heads, settings, peers (``Catalog``)
 ///     STORE/index.sqlite  what can be rebuilt: where chunks stand, who changed which key
 ///     STORE/segments/     chunks and map nodes (``RecordStore``)
-///
 /// - Concurrency: callable from any thread. Lock order: write lock, catalog's writer, record
 ///   store's writer, published state; the last two are never held while calling out.
 package final class Store: Sendable {

@@ -1,5 +1,4 @@
 /// The committed versions of a store, for histories and merges.
-///
 /// - Concurrency: any thread; the catalog has its own connections.
 final class StoreHistory: HistorySource, VersionMaps, DocumentVersions {
   private let catalog: Catalog

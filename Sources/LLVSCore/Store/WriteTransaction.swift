@@ -1,5 +1,4 @@
 /// All changes that one commit makes visible at once; see ``Store/write(_:)``.
-///
 /// - Concurrency: used by the thread that runs the body, and only while it runs.
 package final class WriteTransaction: ChunkTransaction {
   package let store: Store

@@ -35,7 +35,6 @@ extension Version.MetadataKey {
 
 extension WriteTransaction {
   /// The metadata that names the writer of an authored version, which is added next.
-  ///
   /// - Complexity: O(1) where a predecessor is the writer's last version; else O(the predecessors' ancestors
   ///   that are younger than that).
   func writer(

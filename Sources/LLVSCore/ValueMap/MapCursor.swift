@@ -3,7 +3,6 @@
 ///
 /// Holds one node for each level. A listing skips the entries below a subdirectory "d/sub" by
 /// seeking to "d/sub0" ("0" follows "/").
-///
 /// - Concurrency: a value for one thread at a time.
 package struct MapCursor {
   // Not an optional: reading an optional copies it, and looking up a name reads it many times.

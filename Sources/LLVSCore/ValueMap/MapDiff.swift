@@ -47,7 +47,6 @@ struct MapPosition {
 }
 
 /// The changes from one map to another, in ascending order; it reads only nodes that differ.
-///
 /// - Concurrency: a value for one thread at a time.
 /// - Complexity: O(*k* log *n*) for *k* changes.
 package struct MapDiff {

@@ -4,7 +4,6 @@ internal import Synchronization
 ///
 /// Bytes: u8 format (1) | u8 level (0 leaf) | u16 items (1 to 256) | items in ascending order of
 /// key.
-///
 /// - Concurrency: immutable.
 final class MapNode: Sendable {
   static let headerLength = 4

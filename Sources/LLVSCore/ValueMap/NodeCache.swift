@@ -8,7 +8,6 @@ internal import Synchronization
 ///
 /// Leaves that a walk over everything reads share a sixteenth of the bytes, first in, first out. A leaf
 /// that is read for the fourth time is kept as any other.
-///
 /// - Concurrency: any thread; the locks are leaves and not held during I/O.
 package final class NodeCache: Sendable {
   private final class Shard: Sendable {

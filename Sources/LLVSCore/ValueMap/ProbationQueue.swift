@@ -24,7 +24,6 @@ struct ProbationQueue {
   func node(at location: Location) -> MapNode? { nodes[location]?.node }
 
   /// Inserts a node that is not there, and drops the oldest ones.
-  ///
   /// - Returns: false, and inserts nothing, for a node that was dropped three times recently.
   mutating func insert(_ node: MapNode, at location: Location, cost: Int, budget: Int) -> Bool {
     guard nodes[location] == nil else { return true }

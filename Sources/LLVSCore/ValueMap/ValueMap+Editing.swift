@@ -3,7 +3,6 @@
 
 extension ValueMap {
   /// Returns the map with sorted edits applied.
-  ///
   /// - Throws: ``StoreError/invalid(_:)`` if the edits do not ascend strictly by (key, directory)
   ///   or an entry cannot be stored.
   package func applying(edits: [MapEdit]) throws(StoreError) -> ValueMap {

@@ -129,7 +129,6 @@ struct Glob: Hashable, Sendable {
   }
 
   /// True if the whole name matches.
-  ///
   /// - Complexity: O(name * pattern) at worst.
   func matches(_ name: UnsafeRawBufferPointer) -> Bool {
     tokens.withUnsafeBufferPointer { tokens in

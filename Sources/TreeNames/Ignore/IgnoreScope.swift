@@ -1,6 +1,5 @@
 /// The patterns of one directory: those of `.llvsignore` in it and above it, the nearest first, and then the
 /// store's own.
-///
 /// - Concurrency: immutable; any thread.
 package struct IgnoreScope: Sendable {
   /// A file of patterns for its directory and below, versioned like all others.
@@ -34,7 +33,6 @@ package struct IgnoreScope: Sendable {
     package let line: Int
   }
 
-  ///
   /// - Complexity: O(components) as a rule, for each file.
   package func ignores(path: [UInt8], isDirectory: Bool = false) -> Bool {
     parts.isEmpty

@@ -2,7 +2,6 @@ package import LLVSCore
 
 /// Lists the names of one directory of a ``TreeView``: those of literal keys, then those of escaped keys alone.
 /// A displaced key is listed in the order of its key.
-///
 /// - Complexity: O(1) memory; O(log *n*) time for each subdirectory, less for other names.
 package struct TreeListing {
   package struct Item: Sendable {

@@ -8,7 +8,6 @@ extension TreeView {
   private static let newKeysLookedUp = 10_000
 
   /// Returns the keys of values whose path is that of a directory, ascending.
-  ///
   /// - Complexity: O(*n*), in memory for the result.
   package func valuesBehindDirectories() throws(StoreError) -> [Key] {
     var candidates = try valuesBeforeLongerKeys([])
@@ -17,7 +16,6 @@ extension TreeView {
   }
 
   /// Returns the keys of values below a directory that are not shown at their paths.
-  ///
   /// - Complexity: O(*k*) for *k* keys below it, in memory for the result.
   package func displacedValues(below directory: [UInt8]) throws(StoreError) -> Set<Key> {
     let prefix = directory + [0x2F]
@@ -67,7 +65,6 @@ extension TreeView {
   }
 
   /// Returns the same from the result for an older map and the difference of the maps.
-  ///
   /// - Complexity: O(changes log *n*).
   package func valuesBehindDirectories(
     knowing known: [Key], of old: ValueMap

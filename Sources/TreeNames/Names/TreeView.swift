@@ -7,7 +7,6 @@ import Synchronization
 // under an escaped name in the deepest directory that its path reaches through valid names.
 
 /// One version's map as a directory tree: keys and paths are a bijection of whole trees.
-///
 /// - Concurrency: immutable; any thread.
 package struct TreeView: Sendable {
   package enum Found: Hashable, Sendable {
@@ -35,7 +34,6 @@ package struct TreeView: Sendable {
   }
 
   /// Looks up a name in a directory, whose path has no slashes at its ends.
-  ///
   /// - Complexity: O(log *n*).
   package func child(
     of directory: [UInt8], named name: [UInt8]
@@ -93,7 +91,6 @@ package struct TreeView: Sendable {
   }
 
   /// Returns the path at which a key of the map is shown.
-  ///
   /// - Complexity: O(log *n*).
   package func path(of key: Key) throws(StoreError) -> [UInt8] {
     guard try map.entry(at: key) != nil, try isDisplaced(key) else { return Self.ownPath(key) }

@@ -1,7 +1,6 @@
 package import LLVSCore
 
 /// Walks the entries whose own paths are below a directory: literal keys first, then escaped keys.
-///
 /// - Complexity: O(1) memory and O(*k*) time for *k* entries.
 package struct TreeWalk {
   private let map: ValueMap

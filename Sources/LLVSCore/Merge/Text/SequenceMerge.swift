@@ -153,7 +153,6 @@ enum SequenceMerge {
   }
 
   /// True if one run holds another, in a row.
-  ///
   /// - Complexity: O(items of both) (Knuth, Morris and Pratt).
   static func holds(_ run: ArraySlice<Int32>, _ other: ArraySlice<Int32>) -> Bool {
     guard other.count <= run.count else { return false }

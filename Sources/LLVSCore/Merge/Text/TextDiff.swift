@@ -14,7 +14,6 @@ package enum TextDiff {
   ///
   /// The lines of both went through one ``LineTable``. A run that could be in several places stands
   /// where blocks of indented text begin.
-  ///
   /// - Complexity: O(lines + ``maximumSteps``) at most, O(lines) memory next to at most 16 MiB.
   package static func changes(from old: TextLines, to new: TextLines) -> [SequenceChange] {
     var slider = ChangeSlider(old: old, new: new)

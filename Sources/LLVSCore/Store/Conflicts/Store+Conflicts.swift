@@ -23,7 +23,6 @@ extension Store {
 
   /// Returns the conflicts that are open at a head (docs/merging.md, M12), in ascending order of keys: the
   /// same on every replica that has the head. Contents are read of the wanted keys alone.
-  ///
   /// - Complexity: O(versions since the head last asked about, and what is open).
   package func openConflicts(
     at head: VersionNumber, where isWanted: (Key) -> Bool = { _ in true }
@@ -39,7 +38,6 @@ extension Store {
 
   /// The conflicts open at one head and settled at another, as a version made on the other names them to open
   /// it again: drops of merges that the first came from.
-  ///
   /// - Complexity: as ``openConflicts(at:where:)`` of both.
   package func settledDrops(
     at head: VersionNumber, since other: VersionNumber

@@ -30,7 +30,6 @@ extension Store {
 
   /// Makes the version that a planned merge and an arbiter's changes give; the plan may come from
   /// another object of the same store.
-  ///
   /// - Throws: ``StoreError/unresolvedConflict(_:)`` if a conflicting value has no change.
   package func make(
     _ planned: PlannedMerge, by changes: [Value.Change], _ metadata: Version.Metadata

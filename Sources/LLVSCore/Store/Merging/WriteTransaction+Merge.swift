@@ -42,7 +42,6 @@ extension WriteTransaction {
   /// `outcome` is the head that then holds `live`, or the line's only head when there is no live tree. Once the
   /// merges changed `limit` keys no further one is made, and `isWhole` is false where one is left: the next
   /// transaction goes on to the same versions.
-  ///
   /// - Throws: ``StoreError/cancelled``, asked for before each merge.
   package func mergeHeads(
     ofLine line: Branch?, live: VersionNumber?, upTo limit: Int = .max,
