@@ -60,8 +60,7 @@ private struct SeenVersions {
     var alike: Set<Epoch> = []
     for epoch in seen {
       guard let number = epochs[epoch] else { continue }
-      let version =
-        number == 0 ? nil : try checkout.store.version(VersionNumber(number))
+      let version = number == 0 ? nil : try checkout.store.version(VersionNumber(number))
       guard number == 0 || version != nil else { continue }
       if try file(at: path, in: version) == shown { alike.insert(epoch) }
     }

@@ -85,8 +85,7 @@ final class Checkout: @unchecked Sendable {
         TreeHead(
           cut: Int64(head.record.cut), version: head.version?.id, view: next,
           root: head.record.taken.nodes[.root].map { RootAttributes.lasting($0.attributes) }),
-        from: shown, hints: hints, numbers: numbers,
-        now: Self.now, uncommitted: uncommitted)
+        from: shown, hints: hints, numbers: numbers, now: Self.now, uncommitted: uncommitted)
     }
     if let own = hints.own {
       try difference.addReplaced(
@@ -112,9 +111,7 @@ final class Checkout: @unchecked Sendable {
   ///
   /// - Returns: what was pending before and is pending now.
   /// - Throws: ``StoreError``; then the tree shows what it showed, and the rows are to be prepared again.
-  func publish(
-    _ head: Head, _ difference: HeadDifference
-  ) throws(StoreError) -> Publication {
+  func publish(_ head: Head, _ difference: HeadDifference) throws(StoreError) -> Publication {
     let record = head.record
     var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
     // Programs wait while the tree follows the head, and not while this reads rows.

@@ -39,9 +39,7 @@ struct CutHints {
       }
       // What no version of the cut took is not what the head has under the name.
       guard !node.isDirectory, taken.destination != .nowhere else { continue }
-      if trees[taken.destination] == nil {
-        trees[taken.destination] = try tree(taken.destination)
-      }
+      if trees[taken.destination] == nil { trees[taken.destination] = try tree(taken.destination) }
       // Where a name went into another version, this one may have another file.
       let own = node.names.filter {
         record.taken.names[$0].map { $0.destination == taken.destination } ?? true

@@ -37,9 +37,7 @@ struct HeadDifference {
   ///
   /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
   /// - Complexity: O(*k* log *n*) for *k* names.
-  init(
-    from before: TreeView, to after: TreeView, over base: any Base
-  ) throws(StoreError) {
+  init(from before: TreeView, to after: TreeView, over base: any Base) throws(StoreError) {
     var paths = DirectoryPaths(base)
     var diff = try PathDiff(from: before, to: after)
     var seen: Set<TreePath> = []
@@ -131,9 +129,7 @@ struct HeadDifference {
   }
 
   /// True if a file of patterns comes, goes or changes.
-  var changesPatterns: Bool {
-    names.contains { $0.path.name.bytes == IgnoreScope.fileName }
-  }
+  var changesPatterns: Bool { names.contains { $0.path.name.bytes == IgnoreScope.fileName } }
 
   /// The files that the head may take from names.
   var left: [InodeNumber] {

@@ -15,8 +15,6 @@ extension RecordedTree {
       case .value(let entry)?, .directory(let entry?)?: return entry.attributes.extended
       case .directory(nil)?, nil: return nil
       }
-    } catch {
-      throw .store(error)
-    }
+    } catch { throw .store(error) }
   }
 }

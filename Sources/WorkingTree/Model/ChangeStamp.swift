@@ -6,9 +6,7 @@ package struct ChangeStamp: Hashable, Comparable, Sendable {
   /// Before all changes.
   package static let start = ChangeStamp(0)
 
-  package init(_ rawValue: UInt64) {
-    self.rawValue = rawValue
-  }
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
   /// The stamp of the next change.
   package var next: ChangeStamp { ChangeStamp(rawValue + 1) }

@@ -9,9 +9,7 @@ package struct Epoch: Hashable, Comparable, Sendable {
   /// The epoch of a tree that shows its first head.
   package static let first = Epoch(1)
 
-  package init(_ rawValue: UInt64) {
-    self.rawValue = rawValue
-  }
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
   /// The epoch after this one.
   package var next: Epoch { Epoch(rawValue + 1) }

@@ -18,9 +18,7 @@ package struct NameChange: Hashable, Sendable {
   /// True for a directory that the recorded tree lost, and that stays for what is pending in it.
   package var isHeld = false
 
-  package init(
-    inode: InodeNumber?, on: Epoch? = nil, stamp: ChangeStamp, hidesRecorded: Bool
-  ) {
+  package init(inode: InodeNumber?, on: Epoch? = nil, stamp: ChangeStamp, hidesRecorded: Bool) {
     self.inode = inode
     self.on = on
     self.stamp = stamp

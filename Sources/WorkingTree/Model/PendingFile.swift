@@ -84,9 +84,7 @@ package struct PendingFile: Hashable, Sendable {
     }
   }
 
-  package init(content: FileContent) {
-    self.content = content
-  }
+  package init(content: FileContent) { self.content = content }
 
   /// True if there is anything that no version has.
   package var isPending: Bool { isUnsaved || saved != nil }

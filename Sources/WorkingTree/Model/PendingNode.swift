@@ -18,9 +18,7 @@ package struct PendingNode: Hashable, Sendable {
   /// The bytes; nil for a directory.
   package var file: PendingFile?
   /// Exactly the names under which programs see it; a directory has one or none, the root has none.
-  package var names: [InodeName] {
-    didSet { positions = NamePositions() }
-  }
+  package var names: [InodeName] { didSet { positions = NamePositions() } }
   /// The indices of the names in ``names``, for a file that has many.
   var positions = NamePositions()
   /// Its names in the recorded tree.

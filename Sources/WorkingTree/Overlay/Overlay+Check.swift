@@ -64,9 +64,7 @@ extension Overlay {
     }
   }
 
-  private func check(
-    _ change: NameChange, at place: InodeName, over base: any Base
-  ) throws {
+  private func check(_ change: NameChange, at place: InodeName, over base: any Base) throws {
     func fault(_ invariant: String, _ text: String) -> OverlayFault {
       OverlayFault(invariant: invariant, description: "\(title(of: place)) \(text)")
     }
@@ -85,9 +83,7 @@ extension Overlay {
     guard path(of: place.directory) != nil else { throw fault("I5", "is out of reach") }
   }
 
-  private func check(
-    _ node: PendingNode, _ number: InodeNumber, over base: any Base
-  ) throws {
+  private func check(_ node: PendingNode, _ number: InodeNumber, over base: any Base) throws {
     func fault(_ invariant: String, _ text: String) -> OverlayFault {
       OverlayFault(
         invariant: invariant, description: "\(title(number)) (inode \(number.rawValue)) \(text)")

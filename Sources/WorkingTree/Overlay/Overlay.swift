@@ -40,9 +40,7 @@ package struct Overlay: Sendable {
   /// True from a cut's instant until its head is followed: what it may have taken is not forgotten.
   package internal(set) var isCutting = false
 
-  package init(epoch: Epoch = .first) {
-    self.epoch = epoch
-  }
+  package init(epoch: Epoch = .first) { self.epoch = epoch }
 
   // MARK: - Reading
 
@@ -97,8 +95,7 @@ package struct Overlay: Sendable {
   /// Returns the epoch of the oldest version on which names were removed from a directory; nil for what the tree
   /// shows.
   func epochOfEmptiness(of directory: InodeNumber) -> Epoch? {
-    changedNames(of: directory).lazy
-      .map { changes[InodeName(directory: directory, name: $0)]?.on }
+    changedNames(of: directory).lazy.map { changes[InodeName(directory: directory, name: $0)]?.on }
       .reduce(nil) { $0.older($1) }
   }
 }

@@ -93,8 +93,7 @@ extension Overlay {
       guard nodes.kind(of: directory) == .directory else { continue }
       for name in changedNames(of: directory) {
         let place = InodeName(directory: directory, name: name)
-        guard let change = changes[place], change.stamp < list.first,
-          seen.insert(place).inserted
+        guard let change = changes[place], change.stamp < list.first, seen.insert(place).inserted
         else { continue }
         list.places.append(place)
         guard let number = change.inode else { continue }
@@ -114,9 +113,7 @@ extension Overlay {
     for place in listed.places {
       // One that changed since is listed already.
       guard let change = changes[place], change.stamp < sinceCut.first, !aside.contains(place)
-      else {
-        continue
-      }
+      else { continue }
       sinceCut.places.append(place)
     }
     for number in listed.inodes {

@@ -7,9 +7,7 @@ package struct EpochTable: Hashable, Sendable {
   /// Creates a table of a store without versions, in the first epoch.
   package init() {}
 
-  package init(_ epoch: Epoch, showing version: VersionNumber?) {
-    versions[epoch] = .some(version)
-  }
+  package init(_ epoch: Epoch, showing version: VersionNumber?) { versions[epoch] = .some(version) }
 
   /// Creates a table from the store's numbers of versions; 0 is the time before the first one.
   package init(_ numbers: [Epoch: UInt32]) {

@@ -41,8 +41,7 @@ package struct GroupedRecording {
   ///
   /// - Throws: ``StoreError`` if a map cannot be read.
   package init(
-    _ recording: Recording, of tree: FrozenTree, _ epochs: EpochTable,
-    on predecessors: Predecessors
+    _ recording: Recording, of tree: FrozenTree, _ epochs: EpochTable, on predecessors: Predecessors
   ) throws(StoreError) {
     self.recording = recording
     self.tree = tree
@@ -80,9 +79,7 @@ package struct GroupedRecording {
 
   /// In a directory that moved here, what the writer of a change had seen is where the directory stood, unless the
   /// change goes with the move.
-  private mutating func putWhereItStood(
-    _ edit: PathEdit, _ epochs: EpochTable
-  ) throws(StoreError) {
+  private mutating func putWhereItStood(_ edit: PathEdit, _ epochs: EpochTable) throws(StoreError) {
     let seen = try seen(by: edit, epochs)
     guard let place = edit.place, let before = try pathBefore(edit, since: seen) else { return }
     if edit.kind == .put {
@@ -105,8 +102,7 @@ package struct GroupedRecording {
       let place = edit.place, let above = try tree.recordedPath(of: place.directory)
     else { return nil }
     let before = above.appending(place.name)
-    guard !isPut || before != edit.path,
-      try !predecessors.isSame(before, seen, isWhole: !isPut)
+    guard !isPut || before != edit.path, try !predecessors.isSame(before, seen, isWhole: !isPut)
     else { return nil }
     return before
   }
@@ -120,9 +116,7 @@ package struct GroupedRecording {
       case .put: edit.isOverDirectory
       case .leaveOut, .setAttributes: false
       }
-    guard
-      try predecessors.isSame(edit.path, seen, isWhole: isWhole)
-    else { return false }
+    guard try predecessors.isSame(edit.path, seen, isWhole: isWhole) else { return false }
     guard edit.kind == .move else { return true }
     return try predecessors.isSame(edit.source, seen, isWhole: true)
   }

@@ -29,9 +29,7 @@ package final class Predecessors {
   /// Returns the tree of a version; an empty one for the time before the first version.
   package func view(_ version: VersionNumber?) throws(StoreError) -> TreeView {
     if let known = views[version] { return known }
-    let record = try version.flatMap { (version) throws(StoreError) in
-      try store.version(version)
-    }
+    let record = try version.flatMap { (version) throws(StoreError) in try store.version(version) }
     let view = TreeView(map: store.map(record?.map ?? .empty))
     views[version] = view
     return view

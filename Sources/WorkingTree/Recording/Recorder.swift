@@ -236,15 +236,11 @@ package struct Recorder {
     return doneLinks.contains(Put(number: number, place: place))
   }
 
-  private mutating func addContent(
-    of node: PendingNode, _ number: InodeNumber
-  ) throws(StoreError) {
+  private mutating func addContent(of node: PendingNode, _ number: InodeNumber) throws(StoreError) {
     guard node.orphan == nil else { return }
     guard let file = node.file else { return try addAttributes(of: node, number) }
     // A new name of a file may record a time that the others do not have yet.
-    let isLinked =
-      node.attributes.linkID != nil
-      && node.names.contains { isDone(node, number, $0) }
+    let isLinked = node.attributes.linkID != nil && node.names.contains { isDone(node, number, $0) }
     guard file.isPending || node.hasNewAttributes || isLinked else { return }
     let hasSave = saves.save(of: number, file) != nil
     for place in node.names where !isDone(node, number, place) {
@@ -253,8 +249,7 @@ package struct Recorder {
       else { continue }
       let path = above.appending(place.name)
       if tree.overlay.changes[place] == nil { noteUnsaved(node, number, at: path) }
-      guard hasSave || node.hasNewAttributes || isLinked,
-        let bytes = try bytes(of: node, number)
+      guard hasSave || node.hasNewAttributes || isLinked, let bytes = try bytes(of: node, number)
       else { continue }
       recording.exclude(place)
       var epoch = node.on
@@ -318,8 +313,7 @@ package struct Recorder {
       if file.isUnsaved { recording.unsavedOrphans.append(path) }
       if saves.leavesOut(number, file) { recording.unreadable.append(path) }
       guard let save = saves.save(of: number, file) else { continue }
-      let edit = PathEdit(
-        .put, path, save.on.older(epoch), place: nil, number: number, node: node)
+      let edit = PathEdit(.put, path, save.on.older(epoch), place: nil, number: number, node: node)
       edit.bytes = .save(save)
       turns[path, default: 0] += 1
       edit.turn = turns[path] ?? 1

@@ -47,9 +47,7 @@ package struct SaveChoice: Sendable {
     return file.isPending ? nil : file.content
   }
 
-  private func readable(
-    _ save: PendingFile.Save?, of number: InodeNumber
-  ) -> PendingFile.Save? {
+  private func readable(_ save: PendingFile.Save?, of number: InodeNumber) -> PendingFile.Save? {
     guard let save, isReadable(save.content, of: number) else { return nil }
     return save
   }

@@ -22,9 +22,7 @@ package final class PendingSync: Sendable {
   /// Starts the thread.
   ///
   /// - Throws: EAGAIN when there are too many threads.
-  package func start() throws(SystemError) {
-    try thread.start { [self] in run() }
-  }
+  package func start() throws(SystemError) { try thread.start { [self] in run() } }
 
   /// Ends the thread and waits until it has.
   package func stop() { thread.end() }

@@ -43,14 +43,12 @@ extension TreeSession {
           guard let number else { return now() }
           let record = try? store.version(number)
           return Attributes.Time(ofVersion: record?.timestamp ?? 0)
-        }),
-      of: store, report: report)
+        }), of: store, report: report)
     opened.tree.setIgnore(ignore)
     let listeners = Listeners(kernel: notify)
     let versioner = try Versioner(
       store: store, recorded: opened.recorded, tree: opened.tree, journal: opened.journal,
-      longCut: longCut,
-      notify: { listeners.notify($0) }, report: report)
+      longCut: longCut, notify: { listeners.notify($0) }, report: report)
     versioner.setSettle(settings.settle)
     let session = TreeSession(
       store, opened, versioner, settings, damage: damage, log: log, listeners: listeners)

@@ -59,9 +59,7 @@ extension TreeSession {
       )
       pending.unsaved = summary.unsaved.map(\.bytes)
       pending.beside = summary.beside.map(\.bytes)
-    } catch {
-      damage.tell("what is pending could not be counted: \(error)")
-    }
+    } catch { damage.tell("what is pending could not be counted: \(error)") }
     if let next = nextCut() {
       let now = SystemClock.monotonic()
       pending.due = next.tick > now ? next.tick - now : 0

@@ -14,20 +14,14 @@ extension TreeSession {
   ) throws(FSError) -> Int {
     do throws(FSError) {
       return try files.read(number, at: offset, into: buffer, accessing: accessing)
-    } catch {
-      throw told(error, of: number)
-    }
+    } catch { throw told(error, of: number) }
   }
 
   /// Returns the target of a symbolic link, as ``WorkingTree/readlink(_:)``; the log tells of damage, once.
   ///
   /// - Throws: as that.
   package func readlink(_ number: InodeNumber) throws(FSError) -> [UInt8] {
-    do throws(FSError) {
-      return try files.readlink(number)
-    } catch {
-      throw told(error, of: number)
-    }
+    do throws(FSError) { return try files.readlink(number) } catch { throw told(error, of: number) }
   }
 
   private func told(_ error: FSError, of number: InodeNumber) -> FSError {

@@ -17,9 +17,7 @@ final class Listeners: Sendable {
 
   func listenForShown(_ body: (@Sendable ([ShownChange]) -> Void)?) { shown.withLock { $0 = body } }
 
-  func notify(_ notices: [KernelNotice]) {
-    if !notices.isEmpty { kernel(notices) }
-  }
+  func notify(_ notices: [KernelNotice]) { if !notices.isEmpty { kernel(notices) } }
 
   func notify(_ changes: HeadChanges) {
     notify(changes.notices)
@@ -73,20 +71,17 @@ extension TreeSession {
   }
 
   private func transition(
-    _ reason: CutReason, message: String?, headReason: HeadReason = .cut,
-    goOn: Versioner.GoOn?
+    _ reason: CutReason, message: String?, headReason: HeadReason = .cut, goOn: Versioner.GoOn?
   ) throws(StoreError) -> CutOutcome {
     let settings = storeSettings
     let request = CutRequest(
       reason,
       maker: CutMaker(
         author: settings.maker, message: message,
-        arbiter: ChosenArbiter.maker(
-          settings.arbiters, store, ArbiterTrials(telling: self))),
+        arbiter: ChosenArbiter.maker(settings.arbiters, store, ArbiterTrials(telling: self))),
       headReason: headReason)
     try StoreError.wrapping { () throws(FSError) in
-      try files.savePaused(
-        at: Self.now(), settle: settings.settle, isOverdue: reason == .overdue)
+      try files.savePaused(at: Self.now(), settle: settings.settle, isOverdue: reason == .overdue)
     }
     let outcome = try versioner.transition(request, goOn: goOn)
     if let version = outcome.cut { log.add(.version, "\(version.name) \(outcome.summary.text)") }

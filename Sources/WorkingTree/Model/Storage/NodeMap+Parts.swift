@@ -12,9 +12,7 @@ extension NodeMap {
   package func names(of number: InodeNumber) -> [InodeName]? { holders[number]?.node?.names }
 
   /// Returns the first name of an inode: the place of a directory.
-  package func place(of number: InodeNumber) -> InodeName? {
-    holders[number]?.node?.names.first
-  }
+  package func place(of number: InodeNumber) -> InodeName? { holders[number]?.node?.names.first }
 
   /// Returns the names that the recorded tree has of an inode.
   func recordedNames(of number: InodeNumber) -> [InodeName]? {
@@ -47,15 +45,11 @@ extension NodeMap {
 
   /// Calls a closure with each file.
   func forEachFile(_ body: (PendingFile) -> Void) {
-    for (_, holder) in holders {
-      if let file = holder.node?.file { body(file) }
-    }
+    for (_, holder) in holders { if let file = holder.node?.file { body(file) } }
   }
 
   /// Returns the mtime and the ctime that programs see.
-  package func times(
-    of number: InodeNumber
-  ) -> (mtime: Attributes.Time, ctime: Attributes.Time)? {
+  package func times(of number: InodeNumber) -> (mtime: Attributes.Time, ctime: Attributes.Time)? {
     guard let holder = holders[number], let changed = holder.node?.changed else { return nil }
     return (holder.node?.attributes.mtime ?? changed, changed)
   }

@@ -142,8 +142,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
   }
 
   /// Returns what a closure finds in the value of a key, without a copy of the value; nil if there is none.
-  @inline(__always)
-  func read<R>(_ key: Key, _ body: (Value) -> R?) -> R? {
+  @inline(__always) func read<R>(_ key: Key, _ body: (Value) -> R?) -> R? {
     guard count > 0 else { return nil }
     let hash = key.sharedHash
     let place = place(of: hash)

@@ -16,14 +16,10 @@ package struct SharedSet<Member: SharedKey>: Hashable, Sendable {
   package func contains(_ member: Member) -> Bool { members.contains(member) }
 
   /// Makes something a member.
-  package mutating func insert(_ member: Member) {
-    members.insert(Nothing(), ifAbsent: member)
-  }
+  package mutating func insert(_ member: Member) { members.insert(Nothing(), ifAbsent: member) }
 
   /// Removes a member, if it is one.
-  package mutating func remove(_ member: Member) {
-    if contains(member) { members[member] = nil }
-  }
+  package mutating func remove(_ member: Member) { if contains(member) { members[member] = nil } }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(count) }
 }

@@ -55,9 +55,7 @@ extension Overlay {
     let before = changes[place]
     let hidesRecorded = before?.hidesRecorded ?? (over != nil)
     nodes[place.directory]?.noteBytes(change.time, stamp)
-    if !isCutting, isRecorded(number, at: place, hidesRecorded) {
-      return setChange(nil, at: place)
-    }
+    if !isCutting, isRecorded(number, at: place, hidesRecorded) { return setChange(nil, at: place) }
     let on = seen.older(before?.on).older(over.flatMap { nodes.epoch(of: $0) })
     var new = NameChange(inode: number, on: on, stamp: stamp, hidesRecorded: hidesRecorded)
     new.hidesDirectory = before?.hidesDirectory ?? isDirectory(over)
@@ -206,8 +204,7 @@ extension Overlay {
     _ number: InodeNumber, _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time,
     _ body: (inout FileContent) -> Void
   ) {
-    let isFile =
-      nodes[number]?.alter(flags, seen, time, stamp, body) ?? false
+    let isFile = nodes[number]?.alter(flags, seen, time, stamp, body) ?? false
     if isFile { sinceCut.inodes.insert(number) }
   }
 

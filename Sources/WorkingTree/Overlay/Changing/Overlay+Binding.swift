@@ -32,8 +32,7 @@ extension Overlay {
     guard let inode = try base.inode(number) else { return nil }
     let recorded = try base.names(of: number)
     var node = PendingNode(
-      kind: inode.record.kind, attributes: inode.record.attributes,
-      changed: inode.record.changed,
+      kind: inode.record.kind, attributes: inode.record.attributes, changed: inode.record.changed,
       names: recorded.filter { changes[$0].map { $0.inode == number } ?? true },
       recordedNames: recorded, stamp: stamp)
     node.show(inode.record)

@@ -126,8 +126,7 @@ extension PendingNode {
       return false
     }
     file?.save(
-      mtime: attributes.mtime, time, on: on, hasSetTime: hasSetTime, isFirm: isFirm,
-      settle: settle)
+      mtime: attributes.mtime, time, on: on, hasSetTime: hasSetTime, isFirm: isFirm, settle: settle)
     self.stamp = stamp
     return true
   }

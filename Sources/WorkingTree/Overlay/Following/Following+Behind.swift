@@ -11,8 +11,7 @@ extension Following {
   /// version before the head has the name at one of them.
   mutating func findBehind() throws(BaseError) {
     guard !head.changed.isEmpty else { return }
-    var paths = PlacePaths(
-      overlay: overlay, frozen: head.frozen, base: base, changed: head.changed)
+    var paths = PlacePaths(overlay: overlay, frozen: head.frozen, base: base, changed: head.changed)
     for place in places { try findBehind(at: place, &paths) }
     // Outside the scope a path below which the head changed nothing cannot be behind: directories that the recorded
     // tree has are in the scope.

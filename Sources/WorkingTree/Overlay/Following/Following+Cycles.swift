@@ -47,9 +47,7 @@ extension Following {
   }
 
   /// Gives a directory a free name next to its own, which a program gave to a file since.
-  private mutating func put(
-    _ directory: InodeNumber, beside taken: InodeName
-  ) throws(BaseError) {
+  private mutating func put(_ directory: InodeNumber, beside taken: InodeName) throws(BaseError) {
     var place = taken
     var count = 0
     repeat {

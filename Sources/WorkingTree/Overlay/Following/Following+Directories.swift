@@ -100,8 +100,7 @@ extension Following {
     if let there, there.inode.record.isDirectory {
       try join(number, into: there.inode.number, at: place, &busy)
     } else {
-      var change = NameChange(
-        inode: number, stamp: overlay.stamp, hidesRecorded: there != nil)
+      var change = NameChange(inode: number, stamp: overlay.stamp, hidesRecorded: there != nil)
       change.isDirectory = true
       change.isHeld = true
       overlay.setChange(change, at: place)
@@ -111,9 +110,7 @@ extension Following {
 
   /// True for a directory that was held while nothing, or a file, was at its name, where the head now has a
   /// directory again.
-  private func isHeldInVain(
-    _ number: InodeNumber, at place: InodeName
-  ) throws(BaseError) -> Bool {
+  private func isHeldInVain(_ number: InodeNumber, at place: InodeName) throws(BaseError) -> Bool {
     guard let change = overlay.changes[place], change.isHeld, change.inode == number else {
       return false
     }
@@ -275,9 +272,7 @@ extension Following {
   }
 
   /// True if a node is kept for what it says itself.
-  private func isWanted(
-    _ node: PendingNode, _ number: InodeNumber
-  ) throws(BaseError) -> Bool {
+  private func isWanted(_ node: PendingNode, _ number: InodeNumber) throws(BaseError) -> Bool {
     // The recorded tree does not have an orphan; another step decides about it.
     if node.orphan != nil { return true }
     // A file that the kernel alone knows is looked up in the recorded tree.
@@ -288,9 +283,7 @@ extension Following {
   }
 
   /// True if names came to a directory and went again since the time that the recorded tree has of it.
-  private func hasLaterTime(
-    _ node: PendingNode, _ number: InodeNumber
-  ) throws(BaseError) -> Bool {
+  private func hasLaterTime(_ node: PendingNode, _ number: InodeNumber) throws(BaseError) -> Bool {
     guard let time = node.attributes.mtime, let record = try base.inode(number)?.record else {
       return false
     }
@@ -330,9 +323,7 @@ extension Overlay {
   }
 
   /// Drops changes that say what the recorded tree says, and notes of the others what it has there.
-  mutating func dropRecorded(
-    over base: any Base, at places: [InodeName]
-  ) throws(BaseError) {
+  mutating func dropRecorded(over base: any Base, at places: [InodeName]) throws(BaseError) {
     for place in places {
       guard let change = changes[place] else { continue }
       let recorded = try base.child(of: place.directory, named: place.name)?.inode

@@ -301,9 +301,7 @@ struct Following {
     return []
   }
 
-  private mutating func loseAll(
-    _ number: InodeNumber, _ lost: [InodeName]
-  ) throws(BaseError) {
+  private mutating func loseAll(_ number: InodeNumber, _ lost: [InodeName]) throws(BaseError) {
     guard head.isHeld(number) else { return overlay.forget(number) }
     if try base.inode(number) != nil { try renumber(number) }
     let name = lost.min { ($0.directory, $0.name) < ($1.directory, $1.name) }
@@ -314,9 +312,7 @@ struct Following {
       number,
       .detached(
         place: isReplaced == true ? name : nil,
-        path: name.flatMap {
-          original.path(of: $0.directory)?.appending($0.name)
-        },
+        path: name.flatMap { original.path(of: $0.directory)?.appending($0.name) },
         epoch: epochAfter[number] ?? before))
   }
 }

@@ -76,9 +76,7 @@ package struct TakenCut: Hashable, Sendable {
   /// The names that are ignored: no later cut looks at them until they change. A journal need not keep them.
   package var aside: Set<InodeName> = []
 
-  package init(at stamp: ChangeStamp) {
-    self.stamp = stamp
-  }
+  package init(at stamp: ChangeStamp) { self.stamp = stamp }
 }
 
 extension TakenCut.Name {

@@ -76,9 +76,7 @@ final class ContentsAhead: Sendable {
 
   // MARK: - Working
 
-  private func help() {
-    while let index = claim() { publish(work(index), for: index) }
-  }
+  private func help() { while let index = claim() { publish(work(index), for: index) } }
 
   /// The next change that nobody works on, once there is room; nil when there is none.
   private func claim() -> Int? {

@@ -41,9 +41,7 @@ package struct CutVersions {
   package var renamesDisplaced = false
 
   /// Creates the outcome of a cut that made no version.
-  package init(head: VersionNumber?) {
-    self.head = head
-  }
+  package init(head: VersionNumber?) { self.head = head }
 }
 
 /// Makes the versions of a cut in a transaction of the store: one for each group of changes, oldest first, merged.
@@ -110,8 +108,7 @@ package final class CutWriter {
     let merged = try transaction.mergeSides(
       heads, live: made.own ?? head,
       // Before the first version, where that came from elsewhere, nothing is what writers had seen.
-      allowingUnrelated: recording.order.contains { $0.predecessor == nil },
-      arbiter: maker.arbiter)
+      allowingUnrelated: recording.order.contains { $0.predecessor == nil }, arbiter: maker.arbiter)
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
     return made

@@ -29,8 +29,7 @@ final class EntryMaker {
   private(set) var failed: (number: InodeNumber, content: FileContent)?
 
   init(
-    _ transaction: WriteTransaction, tree: FrozenTree, contents: any PendingContents,
-    head: TreeView
+    _ transaction: WriteTransaction, tree: FrozenTree, contents: any PendingContents, head: TreeView
   ) {
     self.transaction = transaction
     self.tree = tree
@@ -218,9 +217,7 @@ final class EntryMaker {
   }
 
   /// Returns the entry of a directory with attributes.
-  func directory(
-    _ attributes: Attributes, at key: Key, old: Entry?
-  ) throws(StoreError) -> Entry {
+  func directory(_ attributes: Attributes, at key: Key, old: Entry?) throws(StoreError) -> Entry {
     var entry = Entry(
       key: key, kind: .directory, attributes: attributes, stored: .none,
       storedVersion: number, inode: 0, revision: 0)

@@ -35,9 +35,7 @@ struct GroupEditor {
   /// Makes all edits.
   ///
   /// `ready` gives bytes of the changes that put files, by their places in the list.
-  mutating func run(
-    _ ready: (Int) throws(StoreError) -> ReadyValue?
-  ) throws(StoreError) {
+  mutating func run(_ ready: (Int) throws(StoreError) -> ReadyValue?) throws(StoreError) {
     // The names of files at which something else is shown than the value of their keys.
     var unshown: [TreePath] = []
     for (index, edit) in edits.enumerated() {
@@ -112,9 +110,7 @@ struct GroupEditor {
   // MARK: - Directories that come
 
   /// Copies what a moved directory has in the predecessor, but for names that changes decide.
-  private mutating func copy(
-    _ edit: PathEdit, _ puts: Set<TreePath>
-  ) throws(StoreError) {
+  private mutating func copy(_ edit: PathEdit, _ puts: Set<TreePath>) throws(StoreError) {
     let (from, to) = (edit.source, edit.path)
     guard case .directory(let own)? = try view.find(path: from.bytes) else { return }
     renamedIn.formUnion([from.parent, to.parent])
@@ -272,9 +268,7 @@ struct GroupEditor {
     if filled?.contains(path) ?? false { return true }
     if try current(try directoryPlace(path)) != nil { return true }
     var below = view.entries(below: path.bytes)
-    while let (_, entry) = try below.next() {
-      if !map.removes(MapPlace(entry)) { return true }
-    }
+    while let (_, entry) = try below.next() { if !map.removes(MapPlace(entry)) { return true } }
     return false
   }
 

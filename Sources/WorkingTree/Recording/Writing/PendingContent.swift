@@ -20,9 +20,7 @@ struct PendingSource: ContentSource {
   var length: UInt64 { content.size }
   var base: StoredContent? { content.base }
 
-  func read(
-    at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(StoreError) {
+  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) {
     try contents.read(content, at: offset, into: buffer)
   }
 

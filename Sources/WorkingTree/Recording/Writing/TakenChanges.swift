@@ -47,15 +47,13 @@ extension GroupedRecording {
       for edit in groups[group] ?? [] { note(edit, destination, in: &taken) }
     }
     if let root = recording.root {
-      taken.nodes[.root] = TakenCut.Node(
-        .head, save: nil, on: root.on, attributes: root.attributes)
+      taken.nodes[.root] = TakenCut.Node(.head, save: nil, on: root.on, attributes: root.attributes)
     }
     for place in recording.left { taken.names[place] = nil }
     // What an older version has already is shown no more.
     let isNowhere = order.contains { $0 != own && made.groups[$0] == nil }
     let isForeign =
-      !epochs.isEmpty || isNowhere || head != made.own ?? predecessors.head
-      || made.renamesDisplaced
+      !epochs.isEmpty || isNowhere || head != made.own ?? predecessors.head || made.renamesDisplaced
     return TakingRecord(
       cut: cut, epoch: isForeign ? last.next : nil, groups: versions, taken: taken)
   }

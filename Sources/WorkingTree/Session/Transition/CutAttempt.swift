@@ -134,8 +134,7 @@ final class CutAttempt {
   ///
   /// - Returns: the commit, and the cut's record for the journal; nil if there was nothing to do.
   private func finish(
-    _ made: CutVersions, _ grouped: GroupedRecording, _ goOn: GoOn?,
-    _ transaction: WriteTransaction
+    _ made: CutVersions, _ grouped: GroupedRecording, _ goOn: GoOn?, _ transaction: WriteTransaction
   ) throws(StoreError) -> (Commit, TakingRecord)? {
     let first = VersionNumber(checkout.store.lastNumber + 1)
     var number = made.head
@@ -168,9 +167,7 @@ final class CutAttempt {
       try transaction.setHead(number, map: version?.map, reason: request.headReason)
     }
     StoreCut.set(self.number, in: transaction)
-    if let root = grouped.recording.root {
-      RootAttributes.record(root.attributes, in: transaction)
-    }
+    if let root = grouped.recording.root { RootAttributes.record(root.attributes, in: transaction) }
     return (Commit(head: head, difference: difference), record)
   }
 }

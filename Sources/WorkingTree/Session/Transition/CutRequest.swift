@@ -12,9 +12,7 @@ package struct CutRequest: Sendable {
   /// The reason in the log of heads.
   package var headReason: HeadReason
 
-  package init(
-    _ reason: CutReason, maker: CutMaker = CutMaker(), headReason: HeadReason = .cut
-  ) {
+  package init(_ reason: CutReason, maker: CutMaker = CutMaker(), headReason: HeadReason = .cut) {
     self.reason = reason
     self.maker = maker
     self.headReason = headReason

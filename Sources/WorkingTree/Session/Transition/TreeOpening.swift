@@ -71,8 +71,7 @@ package struct OpenedWorkingTree: Sendable {
       head: StoredHead(store) {
         let state = recorded.state
         return StoredHead.Shown(version: state.version, root: state.root)
-      },
-      numbers: StoreNumbers(store), defaults: place.defaults,
+      }, numbers: StoreNumbers(store), defaults: place.defaults,
       syncRows: { () throws(StoreError) in
         try StoreError.wrappingBase { () throws(BaseError) in try recorded.syncLog() }
       })
@@ -91,15 +90,11 @@ package struct OpenedWorkingTree: Sendable {
   /// Begins the journal again. On a full disk it gives back what the journal does not need, or goes on with the
   /// journal as it is.
   private mutating func beginJournal(isReplayedAlike: Bool) throws(StoreError) {
-    do throws(StoreError) {
-      return try renewJournal()
-    } catch {
+    do throws(StoreError) { return try renewJournal() } catch {
       guard error.isNoSpace, isReplayedAlike else { throw error }
     }
     if try journal.punchUnbegun(tree.liveBytes) {
-      do throws(StoreError) {
-        return try renewJournal()
-      } catch {
+      do throws(StoreError) { return try renewJournal() } catch {
         guard error.isNoSpace else { throw error }
       }
     }
@@ -108,9 +103,7 @@ package struct OpenedWorkingTree: Sendable {
   }
 
   private mutating func renewJournal() throws(StoreError) {
-    do throws(FSError) {
-      losses += try tree.renewJournal(isForced: true)
-    } catch {
+    do throws(FSError) { losses += try tree.renewJournal(isForced: true) } catch {
       throw StoreError(error)
     }
   }

@@ -26,9 +26,7 @@ struct TreeRecovery {
   private let hasSameRows: Bool
 
   /// Opens the rows, or makes them again.
-  init(
-    _ place: TreePlace, _ store: Store, _ opened: OpenedJournal
-  ) throws(StoreError) {
+  init(_ place: TreePlace, _ store: Store, _ opened: OpenedJournal) throws(StoreError) {
     self.place = place
     self.store = store
     self.opened = opened
@@ -237,8 +235,7 @@ private struct RowsOpening {
       head: TreeHead(
         cut: Int64(cut), version: version?.id,
         view: TreeView(map: store.map(version?.map ?? .empty)),
-        root: try RootAttributes.stored(in: store)),
-      numbers: numbers,
+        root: try RootAttributes.stored(in: store)), numbers: numbers,
       map: { (id, root) throws(StoreError) in
         guard let id else { return root == .empty ? store.map(.empty) : nil }
         guard let version = try store.version(id), version.map == root else { return nil }

@@ -32,9 +32,7 @@ package struct TreeVerification {
       try check.checkNumbers(overlay, rows)
       try check.checkRows(rows, recorded.path)
       check.checkPending(overlay, over: rows)
-    } catch {
-      try check.note(error, of: recorded.path)
-    }
+    } catch { try check.note(error, of: recorded.path) }
     check.faults += try journal.byteFaults({ tree.pending }, isCancelled: isCancelled)
     return check.faults
   }
@@ -73,9 +71,7 @@ package struct TreeVerification {
     var check = TreeVerification(store, isCancelled)
     let opened = try check.opened(directory, bootID)
     let overlay = opened?.overlay ?? Overlay()
-    let exists = try StoreError.wrapping { () throws(SystemError) in
-      try FileSystem.exists(path)
-    }
+    let exists = try StoreError.wrapping { () throws(SystemError) in try FileSystem.exists(path) }
     do throws(BaseError) {
       let rows = exists ? try RowsSnapshot(in: store.path, isCopied: true) : nil
       try check.checkNumbers(overlay, rows)
@@ -89,9 +85,7 @@ package struct TreeVerification {
           check.checkPending(overlay, over: rows)
         }
       }
-    } catch {
-      try check.note(error, of: path)
-    }
+    } catch { try check.note(error, of: path) }
     if let opened {
       check.faults += try opened.journal.byteFaults({ overlay }, isCancelled: isCancelled)
     }
@@ -123,8 +117,7 @@ package struct TreeVerification {
       try reading { () throws(StoreError) in try store.version(id) }
     }?.number.rawValue
     return opened.epochs.isEmpty
-      ? opened.overlay.nodes.isEmpty
-      : opened.epochs[opened.overlay.epoch] == number ?? 0
+      ? opened.overlay.nodes.isEmpty : opened.epochs[opened.overlay.epoch] == number ?? 0
   }
 
   /// The rows of the last cut are those of the head.
@@ -163,13 +156,10 @@ package struct TreeVerification {
       guard let id = rows.state.version else {
         return rows.state.root == .empty ? store.map(.empty) : nil
       }
-      return try store.version(id).flatMap {
-        $0.map == rows.state.root ? store.map(of: $0) : nil
-      }
+      return try store.version(id).flatMap { $0.map == rows.state.root ? store.map(of: $0) : nil }
     }
     guard let map else {
-      return faults.append(
-        "\(path) shows a version that the store does not have; \(Self.madeAnew)")
+      return faults.append("\(path) shows a version that the store does not have; \(Self.madeAnew)")
     }
     let found = try rows.faults(comparedWith: TreeView(map: map))
     faults += found.map { "\(path) differs from its version at \($0)" }
@@ -179,9 +169,7 @@ package struct TreeVerification {
     }
   }
 
-  private mutating func checkNumbers(
-    _ overlay: Overlay, _ rows: RowsSnapshot?
-  ) throws(BaseError) {
+  private mutating func checkNumbers(_ overlay: Overlay, _ rows: RowsSnapshot?) throws(BaseError) {
     // Read after the numbers: programs may be given more.
     let end = store.nextInode
     var paths =
@@ -201,9 +189,7 @@ package struct TreeVerification {
   }
 
   private mutating func checkPending(_ overlay: Overlay, over rows: RowsSnapshot) {
-    do {
-      try overlay.check(over: rows)
-    } catch {
+    do { try overlay.check(over: rows) } catch {
       faults.append(
         "pending changes do not fit the version below them: \(error); mounting the store again puts them over the head"
       )

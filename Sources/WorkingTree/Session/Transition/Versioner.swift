@@ -17,8 +17,7 @@ package final class Versioner: Sendable {
   /// Starts a body on a thread; false if there are too many.
   package typealias Threads = @Sendable (@escaping @Sendable () -> Void) -> Bool
   /// Moves the head on, in the transaction and from the head after the cut.
-  package typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) ->
-    VersionNumber?
+  package typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
 
   /// A renewal of the journal lets a cut begin again; so many in a row are a fault.
   private static let mostAttempts = 16
@@ -66,8 +65,7 @@ package final class Versioner: Sendable {
   package init(
     store: Store, recorded: RecordedTree, tree: WorkingTree, journal: Journal,
     longCut: Int = Versioner.longCut, threads: @escaping Threads = Versioner.detach,
-    notify: @escaping @Sendable (HeadChanges) -> Void,
-    report: @escaping @Sendable (String) -> Void
+    notify: @escaping @Sendable (HeadChanges) -> Void, report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) {
     (self.longCut, self.threads) = (longCut, threads)
     checkout = Checkout(store: store, recorded: recorded, tree: tree, journal: journal)
@@ -114,8 +112,7 @@ package final class Versioner: Sendable {
     var unreadable: [InodeNumber: [FileContent]] = [:]
     var hasMadeRoom = false
     for _ in 0..<Self.mostAttempts {
-      let cut = try CutAttempt(
-        nextCut(), request, leavingOut: unreadable, checkout, helper: helper)
+      let cut = try CutAttempt(nextCut(), request, leavingOut: unreadable, checkout, helper: helper)
       do throws(StoreError) {
         guard let (outcome, unshown) = try attempt(cut, goOn) else {
           unreadable = cut.saves.unreadable
@@ -275,17 +272,14 @@ package final class Versioner: Sendable {
     }
   }
 
-  private func publish(
-    _ head: Checkout.Head, _ known: HeadDifference?
-  ) throws(StoreError) {
+  private func publish(_ head: Checkout.Head, _ known: HeadDifference?) throws(StoreError) {
     let difference: HeadDifference
     if let known {
       difference = known
     } else {
       let store = checkout.store
       difference = try checkout.prepare(head) { (number) throws(StoreError) in
-        let version = try number.flatMap { (number) throws(StoreError) in
-          try store.version(number)
+        let version = try number.flatMap { (number) throws(StoreError) in try store.version(number)
         }
         return TreeView(map: store.map(version?.map ?? .empty))
       }
@@ -322,9 +316,7 @@ package final class Versioner: Sendable {
   /// Shows a head that could not be shown before.
   private func showOwed() throws(StoreError) {
     guard let head = turn.withLock({ $0.owed }) else { return }
-    do throws(StoreError) {
-      try publish(head, nil)
-    } catch {
+    do throws(StoreError) { try publish(head, nil) } catch {
       guard error.isNoSpace, makeRoom() else { throw error }
       try publish(head, nil)
     }
@@ -338,9 +330,7 @@ package final class Versioner: Sendable {
     }
     do throws(FSError) {
       for loss in try checkout.tree.renewJournal(isForced: true) { report(loss) }
-    } catch {
-      throw StoreError(error)
-    }
+    } catch { throw StoreError(error) }
   }
 
   /// Begins the journal again if it has grown.
@@ -348,9 +338,7 @@ package final class Versioner: Sendable {
     guard turn.withLock({ $0.owed == nil }), checkout.journal.needsRenewal(atRest: true) else {
       return
     }
-    do throws(FSError) {
-      for loss in try checkout.tree.renewJournal() { report(loss) }
-    } catch {
+    do throws(FSError) { for loss in try checkout.tree.renewJournal() { report(loss) } } catch {
       // The journal is as it was, and the next transition tries again.
       report("a new journal could not be begun: \(error)")
     }
