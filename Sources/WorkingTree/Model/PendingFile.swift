@@ -3,30 +3,29 @@ package import LLVSCore
 
 /// The bytes of a file that programs see, and what of them was saved.
 package struct PendingFile: Hashable, Sendable {
-  /// The bytes that are shown.
   package var content: FileContent
   /// True if there are bytes, or a size, that no save covers.
   package var isUnsaved = false
-  /// True for a file that was made here and never saved: no version knows it.
+  /// True for a file that was made here and never saved, so no version has it.
   package var isNeverSaved = false
   /// True if each unsaved write came through a handle that appends, or neither made nor emptied the file.
   package var isSteady = true
-  /// True if unsaved bytes came from a mapping, so that the close of any handle that may write saves them.
+  /// True if unsaved bytes came from a mapping, so closing any handle that may write saves them.
   package var isMapped = false
   /// The newest save that no version took.
   package var saved: Save?
-  /// The newest save that was followed by quiet, if ``saved`` is newer.
+  /// The newest save that was followed by the quiet period, if ``saved`` is newer.
   package var counted: Save? {
     get { rare?.counted }
     set { setRare(newValue, taken) }
   }
-  /// The content in the newest version that took it, if one did since the file became known here.
+  /// The content in the newest version that took it since the file became known here.
   package var taken: FileContent? {
     get { rare?.taken }
     set { setRare(counted, newValue) }
   }
 
-  /// Facts that few files have, kept apart so that other files take no room for them.
+  /// Facts of few files, so that other files take no room for them.
   private final class Rare: Hashable, Sendable {
     let counted: Save?
     let taken: FileContent?
@@ -55,24 +54,21 @@ package struct PendingFile: Hashable, Sendable {
 
   /// A saved state: what a version may take.
   package struct Save: Hashable, Sendable {
-    /// The bytes.
     package var content: FileContent
     /// The time of the last change of the bytes, or the one that utimensat(2) gave them.
     package var mtime: Attributes.Time?
-    /// When it was saved.
     package var time: Attributes.Time
-    /// When the next write came; nil if none did.
+    /// The time of the next write.
     package var broken: Attributes.Time?
-    /// The epoch of the version that the bytes were made on; nil for what the tree shows.
+    /// The epoch that the bytes were made on; nil for what the tree shows.
     package var on: Epoch?
-    /// True if ``mtime`` is a time that utimensat(2) gave.
     package var hasSetTime = false
-    /// True if it counts whatever is written afterwards: fsync(2) asked for it, or writes had paused.
+    /// True if later writes do not matter because fsync(2) asked for it or writes had paused.
     package var isFirm = false
-    /// True for the bytes of a log or a database, which may be taken as they stand.
+    /// True for a log or a database, whose bytes may be taken between writes.
     package var isSteady = false
 
-    /// True if no write followed for so many nanoseconds.
+    /// True if no write followed for `settle` nanoseconds.
     package func hadQuiet(of settle: UInt64) -> Bool {
       guard let broken else { return true }
       return time.nanoseconds(until: broken) >= settle
@@ -86,12 +82,11 @@ package struct PendingFile: Hashable, Sendable {
 
   package init(content: FileContent) { self.content = content }
 
-  /// True if there is anything that no version has.
   package var isPending: Bool { isUnsaved || saved != nil }
 }
 
 extension Attributes.Time {
-  /// The nanoseconds from this time to a later one; 0 if the other is earlier.
+  /// 0 if `later` is earlier.
   package func nanoseconds(until later: Attributes.Time) -> UInt64 {
     guard self < later else { return 0 }
     let seconds = later.seconds.subtractingReportingOverflow(self.seconds)

@@ -1,21 +1,16 @@
 package import Inodes
 import LLVSCore
 
-// The invariants, checked by one function.
-
-/// A contradiction between an overlay and the recorded tree below it.
+/// A contradiction within an overlay or with the recorded tree below it.
 package struct OverlayFault: Error, Hashable, CustomStringConvertible {
-  /// The invariant that is broken, such as "I4".
+  /// Such as "I4".
   package var invariant: String
-  /// The findings.
   package var description: String
 }
 
 extension Overlay {
   /// Checks whether the overlay is consistent with itself and with the recorded tree.
-  ///
-  /// - Throws: ``OverlayFault`` for the first invariant that does not hold, ``BaseError`` if the recorded tree
-  ///   cannot be read.
+  /// - Throws: ``OverlayFault`` for the first broken invariant, ``BaseError`` if the recorded tree cannot be read.
   /// - Complexity: O(*p* log *n*) for *p* pending changes and nodes over *n* names.
   package func check(over base: any Base) throws {
     for (place, change) in changes { try check(change, at: place, over: base) }
@@ -103,7 +98,7 @@ extension Overlay {
       throw fault("I4", "has the recorded names \(found), not \(known)")
     }
     for name in recorded where changes[name] == nil && !node.names.contains(name) {
-      // Below a directory that was removed here nobody sees it.
+      // Names below a directory that was removed here are not visible.
       if try isReachable(name.directory, over: base) {
         throw fault(
           node.orphan == nil ? "I4" : "I6",
@@ -118,7 +113,7 @@ extension Overlay {
     }
   }
 
-  /// A name, for people: its path as far as nodes tell it.
+  /// The path of a name, as far as nodes have it.
   private func title(of place: InodeName) -> String {
     let name = String(decoding: place.name.bytes, as: UTF8.self)
     return path(of: place.directory).map {

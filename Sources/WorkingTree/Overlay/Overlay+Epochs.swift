@@ -1,6 +1,5 @@
 extension Overlay {
   /// The epochs that pending changes are made on, and the current one.
-  ///
   /// - Complexity: O(pending).
   package var epochsInUse: Set<Epoch> {
     var used: Set<Epoch> = [epoch]

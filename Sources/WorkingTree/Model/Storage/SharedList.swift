@@ -1,22 +1,17 @@
-/// A list of which copies are cheap: the first change after a copy copies a short part at the end and a list of parts.
+/// A list with cheap copies: the first change after a copy copies one part and the list of parts.
 package struct SharedList<Element: Sendable>: Sendable {
   private static var partSize: Int { 512 }
 
   private var parts: ContiguousArray<ContiguousArray<Element>> = []
-  /// The last elements, fewer than a part has.
   private var end: ContiguousArray<Element> = []
 
   package init() {}
 
-  /// The number of elements.
   package var count: Int { parts.count * Self.partSize + end.count }
 
-  /// True if there are no elements.
   package var isEmpty: Bool { parts.isEmpty && end.isEmpty }
 
-  /// Adds an element at the end.
-  ///
-  /// - Complexity: O(1) on average; after a copy O(*n*/512) once.
+  /// - Complexity: O(1) on average; O(*n*/512) once after a copy.
   package mutating func append(_ element: Element) {
     end.append(element)
     guard end.count == Self.partSize else { return }
@@ -27,7 +22,6 @@ package struct SharedList<Element: Sendable>: Sendable {
 }
 
 extension SharedList: Sequence {
-  /// Elements one after the other.
   package struct Iterator: IteratorProtocol {
     fileprivate let list: SharedList
     private var part = 0
@@ -35,7 +29,6 @@ extension SharedList: Sequence {
 
     fileprivate init(_ list: SharedList) { self.list = list }
 
-    /// Returns the next element.
     package mutating func next() -> Element? {
       if part < list.parts.count {
         defer {
@@ -50,14 +43,12 @@ extension SharedList: Sequence {
     }
   }
 
-  /// Returns the elements one after the other, as they are now.
   package func makeIterator() -> Iterator { Iterator(self) }
 
   package var underestimatedCount: Int { count }
 }
 
 extension SharedList: Equatable where Element: Equatable {
-  /// Returns true if two lists have the same elements in the same order.
   package static func == (a: Self, b: Self) -> Bool { a.elementsEqual(b) }
 }
 

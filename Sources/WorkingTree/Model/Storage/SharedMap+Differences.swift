@@ -1,18 +1,13 @@
 package import Inodes
 
-// Differences of a map from a copy of it, found by what they do not share.
-
 extension SharedMap {
-  /// Calls a closure with each key that only one of two maps has, or whose values lie in parts that they do not share.
-  ///
-  /// - Parameters:
-  ///   - old: a map that this one, or both, are copies of.
-  ///   - body: gets a key and its values, which may be equal.
+  /// Calls `body` with each key of a bucket that two maps do not share, and its values, which may be equal. `old`
+  /// is a map that this one, or both, are copies of.
   /// - Complexity: O(*k*) for *k* changes since the copy, and a step for each of the *n*/384 groups.
   func forEachDifference(
     from old: Self, _ body: (_ key: Key, _ old: Value?, _ new: Value?) -> Void
   ) {
-    // A bucket that both share has the same elements in both, and no other bucket has their keys.
+    // A shared bucket has the same elements in both maps, and no other bucket has their keys.
     forEachSlot(besides: old) { slot in
       if let value = slot.value { body(slot.key, old[slot.key], value) }
     }
@@ -21,7 +16,6 @@ extension SharedMap {
     }
   }
 
-  /// Calls a closure with the elements of the buckets that another map does not share.
   private func forEachSlot(besides other: Self, _ body: (Slot) -> Void) {
     for (index, group) in groups.enumerated() {
       let others = index < other.groups.count ? other.groups[index] : []
@@ -35,7 +29,7 @@ extension SharedMap {
 }
 
 extension ContiguousArray {
-  /// True if two arrays are copies of which none was changed.
+  /// True if two arrays are unchanged copies.
   fileprivate func isShared(with other: Self) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { a in
@@ -45,12 +39,10 @@ extension ContiguousArray {
 }
 
 extension NodeMap {
-  /// A node before and after; nil where there is none.
   package typealias Difference = (number: InodeNumber, old: PendingNode?, new: PendingNode?)
 
-  /// Returns the nodes that differ from those of a map that this one is a copy of.
-  ///
-  /// - Complexity: O(*k*) for *k* changes since the copy, and a step for each of the *n*/384 groups.
+  /// `old` is a map that this one is a copy of.
+  /// - Complexity: as ``SharedMap/forEachDifference(from:_:)``.
   package func differences(from old: NodeMap) -> [Difference] {
     var differences: [Difference] = []
     holders.forEachDifference(from: old.holders) { number, old, new in
@@ -62,12 +54,10 @@ extension NodeMap {
 }
 
 extension ChangeMap {
-  /// A change before and after; nil where there is none.
   package typealias Difference = (place: InodeName, old: NameChange?, new: NameChange?)
 
-  /// Returns the changes that differ from those of a map that this one is a copy of.
-  ///
-  /// - Complexity: O(*k*) for *k* changes since the copy, and a step for each of the *n*/384 groups.
+  /// `old` is a map that this one is a copy of.
+  /// - Complexity: as ``SharedMap/forEachDifference(from:_:)``.
   package func differences(from old: ChangeMap) -> [Difference] {
     var differences: [Difference] = []
     directories.forEachDifference(from: old.directories) { directory, old, new in

@@ -1,13 +1,12 @@
 package import Inodes
 
-/// A key of a ``SharedMap``.
 package protocol SharedKey: Hashable, Sendable {
-  /// A hash of which all bits tell keys apart.
+  /// A hash whose bits are all random.
   var sharedHash: Int { get }
 }
 
 extension SharedKey {
-  /// The hash of Swift's dictionaries, which nobody can foresee.
+  /// Swift's seeded hash.
   package var sharedHash: Int { hashValue }
 }
 
@@ -15,8 +14,8 @@ extension FileName: SharedKey {}
 extension InodeName: SharedKey {}
 
 extension InodeNumber: SharedKey {
-  /// A mix of the number's bits (the finalizer of Sebastiano Vigna's SplitMix64): the store hands numbers out, so
-  /// nobody can choose them to meet in one bucket.
+  /// The finalizer of Sebastiano Vigna's SplitMix64. The store chooses the numbers, so no program can make them
+  /// collide.
   package var sharedHash: Int {
     var mixed = rawValue &* 0x9e37_79b9_7f4a_7c15
     mixed = (mixed ^ (mixed >> 32)) &* 0xbf58_476d_1ce4_e5b9
@@ -24,41 +23,35 @@ extension InodeNumber: SharedKey {
   }
 }
 
-/// A dictionary of which copies are cheap: a copy and its original share what neither of them has changed since.
-///
-/// The elements are in small buckets, and the buckets in groups. The first change after a copy copies the list
-/// of groups, one group and one bucket, and not all elements as `Dictionary` does. Buckets are split one by
-/// one as elements come, so no single change moves all of them.
-///
-/// The order of the elements depends on their hashes and on the order in which they came.
+/// A dictionary with cheap copies: a copy and its original share unchanged elements.
+/// | The elements are in small buckets, the buckets in groups. The first change after a copy copies the list of
+/// groups, one group and one bucket. Buckets are split one by one, so no change moves all elements. The order
+/// depends on hashes and insertions.
 package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
-  /// A key and its value.
   package typealias Element = (key: Key, value: Value)
   typealias Bucket = ContiguousArray<Slot>
   typealias Group = ContiguousArray<Bucket>
 
-  /// An element where it is kept. It has a value but while that is changed.
+  /// An element; its value is nil only during a change.
   struct Slot: Sendable {
-    /// The key's hash, so that no key is hashed again when a bucket is split.
+    /// Kept so that splitting a bucket hashes no key again.
     let hash: Int
     let key: Key
     var value: Value?
   }
 
-  /// The elements that a bucket has on average, at most.
+  /// The most elements per bucket on average.
   private static var fill: Int { 6 }
   static var groupBits: Int { 6 }
   private static var groupSize: Int { 1 << groupBits }
 
   private(set) var groups: ContiguousArray<Group> = []
-  /// The number of buckets; those that are split already have twice the number of hashes to tell apart.
+  /// The number of buckets; those already split use one more bit of the hashes.
   private var buckets = 0
-  /// The number of elements.
   package private(set) var count = 0
 
   package init() {}
 
-  /// True if there are no elements.
   package var isEmpty: Bool { count == 0 }
 
   // MARK: - Where an element is
@@ -73,7 +66,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
     }
   }
 
-  /// The bucket of a hash. Needs at least one bucket.
+  /// Needs at least one bucket.
   private func place(of hash: Int) -> Place {
     let half = 1 << (Int.bitWidth - 1 - buckets.leadingZeroBitCount)
     let wide = hash & (half * 2 - 1)
@@ -83,13 +76,12 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
   private mutating func addBucket() {
     if buckets & (Self.groupSize - 1) == 0 {
       groups.append([])
-      // A map of a few elements has a few buckets.
       if buckets > 0 { groups[groups.count - 1].reserveCapacity(Self.groupSize) }
     }
     groups[groups.count - 1].append([])
     buckets += 1
     guard buckets > 1 else { return }
-    // The new bucket takes its part of the one whose hashes it has been told apart from.
+    // The new bucket takes its part of the bucket that is split.
     let new = buckets - 1
     let old = Place(new - 1 << (Int.bitWidth - 1 - new.leadingZeroBitCount))
     var all = Bucket()
@@ -105,9 +97,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
 
   // MARK: - Elements
 
-  /// The value of a key; nil if there is none.
-  ///
-  /// - Complexity: O(1) on average; a change of a map that shares its elements with a copy copies O(√*n*) at most.
+  /// - Complexity: O(1) on average; a change of a map that shares elements with a copy copies O(√*n*) at most.
   package subscript(key: Key) -> Value? {
     get { read(key) { $0 } }
     set {
@@ -126,7 +116,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
       let hash = key.sharedHash
       let place = place(of: hash)
       if let index = index(of: key, hash, at: place) {
-        // The element is changed where it is; it is empty only until its removal here.
+        // The element is changed in place; its value is nil only until its removal here.
         defer {
           if case .none = groups[place.group][place.bucket][index].value {
             remove(at: index, place)
@@ -141,7 +131,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
     }
   }
 
-  /// Returns what a closure finds in the value of a key, without a copy of the value; nil if there is none.
+  /// Returns what `body` returns for the value of a key, without copying the value; nil without a value.
   @inline(__always) func read<R>(_ key: Key, _ body: (Value) -> R?) -> R? {
     guard count > 0 else { return nil }
     let hash = key.sharedHash
@@ -154,14 +144,13 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
     }
   }
 
-  /// True if there is a value of a key.
   package func contains(_ key: Key) -> Bool {
     guard count > 0 else { return false }
     let hash = key.sharedHash
     return index(of: key, hash, at: place(of: hash)) != nil
   }
 
-  /// The value of a key, or another if there is none, which a change then puts there.
+  /// The value of a key, or a default that a change inserts.
   package subscript(key: Key, default value: @autoclosure () -> Value) -> Value {
     get { self[key] ?? value() }
     _modify {
@@ -172,7 +161,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
       var changed: Value
       if let found, let old = groups[place.group][place.bucket][found].value {
         changed = old
-        // The only one who has it may change it without a copy.
+        // The only reference to a value allows changing it without a copy.
         groups[place.group][place.bucket][found].value = nil
       } else {
         changed = value()
@@ -197,8 +186,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
     }
   }
 
-  /// Runs a closure with the elements of a bucket. Through pointers neither the group, the bucket nor an element is
-  /// copied to be looked at.
+  /// Pointers avoid copying the group, the bucket or an element.
   @inline(__always)
   private func withSlots<R>(at place: Place, _ body: (UnsafeBufferPointer<Slot>) -> R) -> R {
     groups.withUnsafeBufferPointer { groups in
@@ -214,7 +202,7 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
     if count > buckets * Self.fill { addBucket() }
   }
 
-  /// Puts a value at a key that has none; a copy goes on sharing what has not changed.
+  /// Inserts a value unless the key has one; copies go on sharing what has not changed.
   mutating func insert(_ value: @autoclosure () -> Value, ifAbsent key: Key) {
     if buckets == 0 { addBucket() }
     let hash = key.sharedHash
@@ -229,26 +217,21 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
     count -= 1
   }
 
-  /// The keys.
   package var keys: some Sequence<Key> { lazy.map(\.key) }
 
-  /// The values.
   package var values: some Sequence<Value> { lazy.map(\.value) }
 }
 
 extension SharedMap: Sequence {
-  /// Elements one after the other.
   package struct Iterator: IteratorProtocol {
     private let groups: ContiguousArray<Group>
     private var group = 0
     private var bucket = 0
     private var element = 0
-    /// The bucket that the next element is in.
     private var slots: Bucket = []
 
     fileprivate init(groups: ContiguousArray<Group>) { self.groups = groups }
 
-    /// Returns the next element.
     package mutating func next() -> Element? {
       while true {
         while element < slots.count {
@@ -267,14 +250,12 @@ extension SharedMap: Sequence {
     }
   }
 
-  /// Returns the elements one after the other, as they are now.
   package func makeIterator() -> Iterator { Iterator(groups: groups) }
 
   package var underestimatedCount: Int { count }
 }
 
 extension SharedMap: Equatable where Value: Equatable {
-  /// Returns true if two maps have the same elements, in any order.
   package static func == (a: Self, b: Self) -> Bool {
     a.count == b.count && a.allSatisfy { b[$0.key] == $0.value }
   }

@@ -1,10 +1,9 @@
 import Inodes
 import LLVSCore
 
-// Applying changes: the one code that programs' calls and replay of the journal share.
-
 extension Overlay {
-  /// Applies a change; what it names must be there, or it has no effect.
+  /// Applies a change, both for calls and for replay of the journal; without the inodes that it names it has no
+  /// effect.
   package mutating func apply(_ change: Change) {
     if case .release(let number) = change.operation { return release(number) }
     stamp = stamp.next
@@ -39,16 +38,15 @@ extension Overlay {
   private mutating func put(_ node: PendingNode, _ number: InodeNumber) {
     nodes[number] = node
     if node.orphan != nil { orphans.insert(number) }
-    // A file goes again if nothing becomes pending of it.
+    // A file is removed again if nothing of it becomes pending.
     if node.isPending || !node.isDirectory { sinceCut.inodes.insert(number) }
   }
 
   // MARK: - Names
 
-  /// Puts an inode, or its absence, at a name.
-  ///
-  /// `over` is the inode there; without a change it is what the recorded tree has. What is put over a pending change,
-  /// or over pending bytes, is made on the same version: programs were shown those, and not what the head has.
+  /// Sets the inode at a name; nil removes it. `over` is the inode there, from the recorded tree without a change.
+  /// A change over pending changes or bytes is made on their version, because programs saw those and not the
+  /// head's.
   mutating func put(
     _ number: InodeNumber?, at place: InodeName, over: InodeNumber?, seen: Epoch?, _ change: Change
   ) {
@@ -67,7 +65,7 @@ extension Overlay {
     number.map { nodes.kind(of: $0) == .directory } ?? false
   }
 
-  /// True if the recorded tree has just this at a name.
+  /// True if the recorded tree has `number` at a name.
   private func isRecorded(_ number: InodeNumber?, at place: InodeName, _ hides: Bool) -> Bool {
     guard let number else { return !hides }
     return hides && nodes[number]?.recordedNames.contains(place) ?? false
@@ -80,7 +78,7 @@ extension Overlay {
     var node = PendingNode(
       kind: kind, attributes: attributes, changed: change.time, names: [place], stamp: stamp)
     if kind == .directory {
-      // Its names alone move it, and not what else happens to it.
+      // Only changes of its names move its mtime.
       if attributes.mtime == nil { node.attributes.mtime = change.time }
     } else {
       var file = PendingFile(content: content)
@@ -99,13 +97,13 @@ extension Overlay {
     put(nil, at: place, over: number, seen: nil, change)
   }
 
-  /// Takes a name from a node, which is gone with its last one unless somebody holds it.
+  /// Removes a name of a node; with the last one the node is forgotten unless a handle holds it.
   private mutating func lose(
     _ number: InodeNumber, _ place: InodeName, isKept: Bool, _ time: Attributes.Time
   ) {
     nodes[number]?.lose(place, time, stamp)
     guard let names = nodes.names(of: number), names.isEmpty else {
-      // It may have been a node for the name alone.
+      // The node may exist for the name alone.
       if nodes.contains(number) { sinceCut.inodes.insert(number) }
       return
     }
@@ -125,7 +123,7 @@ extension Overlay {
     }
   }
 
-  /// Takes the name of a directory, which the next head forgets.
+  /// The next head forgets the directory.
   private mutating func loseName(_ directory: InodeNumber) {
     guard nodes.contains(directory) else { return }
     nodes[directory]?.names = []
@@ -178,7 +176,7 @@ extension Overlay {
     put(number, at: place, over: nil, seen: seen, change)
   }
 
-  /// Somebody here removes a name or gives it away: what new heads detached from it is gone.
+  /// A program removes the name or reuses it, so files that heads detached from it are gone.
   private mutating func giveAway(_ place: InodeName) {
     guard !orphans.isEmpty else { return }
     let path = path(of: place.directory)?.appending(place.name)
@@ -190,9 +188,8 @@ extension Overlay {
     }
   }
 
-  /// Nobody holds an orphan any more: it goes, unless something is saved in it that belongs to a name.
-  ///
-  /// It takes no stamp: the journal need not have it, and a cut tells what it took by stamps.
+  /// The last handle of an orphan was closed: forgets it unless saved bytes belong to a name. Takes no stamp,
+  /// because the journal need not have it and stamps tell what a cut took.
   private mutating func release(_ number: InodeNumber) {
     guard orphans.contains(number) else { return }
     if nodes[number]?.orphan == .gone || !(nodes[number]?.isPending ?? false) { forget(number) }

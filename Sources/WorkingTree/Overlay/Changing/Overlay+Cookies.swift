@@ -1,20 +1,16 @@
 package import Inodes
 
-// Cookies place pending names in listings. A name gets its cookie when a listing first asks for it, and keeps it
-// while the change is there: the recorded tree gives it the same one when a head brings it.
+// A changed name gets its cookie when a listing first needs it and keeps it until the change ends; the recorded
+// tree gives it the same cookie when a head brings the name.
 
 extension Overlay {
-  /// Returns the cookies of a directory's changed names, as far as listings asked for them.
+  /// Only of names that listings asked for.
   package func cookies(of directory: InodeNumber) -> SharedMap<FileName, EntryCookie> {
     cookies[directory] ?? SharedMap()
   }
 
   /// Gives changed names of a directory their cookies, those of the recorded tree where it has the names. Names
   /// that have one keep it.
-  ///
-  /// - Parameters:
-  ///   - choices: what cookies each name can have.
-  ///   - directory: the directory.
   /// - Complexity: O(*k*) for *k* changed names of the directory.
   package mutating func giveCookies(
     _ choices: [(name: FileName, choice: CookieChoice)], in directory: InodeNumber
@@ -24,7 +20,7 @@ extension Overlay {
     for (name, choice) in choices {
       let place = InodeName(directory: directory, name: name)
       guard changes[place] != nil, given[name] == nil else { continue }
-      // Beyond the eighth the recorded tree has no place for the name, and is made again with other cookies.
+      // Beyond the eighth, the recorded tree has no place and is made again with other cookies.
       var cookie = choice.own ?? choice.first
       while choice.taken.contains(cookie) || taken.contains(cookie) { cookie = cookie.next }
       taken.insert(cookie)
@@ -33,7 +29,7 @@ extension Overlay {
     cookies[directory] = given
   }
 
-  /// A name shows what is recorded there: its entry has the cookie.
+  /// A recorded name has the cookie of its entry.
   mutating func forgetCookie(of place: InodeName) {
     guard cookies[place.directory]?[place.name] != nil else { return }
     cookies[place.directory]?[place.name] = nil

@@ -1,12 +1,12 @@
 import Inodes
 import LLVSCore
 
-// Changes of a node where it stands: a copy of it would share its lists, and a change would copy those too.
+// Changes of a node in place, because a copy would share its lists and a change would copy those too.
 
 extension PendingNode {
   // MARK: - Names
 
-  /// The bytes changed, or the names in a directory.
+  /// Notes changed bytes, or names in a directory.
   mutating func noteBytes(_ time: Attributes.Time, _ stamp: ChangeStamp) {
     attributes.mtime = time
     hasSetTime = false
@@ -14,7 +14,7 @@ extension PendingNode {
     self.stamp = stamp
   }
 
-  /// One more name, with an id for the file unless it has one.
+  /// Adds a name, and `id` unless the file has one.
   mutating func gain(
     _ place: InodeName, _ id: [UInt8], _ time: Attributes.Time, _ stamp: ChangeStamp
   ) {
@@ -41,7 +41,7 @@ extension PendingNode {
     self.stamp = stamp
   }
 
-  /// From so many names on one is not looked for in the whole list: a file may have 65,000.
+  /// From this number of names on the list is not searched: a file may have 65,000.
   private static let manyNames = 64
 
   private mutating func removeOfMany(_ place: InodeName) {
@@ -49,7 +49,7 @@ extension PendingNode {
       positions.indices
       ?? Dictionary(
         names.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
-    // Whoever changes the list makes the places unknown: only one reference to them may be left then.
+    // The last reference to the indices, so that a change of the list copies nothing.
     positions.indices = nil
     if let index = indices.removeValue(forKey: place) {
       names.swapAt(index, names.count - 1)
@@ -66,25 +66,24 @@ extension PendingNode {
     names.append(to)
     changed = time
     self.stamp = stamp
-    // What a head changed at the old name is no concern of the new one; the change of the old name says it.
+    // What a head changed at the old name does not concern the new one; the change of the old name has it.
     if names.count == 1 { setEpoch(nil) }
   }
 
-  /// Sets the version that all of it that is pending is made on.
   private mutating func setEpoch(_ epoch: Epoch?) {
     on = epoch
     file?.saved?.on = epoch
     file?.counted?.on = epoch
   }
 
-  /// The last name went. Attributes go with it.
+  /// Removes the new attributes with the last name.
   mutating func becomeOrphan(_ reason: Orphan) {
     hasNewAttributes = false
     names = []
     orphan = reason
   }
 
-  /// The head lost the directory, which stays for what is pending in it: nobody gave it attributes.
+  /// Keeps a directory that the head lost for what is pending in it, with no attributes of its own.
   mutating func hold(at place: InodeName) {
     names = [place]
     let time = attributes.mtime
@@ -95,7 +94,7 @@ extension PendingNode {
 
   // MARK: - Bytes and attributes
 
-  /// Changes the bytes; false for a directory.
+  /// Returns false for a directory.
   mutating func alter(
     _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time, _ stamp: ChangeStamp,
     _ body: (inout FileContent) -> Void
@@ -108,7 +107,7 @@ extension PendingNode {
     return true
   }
 
-  /// The time that utimensat(2) gave the bytes of before stays theirs.
+  /// The time that utimensat(2) gave the earlier bytes stays theirs.
   private mutating func keepSetTime() {
     guard let file, file.saved == nil, !file.isUnsaved else { return }
     self.file?.saved = PendingFile.Save(
@@ -116,7 +115,7 @@ extension PendingNode {
       hasSetTime: true, isFirm: true)
   }
 
-  /// Saves what the file shows; false if all of it was saved already.
+  /// Returns false if everything was saved already.
   mutating func save(
     _ time: Attributes.Time, _ stamp: ChangeStamp, isFirm: Bool, settle: UInt64
   ) -> Bool {

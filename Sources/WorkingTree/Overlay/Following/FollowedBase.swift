@@ -1,30 +1,25 @@
 import Inodes
 import LLVSCore
 
-/// The recorded tree of a new head while the overlay follows it.
-///
-/// Programs that write wait for the steps, which ask for the same rows several times. So a row is read once, and a row
-/// that the head does not change is not read if the overlay before the head tells it (I3, I4).
-///
+/// The recorded tree of a new head while the overlay follows it. Writing programs wait for that, so each row is
+/// read once, and an unchanged row is not read if the overlay before the head has it (I3, I4).
 /// - Concurrency: one thread.
-// Unchecked: the one that follows a head has it.
+// Unchecked: only the thread that follows a head has it.
 final class FollowedBase: Base, @unchecked Sendable {
   private let base: any Base
   private let overlay: Overlay
-  /// The rows that the head changes; nil if they may be any.
   private var rows: ChangedRows?
   private var children: [InodeName: BaseEntry?] = [:]
   private var inodes: [InodeNumber: BaseInode?] = [:]
   private var names: [InodeNumber: [InodeName]] = [:]
 
-  /// Creates the tree of a head over that of an overlay before it.
   init(_ base: any Base, _ rows: ChangedRows?, before overlay: Overlay) {
     (self.base, self.rows, self.overlay) = (base, rows, overlay)
   }
 
   var batch: UInt64 { base.batch }
 
-  /// Notes that an inode got another number at all its names.
+  /// Forgets the rows of an inode that got another number at all its names.
   func forget(_ number: InodeNumber, at places: [InodeName], isDirectory: Bool) {
     inodes[number] = nil
     names[number] = nil
@@ -32,7 +27,7 @@ final class FollowedBase: Base, @unchecked Sendable {
     rows?.numbers.insert(number)
     rows?.names.formUnion(places)
     guard isDirectory else { return }
-    // The names in it are in another directory now.
+    // The names in the directory belong to another number now.
     rows = nil
     (children, inodes, names) = ([:], [:], [:])
   }
@@ -63,7 +58,6 @@ final class FollowedBase: Base, @unchecked Sendable {
     return found
   }
 
-  /// The recorded names of an inode whose rows the head does not change, as the overlay has them.
   private func known(_ number: InodeNumber) -> [InodeName]? {
     guard let rows, !rows.numbers.contains(number) else { return nil }
     return overlay.nodes.recordedNames(of: number)

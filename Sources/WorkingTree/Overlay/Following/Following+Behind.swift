@@ -1,20 +1,17 @@
 import Inodes
 import LLVSCore
 
-// Pending changes that a new head leaves behind (docs/writes.md, rule 7): the head changed what they were made on, so
-// they stay on the version before it.
+// Pending changes that stay on the version before a new head, because the head changed what they were made on
+// (docs/writes.md, rule 7).
 
 extension Following {
-  /// Finds the names at which something is pending and the new head has something else than what it was made on.
-  ///
-  /// The paths of a name are the one that programs see, the one at the instant of the cut and the recorded one: the
-  /// version before the head has the name at one of them.
+  /// Finds pending names whose base the new head changed. A name has up to three paths (shown, at the cut's
+  /// instant, recorded), and the version before the head has it at one of them.
   mutating func findBehind() throws(BaseError) {
     guard !head.changed.isEmpty else { return }
     var paths = PlacePaths(overlay: overlay, frozen: head.frozen, base: base, changed: head.changed)
     for place in places { try findBehind(at: place, &paths) }
-    // Outside the scope a path below which the head changed nothing cannot be behind: directories that the recorded
-    // tree has are in the scope.
+    // Outside the scope, changes below unchanged paths cannot be behind: recorded directories are in the scope.
     for directory in scope == nil ? [] : Array(overlay.changes.directories.keys) {
       guard try !paths.paths(of: directory).isEmpty else { continue }
       for name in overlay.changedNames(of: directory) {
@@ -35,7 +32,7 @@ extension Following {
     guard let change = overlay.changes[place] else { return }
     let takesDirectory = change.hidesDirectory || change.isDirectory
     var paths = try known.paths(of: place)
-    // A directory that moved takes along what is below its old place.
+    // A directory that moved takes along everything below its old place.
     if change.isDirectory, let number = change.inode, let old = try known.recorded(number) {
       paths.append(old)
     }
@@ -45,7 +42,7 @@ extension Following {
     if isBehind { behind.insert(place) }
   }
 
-  /// Puts changes of names on the version before the head, where it changed what they were made on.
+  /// Sets the epoch of names that are behind to the one before the head.
   mutating func pinNames() {
     for place in behind {
       guard var change = overlay.changes[place], change.on == nil, !change.isHeld else { continue }
@@ -54,7 +51,7 @@ extension Following {
     }
   }
 
-  /// Puts pending bytes and attributes on the version before the head, where it changed the attributes at their names.
+  /// Sets the epoch of pending bytes and attributes at names that are behind to the one before the head.
   mutating func pinNodes() throws(BaseError) {
     for place in behind where overlay.changes[place] == nil {
       guard let number = try overlay.inode(at: place, over: base),
@@ -68,10 +65,8 @@ extension Following {
   }
 }
 
-/// The paths at which versions before a head have the names of an overlay, in the directories below which it changed
-/// something.
+/// The paths of names in versions before a head, where the head changed something below the directory.
 private struct PlacePaths {
-  /// The most directories on the way to the root.
   private static let mostAbove = 4096
 
   let overlay: Overlay
@@ -101,7 +96,7 @@ private struct PlacePaths {
     return paths
   }
 
-  /// The path at which the recorded tree before the head had a directory, as far as the overlay knows.
+  /// The path of a directory in the recorded tree before the head, as far as the overlay knows.
   func recorded(_ directory: InodeNumber) throws(BaseError) -> TreePath? {
     var names: [FileName] = []
     var number = directory

@@ -1,13 +1,11 @@
 import Inodes
 
-// Cycles of directories: a program moved one into another, and the head has that one in it.
-
 extension Following {
-  /// The bytes of a name that stay where a number is put behind it: a name has 255.
+  /// The bytes of a name that stay before an added number, because a name has at most 255.
   private static let longestBeginning = 230
 
-  /// A directory that a program moved into one which the head has below it is where the head has it: elsewhere
-  /// neither would have a path, and what is in them would be removed.
+  /// Moves a directory to where the head has it if a program moved it into one that the head has below it:
+  /// otherwise neither would have a path, and their content would be removed.
   mutating func breakCycles() throws(BaseError) {
     for number in numbers {
       guard let node = overlay.nodes[number], node.isDirectory, let place = node.place,
@@ -28,7 +26,7 @@ extension Following {
       }
       overlay.setChange(nil, at: recorded)
       overlay.nodes[number]?.names = [recorded]
-      // A directory that was made at its name since is the same one.
+      // A directory made at the name since is the same directory.
       guard let other, other.isDirectory, let made = other.inode else { continue }
       overlay.nodes[made]?.names = []
       var busy: Set<InodeNumber> = []
@@ -46,7 +44,7 @@ extension Following {
     return false
   }
 
-  /// Gives a directory a free name next to its own, which a program gave to a file since.
+  /// Gives a directory a free name next to its own, which a file has now.
   private mutating func put(_ directory: InodeNumber, beside taken: InodeName) throws(BaseError) {
     var place = taken
     var count = 0

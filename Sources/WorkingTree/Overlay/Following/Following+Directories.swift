@@ -1,16 +1,14 @@
 import Inodes
 import LLVSCore
 
-// Directories of a new head, and what of the overlay is needed no longer.
-
 extension Following {
-  /// The place at which programs see a directory; nil for one without a name.
+  /// nil for a directory without a name.
   func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
     if let node = overlay.nodes[directory] { return node.place }
     return try base.names(of: directory).first
   }
 
-  /// The directories in which something is pending, however deep.
+  /// The directories with something pending at any depth.
   private func busyDirectories() throws(BaseError) -> Set<InodeNumber> {
     var busy: Set<InodeNumber> = []
     func mark(_ start: InodeNumber) throws(BaseError) {
@@ -20,7 +18,7 @@ extension Following {
         directory = place.directory
       }
     }
-    // A directory that is held is no reason to hold the one above it; what is in it marks both.
+    // A held directory does not hold the one above; its content marks both.
     for (place, change) in overlay.changes where change.inode != nil && !change.isHeld {
       try mark(place.directory)
     }
@@ -53,7 +51,7 @@ extension Following {
     for (_, number) in directories.sorted(by: { ($1.depth, $0.number) < ($0.depth, $1.number) }) {
       try followDirectory(number, &busy)
     }
-    // Without a cut, as at a mount, nobody has looked at them.
+    // Without a cut, as at a mount, they were not compared.
     guard head.taken != nil else { return }
     for place in places {
       guard let change = overlay.changes[place], change.isHeld, let number = change.inode,
@@ -64,7 +62,7 @@ extension Following {
     }
   }
 
-  /// True for a directory with a name at which the tree shows something else and no change is pending.
+  /// True for a directory whose name shows something else without a pending change.
   private func losesPlace(_ number: InodeNumber) throws(BaseError) -> Bool {
     guard overlay.nodes.kind(of: number) == .directory, let place = overlay.nodes.place(of: number),
       overlay.changes[place] == nil
@@ -76,7 +74,7 @@ extension Following {
     _ number: InodeNumber, _ busy: inout Set<InodeNumber>
   ) throws(BaseError) {
     guard let place = overlay.nodes[number]?.place else {
-      // It was removed here, and the head has it.
+      // Removed here, but the head has it.
       for name in try base.names(of: number) {
         guard try overlay.inode(at: name, over: base) == number else { continue }
         overlay.nodes[number]?.names = [name]
@@ -108,8 +106,7 @@ extension Following {
     }
   }
 
-  /// True for a directory that was held while nothing, or a file, was at its name, where the head now has a
-  /// directory again.
+  /// True for a directory held at a name where the head has a directory again.
   private func isHeldInVain(_ number: InodeNumber, at place: InodeName) throws(BaseError) -> Bool {
     guard let change = overlay.changes[place], change.isHeld, change.inode == number else {
       return false
@@ -117,7 +114,7 @@ extension Following {
     return try base.child(of: place.directory, named: place.name)?.inode.record.isDirectory ?? false
   }
 
-  /// Two directories of one name are one: what is pending in the other goes into the head's.
+  /// Moves what is pending in a directory into the head's directory of the same name.
   mutating func join(
     _ number: InodeNumber, into other: InodeNumber, at place: InodeName,
     _ busy: inout Set<InodeNumber>
@@ -131,7 +128,7 @@ extension Following {
       overlay.setChange(nil, at: old)
       let there = try base.child(of: other, named: name)?.inode
       if change.isHeld, let inner = change.inode, let there, there.record.isDirectory {
-        // The directory was held in one that the head lacks; the head has a directory of its name in this one.
+        // The head has a directory of this name in the joined directory.
         overlay.nodes[inner]?.names = []
         held.append((inner, there.number, new))
         continue
@@ -154,7 +151,7 @@ extension Following {
 
   // MARK: - What is needed
 
-  /// Looks at all names once more, now that directories are where they stay.
+  /// Checks all names again, after directories got their final places.
   mutating func settleNames() throws(BaseError) {
     for number in numbers {
       guard let node = overlay.nodes[number] else { continue }
@@ -174,7 +171,7 @@ extension Following {
     }
   }
 
-  /// Makes a directory and all above it nodes.
+  /// Makes a directory and those above it nodes.
   private mutating func reach(_ directory: InodeNumber) throws(BaseError) {
     var number = directory
     while number != .root {
@@ -187,7 +184,7 @@ extension Following {
     }
   }
 
-  /// Drops changes in directories that neither programs nor the head see.
+  /// Drops changes in directories that neither programs nor the head have.
   mutating func dropUnreachable() throws(BaseError) {
     for place in places where place.directory != .root && overlay.changes[place] != nil {
       if try isReachable(place.directory) { continue }
@@ -207,8 +204,7 @@ extension Following {
     return true
   }
 
-  /// Forgets nodes of which nothing is pending, and makes the directories nodes that changes and pending nodes
-  /// are below.
+  /// Forgets nodes without pending changes, and makes the directories above changes and pending nodes nodes.
   mutating func keepWhatIsNeeded() throws(BaseError) {
     var needed: Set<InodeNumber> = []
     var chained: Set<InodeNumber> = []
@@ -225,7 +221,7 @@ extension Following {
       guard let change = overlay.changes[place] else { continue }
       if let number = change.inode { needed.insert(number) }
       try chain(place.directory)
-      // A file also keeps the directories above its other names. The next head has it in its scope for them.
+      // A file keeps the directories above its other names too, and the next head needs it in its scope for them.
       let names = change.inode.flatMap { overlay.nodes[$0]?.names } ?? []
       for name in names { try chain(name.directory) }
       if let number = change.inode, names.count > 1 { overlay.sinceCut.inodes.insert(number) }
@@ -239,7 +235,7 @@ extension Following {
     for number in numbers {
       guard let node = overlay.nodes[number], try isWanted(node, number) else { continue }
       needed.insert(number)
-      // A file without pending changes is a node until its last handle is closed.
+      // A file without pending changes stays a node until its last handle is closed.
       if !node.isListable { overlay.sinceCut.inodes.insert(number) }
       for name in node.names { try chain(name.directory) }
     }
@@ -255,8 +251,8 @@ extension Following {
     }
   }
 
-  /// Returns the file of the recorded tree of which a change hides one name while others are shown, as a node, which
-  /// knows the names that count; nil if there is none.
+  /// Returns the recorded file of which a change hides one name and others are visible, made a node because the
+  /// node knows the valid names; else nil.
   private mutating func fileWithOtherNames(
     hiddenAt place: InodeName, _ change: NameChange
   ) throws(BaseError) -> InodeNumber? {
@@ -271,18 +267,17 @@ extension Following {
     return file.number
   }
 
-  /// True if a node is kept for what it says itself.
   private func isWanted(_ node: PendingNode, _ number: InodeNumber) throws(BaseError) -> Bool {
-    // The recorded tree does not have an orphan; another step decides about it.
+    // The recorded tree lacks an orphan; another step decides about it.
     if node.orphan != nil { return true }
-    // A file that the kernel alone knows is looked up in the recorded tree.
+    // A file that only the kernel knows is found in the recorded tree.
     guard node.isDirectory else { return node.isPending || head.isOpen(number) }
     guard number == .root || !node.names.isEmpty else { return false }
     if node.isPending { return true }
     return try hasLaterTime(node, number)
   }
 
-  /// True if names came to a directory and went again since the time that the recorded tree has of it.
+  /// True if names were added and removed since the directory's recorded time.
   private func hasLaterTime(_ node: PendingNode, _ number: InodeNumber) throws(BaseError) -> Bool {
     guard let time = node.attributes.mtime, let record = try base.inode(number)?.record else {
       return false
@@ -290,7 +285,6 @@ extension Following {
     return time > record.shownTime ?? record.attributes.mtime ?? record.changed
   }
 
-  /// A directory has the attributes that the head gives it; names that changed here give it a later time.
   private mutating func refresh(_ number: InodeNumber, _ node: PendingNode) throws(BaseError) {
     guard let record = try base.inode(number)?.record else { return }
     var attributes = record.attributes
@@ -300,7 +294,6 @@ extension Following {
     overlay.nodes[number]?.lacksExtended = record.lacksExtended
   }
 
-  /// Orphans that nobody holds and of which nothing is pending go.
   mutating func tidyOrphans() {
     for number in overlay.orphans.sorted() {
       guard let node = overlay.nodes[number] else { continue }
@@ -312,7 +305,7 @@ extension Following {
 }
 
 extension Overlay {
-  /// Lets an orphan keep its path alone if its directory is gone; an orphan without a path is gone itself.
+  /// Reduces an orphan to its path if its directory is gone; without a path it is gone too.
   mutating func settleOrphan(_ number: InodeNumber) {
     if case .detached(let place?, let path, let epoch)? = nodes[number]?.orphan,
       place.directory != .root, self.path(of: place.directory) == nil
@@ -322,7 +315,7 @@ extension Overlay {
     if case .detached(nil, nil, _)? = nodes[number]?.orphan { nodes[number]?.orphan = .gone }
   }
 
-  /// Drops changes that say what the recorded tree says, and notes of the others what it has there.
+  /// Drops changes equal to the recorded tree, and notes what the others hide.
   mutating func dropRecorded(over base: any Base, at places: [InodeName]) throws(BaseError) {
     for place in places {
       guard let change = changes[place] else { continue }
@@ -330,7 +323,7 @@ extension Overlay {
       if recorded?.number == change.inode {
         setChange(nil, at: place)
       } else {
-        // A change over a name of the recorded tree is not ignored.
+        // A change over a recorded name is not ignored.
         if recorded != nil, !change.hidesRecorded { sinceCut.note(place, of: changes) }
         setHidden(recorded, at: place)
       }

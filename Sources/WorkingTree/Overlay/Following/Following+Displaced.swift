@@ -2,15 +2,13 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// Displaced files that a cut brought to their own names: a directory moved away from there.
-
 extension Following {
-  /// Lets a displaced file keep the name by which programs see it where they made something at its own, which the
-  /// directory that had it left: elsewhere what they made would overwrite it.
+  /// A cut gave displaced files back their own names because a directory moved away; a file stays at the name that
+  /// programs see if they made something at its own name, which it would overwrite.
   mutating func keepDisplaced() throws(BaseError) {
     guard let taken = head.taken, head.epoch != nil else { return }
     for place in places {
-      // What the head has there is the change itself, what it was made over, or another machine's.
+      // The head has the change itself, its base, or another machine's entry.
       guard let change = overlay.changes[place], let own = change.inode, !change.isHeld,
         !(taken.names[place]?.isThere ?? false),
         !change.hidesRecorded || change.hidesDirectory, !behind.contains(place),
@@ -30,13 +28,12 @@ extension Following {
     var count = 0
     repeat {
       shown.name = FileName(DisplacedName.candidate(count, for: key))
-      // A program removed it.
       if case .pending(nil) = overlay.shown(at: shown) { return }
       count += 1
     } while try overlay.inode(at: shown, over: base) != nil
     var known = overlay.nodes[number]
     if known == nil { known = try overlay.node(of: number, over: base) }
-    // What is pending of it keeps it, and so does another name that a program gave it.
+    // Pending changes keep it, and so does another name.
     guard var node = known, node.orphan == nil, !node.isPending,
       node.names.allSatisfy({ overlay.changes[$0] == nil })
     else { return }

@@ -1,34 +1,26 @@
 package import Inodes
 import LLVSCore
 
-/// The rows of the recorded tree that a new head changes.
 package struct ChangedRows: Sendable {
-  /// The inodes whose records or names differ.
+  /// The inodes with other records or names.
   package var numbers: Set<InodeNumber>
-  /// The names that these inodes have now or had before.
+  /// Their names now and before.
   package var names: Set<InodeName>
 
-  /// Creates changed rows.
   package init(numbers: Set<InodeNumber> = [], names: Set<InodeName> = []) {
     (self.numbers, self.names) = (numbers, names)
   }
 }
 
-/// The nodes and names that a new head may concern. All others are as they are after a look at everything.
-///
-/// The scope has the names and inodes that changed since the last cut, the rows that the head changes, and the
-/// directories above. It lacks ignored names that did not change: their number has no limit.
-///
-/// INVARIANT F4: a change or a node outside the scope is below ignored names alone, the recorded tree has nothing at
-/// its names, and neither before nor after the head a row belongs to it.
+/// The nodes and names that a new head may concern: those changed since the last cut, the rows that the head
+/// changes, and the directories above. Unchanged ignored names are left out, because their number has no limit.
+/// | INVARIANT F4: a change or node outside the scope is below ignored names alone, the recorded tree has nothing
+/// at its names, and no row belongs to it before or after the head.
 struct FollowingScope {
-  /// The inodes.
   private(set) var numbers: Set<InodeNumber>
-  /// The names.
   private(set) var places: Set<InodeName>
 
-  /// Finds the scope; nil if the head may concern anything.
-  ///
+  /// nil if the head may concern anything.
   /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   /// - Complexity: O(*k* log *n*) for *k* changes and rows over *n* names.
   init?(of head: NewHead, _ base: FollowedBase, on overlay: Overlay) throws(BaseError) {
@@ -52,18 +44,17 @@ struct FollowingScope {
       if let number = hidden?.inode.number { numbers.insert(number) }
     }
     insertNames(of: overlay)
-    // The reason for a held directory may be any change below it.
+    // Any change below a held directory may be its reason.
     if places.contains(where: { overlay.changes[$0]?.isHeld ?? false }) { return nil }
   }
 
-  /// Adds an inode and a name of it.
   mutating func insert(_ number: InodeNumber, at place: InodeName) {
     numbers.insert(number)
     places.insert(place)
   }
 
-  /// True if the head has a directory neither where the recorded tree had it nor where programs see it: changes below
-  /// it are concerned.
+  /// True if the head has a directory neither at its recorded nor at its visible place, which concerns changes
+  /// below it.
   private static func movesDirectory(
     _ base: FollowedBase, _ rows: ChangedRows, on overlay: Overlay
   ) throws(BaseError) -> Bool {
@@ -76,9 +67,9 @@ struct FollowingScope {
     return false
   }
 
-  /// Adds what the cut had to look at, without what it left out. A later change of that is listed elsewhere.
+  /// Adds what the cut had to look at, without what it ignored; a later change of that is listed elsewhere.
   private mutating func insertListed(of overlay: Overlay, besides aside: Set<InodeName>) {
-    // One name of a file may be ignored and another not.
+    // A file may have ignored names and others.
     func isAside(_ number: InodeNumber) -> Bool {
       guard let names = overlay.nodes.names(of: number), !names.isEmpty else { return false }
       return names.allSatisfy(aside.contains)
@@ -90,7 +81,6 @@ struct FollowingScope {
     for number in overlay.inCut.allInodes where !isAside(number) { numbers.insert(number) }
   }
 
-  /// Adds the changed names of all inodes, and the directories above.
   private mutating func insertNames(of overlay: Overlay) {
     var open = Array(numbers)
     while let number = open.popLast() {

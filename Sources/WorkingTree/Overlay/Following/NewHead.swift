@@ -1,31 +1,28 @@
 package import Inodes
 package import LLVSCore
 
-/// A new head's tree, as the overlay follows it.
 package struct NewHead {
-  /// The recorded tree, which is the new head's already, though nobody else sees it yet.
+  /// The new head's recorded tree, which nothing else sees yet.
   package var base: any Base
-  /// The changes that the cut before it took; nil if there was none.
+  /// The changes that the cut took; nil without a cut.
   package var taken: TakenCut?
-  /// The epoch that begins with the head; nil if it only has what the tree showed.
+  /// The epoch that begins with the head; nil if programs see no difference.
   package var epoch: Epoch?
-  /// The paths at which the head has something else than the version before it: the one that the cut made on the head
-  /// before, or that head.
+  /// The paths at which the head differs from the version that the cut made on the head before, or from that head.
   package var changed = ChangedPaths()
-  /// The rows that differ from those of the tree before; nil if they may be any.
+  /// The rows that differ from the tree before; nil if any may.
   package var rows: ChangedRows?
-  /// The changes that were pending at the cut's instant; nil if there was no cut, or nobody knows them.
+  /// The changes pending at the cut's instant; nil without a cut, or if unknown.
   package var frozen: Overlay?
   /// True for an inode that a program has open or the kernel knows.
   package var isHeld: (InodeNumber) -> Bool
-  /// True for an inode that a program has open.
   package var isOpen: (InodeNumber) -> Bool
-  /// The files that the cut took and that the recorded tree has under their numbers, at the one name that each had
-  /// then; those that nobody changed since need no further look.
+  /// Files that the cut took and that the recorded tree has at their one name; if unchanged since, they need no
+  /// look.
   package var settled: Set<InodeNumber> = []
-  /// Gives what the recorded tree has under a number another one, at all its names there.
+  /// Gives a recorded inode another number at all its names.
   package var renumber: (InodeNumber) throws(BaseError) -> Void
-  /// Returns all extended attributes that the tree before the head has of an inode, if its rows lack some; else nil.
+  /// Returns all extended attributes in the tree before the head if the inode's rows lack some; else nil.
   package var extendedBefore: (InodeNumber) throws(BaseError) -> [Attributes.Extended]?
 
   package init(

@@ -1,19 +1,14 @@
 package import Inodes
 import LLVSCore
 
-// A new head: what a cut took is dropped from the overlay, and what is still pending is laid over the new
-// recorded tree.
-
 extension Overlay {
-  /// Begins a cut: until the next head is followed, nothing that it may take is forgotten.
-  ///
-  /// - Returns: the instant.
+  /// Begins a cut and returns its instant. Until the next head is followed, nothing that it may take is forgotten.
   package mutating func beginCut() -> ChangeStamp {
     isCutting = true
     if inCut.isEmpty {
       inCut = sinceCut
     } else {
-      // The cut before it came to nothing, and nobody said so.
+      // The previous cut ended without a word.
       for place in sinceCut.places { inCut.places.append(place) }
       for number in sinceCut.inodes { inCut.inodes.insert(number) }
     }
@@ -22,33 +17,27 @@ extension Overlay {
     return stamp
   }
 
-  /// Ends a cut that was abandoned: all stays pending, on the versions that it was made on.
-  ///
-  /// - Parameters:
-  ///   - base: the recorded tree.
-  ///   - aside: the names that are ignored, as in ``TakenCut/aside``.
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read; then the overlay is as before.
+  /// Ends an abandoned cut: everything stays pending on its version. `aside` are ignored names
+  /// (``TakenCut/aside``).
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read; then the overlay is unchanged.
   package mutating func abandonCut(
     over base: any Base, aside: Set<InodeName> = []
   ) throws(BaseError) {
     var kept = self
     kept.endCut(aside: aside)
-    // Older changes were compared with the recorded tree when an earlier cut ended.
+    // An earlier cut's end compared older changes with the recorded tree.
     let places = Set(inCut.places).union(sinceCut.places)
     try kept.dropRecorded(over: base, at: Array(places))
     self = kept
   }
 
-  /// Lays what is pending over the tree of a new head.
-  ///
-  /// Changes that the cut took and nobody changed since are dropped. Names that changed stay. A file of which
-  /// bytes or attributes are pending keeps each name that the head takes from it. Everything else shows the head;
-  /// an inode that loses its last name by that and is held is an orphan. A directory that the head removed stays
-  /// for the pending changes in it.
-  ///
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read or changed; then the overlay is as before.
-  /// - Complexity: O(*k* log *n*) for *k* changes since the last cut and rows that the head changes, over *n* names, and
-  ///   a step for each directory with pending names. Without ``NewHead/rows``, *k* is the number of pending changes.
+  /// Applies what is pending to the tree of a new head.
+  /// | Drops changes that the cut took and that have not changed since; changed names stay. A file with pending
+  /// bytes or attributes keeps names that the head takes from it. Everything else shows the head: a held inode that
+  /// loses its last name is an orphan. A removed directory stays for the pending changes in it.
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read or changed; then the overlay is unchanged.
+  /// - Complexity: O(*k* log *n*) for *k* changes since the last cut and changed rows over *n* names, and a step
+  ///   for each directory with pending names. Without ``NewHead/rows``, *k* is the number of pending changes.
   package mutating func follow(_ head: NewHead) throws(BaseError) {
     let base = FollowedBase(head.base, head.rows, before: self)
     var following = Following(
@@ -57,7 +46,7 @@ extension Overlay {
     self = following.overlay
   }
 
-  /// Drops the orphans of which nothing is pending, at a mount: nobody holds them any more.
+  /// Drops orphans without pending changes, at a mount, when no handle holds them.
   package mutating func dropOrphans() {
     for number in orphans.sorted() {
       settleOrphan(number)
@@ -66,22 +55,19 @@ extension Overlay {
   }
 }
 
-/// Work on the overlay while it follows a head.
+/// The work of an overlay that follows a head.
 struct Following {
   var overlay: Overlay
   let head: NewHead
-  /// The recorded tree of the head.
   let base: FollowedBase
-  /// The epoch before the head.
   let before: Epoch
-  /// The overlay before.
   private let original: Overlay
-  /// The nodes and names that the head may concern; nil for all. A step that finds more concerned sets it to nil,
-  /// because the steps before change nothing outside the scope.
+  /// nil if the head may concern anything. A step that finds more sets it to nil; earlier steps changed nothing
+  /// outside.
   var scope: FollowingScope?
-  /// The epochs of what is written next to taken files, unless it is the one before the head.
+  /// The epochs of writes after the taken ones, where not the one before the head.
   private var epochAfter: [InodeNumber: Epoch] = [:]
-  /// The names at which something is pending and the head changed what it was made on.
+  /// Pending names whose base the head changed.
   var behind: Set<InodeName> = []
 
   init(overlay: Overlay, head: NewHead, _ base: FollowedBase, _ scope: FollowingScope?) {
@@ -93,10 +79,10 @@ struct Following {
     before = overlay.epoch
   }
 
-  /// The inodes that the head may concern, in order. Not all of them are nodes.
+  /// The inodes that the head may concern, sorted; some are no nodes.
   var numbers: [InodeNumber] { scope?.numbers.sorted() ?? overlay.nodes.keys.sorted() }
 
-  /// The names that the head may concern. Not all of them have a change.
+  /// The names that the head may concern; some have no change.
   var places: [InodeName] { scope.map { Array($0.places) } ?? Array(overlay.changes.keys) }
 
   mutating func run() throws(BaseError) {
@@ -131,7 +117,7 @@ struct Following {
     if head.taken == nil { overlay.listAll() }
   }
 
-  /// Gives what the recorded tree has under a number another one. The head then changes these rows too.
+  /// Gives a recorded inode another number; the head then changes its rows too.
   mutating func renumber(_ number: InodeNumber) throws(BaseError) {
     let names = try base.names(of: number)
     let isDirectory = try base.inode(number)?.record.isDirectory ?? false
@@ -154,7 +140,7 @@ struct Following {
     }
   }
 
-  /// Drops absences over nothing: what the head brings there, nobody here removed.
+  /// Drops absences over nothing: an entry of the head there was not removed here.
   private mutating func dropAbsences(_ taken: TakenCut) {
     for place in places {
       guard let change = overlay.changes[place], change.inode == nil else { continue }
@@ -165,22 +151,22 @@ struct Following {
 
   private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) throws(BaseError) {
     if taken.destination == .nowhere, taken.save != nil {
-      // The name shows the head's bytes again, which are not those that programs saw under the number.
+      // The name shows the head's bytes, which programs did not see under this number.
       if try base.inode(number) != nil { try renumber(number) }
     } else if isSettled(number, taken) {
       return overlay.forget(number)
     }
     guard var node = overlay.nodes[number] else { return }
     let isUnchanged = node.stamp <= head.taken?.stamp ?? .start
-    // A save that did not count stays, though what was taken is older.
+    // A save that did not count stays, though the taken one is older.
     if let saved = node.file?.saved, let save = taken.save, saved.isSame(as: save) {
       node.file?.saved = nil
     }
-    // The counted save is the taken one, or older.
+    // The counted save is the taken one or older.
     if taken.save != nil { node.file?.counted = nil }
     var attributes = node.attributes
     if !node.hasSetTime { attributes.mtime = taken.attributes.mtime }
-    // Where a program removed long ones since, the others may be the same.
+    // A program may have removed long ones since.
     let isSame = attributes == taken.attributes && node.lacksExtended == taken.lacksExtended
     if isUnchanged || isSame {
       node.hasNewAttributes = false
@@ -198,8 +184,7 @@ struct Following {
     overlay.nodes[number] = node
   }
 
-  /// True for a file of which nothing is pending but what was taken, and that the recorded tree shows where programs
-  /// see it.
+  /// True for a taken file without other pending changes that the recorded tree has where programs see it.
   private func isSettled(_ number: InodeNumber, _ taken: TakenCut.Node) -> Bool {
     guard head.settled.contains(number), !head.isOpen(number),
       overlay.nodes[number]?.isAll(taken, at: head.taken?.stamp ?? .start) ?? false,
@@ -210,8 +195,7 @@ struct Following {
 
   // MARK: - Files
 
-  /// Gives pending files that the head removed their long extended attributes from the tree before the head:
-  /// nothing else has them.
+  /// Copies long extended attributes of removed pending files from the tree before, which alone has them.
   private mutating func keepExtended() throws(BaseError) {
     for number in numbers {
       guard let node = overlay.nodes[number], node.lacksExtended,
@@ -222,15 +206,14 @@ struct Following {
     }
   }
 
-  /// The recorded tree must not show anything under the number of a file that has no name.
+  /// Renumbers recorded inodes that have the number of a file without a name.
   private mutating func separateOrphans() throws(BaseError) {
     for number in overlay.orphans.sorted() where try base.inode(number) != nil {
       try renumber(number)
     }
   }
 
-  /// A directory of which the name is pending is not where the head has it: what the head shows there is
-  /// another. True if there was one.
+  /// Renumbers the head's directories that have a pending name elsewhere; returns true if there was one.
   private mutating func separateDirectories() throws(BaseError) -> Bool {
     var isAny = false
     for number in numbers {
@@ -270,7 +253,7 @@ struct Following {
     }
   }
 
-  /// Keeps a name for a file, though the head has something else there.
+  /// Keeps a name for a file though the head has something else there.
   private mutating func keep(
     _ number: InodeNumber, _ node: PendingNode, at name: InodeName
   ) throws(BaseError) {
@@ -284,8 +267,8 @@ struct Following {
     overlay.setChange(change, at: name)
   }
 
-  /// The names that the head gives to a file. A file that has gone its own way here gets none: the number is
-  /// its own, and what the head has there gets another.
+  /// The names that the head gives to a file. A file with pending changes gets none; the head's gets another
+  /// number.
   private mutating func namesThatCome(
     to number: InodeNumber, _ node: PendingNode, besides kept: [InodeName]
   ) throws(BaseError) -> [InodeName] {
@@ -294,7 +277,7 @@ struct Following {
       if try overlay.inode(at: name, over: base) == number { come.append(name) }
     }
     guard !come.isEmpty, !kept.isEmpty || node.isPending else { return come }
-    // A link id says that the names are one file's; others may have linked it to more.
+    // A link id says that the names are one file's; another machine may have linked more.
     if !node.isPending, try base.inode(number)?.record.attributes.linkID != nil { return come }
     for name in kept where overlay.changes[name] == nil { try keep(number, node, at: name) }
     try renumber(number)
@@ -318,7 +301,7 @@ struct Following {
 }
 
 extension PendingNode {
-  /// True for a file of one name of which everything that is pending was taken at an instant.
+  /// True for a file of one name whose pending changes were all taken at an instant.
   fileprivate func isAll(_ taken: TakenCut.Node, at instant: ChangeStamp) -> Bool {
     guard let file, stamp <= instant, orphan == nil, names.count == 1, !file.isUnsaved else {
       return false

@@ -1,18 +1,18 @@
 package import Inodes
 package import LLVSCore
 
-/// The changes that a cut took, and the versions that later changes of the same names and files are made on.
+/// The changes that a cut took, and the versions that later changes of them are made on.
 package struct TakenCut: Hashable, Sendable {
   /// The version that a change went into.
   package enum Destination: Hashable, Sendable {
-    /// The one that was made on the head.
+    /// The version made on the head.
     case head
-    /// One that was made on an older version, and has an epoch of its own.
+    /// A version made on an older one, with an epoch of its own.
     case beside(Epoch)
-    /// None, since the version that the change was made on has what the change says already.
+    /// None, because the version that the change was made on has it already.
     case nowhere
 
-    /// Returns the epoch that a change goes on with which was put over the taken one; nil for what the tree shows.
+    /// The epoch of a change over the taken one; nil for what the tree shows.
     func epoch(of on: Epoch?) -> Epoch? {
       switch self {
       case .head: nil
@@ -22,16 +22,13 @@ package struct TakenCut: Hashable, Sendable {
     }
   }
 
-  /// A change of a name.
   package struct Name: Hashable, Sendable {
-    /// The version that it went to.
     package var destination: Destination
-    /// True if something was put at the name, false if something was removed.
+    /// True if something was put at the name, false if it was removed.
     package var isThere: Bool
-    /// The epoch of the version that the change was made on; nil for what the tree showed.
+    /// The epoch that the change was made on; nil for what the tree showed.
     package var on: Epoch?
 
-    /// Creates one.
     package init(_ destination: Destination, isThere: Bool, on: Epoch? = nil) {
       self.destination = destination
       self.isThere = isThere
@@ -41,18 +38,15 @@ package struct TakenCut: Hashable, Sendable {
 
   /// A node whose bytes or attributes went into a version.
   package struct Node: Hashable, Sendable {
-    /// The version that they went to.
     package var destination: Destination
-    /// The save that was taken; nil for what the recorded tree had, with other attributes or another name.
+    /// The save that was taken; nil for the recorded bytes with other attributes or another name.
     package var save: PendingFile.Save?
-    /// The epoch of the version that the node was changed on; nil for what the tree showed.
+    /// The epoch that the node was changed on; nil for what the tree showed.
     package var on: Epoch?
-    /// The attributes that were taken.
     package var attributes: Attributes
-    /// True if the long extended ones were as the recorded tree has them, and are left out.
+    /// True if the long extended ones were as recorded and are left out.
     package var lacksExtended: Bool
 
-    /// Creates one.
     package init(
       _ destination: Destination, save: PendingFile.Save?, on: Epoch?, attributes: Attributes,
       lacksExtended: Bool = false
@@ -65,31 +59,29 @@ package struct TakenCut: Hashable, Sendable {
     }
   }
 
-  /// The cut's instant: what has a greater stamp came later.
+  /// The cut's instant; later changes have greater stamps.
   package var stamp: ChangeStamp
-  /// The names that were taken, or that had nothing to take.
+  /// The names that were taken or had nothing to take.
   package var names: [InodeName: Name] = [:]
-  /// The nodes that were taken.
   package var nodes: [InodeNumber: Node] = [:]
-  /// The directories in which names came and went: the recorded tree gets their times. A journal need not keep them.
+  /// Directories whose names changed, for their recorded times. A journal need not keep them.
   package var times: Set<InodeNumber> = []
-  /// The names that are ignored: no later cut looks at them until they change. A journal need not keep them.
+  /// Ignored names, which no later cut looks at until they change. A journal need not keep them.
   package var aside: Set<InodeName> = []
 
   package init(at stamp: ChangeStamp) { self.stamp = stamp }
 }
 
 extension TakenCut.Name {
-  /// The epoch of the version that has the change; nil for the one that was made on the head.
+  /// nil for the version made on the head.
   package var destinationEpoch: Epoch? { destination.epoch(of: on) }
 
-  /// Returns the epoch of a later change of the name: that of the version which took this one, unless its writer had
-  /// seen another.
+  /// The epoch of a later change of the name: the version that took this one, unless its writer had seen another.
   func epoch(after later: Epoch?) -> Epoch? { later == on ? destination.epoch(of: on) : later }
 }
 
 extension TakenCut.Node {
-  /// Returns the epoch of bytes that were written after those which were taken.
+  /// The epoch of bytes written after the taken ones.
   func epoch(after later: Epoch?) -> Epoch? {
     let on = save.map(\.on) ?? on
     return later == on ? destination.epoch(of: on) : later
