@@ -1,14 +1,11 @@
 package import Inodes
 package import LLVSCore
 
-/// The working tree at the instant of a cut: the overlay as it was then, over the recorded tree, which does not
-/// change before the cut has ended.
-///
+/// The working tree at the instant of a cut: a copy of the overlay over the recorded tree, which does not change
+/// before the cut ends.
 /// - Concurrency: one thread at a time.
 package final class FrozenTree {
-  /// The changes at the instant.
   package let overlay: Overlay
-  /// The most directories on the way to the root.
   private static let mostAbove = 1 << 16
 
   private let base: any Base
@@ -20,15 +17,14 @@ package final class FrozenTree {
     self.base = base
   }
 
-  /// Returns the path at which programs saw a directory; nil if it had no name.
+  /// nil for a directory without a name.
   func path(of directory: InodeNumber) throws(StoreError) -> TreePath? {
     try Self.path(of: directory, knowing: &paths) { (number) throws(StoreError) in
       try place(of: number)
     }
   }
 
-  /// Returns a directory's path, and notes it and those on the way to it. No recursion: directories can be thousands
-  /// deep.
+  /// Returns a directory's path, and caches the paths above. Not recursive: directories can be thousands deep.
   private static func path(
     of directory: InodeNumber, knowing known: inout [InodeNumber: TreePath?],
     _ place: (InodeNumber) throws(StoreError) -> InodeName?
@@ -41,7 +37,7 @@ package final class FrozenTree {
         path = found
         break
       }
-      // A tree that leads back to itself is damaged.
+      // A tree with a cycle is damaged.
       guard way.count < mostAbove, let place = try place(next) else {
         path = nil
         known[next] = .some(nil)
@@ -57,7 +53,7 @@ package final class FrozenTree {
     return path
   }
 
-  /// Returns the name at which programs saw a directory; nil if it had none.
+  /// nil for a directory without a name.
   func place(of directory: InodeNumber) throws(StoreError) -> InodeName? {
     if directory == .root { return nil }
     if overlay.nodes.contains(directory) { return overlay.nodes.place(of: directory) }
@@ -66,7 +62,7 @@ package final class FrozenTree {
 
   // MARK: - The recorded tree
 
-  /// Returns the path at which the recorded tree has a directory; nil if it has none.
+  /// nil for a directory that the recorded tree does not have.
   func recordedPath(of directory: InodeNumber) throws(StoreError) -> TreePath? {
     try Self.path(of: directory, knowing: &recordedPaths) { (number) throws(StoreError) in
       try recordedNames(of: number).first
@@ -77,9 +73,8 @@ package final class FrozenTree {
     try StoreError.wrappingBase { () throws(BaseError) in try base.names(of: number) }
   }
 
-  /// Returns what the recorded tree has at a name.
   func recorded(at place: InodeName) throws(StoreError) -> BaseEntry? {
-    // A change of a name tells whether the recorded tree has it (I3).
+    // A change of a name has it if the recorded tree does (I3).
     if let change = overlay.changes[place], !change.hidesRecorded { return nil }
     return try StoreError.wrappingBase { () throws(BaseError) in
       try base.child(of: place.directory, named: place.name)
@@ -96,7 +91,7 @@ package final class FrozenTree {
 }
 
 extension StoreError {
-  /// The error of a store that a failure of the recorded tree comes to.
+  /// Converts an error of the recorded tree.
   package init(_ error: BaseError) {
     self =
       switch error {
@@ -107,7 +102,7 @@ extension StoreError {
       }
   }
 
-  /// Reads or changes the recorded tree, and throws a failure as an error of the store.
+  /// Runs `body` and throws its errors as errors of the store.
   package static func wrappingBase<Result>(
     _ body: () throws(BaseError) -> Result
   ) throws(StoreError) -> Result {

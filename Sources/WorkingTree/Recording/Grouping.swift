@@ -1,11 +1,11 @@
 import Inodes
 package import LLVSCore
 
-/// The version that changes go into: what it is made on, and which of those made on that it is.
+/// Identifies the version that changes go into, by its predecessor and its turn.
 package struct EditGroup: Hashable, Comparable, Sendable {
-  /// The version that it is made on; nil for the time before the first one.
+  /// nil for the time before the first version.
   package var predecessor: VersionNumber?
-  /// 0 for what the tree shows; other files of one path are told apart from 1 on.
+  /// 0 for what the tree shows; from 1 on for other files of the same path.
   package var turn = 0
 
   package init(on predecessor: VersionNumber?, turn: Int = 0) {
@@ -13,32 +13,27 @@ package struct EditGroup: Hashable, Comparable, Sendable {
     self.turn = turn
   }
 
-  /// Returns true if the first is made before the second: ancestors first; of one predecessor what the tree shows
-  /// last, which is the newer then.
+  /// Ancestors come first; of one predecessor what the tree shows comes last, because it is newest.
   package static func < (a: EditGroup, b: EditGroup) -> Bool {
     (a.predecessor?.rawValue ?? 0, -a.turn) < (b.predecessor?.rawValue ?? 0, -b.turn)
   }
 }
 
-/// The changes that a cut found, by the versions that take it.
 package struct GroupedRecording {
-  /// The changes that were found; names that go elsewhere than their directories are no longer excluded.
+  /// The changes; names that go elsewhere than their directories are no longer excluded.
   package private(set) var recording: Recording
   private(set) var groups: [EditGroup: [PathEdit]] = [:]
-  /// Predecessors that the store does not have: the head stands for them.
+  /// Predecessors that the store does not have, replaced by the head.
   package private(set) var missing: Set<VersionNumber> = []
   let tree: FrozenTree
   let predecessors: Predecessors
 
-  /// The groups, ancestors first.
   package var order: [EditGroup] { groups.keys.sorted() }
 
-  /// The group that is made on the head.
+  /// The group made on the head.
   package var own: EditGroup { EditGroup(on: predecessors.head) }
 
-  /// Groups changes by the versions that they are made on, which is the head if that shows the same where they change
-  /// something.
-  ///
+  /// Groups changes by predecessor: the head where it shows the same as the version that they were made on.
   /// - Throws: ``StoreError`` if a map cannot be read.
   package init(
     _ recording: Recording, of tree: FrozenTree, _ epochs: EpochTable, on predecessors: Predecessors
@@ -77,8 +72,8 @@ package struct GroupedRecording {
     return head
   }
 
-  /// In a directory that moved here, what the writer of a change had seen is where the directory stood, unless the
-  /// change goes with the move.
+  /// In a moved directory, the writer of a change saw the directory at its old place, unless the change joins the
+  /// move.
   private mutating func putWhereItStood(_ edit: PathEdit, _ epochs: EpochTable) throws(StoreError) {
     let seen = try seen(by: edit, epochs)
     guard let place = edit.place, let before = try pathBefore(edit, since: seen) else { return }
@@ -92,8 +87,7 @@ package struct GroupedRecording {
     recording.excluded[place.directory]?.remove(place.name)
   }
 
-  /// The recorded path of a change in a directory that moved here, if the head has something else there than its writer
-  /// had seen.
+  /// The recorded path of a change in a moved directory where the head has something else than its writer saw.
   private func pathBefore(
     _ edit: PathEdit, since seen: VersionNumber?
   ) throws(StoreError) -> TreePath? {
@@ -121,7 +115,7 @@ package struct GroupedRecording {
     return try predecessors.isSame(edit.source, seen, isWhole: true)
   }
 
-  /// Another file may stand now where the directory of one stood: each is in a version of its own.
+  /// A file may have the place of a file's old directory: each goes into a version of its own.
   private func separate() {
     struct Spot: Hashable {
       let predecessor: VersionNumber?
@@ -139,10 +133,8 @@ package struct GroupedRecording {
     }
   }
 
-  /// Lets changes where a directory was that moved go with the move, and those below it, unless the version of the move
-  /// has what their writers had not seen.
-  ///
-  /// - Returns: those below a directory that moved on another version than the head.
+  /// Puts changes at or below the old place of a moved directory into the move's version, unless that has what
+  /// their writers had not seen. Returns those below a directory that moved on another version than the head.
   private mutating func joinMoves(
     _ epochs: EpochTable
   ) throws(StoreError) -> Set<ObjectIdentifier> {
@@ -177,8 +169,8 @@ package struct GroupedRecording {
     return joined
   }
 
-  /// True if a change in a directory that moved is made on an older version than the move, and the head has something
-  /// else there: its writer had not seen that.
+  /// True if a change in a moved directory is older than the move, and its writer did not see what the head has
+  /// there.
   private mutating func hasUnseen(
     _ version: VersionNumber?, at edit: PathEdit, _ epochs: EpochTable
   ) throws(StoreError) -> Bool {
@@ -187,7 +179,7 @@ package struct GroupedRecording {
     return try pathBefore(edit, since: seen) != nil
   }
 
-  /// The removal at the old place of a directory goes where the move goes.
+  /// Puts the removal at a directory's old place into the version of the move.
   private mutating func joinRemovals() throws(StoreError) {
     var moves: [TreePath: (group: EditGroup, edit: PathEdit)] = [:]
     for (group, edits) in groups {

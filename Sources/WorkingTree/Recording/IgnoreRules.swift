@@ -2,18 +2,15 @@ package import Inodes
 import LLVSCore
 package import TreeNames
 
-/// The patterns that keep names out of versions, as they were at the instant of a cut: the store's own, and those of
-/// files `.llvsignore` as programs saw them.
-///
+/// The patterns of ignored names at the instant of a cut: the store's own and those of visible `.llvsignore` files.
 /// - Concurrency: one thread at a time.
 package final class IgnoreRules {
   private let tree: FrozenTree
   private let own: IgnorePatterns
-  /// Returns a file's bytes; nil if they cannot be read.
+  /// nil if the bytes cannot be read.
   private let read: (FileContent) -> [UInt8]?
   private var scopes: [InodeNumber: IgnoreScope] = [:]
 
-  /// Creates rules over the store's own patterns.
   package init(
     _ own: IgnorePatterns, in tree: FrozenTree, read: @escaping (FileContent) -> [UInt8]?
   ) {
@@ -22,7 +19,7 @@ package final class IgnoreRules {
     self.read = read
   }
 
-  /// True if a pattern matches a name of a directory, or a directory above it.
+  /// True if a pattern matches a name or a directory above it.
   func ignores(
     _ path: TreePath, in directory: InodeNumber, isDirectory: Bool
   ) throws(StoreError) -> Bool {
@@ -58,7 +55,7 @@ package final class IgnoreRules {
       guard let inode = try tree.recorded(at: place)?.inode, inode.record.kind == .regular else {
         return nil
       }
-      // Its name may be as it was and its bytes pending.
+      // A file may keep its name and have pending bytes.
       if let node = tree.overlay.nodes[inode.number] { return node.file?.content }
       return FileContent(stored: inode.record.stored)
     }

@@ -2,11 +2,9 @@ import Inodes
 package import LLVSCore
 package import TreeNames
 
-/// The trees of the versions that changes are made on, and what the head has of them.
-///
+/// The trees of the versions that changes are made on, compared with the head.
 /// - Concurrency: one thread at a time.
 package final class Predecessors {
-  /// The head before the cut.
   package let head: VersionNumber?
   private let store: Store
   private var views: [VersionNumber?: TreeView] = [:]
@@ -20,13 +18,12 @@ package final class Predecessors {
     var isWhole: Bool
   }
 
-  /// Creates the trees of a store before a cut.
   package init(_ store: Store, head: VersionNumber?) {
     self.store = store
     self.head = head
   }
 
-  /// Returns the tree of a version; an empty one for the time before the first version.
+  /// An empty tree for the time before the first version.
   package func view(_ version: VersionNumber?) throws(StoreError) -> TreeView {
     if let known = views[version] { return known }
     let record = try version.flatMap { (version) throws(StoreError) in try store.version(version) }
@@ -35,7 +32,7 @@ package final class Predecessors {
     return view
   }
 
-  /// True if the store has a version, or for the time before the first one.
+  /// True if the store has the version; nil is the time before the first one.
   func has(_ version: VersionNumber?) throws(StoreError) -> Bool {
     guard let version else { return true }
     if let known = present[version] { return known }
@@ -44,7 +41,7 @@ package final class Predecessors {
     return isPresent
   }
 
-  /// True if the head came of a version, or is it.
+  /// True if a version is the head or an ancestor.
   package func isAncestor(_ version: VersionNumber?) throws(StoreError) -> Bool {
     guard let version, let head, version != head else { return version == nil || version == head }
     if let known = ancestors[version] { return known }
@@ -54,7 +51,6 @@ package final class Predecessors {
   }
 
   /// True if a version and the head show the same at a path, and below it if `isWhole`.
-  ///
   /// - Complexity: O(log *n*), or that of the difference of both below the path.
   func isSame(
     _ path: TreePath, _ version: VersionNumber?, isWhole: Bool
@@ -71,7 +67,7 @@ package final class Predecessors {
     if old.map.root.digest == new.map.root.digest { return true }
     let path = comparison.path.bytes
     let (before, after) = (try old.find(path: path), try new.find(path: path))
-    // A value that a directory keeps its name from is shown elsewhere, and so is not compared here.
+    // A value displaced by a directory is shown elsewhere, so it is not compared here.
     switch (before, after) {
     case (nil, nil): break
     case (.value(let a)?, .value(let b)?): if !a.hasSameContent(as: b) { return false }
@@ -79,7 +75,7 @@ package final class Predecessors {
     default: return false
     }
     guard comparison.isWhole else { return true }
-    // Keys that no plain name can be stand apart from the others.
+    // Keys that no plain name can be have a prefix of their own.
     for prefix in [path + [0x2F], TreeView.escapedPrefix(path + [0x2F])] {
       var below = try MapDiff(from: old.map, to: new.map, prefix: prefix, comparing: .content)
       if try below.next() != nil { return false }

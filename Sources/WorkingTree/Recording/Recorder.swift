@@ -2,36 +2,33 @@ import Inodes
 package import LLVSCore
 import TreeNames
 
-/// Turns what is pending at the instant of a cut into changes of paths, which versions take.
-///
-/// The rules have the numbers that all of this module gives them.
-///
-/// RULE C1: A change is at its path in the frozen tree; below a directory that was removed here nothing is taken.
-/// RULE C2: Of a file the save is taken that counts (``SaveChoice``).
-/// RULE C3: A file without a save that counts leaves its name what the recorded tree has there, though that file may
-///   have gone elsewhere; only a directory that moved from there is gone.
-/// RULE C4: A name is ignored if a pattern fits, the recorded tree has no such name, and it is no directory that the
-///   recorded tree has elsewhere. It stays pending.
-/// RULE C5: A change is made on the map that its maker had seen, and merged; so what others did in the meantime stays.
+/// Turns the pending changes at the instant of a cut into changes of paths, which versions take.
+/// | RULE C1: A change is at its path in the frozen tree; nothing below a directory removed here is taken.
+/// RULE C2: Of a file the save that counts (``SaveChoice``) is taken.
+/// RULE C3: A file without such a save leaves its name to the recorded file, wherever that has gone; only a
+///   directory that moved from there is gone.
+/// RULE C4: A name is ignored and stays pending if a pattern fits, the recorded tree lacks it, and it is no
+///   directory that the recorded tree has elsewhere.
+/// RULE C5: A change is made on the map that its writer saw, and merged, so concurrent changes of others stay.
 /// RULE C6: It is made on the head if both show the same where it changes something.
-/// RULE C7: The parts of a move, and what is where it began or is below a directory whose name is pending on an
-///   older version, are made on one version.
-/// RULE C8: Orphans of one path are each made a version of their own.
+/// RULE C7: The parts of a move, and changes where it began or below a directory whose name is pending on an older
+///   version, are made on one version.
+/// RULE C8: Orphans of one path each get a version.
 /// RULE C9: A removal never takes the directory that it is in: one without an entry gets one.
-/// RULE C10: A name keeps the key that the version shows there; a new one has the key of its path. Keys below a moved
-///   directory change their beginning.
-/// RULE C11: The same bytes and attributes are no change. A directory's recorded mtime goes when names in it come or
-///   go. All names of one link id have one entry.
-/// RULE C12: A change made on a version that the head did not come of goes into the line of that version.
+/// RULE C10: A name keeps the key that the version shows there; a new one has the key of its path. Keys below a
+///   moved directory change their beginning.
+/// RULE C11: Equal bytes and attributes are no change. A directory's recorded mtime goes when its names change. All
+///   names of one link id have one entry.
+/// RULE C12: A change made on a version that is no ancestor of the head goes into the line of that version.
 /// RULE C13: What cannot be read is left out and named.
 package struct Recorder {
   let tree: FrozenTree
   let saves: SaveChoice
   private let ignored: IgnoreRules
   private(set) var recording = Recording()
-  /// Files whose bytes are put at their one name already.
+  /// Files whose bytes are put at their one name.
   private var done: Set<InodeNumber> = []
-  /// The same of files that have several names.
+  /// The same for files of several names.
   private var doneLinks: Set<Put> = []
 
   private struct Put: Hashable {
@@ -46,12 +43,11 @@ package struct Recorder {
   }
 
   /// Returns the changes of paths.
-  ///
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   /// - Complexity: O(*m* log *n*) for *m* changes since the last cut, and those that it left.
   package mutating func record() throws(StoreError) -> Recording {
     var listed = listed(tree.overlay.listedInCut())
-    // Other patterns may let names in that earlier cuts put aside.
+    // Changed patterns may include names that earlier cuts ignored.
     if listed.hasPatterns { listed = self.listed(tree.overlay.listedWhole()) }
     for place in listed.places {
       if let change = tree.overlay.changes[place] { try add(change, at: place) }
@@ -70,21 +66,21 @@ package struct Recorder {
     return recording
   }
 
-  /// The parts of a list of which something is pending.
+  /// The parts of a list that are pending.
   private struct Listed {
     var inodes: [InodeNumber] = []
     var places: [InodeName] = []
-    /// True if a file of patterns came, went or was written.
+    /// True if a file of patterns was added, removed or written.
     var hasPatterns = false
   }
 
-  /// Returns the inodes of a list in order, and the changed names in the order in which they were made: those of the
-  /// list, and those of its inodes, since bytes go where their names do, also if these were put aside.
+  /// Returns the listed inodes in order, and the changed names of the list and of its inodes in the order of their
+  /// changes: bytes go where their names do, even ignored ones.
   private func listed(_ list: PendingList) -> Listed {
     let patterns = FileName(IgnoreScope.fileName)
     var listed = Listed()
     var places: [InodeName] = []
-    // Stamps and indices are sorted in place of names: each move of a name would count its references.
+    // Stamps and indices are sorted instead of names, because each move of a name counts references.
     var order: [(stamp: ChangeStamp, index: Int)] = []
     func note(_ place: InodeName) {
       if place.name == patterns { listed.hasPatterns = true }
@@ -97,7 +93,7 @@ package struct Recorder {
       guard let names = tree.overlay.nodes.names(of: number) else { continue }
       listed.inodes.append(number)
       for place in names {
-        // A change that is not older is listed by its place.
+        // A newer change is listed by its place.
         if let change = tree.overlay.changes[place], change.stamp >= list.first { continue }
         note(place)
       }
@@ -163,7 +159,7 @@ package struct Recorder {
     _ path: TreePath, over: BaseInode?
   ) throws(StoreError) {
     recording.exclude(place)
-    // A directory that is held is there for what is in it alone.
+    // A held directory exists only for its content.
     if change.isHeld {
       let names = tree.overlay.changedNames(of: number)
       let isBusy = names.contains { name in
@@ -218,7 +214,7 @@ package struct Recorder {
     if saves.leavesOut(number, file) { recording.unreadable.append(path) }
   }
 
-  /// The bytes of a file that a version takes; nil for none.
+  /// nil if no version takes bytes of the file.
   private func bytes(
     of node: PendingNode, _ number: InodeNumber
   ) throws(StoreError) -> PathEdit.Bytes? {
@@ -239,7 +235,7 @@ package struct Recorder {
   private mutating func addContent(of node: PendingNode, _ number: InodeNumber) throws(StoreError) {
     guard node.orphan == nil else { return }
     guard let file = node.file else { return try addAttributes(of: node, number) }
-    // A new name of a file may record a time that the others do not have yet.
+    // A new name may record a time that the file's other names do not have yet.
     let isLinked = node.attributes.linkID != nil && node.names.contains { isDone(node, number, $0) }
     guard file.isPending || node.hasNewAttributes || isLinked else { return }
     let hasSave = saves.save(of: number, file) != nil
@@ -260,7 +256,7 @@ package struct Recorder {
     }
   }
 
-  /// Adds an edit of an inode under a name. If the name did not change, the recorded tree has that inode there.
+  /// Adds an edit of an inode under a name; at an unchanged name the recorded tree has that inode.
   private mutating func addInPlace(
     _ edit: PathEdit, _ number: InodeNumber, at place: InodeName
   ) throws(StoreError) {
@@ -284,7 +280,7 @@ package struct Recorder {
     try addInPlace(edit, number, at: place)
   }
 
-  /// A directory that is held is in the version if anything in it is, and has the attributes then that it was given.
+  /// A held directory is in the version if anything in it is, with its own attributes.
   private mutating func addAttributes(
     ofHeld node: PendingNode, _ number: InodeNumber
   ) throws(StoreError) {

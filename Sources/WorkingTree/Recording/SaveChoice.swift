@@ -1,15 +1,14 @@
 package import Inodes
 
-/// Decides which save of a file a cut takes (docs/writes.md, rule 1): the newest, the newest that were idle for the quiet period, or
-/// none.
+/// Decides which save of a file a cut takes (docs/writes.md, rule 1): the newest, the newest followed by the quiet
+/// period, or none.
 package struct SaveChoice: Sendable {
-  /// The reason for the cut.
   package var reason: CutReason
-  /// The nanoseconds in which no write must follow a save.
+  /// The quiet period in nanoseconds.
   package var settle: UInt64
-  /// The files as they are now that an overdue cut were idle for the quiet period; none for another cut.
+  /// The files after an overdue cut's quiet period; empty for another cut.
   package var later = NodeMap()
-  /// Bytes of files that cannot be read, which no version takes.
+  /// Unreadable bytes, which no version takes.
   package var unreadable: [InodeNumber: [FileContent]] = [:]
 
   package init(_ reason: CutReason, settle: UInt64) {
@@ -17,7 +16,7 @@ package struct SaveChoice: Sendable {
     self.settle = settle
   }
 
-  /// Returns the save of a file that a version takes; nil if none counts.
+  /// nil if no save counts.
   package func save(of number: InodeNumber, _ file: PendingFile) -> PendingFile.Save? {
     let counted = readable(file.counted, of: number)
     guard let saved = readable(file.saved, of: number) else { return counted }
@@ -26,14 +25,13 @@ package struct SaveChoice: Sendable {
     return hadQuiet(saved, of: number) ? saved : counted
   }
 
-  /// Returns the bytes of a file that count without a save: those that the newest version took, or those that it was
-  /// made with; nil if there are none.
+  /// Returns bytes that count without a save: those of the newest version, or those that the file was made with.
   func kept(of number: InodeNumber, _ file: PendingFile) -> FileContent? {
     guard let kept = unchecked(file), isReadable(kept, of: number) else { return nil }
     return kept
   }
 
-  /// True if the newest bytes of the file that a version might take are left out since they cannot be read.
+  /// True if the newest bytes that a version might take are left out as unreadable.
   package func leavesOut(_ number: InodeNumber, _ file: PendingFile) -> Bool {
     guard !unreadable.isEmpty, let newest = file.saved?.content ?? unchecked(file) else {
       return false
@@ -60,7 +58,7 @@ package struct SaveChoice: Sendable {
     guard save.hadQuiet(of: settle) else { return false }
     guard let file = later[number]?.file else { return true }
     if let now = file.saved, now.isSame(as: save) { return now.hadQuiet(of: settle) }
-    // A newer save has taken its place, which keeps it if it were idle for the quiet period.
+    // A newer save keeps this one if the quiet period followed it.
     return file.counted?.isSame(as: save) ?? false
   }
 }

@@ -3,15 +3,13 @@ import LLVSCore
 import Platform
 
 /// The bytes of a long cut's files, read, hashed and compressed ahead of the thread that stores them.
-///
-/// Half of what a version of many files costs needs neither their order nor the store's transaction. Two threads share
-/// it: a helper, and the one that stores, whenever it finds nothing ready.
-///
+/// | That is half the cost of a version of many files and needs neither order nor transaction. A helper thread
+/// shares the work with the storing thread, which helps when nothing is ready.
 /// - Concurrency: ``take(_:)`` from one thread.
 final class ContentsAhead: Sendable {
-  /// From so many changes on another thread pays.
+  /// The number of changes from which on a helper thread pays.
   private static let longCut = 64
-  /// The most bytes that may wait to be stored; what is known of each file takes room as well.
+  /// The most bytes waiting to be stored; the facts of each file take room as well.
   private static let most = 8 << 20
   private static let costOfFile = 512
 
@@ -21,18 +19,18 @@ final class ContentsAhead: Sendable {
   }
 
   private struct State {
-    /// The work that is ready and was not taken, by change.
+    /// Ready works that were not taken, by index of the change.
     var works: [Int: Work] = [:]
-    /// Changes before this one are ready or being worked on.
+    /// All changes before this one are ready or in work.
     var next = 0
     var bytes = 0
-    /// The helper waits for room.
+    /// True while the helper waits for room.
     var isFull = false
   }
 
   private let contents: any PendingContents
   private let store: Store
-  /// By change; nil for one that has nothing to prepare.
+  /// By index of the change; nil without anything to prepare.
   private let jobs: [FileContent?]
   private let state: Monitor<State>
 
@@ -40,7 +38,7 @@ final class ContentsAhead: Sendable {
     self.contents = contents
     self.store = store
     jobs = edits.map { edit in
-      // A file of several names is stored once, by whoever comes to the first.
+      // A file of several names is stored once, at the name that comes first.
       guard let save = edit.save, edit.node?.attributes.linkID == nil,
         save.content.unchangedBase == nil
       else { return nil }
@@ -49,14 +47,14 @@ final class ContentsAhead: Sendable {
     state = Monitor(State())
   }
 
-  /// Runs the body with what works ahead of it on these changes; nil where they are few.
+  /// Runs `body` with a helper ahead of it; nil for few changes.
   static func of(
     _ edits: [PathEdit], _ contents: any PendingContents, _ store: Store, _ helper: ForkJoin,
     _ body: (ContentsAhead?) throws(StoreError) -> Void
   ) throws(StoreError) {
     guard edits.count >= longCut else { return try body(nil) }
     let ahead = ContentsAhead(edits, contents, store)
-    // Nothing of the tree or the store is touched once this has returned.
+    // The helper reads neither the tree nor the store after this returns.
     func storing() throws(StoreError) {
       defer { ahead.end() }
       try body(ahead)
@@ -78,7 +76,7 @@ final class ContentsAhead: Sendable {
 
   private func help() { while let index = claim() { publish(work(index), for: index) } }
 
-  /// The next change that nobody works on, once there is room; nil when there is none.
+  /// Claims the next change once there is room; nil if none is left.
   private func claim() -> Int? {
     let claimed = state.wait { s -> Int? in
       guard s.next < jobs.count else { return -1 }
@@ -108,9 +106,8 @@ final class ContentsAhead: Sendable {
 
   // MARK: - Taking
 
-  /// Returns the bytes of a change's file; nil if there are none to prepare, or too many. Each is taken once.
-  ///
-  /// Bytes that could not be read are nil too: who stores them meets the same, and says of which file.
+  /// Returns the bytes of a change's file, once; nil if there are none to prepare or too many. Also nil for
+  /// unreadable bytes: the storing thread gets the same error and names the file.
   func take(_ index: Int) throws(StoreError) -> ReadyValue? {
     guard jobs[index] != nil else { return nil }
     enum Step {
@@ -129,7 +126,7 @@ final class ContentsAhead: Sendable {
           }
           return .taken(work)
         }
-        // The helper is at this one: in the meantime the one after those it has begun.
+        // The helper works on this change, so take the next free one in the meantime.
         guard s.next <= index || !s.isFull && s.next < jobs.count else { return nil }
         s.next += 1
         return .work(s.next - 1)

@@ -1,25 +1,22 @@
 import LLVSCore
 import TreeNames
 
-/// A summary of what a cut took in: numbers and first names.
+/// A summary of what a cut took: numbers and first names.
 package struct CutSummary: Hashable, Sendable {
-  /// The number of names whose values or directories changed.
+  /// The number of names with other values or attributes.
   package private(set) var changed = 0
-  /// The number of names that came.
   package private(set) var new = 0
-  /// The number of names that went.
   package private(set) var removed = 0
   /// A few of the paths, as people read them.
   private var values: [String] = []
-  /// The same of directories, with a slash behind.
+  /// The same for directories, with a trailing slash.
   private var directories: [String] = []
 
   private static let mostNames = 5
 
-  /// Creates the summary of a cut that took nothing.
   package init() {}
 
-  /// Counts edits of a map, in ascending order.
+  /// `edits` are in ascending order.
   init(of edits: SortedEdits, on base: ValueMap) throws(StoreError) {
     // Neighbours are in one node.
     var cursor = MapCursor(base)
@@ -44,11 +41,9 @@ package struct CutSummary: Hashable, Sendable {
     if edit.isDirectory { directories.append(path + "/") } else { values.append(path) }
   }
 
-  /// The first few of what changed: files, and where these are fewer directories, which mostly come with what is in
-  /// them.
+  /// The first changed files, then directories, which mostly come with their content.
   package var names: [String] { Array((values + directories).prefix(Self.mostNames)) }
 
-  /// The number of names that changed, came and went.
   package var count: Int { changed + new + removed }
 
   mutating func add(_ other: CutSummary) {

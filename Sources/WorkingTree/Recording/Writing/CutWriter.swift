@@ -3,16 +3,13 @@ package import LLVSCore
 package import Platform
 import TreeNames
 
-/// Says of a version what its changes do not say.
+/// The facts of a version besides its changes.
 package struct CutMaker: Sendable {
-  /// The author and the machine; nil for none.
   package var author: Author?
-  /// The author's message; nil for none.
   package var message: String?
-  /// Returns the arbiter that decides clashes of the versions of a cut.
+  /// Returns the arbiter of clashes between the versions of a cut.
   package var arbiter: @Sendable (VersionGraph) -> any ClashArbiter
 
-  /// Creates one.
   package init(
     author: Author? = nil, message: String? = nil,
     arbiter: @escaping @Sendable (VersionGraph) -> any ClashArbiter = {
@@ -27,28 +24,24 @@ package struct CutMaker: Sendable {
 
 /// The versions that a cut made.
 package struct CutVersions {
-  /// The head after the cut.
   package var head: VersionNumber?
   /// The version made on the head before.
   package var own: VersionNumber?
   /// The newest version that was made.
   package var newest: VersionRecord?
-  /// The versions by the changes that they took; of a group that changed nothing there is none.
+  /// The versions of the groups; a group that changed nothing has none.
   package var groups: [EditGroup: VersionNumber] = [:]
-  /// The summary of what the versions took in.
   package var summary = CutSummary()
-  /// True if values whose names directories have taken get other names.
+  /// True if values displaced by directories get other names.
   package var renamesDisplaced = false
 
-  /// Creates the outcome of a cut that made no version.
   package init(head: VersionNumber?) { self.head = head }
 }
 
-/// Makes the versions of a cut in a transaction of the store: one for each group of changes, oldest first, merged.
-///
+/// Writes the versions of a cut in one transaction: one for each group of changes, oldest first, merged.
 /// - Concurrency: one thread at a time.
 package final class CutWriter {
-  /// From so many edits on another thread pays.
+  /// The number of edits from which on a helper thread pays.
   private static let longCut = 256
 
   private let store: Store
@@ -58,10 +51,10 @@ package final class CutWriter {
   private let helper: ForkJoin
   private var entries: EntryMaker?
 
-  /// The file whose bytes could not be read, and these, if that was why writing failed.
+  /// The file, and its bytes, that could not be read when writing failed.
   package var failed: (number: InodeNumber, content: FileContent)? { entries?.failed }
 
-  /// Creates a writer; `helper` does a part of the work of long cuts.
+  /// `helper` does a part of the work of long cuts.
   package init(
     _ store: Store, tree: FrozenTree, contents: any PendingContents, maker: CutMaker,
     helper: ForkJoin
@@ -74,9 +67,8 @@ package final class CutWriter {
   }
 
   /// Adds the versions to a transaction.
-  ///
-  /// - Throws: ``StoreError`` if bytes cannot be read or stored; ``failed`` says of which file, if it was one's.
-  /// - Complexity: O(*k* log *n*) for *k* changes, and the bytes that they have.
+  /// - Throws: ``StoreError`` if bytes cannot be read or stored; ``failed`` has the file, if one caused it.
+  /// - Complexity: O(*k* log *n*) for *k* changes, and their bytes.
   package func write(
     _ recording: GroupedRecording, on predecessors: Predecessors, in transaction: WriteTransaction
   ) throws(StoreError) -> CutVersions {
@@ -107,7 +99,7 @@ package final class CutWriter {
     if made.own == nil, let head { heads.insert(head, at: 0) }
     let merged = try transaction.mergeSides(
       heads, live: made.own ?? head,
-      // Before the first version, where that came from elsewhere, nothing is what writers had seen.
+      // A first version from another store has no common ancestor with what writers saw before it.
       allowingUnrelated: recording.order.contains { $0.predecessor == nil }, arbiter: maker.arbiter)
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
@@ -166,7 +158,7 @@ package final class CutWriter {
     return version.number
   }
 
-  /// Merges what was left on another line with what came of the same versions there, so that programs that go on
+  /// Merges versions of another line with what followed their predecessors there, so that programs that write
   /// through a switch do not leave a head each time.
   private func join(
     _ versions: [VersionNumber], on line: String, _ transaction: WriteTransaction

@@ -3,9 +3,7 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// Makes the entries of files and directories that a version takes, and stores the bytes that they need.
-///
-/// One is for all versions of a cut: bytes that several of them take are stored once.
+/// Makes the entries of files and directories for the versions of a cut, and stores their bytes once.
 final class EntryMaker {
   let transaction: WriteTransaction
   private let tree: FrozenTree
@@ -13,19 +11,18 @@ final class EntryMaker {
   /// The head's tree, which the recorded tree shows.
   private let head: TreeView
   private var revisions: Range<UInt64> = 0..<0
-  /// The bytes of files of several names, by what was taken of them.
+  /// The stored bytes of files of several names.
   private var stored: [InodeNumber: (content: FileContent, stored: StoredContent)] = [:]
-  /// The entry that the first name of a file got in the version that is being made.
+  /// The entries of files' first names in the current version.
   private var links: [InodeNumber: Entry] = [:]
-  /// The tree of its predecessor.
+  /// The tree of the current version's predecessor.
   private var predecessor: TreeView
-  /// True if that predecessor is the head.
   private var isOnHead = true
-  /// The number of that version.
+  /// The number of the current version.
   private(set) var number = VersionNumber(0)
-  /// True once bytes that are stored but cannot be read there were stored again in it.
+  /// True once stored but unreadable bytes were stored again in the current version.
   private(set) var replacesDamaged = false
-  /// The file whose bytes could not be read, and these, if that was why making an entry failed.
+  /// The file, and its bytes, that could not be read when making an entry failed.
   private(set) var failed: (number: InodeNumber, content: FileContent)?
 
   init(
@@ -38,7 +35,7 @@ final class EntryMaker {
     predecessor = head
   }
 
-  /// Begins another version, on that of which a tree is given.
+  /// Begins another version on `predecessor`.
   func begin(on predecessor: TreeView) {
     self.predecessor = predecessor
     isOnHead = predecessor.map.root == head.map.root
@@ -58,15 +55,8 @@ final class EntryMaker {
 
   // MARK: - Files
 
-  /// Returns the entry of a file at a key.
-  ///
-  /// - Parameters:
-  ///   - edit: what puts the file.
-  ///   - key: the key.
-  ///   - old: what the predecessor has at the key.
-  ///   - shown: the value that the predecessor shows at the path.
-  ///   - ready: the bytes, if somebody prepared them.
-  /// - Returns: the entry.
+  /// Returns the entry of a file at a key. `old` is the predecessor's entry at the key, `shown` the value that it
+  /// shows at the path, `ready` the prepared bytes, if any.
   /// - Throws: ``StoreError`` if bytes cannot be read or stored.
   func file(
     _ edit: PathEdit, at key: Key, old: Entry?, shown: Entry?, ready: ReadyValue? = nil
@@ -80,18 +70,18 @@ final class EntryMaker {
       return try value(at: path, in: head)
     }
     var attributes = try attributes(of: node) { () throws(StoreError) in
-      // A new head may have taken them from a file whose bytes were pending.
+      // A new head may have removed them from a file with pending bytes.
       guard let path else { return old }
       let seen = try value(at: path, in: predecessor)
       return seen?.attributes.hasLongExtended ?? false ? seen : recorded
     }
     let hasSetTime: Bool
-    // A file that comes from another name brings its time along.
+    // A file from another name brings its time along.
     var bringsTime = false
     let content: StoredContent
     switch bytes {
     case .save(let save):
-      // Bytes that were prepared are for this one name in one version.
+      // Prepared bytes are for this one name in one version.
       if let ready {
         content = try transaction.write(ready)
       } else {
@@ -108,7 +98,7 @@ final class EntryMaker {
       bringsTime = true
       hasSetTime = node.hasSetTime
       if !hasSetTime { attributes.mtime = recorded.attributes.mtime }
-      // All names of a file have one time, so one that stays records it with one that is new.
+      // All names of a file have one time, so an old name records it with a new one.
       if recorded.key != key || attributes.linkID != nil {
         try keepShownTime(of: recorded, in: &attributes)
       }
@@ -131,7 +121,7 @@ final class EntryMaker {
     return entry
   }
 
-  /// Bytes that the predecessor has stay where they are, unless they cannot be read there.
+  /// Leaves bytes where the predecessor has them, unless they cannot be read there.
   private func keepBytes(of old: Entry?, in entry: inout Entry) throws(StoreError) {
     guard let old, old.kind == entry.kind, old.stored.digest == entry.stored.digest,
       old.stored.length == entry.stored.length
@@ -150,7 +140,7 @@ final class EntryMaker {
     if let known = stored[number], known.content == content { return known.stored }
     do throws(StoreError) {
       let stored = try store(content)
-      // Asked for again where the file has another name, or goes into another version.
+      // Needed again for another name or another version.
       self.stored[number] = (content, stored)
       return stored
     } catch {
@@ -169,15 +159,14 @@ final class EntryMaker {
     return try transaction.write(PendingSource(contents: contents, content: content))
   }
 
-  /// Returns the path at which the recorded tree has a file; nil if it has no such file.
+  /// nil if the recorded tree does not have the file.
   private func recordedPath(of node: PendingNode) throws(StoreError) -> TreePath? {
     guard let name = node.recordedNames.first else { return nil }
     return try tree.recordedPath(of: name.directory)?.appending(name.name)
   }
 
-  /// Returns the entry of a file that a map shows at a path; nil if it shows none.
-  ///
-  /// Versions are made of maps alone: a wrong row shows a wrong thing and is never recorded.
+  /// Returns the file's entry that a map shows at a path. Versions are made of maps alone, so a wrong row is never
+  /// recorded.
   private func value(at path: TreePath, in view: TreeView) throws(StoreError) -> Entry? {
     guard case .value(let entry)? = try view.find(path: path.bytes) else { return nil }
     return entry
@@ -185,8 +174,8 @@ final class EntryMaker {
 
   // MARK: - Attributes
 
-  /// Returns the attributes of a node with the long extended ones, which the entry of a map has. If that has none any
-  /// more, others removed them, and so does the version.
+  /// Returns a node's attributes with the long extended ones of the map's entry; if that has none, another machine
+  /// removed them.
   private func attributes(
     of node: PendingNode, _ entry: () throws(StoreError) -> Entry?
   ) throws(StoreError) -> Attributes {
@@ -195,8 +184,8 @@ final class EntryMaker {
     return node.attributes.completed(with: entry.attributes.extended)
   }
 
-  /// Records the time that was shown of a value without one, whose bytes came from a program that keeps none: at
-  /// another key it is stored by a version of now, whose time would be shown there.
+  /// Records the shown time of a value without one: at another key a new version stores it, whose time would be
+  /// shown instead.
   func keepShownTime(of entry: Entry, in attributes: inout Attributes) throws(StoreError) {
     guard attributes.mtime == nil, !entry.isDirectory,
       let version = try transaction.version(entry.storedVersion)
@@ -206,9 +195,7 @@ final class EntryMaker {
 
   // MARK: - Directories
 
-  /// Returns the entry of a directory at a key.
-  ///
-  /// `old` is what the version has of the directory, at its key or where it stood.
+  /// `old` is the version's entry of the directory, at its key or its old place.
   func directory(_ edit: PathEdit, at key: Key, old: Entry?) throws(StoreError) -> Entry {
     guard let node = edit.node else { throw .invalid("a directory without attributes") }
     var attributes = try attributes(of: node) { () throws(StoreError) in old }
@@ -216,7 +203,6 @@ final class EntryMaker {
     return try directory(attributes, at: key, old: old)
   }
 
-  /// Returns the entry of a directory with attributes.
   func directory(_ attributes: Attributes, at key: Key, old: Entry?) throws(StoreError) -> Entry {
     var entry = Entry(
       key: key, kind: .directory, attributes: attributes, stored: .none,
@@ -230,7 +216,7 @@ final class EntryMaker {
     return entry
   }
 
-  /// Returns what is at a key now that was at another.
+  /// Returns an entry with another key.
   func moved(_ entry: Entry, to key: Key) throws(StoreError) -> Entry {
     var moved = entry
     moved.key = key
@@ -243,7 +229,7 @@ final class EntryMaker {
 }
 
 extension Entry {
-  /// Takes over another's time if nothing else differs: writing the same bytes again is no change by itself.
+  /// Keeps the other's time if nothing else differs, because writing the same bytes is no change.
   fileprivate mutating func keepTime(of other: Entry) {
     guard kind == other.kind, stored.digest == other.stored.digest,
       stored.length == other.stored.length
@@ -253,7 +239,7 @@ extension Entry {
     if same == other.attributes { attributes = same }
   }
 
-  /// True if both have the same content, whatever their keys.
+  /// True if both have the same content at any key.
   fileprivate func hasSameContent(as other: Entry, at key: Key) -> Bool {
     var same = self
     same.key = key
@@ -262,7 +248,7 @@ extension Entry {
 }
 
 extension Attributes.Time {
-  /// The time of a version, which its timestamp counts in seconds since 2001.
+  /// `timestamp` is in seconds since 2001.
   package init(ofVersion timestamp: Double) {
     let since1970 = timestamp + 978_307_200
     guard since1970.isFinite, abs(since1970) < 9e15 else {
@@ -276,7 +262,7 @@ extension Attributes.Time {
 }
 
 extension StoreError {
-  /// True if bytes could not be read, or are not what was written.
+  /// True for bytes that could not be read or are damaged.
   package var isOfReading: Bool {
     switch self {
     case .corrupt: true

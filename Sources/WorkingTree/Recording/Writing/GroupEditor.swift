@@ -4,24 +4,22 @@ import TreeNames
 
 /// Turns changes of paths into edits of the map that they are made on.
 struct GroupEditor {
-  /// The tree of that map.
   let view: TreeView
   private let edits: [PathEdit]
   private let maker: EntryMaker
-  /// The recorded paths that moved directories do not take along.
+  /// Recorded paths that moved directories do not take along.
   private let excluded: Set<TreePath>
   private(set) var map = MapEdits()
-  /// True if values whose names directories have taken get other names by this.
+  /// True if values displaced by directories get other names by the edits.
   private(set) var renamesDisplaced = false
-  /// The directories of which is known whether they take names of values.
+  /// Directories that were checked for taking names of values.
   private var lookedAt: Set<TreePath> = []
-  /// The directories in which names came or went.
   private var renamedIn: Set<TreePath> = []
   /// The values that the map shows at paths where files are put.
   private var shown: [Entry] = []
-  /// The index in `shown` of the value at each edit's path; below zero if the map shows no value there.
+  /// Indices into `shown`, by edit; below zero without a value.
   private var shownPlaces: [Int32]
-  /// The directories to which the map's puts lead; nil until asked for.
+  /// The directories that the map's puts imply, once computed.
   private var filled: Set<TreePath>?
 
   init(_ edits: [PathEdit], on view: TreeView, excluded: Set<TreePath>, maker: EntryMaker) {
@@ -32,11 +30,9 @@ struct GroupEditor {
     shownPlaces = Array(repeating: -1, count: edits.count)
   }
 
-  /// Makes all edits.
-  ///
-  /// `ready` gives bytes of the changes that put files, by their places in the list.
+  /// Makes all edits. `ready` returns prepared bytes, by index of the change.
   mutating func run(_ ready: (Int) throws(StoreError) -> ReadyValue?) throws(StoreError) {
-    // The names of files at which something else is shown than the value of their keys.
+    // Files whose names show something else than the value of their keys.
     var unshown: [TreePath] = []
     for (index, edit) in edits.enumerated() {
       switch edit.kind {
@@ -74,8 +70,8 @@ struct GroupEditor {
     try dropTimes()
   }
 
-  /// Notes if a directory that a path makes takes the name of a value, or the path is a name that displaced values
-  /// may have.
+  /// Notes that a directory of a path takes a value's name, or that the path is a name that a displaced value may
+  /// have.
   private mutating func noteDisplaced(by path: TreePath) throws(StoreError) {
     if path.name.bytes.starts(with: DisplacedName.prefix) { renamesDisplaced = true }
     var directory = path.parent
@@ -91,7 +87,7 @@ struct GroupEditor {
 
   // MARK: - Names that go
 
-  /// Removes what a path shows: of a directory all below it, but not a value of its name.
+  /// Removes what a path shows; for a directory all below it, but not a value of its name.
   private mutating func remove(_ path: TreePath) throws(StoreError) {
     switch try view.find(path: path.bytes) {
     case nil: return
@@ -109,7 +105,7 @@ struct GroupEditor {
 
   // MARK: - Directories that come
 
-  /// Copies what a moved directory has in the predecessor, but for names that changes decide.
+  /// Copies a moved directory from the predecessor, without names that changes decide.
   private mutating func copy(_ edit: PathEdit, _ puts: Set<TreePath>) throws(StoreError) {
     let (from, to) = (edit.source, edit.path)
     guard case .directory(let own)? = try view.find(path: from.bytes) else { return }
@@ -131,14 +127,14 @@ struct GroupEditor {
         shown = Array(try view.path(of: entry.key).dropFirst(from.bytes.count + 1))
       }
       if isExcluded(from, shown) { continue }
-      // Next to a file that took its own name a displaced value goes on under the one that it is shown by.
+      // A value displaced from a name that a file took keeps the name that shows it.
       let own = to.bytes + [0x2F] + relative
       let path = puts.contains(TreePath(own)) ? to.bytes + [0x2F] + shown : own
       map.put(try maker.moved(entry, to: KeyCoding.key(ofPath: path)))
     }
   }
 
-  /// True if a change decides about a path below a directory, or about one above it.
+  /// True if a change decides about a path or a directory above it.
   private func isExcluded(_ directory: TreePath, _ relative: [UInt8]) -> Bool {
     guard !excluded.isEmpty else { return false }
     let path = directory.bytes + [0x2F] + relative
@@ -167,7 +163,6 @@ struct GroupEditor {
     return MapPlace(key: KeyCoding.key(ofPath: path.bytes), isDirectory: true)
   }
 
-  /// The entry that the new map has at a place.
   private func current(_ place: MapPlace) throws(StoreError) -> Entry? {
     switch map[place] {
     case .put(let entry)?: entry
@@ -178,8 +173,7 @@ struct GroupEditor {
 
   // MARK: - Files
 
-  /// A file that takes a directory's name takes the key of the value behind it, which goes on under the name that it
-  /// is shown by.
+  /// A file with a directory's name takes the key of the displaced value, which keeps the name that shows it.
   private mutating func keepDisplaced(
     at path: TreePath, _ changed: Set<TreePath>
   ) throws(StoreError) {
@@ -206,7 +200,7 @@ struct GroupEditor {
     let entry = try maker.file(edit, at: key, old: old, shown: shown, ready: ready)
     if old == nil { renamedIn.insert(edit.path.parent) }
     if let old, old.hasSameContent(as: entry), !maker.replacesDamaged {
-      // The other passes may have removed it.
+      // Another pass may have removed the value.
       map.keep(MapPlace(old))
     } else {
       map.put(entry)
@@ -215,14 +209,14 @@ struct GroupEditor {
 
   // MARK: - Directories that stay
 
-  /// A removal never takes the directory that it is in.
+  /// Adds entries for directories that a removal would take with it.
   private mutating func keepDirectories() throws(StoreError) {
     guard edits.contains(where: \.takesName) else { return }
     var gone = Set(edits.filter { $0.kind == .remove }.map(\.path))
     let sources = Set(edits.filter { $0.kind == .move }.map(\.source))
     gone.formUnion(sources)
     gone.subtract(edits.filter { $0.kind == .move || $0.kind == .make }.map(\.path))
-    // A file is in the place of a directory.
+    // A file replaces a directory.
     gone.formUnion(edits.filter { $0.kind == .put }.map(\.path))
     for edit in edits {
       let above: TreePath
@@ -230,7 +224,7 @@ struct GroupEditor {
       case .remove, .leaveOut: above = edit.path.parent
       case .move:
         above = edit.source.parent
-        // If that moved itself, a name is left out at its new place.
+        // A moved directory leaves a name out at its new place.
         if Self.isAtOrBelow(above, sources) { continue }
       case .make, .put, .setAttributes: continue
       }
@@ -254,7 +248,6 @@ struct GroupEditor {
     return false
   }
 
-  /// True if the new map makes a directory of a path.
   private mutating func isDirectory(_ path: TreePath) throws(StoreError) -> Bool {
     if filled == nil {
       filled = []
@@ -277,7 +270,7 @@ struct GroupEditor {
     while !path.isRoot, filled?.insert(path).inserted ?? false { path = path.parent }
   }
 
-  /// A directory's recorded time goes when a name in it came or went, unless it was set afterwards.
+  /// Removes recorded times of directories whose names changed, unless the time was set afterwards.
   private mutating func dropTimes() throws(StoreError) {
     for edit in edits where edit.node?.hasSetTime ?? false && edit.node?.isDirectory ?? false {
       renamedIn.remove(edit.path)
@@ -293,7 +286,7 @@ struct GroupEditor {
 }
 
 extension PathEdit {
-  /// True if a name goes from its directory.
+  /// True if a name leaves its directory.
   fileprivate var takesName: Bool {
     switch kind {
     case .remove, .leaveOut, .move: true

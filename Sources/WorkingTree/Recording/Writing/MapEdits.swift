@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// A place of a map: a key, of a value or of a directory.
+/// A key of a map, of a value or of a directory.
 struct MapPlace: Hashable, Comparable, Sendable {
   var key: Key
   var isDirectory: Bool
@@ -15,29 +15,26 @@ struct MapPlace: Hashable, Comparable, Sendable {
     isDirectory = entry.isDirectory
   }
 
-  /// The order of the map: by key, then a directory after a value.
+  /// The map's order: by key, a directory after a value.
   static func < (a: MapPlace, b: MapPlace) -> Bool {
     a.key == b.key ? !a.isDirectory && b.isDirectory : a.key < b.key
   }
 }
 
-/// Edits of a map on their way; of several at one place the last counts.
-///
-/// Entries are large and hash tables half empty: the table holds where in a list each entry stands.
+/// Edits of a map; the last one at a place counts. A list has the large entries and the hash table their indices,
+/// because the table is half empty.
 struct MapEdits {
-  /// An edit at a place.
   enum Edit {
     case put(Entry)
     case remove
   }
 
   private var list: [Entry] = []
-  /// The place in the list of what is put; below zero for what is removed.
+  /// The index of a put in the list; below zero for a removal.
   private var places: [MapPlace: Int32] = [:]
 
   var isEmpty: Bool { places.isEmpty }
 
-  /// The edit at a place; nil for nothing.
   subscript(place: MapPlace) -> Edit? {
     places[place].map { $0 < 0 ? .remove : .put(list[Int($0)]) }
   }
@@ -51,15 +48,13 @@ struct MapEdits {
 
   mutating func remove(_ place: MapPlace) { places[place] = -1 }
 
-  /// The map has what is to be there already.
+  /// Drops an edit, because the map has the entry already.
   mutating func keep(_ place: MapPlace) { places[place] = nil }
 
-  /// Calls a body with the keys of all entries that are put.
   func forEachPut(_ body: (Entry) throws(StoreError) -> Void) throws(StoreError) {
     for index in places.values where index >= 0 { try body(list[Int(index)]) }
   }
 
-  /// The edits in the map's order.
   func sorted() -> SortedEdits {
     SortedEdits(
       order: places.sorted { $0.key < $1.key }.map { place, index in
@@ -68,7 +63,7 @@ struct MapEdits {
   }
 }
 
-/// Edits in the map's order, each made when it is asked for.
+/// Edits in the map's order, each made on demand.
 struct SortedEdits: Sequence {
   fileprivate enum Step {
     case put(Int32)

@@ -1,18 +1,16 @@
 package import Inodes
 package import LLVSCore
 
-/// Reads the bytes of files as the working tree has them: in data files and in the store.
+/// Reads the working tree's bytes of files, in data files and in the store.
 package protocol PendingContents: Sendable {
-  /// Fills a buffer with a file's bytes from an offset; the range is inside the file.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if the bytes are not what was written, ``StoreError/system(_:)`` if they
-  ///   cannot be read.
+  /// Fills a buffer from an offset; the range is inside the file.
+  /// - Throws: ``StoreError/corrupt(_:)`` for damaged bytes, ``StoreError/system(_:)`` if they cannot be read.
   func read(
     _ content: FileContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError)
 }
 
-/// A pending file's bytes on their way into the store.
+/// The source of a pending file's bytes for the store.
 struct PendingSource: ContentSource {
   let contents: any PendingContents
   let content: FileContent
@@ -37,7 +35,7 @@ struct PendingSource: ContentSource {
 }
 
 extension PendingContents {
-  /// Returns all bytes of a short file; nil if they cannot be read.
+  /// Returns all bytes of a file of at most `limit` bytes; nil if they cannot be read.
   package func text(of content: FileContent, atMost limit: Int) -> [UInt8]? {
     guard content.size <= UInt64(limit) else { return nil }
     var isRead = true

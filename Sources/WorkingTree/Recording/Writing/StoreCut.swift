@@ -3,13 +3,12 @@ package import LLVSCore
 import Platform
 import TreeNames
 
-/// The number of the last cut that a store has, which the transaction of the cut sets.
+/// The number of a store's last cut, which the cut's transaction sets.
 package enum StoreCut {
   private static let setting = "live.cut"
 
-  /// Returns the number; 0 if there was no cut.
-  ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if it is not what was written.
+  /// 0 if there was no cut.
+  /// - Throws: ``StoreError/corrupt(_:)`` if the number is damaged.
   package static func last(in store: Store) throws(StoreError) -> UInt64 {
     let state = try store.state()
     let bytes = state.settings[setting]
@@ -24,7 +23,6 @@ package enum StoreCut {
     return number
   }
 
-  /// Sets the number in the transaction that commits the cut.
   package static func set(_ number: UInt64, in transaction: WriteTransaction) {
     transaction.set(setting, to: Array(String(number).utf8))
   }

@@ -3,17 +3,10 @@ package import LLVSCore
 import Platform
 import TreeNames
 
-// The record of a cut: which changes its versions took, and what later changes of the same names are made on.
-
 extension GroupedRecording {
-  /// Makes what the journal keeps of a cut before the store commits it.
-  ///
-  /// - Parameters:
-  ///   - cut: the cut's number.
-  ///   - stamp: the cut's instant.
-  ///   - made: the versions.
-  ///   - head: the head that the tree goes on with.
-  /// - Returns: the record.
+  /// Makes the journal's record of a cut, before the store commits it: what the versions took, and what later
+  /// changes are made on. `cut` is the cut's number, `stamp` its instant, `head` the head that the tree goes on
+  /// with.
   /// - Complexity: O(*k*) for *k* changes.
   package func record(
     of cut: UInt64, at stamp: ChangeStamp, _ made: CutVersions, goingOnWith head: VersionNumber?
@@ -50,7 +43,7 @@ extension GroupedRecording {
       taken.nodes[.root] = TakenCut.Node(.head, save: nil, on: root.on, attributes: root.attributes)
     }
     for place in recording.left { taken.names[place] = nil }
-    // What an older version has already is shown no more.
+    // The tree no longer shows what an older version has already.
     let isNowhere = order.contains { $0 != own && made.groups[$0] == nil }
     let isForeign =
       !epochs.isEmpty || isNowhere || head != made.own ?? predecessors.head || made.renamesDisplaced
@@ -67,7 +60,7 @@ extension GroupedRecording {
     guard edit.isThere, let number = edit.number, let node = edit.node,
       node.file != nil || node.hasNewAttributes
     else { return }
-    // Of a file with several names, those that went elsewhere have changes that say so.
+    // Names of a file that went to other versions have changes that say so.
     if let known = taken.nodes[number], known.destination == .head { return }
     taken.nodes[number] = TakenCut.Node(
       destination, save: edit.save, on: node.on, attributes: node.attributes,
@@ -76,20 +69,16 @@ extension GroupedRecording {
 }
 
 extension TakingRecord {
-  /// The version that the changes made on the head went into; nil if there is none.
+  /// The version made on the head; nil without one.
   package var own: VersionNumber? {
     groups.first { $0.epoch == nil }.map { VersionNumber($0.version) }
   }
 
-  /// True if the head shows other names than what the cut took and the head before it.
+  /// True if the head shows other names than the cut and the head before it.
   package var isForeign: Bool { epoch != nil }
 
-  /// Finds the versions that epochs stand for from this cut on.
-  ///
-  /// - Parameters:
-  ///   - current: the epoch of the tree before the head.
-  ///   - head: the head.
-  /// - Returns: the store's numbers of the versions, by epochs.
+  /// Returns the store's numbers of the versions that epochs mean from this cut on; 0 before the first version.
+  /// `current` is the epoch of the tree before the head.
   package func epochs(after current: Epoch, head: VersionNumber?) -> [Epoch: UInt32] {
     var epochs: [Epoch: UInt32] = [:]
     for group in groups { epochs[group.epoch ?? current] = group.version }
