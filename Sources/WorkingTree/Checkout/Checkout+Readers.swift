@@ -2,13 +2,12 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// The processes that a head leaves behind: they looked at a name, and the head has other bytes there than the version
-// that took what they saw (docs/writes.md, rule 7).
+// Processes that saw a name where the head has other bytes than the version that took what they saw
+// (docs/writes.md, rule 7).
 
 extension Checkout {
-  /// Returns the names that processes have looked at and where a head shows another file.
-  ///
-  /// The rows of the head are prepared and not yet shown.
+  /// Returns the names that processes saw and where a head shows another file. The head's rows are prepared and not
+  /// yet shown.
   func replaced(
     by head: Head, _ difference: HeadDifference, from before: Overlay, to after: Overlay,
     _ names: SeenNames
@@ -33,7 +32,7 @@ extension Checkout {
           alike: try versions.alike(seen, at: foreign.path)))
     }
     for foreign in difference.foreign { try note(foreign) }
-    // What went into a version next to the head may be something else there, though the head did not change it.
+    // A change in a version next to the head may differ from the head, though the head did not change the name.
     for (place, name) in head.record.taken.names where name.destination != .head {
       guard let path = head.frozen.path(of: place.directory)?.appending(place.name) else {
         continue
@@ -53,7 +52,7 @@ private struct SeenVersions {
   let epochs: [Epoch: UInt32]
   let head: VersionRecord?
 
-  /// Returns the epochs whose versions show at a path what the head shows there.
+  /// Returns the epochs whose versions show the same as the head at a path.
   func alike(_ seen: Set<Epoch>, at path: TreePath) throws(StoreError) -> Set<Epoch> {
     guard !seen.isEmpty else { return [] }
     let shown = try file(at: path, in: head)
@@ -67,7 +66,7 @@ private struct SeenVersions {
     return alike
   }
 
-  /// The bytes and the kind of the file at a path; nil if there is none.
+  /// nil if there is no file at the path.
   private func file(
     at path: TreePath, in version: VersionRecord?
   ) throws(StoreError) -> FileIdentity? {

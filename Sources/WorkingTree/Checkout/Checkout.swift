@@ -7,31 +7,26 @@ import TreeNames
 // INVARIANT I10: the rows change by the preparation of a head alone, whose transaction sets the cut's number; the
 //   store's commit of that cut comes before that of the rows.
 
-/// Puts the trees of new heads under the tree that programs see: first the rows of the recorded tree, which no reader
-/// sees yet, then the changes that are pending over them.
-// Unchecked: the holder of the versioner's turn uses it.
+/// Shows new heads in the tree: prepares rows of the recorded tree, which no reader sees yet, then applies the
+/// pending changes.
+// Unchecked: only the holder of the versioner's turn uses it.
 final class Checkout: @unchecked Sendable {
-  /// A head whose rows are to be shown.
   struct Head {
-    /// The cut that leads to it, as the journal has it.
+    /// The journal's record of the cut that leads to it.
     var record: TakingRecord
-    /// The changes that were pending at the cut's instant.
+    /// The changes pending at the cut's instant.
     var frozen: Overlay
-    /// The head before.
     var before: VersionNumber?
-    /// The head.
     var version: VersionRecord?
-    /// True if the head did not come of what the tree showed.
+    /// True if the head is no descendant of what the tree showed.
     var leavesHistory = false
   }
 
   /// A head that was put in place.
   struct Publication {
-    /// The changes that were pending before.
     var before: Overlay
-    /// The changes that are pending now.
     var after: Overlay
-    /// The numbers that files and directories of the head got in place of others.
+    /// The new numbers of the head's files and directories, for those that got others.
     var renumbered: [(old: InodeNumber, new: InodeNumber)]
   }
 
@@ -49,14 +44,10 @@ final class Checkout: @unchecked Sendable {
     numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
   }
 
-  /// Makes the rows of a head, which nobody sees before ``publish(_:_:)``.
-  ///
-  /// - Parameters:
-  ///   - head: the head.
-  ///   - uncommitted: returns the time of a version that the store has not committed; nil for any other.
-  ///   - view: returns the tree of a version, which the store need not have committed.
-  /// - Returns: the names that it changes; none are looked for if it shows what the tree shows.
-  /// - Throws: ``StoreError``; then the rows are as before.
+  /// Makes the rows of a head, invisible before ``publish(_:_:)``, and returns the names that it changes; none are
+  /// compared if it shows what the tree shows. `uncommitted` returns the time of a version that the store has not
+  /// committed; `view` also returns uncommitted trees.
+  /// - Throws: ``StoreError``; then the rows are unchanged.
   func prepare(
     _ head: Head, uncommitted: (VersionNumber) -> Attributes.Time? = { _ in nil },
     _ view: @escaping (VersionNumber?) throws(StoreError) -> TreeView
@@ -94,7 +85,7 @@ final class Checkout: @unchecked Sendable {
     return difference
   }
 
-  /// The files of which a cut took bytes or attributes, with their names and paths at its instant.
+  /// The files whose bytes or attributes a cut took, with their names and paths at its instant.
   private func taken(
     by head: Head
   ) -> [(names: [InodeName], paths: [TreePath], number: InodeNumber)] {
@@ -107,14 +98,12 @@ final class Checkout: @unchecked Sendable {
     }
   }
 
-  /// Shows the rows that were prepared, and what is pending over them; ends the cut in the journal.
-  ///
-  /// - Returns: what was pending before and is pending now.
-  /// - Throws: ``StoreError``; then the tree shows what it showed, and the rows are to be prepared again.
+  /// Shows the prepared rows and what is pending over them; ends the cut in the journal.
+  /// - Throws: ``StoreError``; then the tree is unchanged and the rows must be prepared again.
   func publish(_ head: Head, _ difference: HeadDifference) throws(StoreError) -> Publication {
     let record = head.record
     var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
-    // Programs wait while the tree follows the head, and not while this reads rows.
+    // Read here, because programs wait while the tree follows the head.
     let settled = try StoreError.wrappingBase { () throws(BaseError) -> Set<InodeNumber> in
       try self.settled(by: head)
     }
@@ -141,8 +130,7 @@ final class Checkout: @unchecked Sendable {
     return Publication(before: pending.before, after: pending.after, renumbered: renumbered)
   }
 
-  /// Returns what programs see of a head that was published.
-  ///
+  /// Returns what programs see of a published head.
   /// - Throws: ``StoreError`` if the rows cannot be read.
   func changes(
     of head: Head, _ difference: HeadDifference, _ publication: Publication
@@ -160,8 +148,8 @@ final class Checkout: @unchecked Sendable {
     return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
 
-  /// Gives directories that the head brings the numbers of those that programs made of the same names since the rows
-  /// were prepared: two directories of one name are one.
+  /// Gives the head's directories the numbers of directories of the same names that programs made since the rows
+  /// were prepared: directories of one name are one.
   private func takeDirectories(of overlay: Overlay) throws(BaseError) {
     let rows = recorded.prepared
     var made: [(stamp: ChangeStamp, place: InodeName, number: InodeNumber)] = []
@@ -171,7 +159,7 @@ final class Checkout: @unchecked Sendable {
       else { continue }
       made.append((change.stamp, place, number))
     }
-    // One that is in another was made after that.
+    // A directory in another was made after that.
     for (_, place, number) in made.sorted(by: { $0.stamp < $1.stamp }) {
       guard let there = try rows.child(of: place.directory, named: place.name)?.inode,
         there.record.isDirectory, !overlay.nodes.contains(there.number)
@@ -180,7 +168,7 @@ final class Checkout: @unchecked Sendable {
     }
   }
 
-  /// The files that a cut took and that the rows that were prepared have where they were at its instant.
+  /// The files that a cut took and that the prepared rows have at the same names.
   private func settled(by head: Head) throws(BaseError) -> Set<InodeNumber> {
     let rows = recorded.prepared
     var settled: Set<InodeNumber> = []
@@ -194,9 +182,8 @@ final class Checkout: @unchecked Sendable {
     return settled
   }
 
-  /// The rows that the prepared head changes; nil if they may be any.
-  ///
-  /// `settled` are files at names that the cut took.
+  /// The rows that the prepared head changes; nil if they may be any. `settled` are files at names that the cut
+  /// took.
   private func changedRows(
     of head: Head, _ settled: Set<InodeNumber>
   ) throws(BaseError) -> ChangedRows? {
@@ -214,8 +201,8 @@ final class Checkout: @unchecked Sendable {
     return changed
   }
 
-  /// Gives a directory another number that was removed here and that the head has, with what others put into it: for
-  /// the kernel no name can be made in the removed one.
+  /// Renumbers a directory that was removed here and that the head has with content of others, because the kernel
+  /// makes no names in a removed directory.
   private func separateRemoved(
     _ head: Head, _ pending: Overlay
   ) throws(BaseError) -> [(old: InodeNumber, new: InodeNumber)] {
@@ -223,7 +210,7 @@ final class Checkout: @unchecked Sendable {
     for number in tree.removedDirectories.sorted() {
       guard let place = try recorded.prepared.names(of: number).first else { continue }
       let taken = head.record.taken
-      // A later removal of the name goes on hiding it.
+      // A later removal still hides the name.
       if let change = pending.changes[place],
         taken.names[place] == nil || change.stamp > taken.stamp
       {
@@ -234,12 +221,12 @@ final class Checkout: @unchecked Sendable {
     return renumbered
   }
 
-  /// The directories that a head removes, as they were last, if the kernel knows them.
+  /// The directories that a head removes and the kernel knows, as they were last.
   private func removed(
     by difference: HeadDifference, _ pending: Overlay, _ new: Overlay
   ) throws(BaseError) -> [InodeNumber: PendingNode] {
     var removed: [InodeNumber: PendingNode] = [:]
-    // One that a program removed is known already.
+    // Directories that a program removed are known already.
     let here = new.nodes.differences(from: pending.nodes).compactMap { number, old, _ in
       old.flatMap { $0.isDirectory ? (number, $0) : nil }
     }
@@ -252,7 +239,7 @@ final class Checkout: @unchecked Sendable {
     return removed
   }
 
-  /// Returns what is pending over the rows that were prepared.
+  /// Returns what is pending over the prepared rows.
   private func follow(
     _ head: Head, _ settled: Set<InodeNumber>, _ difference: HeadDifference, _ pending: Overlay,
     _ renumbered: inout [(old: InodeNumber, new: InodeNumber)]
@@ -262,7 +249,7 @@ final class Checkout: @unchecked Sendable {
     try StoreError.wrappingBase { () throws(BaseError) in
       try takeDirectories(of: overlay)
       renumbered += try separateRemoved(head, pending)
-      // Files that lose their last name live on for the processes that hold them.
+      // Files without a name stay for the processes that hold them.
       for number in difference.left where tree.isHeld(number) {
         guard !overlay.nodes.contains(number) else { continue }
         let bindings = try overlay.bindings(of: [number], over: recorded)
@@ -297,8 +284,8 @@ final class Checkout: @unchecked Sendable {
 }
 
 extension RecordedTree {
-  /// Lets the rows show the ctimes of inodes of which nothing is pending any more: names that came and went again, and a
-  /// mode that was set to what it was, moved them. Of what a cut took the rows have them already.
+  /// Writes ctimes of inodes without pending changes to the rows, because names that were added and removed, or a
+  /// mode set to the same value, moved them. The rows have what a cut took already.
   func keepChangeTimes(
     of before: Overlay, besides after: Overlay, _ taken: TakenCut?
   ) throws(BaseError) {

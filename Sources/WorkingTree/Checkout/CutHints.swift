@@ -3,19 +3,15 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// Finds the inode numbers that the working tree has for what a cut took, and the times that it shows.
+/// Finds the inode numbers and times that the working tree has for what a cut took.
 struct CutHints {
-  /// The record of the cut.
   let record: TakingRecord
-  /// The changes that were pending at the cut's instant.
+  /// The changes pending at the cut's instant.
   let frozen: Overlay
-  /// The version that the epoch of the cut stood for.
+  /// The version of the cut's epoch.
   let before: VersionNumber?
-  /// Returns the tree of a version.
   let view: (VersionNumber?) throws(StoreError) -> TreeView
 
-  /// Returns the hints.
-  ///
   /// - Throws: ``StoreError`` if a map cannot be read.
   /// - Complexity: O(*k* log *n*) for *k* changes that the cut took.
   func found() throws(StoreError) -> NumberHints {
@@ -37,10 +33,10 @@ struct CutHints {
       if case .beside = taken.destination {
         for path in paths { hints.beside[path] = try tree(taken.destination) }
       }
-      // What no version of the cut took is not what the head has under the name.
+      // The head does not have at the name what no version took.
       guard !node.isDirectory, taken.destination != .nowhere else { continue }
       if trees[taken.destination] == nil { trees[taken.destination] = try tree(taken.destination) }
-      // Where a name went into another version, this one may have another file.
+      // A name that went into another version may be another file here.
       let own = node.names.filter {
         record.taken.names[$0].map { $0.destination == taken.destination } ?? true
       }.compactMap { directories.path(of: $0) }
@@ -77,7 +73,7 @@ struct CutHints {
     return hints
   }
 
-  /// Returns what a tree has of a file; names that are ignored are not in it.
+  /// Ignored names are not in a tree.
   private func entry(at paths: [TreePath], in view: TreeView) throws(StoreError) -> Entry? {
     for path in paths {
       if case .value(let entry)? = try view.find(path: path.bytes) { return entry }
@@ -90,7 +86,7 @@ struct CutHints {
       modified: node.attributes.mtime ?? node.changed, changed: node.changed)
   }
 
-  /// Notes where the directories are in which names were taken.
+  /// Notes the paths of directories whose names were taken.
   private func noteDirectories(above place: InodeName, in hints: inout NumberHints) {
     var number = place.directory
     var isFirst = true
@@ -104,7 +100,7 @@ struct CutHints {
     }
   }
 
-  /// The tree of the version that has what went somewhere.
+  /// The tree of the version at a destination.
   private func tree(_ destination: TakenCut.Destination) throws(StoreError) -> TreeView {
     switch destination {
     case .head, .nowhere: return try view(record.own ?? before)
@@ -115,7 +111,7 @@ struct CutHints {
   }
 }
 
-/// The paths of names in a frozen overlay; that of a directory is asked for once.
+/// The paths of names in a frozen overlay, with each directory's path computed once.
 private struct FrozenPaths {
   private static let limit = 50_000
   private let frozen: Overlay
@@ -133,8 +129,7 @@ private struct FrozenPaths {
 }
 
 extension NumberHints {
-  /// Adds the directories that programs made and that a head may bring too: two directories of one name are one.
-  ///
+  /// Adds directories that programs made and a head may have too: directories of one name are one.
   /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   /// - Complexity: O(*p*) for *p* pending changes.
   mutating func addDirectories(of overlay: Overlay, over base: any Base) throws(BaseError) {

@@ -2,20 +2,19 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-/// A name at which a head has something else than the version that took what programs saw there.
+/// A name at which a head differs from the version that took what programs saw.
 struct ForeignName {
-  /// Its path in the versions.
+  /// The path in the versions.
   var path: TreePath
-  /// The name, as far as its directory existed before the head.
+  /// The name, if its directory existed before the head.
   var place: InodeName?
-  /// The inode that the recorded tree had at it before the head.
+  /// The inode that the recorded tree had at the name before the head.
   var recorded: InodeNumber?
 }
 
 extension PathDiff {
-  /// Calls a closure with each path at which the trees of two maps show something else, once.
-  ///
-  /// - Throws: ``StoreError`` if a map cannot be read, and what the closure throws.
+  /// Calls `body` once with each path at which two maps' trees differ.
+  /// - Throws: ``StoreError`` if a map cannot be read, and the errors of `body`.
   static func forEachPath(
     from before: TreeView, to after: TreeView, _ body: (TreePath) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -23,14 +22,13 @@ extension PathDiff {
     var known: Set<TreePath> = []
     while let step = try diff.next() {
       let path = step.change.path
-      // A path that goes and comes again has two steps.
+      // A path that is removed and added has two steps.
       if known.insert(path).inserted { try body(path) }
     }
   }
 }
 
 extension PathDiff.Step {
-  /// The change, whichever way it goes.
   var change: PathChange {
     switch self {
     case .gone(let change), .come(let change), .changed(let change): change
@@ -39,8 +37,6 @@ extension PathDiff.Step {
 }
 
 extension ChangedPaths {
-  /// Finds the paths at which the trees of two versions show something else.
-  ///
   /// - Throws: ``StoreError`` if a map cannot be read.
   init(from before: TreeView, to after: TreeView) throws(StoreError) {
     self.init()

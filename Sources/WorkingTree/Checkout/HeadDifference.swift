@@ -3,19 +3,18 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// The names at which the trees of two heads differ, with what the recorded tree had there before.
+/// The names at which the trees of two heads differ, and the recorded tree before.
 struct HeadDifference {
-  /// A path, and what the recorded tree has there before the new head.
+  /// A path, and what the recorded tree had there.
   struct Name {
     var path: TreePath
-    /// The kinds that the trees show; nil for nothing.
+    /// The kinds in the trees; nil for nothing.
     var before: EntryKind?
     var after: EntryKind?
-    /// True if they do not show files of equal bytes.
+    /// True unless both are files of equal bytes.
     var hasOtherBytes: Bool
-    /// The name, as far as its directory is there before.
+    /// The name, if its directory existed before.
     var place: InodeName?
-    /// The inode at it.
     var inode: InodeNumber?
 
     init(_ change: PathChange, place: InodeName? = nil, inode: InodeNumber? = nil) {
@@ -26,15 +25,14 @@ struct HeadDifference {
   }
 
   private(set) var names: [Name] = []
-  /// The names at which the head has something else than the version that took what programs saw.
+  /// The names at which the head differs from the version that took what programs saw.
   private(set) var foreign: [ForeignName] = []
-  /// The directories that the head removes, as the recorded tree has them before.
+  /// The directories that the head removes, as recorded before.
   private(set) var removed: [(number: InodeNumber, node: PendingNode)] = []
 
   init() {}
 
-  /// Finds the names; the recorded tree still shows the first head.
-  ///
+  /// Finds the names while the recorded tree still shows the first head.
   /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
   /// - Complexity: O(*k* log *n*) for *k* names.
   init(from before: TreeView, to after: TreeView, over base: any Base) throws(StoreError) {
@@ -43,7 +41,7 @@ struct HeadDifference {
     var seen: Set<TreePath> = []
     while let step = try diff.next() {
       let change = step.change
-      // A path that goes and comes again is notified of once.
+      // A path that is removed and added is reported once.
       guard seen.insert(change.path).inserted else { continue }
       var name = Name(change)
       if let directory = try paths.number(of: change.path.parent) {
@@ -61,14 +59,9 @@ struct HeadDifference {
     }
   }
 
-  /// Adds the names of files that a cut took and of which the head has the bytes that the recorded tree had before.
-  ///
-  /// - Parameters:
-  ///   - files: the files, as they were at the cut's instant.
-  ///   - own: the tree of the version that has what the cut took.
-  ///   - after: the head's tree.
-  ///   - base: the recorded tree before the head.
-  ///   - prepared: the head's, with the numbers that it gives.
+  /// Adds the names of `files`, which a cut took, where the head has the bytes that the recorded tree had before.
+  /// `own` has what the cut took, `base` is the recorded tree before the head and `prepared` the head's, with new
+  /// numbers.
   /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
   mutating func addReplaced(
     _ files: [(names: [InodeName], paths: [TreePath], number: InodeNumber)], own: TreeView,
@@ -91,13 +84,8 @@ struct HeadDifference {
     }
   }
 
-  /// Finds the names at which the head has something else than the version that took what programs saw.
-  ///
-  /// - Parameters:
-  ///   - own: the tree of the version that the cut made on the head before; nil if it made none.
-  ///   - after: the head's tree.
-  ///   - frozen: the changes at the cut's instant.
-  ///   - base: the recorded tree before the head.
+  /// Finds the names at which the head differs from `own`, the version that the cut made on the head before; nil if
+  /// it made none. `frozen` has the changes at the cut's instant, `base` is the recorded tree before the head.
   /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
   /// - Complexity: O(*k* log *n*) for *k* names.
   mutating func findForeign(
@@ -121,17 +109,17 @@ struct HeadDifference {
     }
   }
 
-  /// The paths at which the head has something else than the version that took what programs saw.
+  /// The paths at which the head differs from the version that took what programs saw.
   var changedPaths: ChangedPaths {
     var paths = ChangedPaths()
     for name in foreign { paths.insert(name.path) }
     return paths
   }
 
-  /// True if a file of patterns comes, goes or changes.
+  /// True if a file of patterns is added, removed or changed.
   var changesPatterns: Bool { names.contains { $0.path.name.bytes == IgnoreScope.fileName } }
 
-  /// The files that the head may take from names.
+  /// The files that may lose names to the head.
   var left: [InodeNumber] {
     names.compactMap { name in
       guard name.place != nil, let before = name.before, before != .directory else { return nil }
@@ -139,7 +127,7 @@ struct HeadDifference {
     }
   }
 
-  /// The directories that the head removes, by their paths.
+  /// The directories that the head removes, by path.
   var lost: [TreePath: InodeNumber] {
     var lost: [TreePath: InodeNumber] = [:]
     for name in names where name.before == .directory && name.after != .directory {
@@ -149,7 +137,6 @@ struct HeadDifference {
   }
 
   /// Returns the directories that programs see at the paths of removed ones.
-  ///
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   func found(
     besides earlier: [TreePath], over base: any Base, _ overlay: Overlay
@@ -162,8 +149,7 @@ struct HeadDifference {
 
   // MARK: - What programs see of it
 
-  /// Returns what changed for programs, now that the recorded tree shows the new head.
-  ///
+  /// Returns what changed for programs; the recorded tree shows the new head.
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   func changes(
     _ publication: Checkout.Publication, over base: any Base
@@ -190,7 +176,7 @@ struct HeadDifference {
       guard new == nil || old?.inode != new?.inode else { continue }
       try told.compare(place, recorded: nil)
     }
-    // These names lead to another number, though the head changed nothing else at them.
+    // Only the numbers at these names changed.
     for (old, new) in publication.renumbered {
       let names = try StoreError.wrappingBase { () throws(BaseError) in try base.names(of: new) }
       for name in names { try told.compare(name, recorded: .some(old)) }
@@ -202,7 +188,7 @@ struct HeadDifference {
   }
 }
 
-/// The numbers of directories by their paths in a recorded tree, with or without changes over it.
+/// The numbers of directories by path, in a recorded tree with or without changes over it.
 private struct DirectoryPaths {
   private static let limit = 50_000
   private let base: any Base
@@ -232,7 +218,7 @@ private struct DirectoryPaths {
   }
 }
 
-/// Compares names of the tree before and after a head, and notes what the kernel must be told.
+/// Compares names before and after a head, and collects the kernel's notices.
 private struct ToldNames {
   let before: Overlay
   let after: Overlay
@@ -251,9 +237,8 @@ private struct ToldNames {
       + listings.sorted().map { .listing($0) }
   }
 
-  /// Looks at a name; `recorded` is what the recorded tree had there, nil if nobody knows.
-  ///
-  /// - Returns: true if the name shows something else now.
+  /// Compares a name and returns true if it shows something else; `recorded` is the recorded inode before, nil if
+  /// unknown.
   @discardableResult
   mutating func compare(
     _ place: InodeName, recorded: InodeNumber??
@@ -282,7 +267,7 @@ private struct ToldNames {
 }
 
 extension PendingNode {
-  /// Creates the node of a directory that has lost its name.
+  /// Creates the node of a removed directory.
   fileprivate init(removed record: InodeRecord) {
     self.init(
       kind: record.kind, attributes: record.attributes, changed: record.changed, names: [],
@@ -293,7 +278,7 @@ extension PendingNode {
 }
 
 extension ShownChange {
-  /// Creates a change of a name, given what was pending before it.
+  /// `pending` is the overlay before the head.
   fileprivate init(_ name: HeadDifference.Name, at place: InodeName, _ pending: Overlay) {
     var before = name.before
     if case .pending(let number) = pending.shown(at: place) {
@@ -315,7 +300,7 @@ extension TreeView.Found {
 }
 
 extension PathChange {
-  /// True if the trees do not show files of equal bytes.
+  /// True unless both are files of equal bytes.
   fileprivate var hasOtherBytes: Bool {
     guard case .value(let old)? = before, case .value(let new)? = after else {
       return before?.kind != .directory || after?.kind != .directory

@@ -3,38 +3,36 @@ package import LLVSCore
 import Platform
 import TreeNames
 
-/// A notice that the kernel must get after names or attributes changed without its doing.
+/// A change of names or attributes that the kernel did not make and must be notified of.
 package enum KernelNotice: Hashable, Sendable {
-  /// A name leads to something else, or to nothing.
+  /// A name resolves to something else or to nothing.
   case name(InodeName)
-  /// The attributes of an inode; other bytes are another inode.
+  /// The attributes of an inode; other bytes have another number.
   case attributes(InodeNumber)
-  /// The names in a directory, as readdir(3) gives them.
+  /// The listing of a directory, as readdir(3) returns it.
   case listing(InodeNumber)
 }
 
-/// A name of the tree whose file came, changed or went because the tree went to another head.
+/// A file that was added, changed or removed because the head moved.
 package struct ShownChange: Hashable, Sendable {
-  /// The path.
   package var path: TreePath
-  /// The directory that the name is in.
   package var directory: InodeNumber
-  /// The kind of file before; nil if the name was not there.
+  /// The kind before; nil if the name did not exist.
   package var before: EntryKind?
-  /// The kind of file now; nil if the name is not there any more.
+  /// The kind now; nil if the name no longer exists.
   package var after: EntryKind?
-  /// True if the bytes are others, not the attributes alone.
+  /// True if not only attributes changed.
   package var hasOtherBytes: Bool
 
-  /// The most that is notified of one head.
+  /// The most changes reported for one head.
   package static let most = 1 << 16
 }
 
-/// The changes that another head made in the tree that programs see.
+/// The changes that another head made for programs.
 package struct HeadChanges: Sendable {
-  /// The notices to the kernel; each once, names first.
+  /// Each notice once, names first.
   package var notices: [KernelNotice] = []
-  /// The names that changed, at most ``ShownChange/most``.
+  /// At most ``ShownChange/most``.
   package var shown: [ShownChange] = []
 
   package init() {}

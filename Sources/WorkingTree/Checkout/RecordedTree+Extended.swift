@@ -3,8 +3,7 @@ import LLVSCore
 import TreeNames
 
 extension RecordedTree {
-  /// Returns all extended attributes that the head shown has of an inode of which the rows lack some; nil for any other.
-  ///
+  /// Returns all extended attributes that the head has of an inode whose rows lack some; else nil.
   /// - Throws: ``BaseError`` if the rows or the map cannot be read.
   func extended(of number: InodeNumber, in store: Store) throws(BaseError) -> [Attributes.Extended]?
   {

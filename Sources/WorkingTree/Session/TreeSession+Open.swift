@@ -6,25 +6,17 @@ import Platform
 package import TreeNames
 
 extension TreeSession {
-  /// The findings of opening a tree.
   package struct Recovery: Sendable {
-    /// Sentences about what could not be brought back; empty as a rule.
+    /// Sentences about what could not be restored.
     package var losses: [String] = []
-    /// The reason that nothing can be written now; nil as a rule.
+    /// The reason that nothing can be written now; usually nil.
     package var obstacle: String?
   }
 
-  /// Opens the working tree of a store that is open for writing.
-  ///
-  /// - Parameters:
-  ///   - store: the store.
-  ///   - defaults: the owner and the modes where none is recorded.
-  ///   - ignore: the patterns of ignored files.
-  ///   - settings: the settings in force.
-  ///   - log: gets a line for each version and each failure; the store's own if not given.
-  ///   - longCut: the number of changed names from which on a version does not wait for its rows.
-  ///   - notify: notifies the kernel of names that a head changed, and returns after the kernel has answered.
-  /// - Returns: the session, and what opening found.
+  /// Opens the working tree of a store that is open for writing, and returns what opening found.
+  /// | `defaults` are the owner and modes where none is recorded; `log` gets a line for each version and failure
+  /// (default: the store's log). From `longCut` changed names on, a version does not wait for its rows. `notify`
+  /// notifies the kernel of names that a head changed and returns after the kernel's answer.
   /// - Throws: as ``OpenedWorkingTree/open(_:of:report:)``.
   package static func open(
     _ store: Store, defaults: AttributeDefaults, ignore: IgnorePatterns, settings: StoreSettings,

@@ -2,12 +2,8 @@ import Events
 package import Inodes
 package import TreeNames
 
-// Reading files, with damage told of by their paths.
-
 extension TreeSession {
-  /// Reads bytes of a file, as ``WorkingTree/read(_:at:into:accessing:)``; the log tells of damage, once.
-  ///
-  /// - Throws: as that.
+  /// As ``WorkingTree/read(_:at:into:accessing:)``; damage is logged once, with its path.
   package func read(
     _ number: InodeNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer,
     accessing: Bool = true
@@ -17,9 +13,7 @@ extension TreeSession {
     } catch { throw told(error, of: number) }
   }
 
-  /// Returns the target of a symbolic link, as ``WorkingTree/readlink(_:)``; the log tells of damage, once.
-  ///
-  /// - Throws: as that.
+  /// As ``WorkingTree/readlink(_:)``; damage is logged once, with its path.
   package func readlink(_ number: InodeNumber) throws(FSError) -> [UInt8] {
     do throws(FSError) { return try files.readlink(number) } catch { throw told(error, of: number) }
   }

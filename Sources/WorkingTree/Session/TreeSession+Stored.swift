@@ -1,39 +1,33 @@
 package import LLVSCore
 import Platform
 
-// The files that a tree is kept in, whether it is open or not.
-
 extension TreeSession {
   static func journal(of store: String) -> String { "\(store)/journal" }
   static func rows(of store: String) -> String { "\(store)/tree.sqlite" }
 
-  /// The id of this run of the kernel; empty where nobody knows.
+  /// The id of the running kernel; empty if unknown.
   static var bootID: [UInt8] { (try? SystemProcess.bootID()).map { Array($0.utf8) } ?? [] }
 
-  /// The reason that nothing can be changed since a sync failed, in words; nil as a rule.
+  /// The reason that nothing can be changed since a sync failed; usually nil.
   package var refusal: String? { journal.refusal }
 
-  /// Gives back the space that a store's journal put aside, where a full disk kept the tree from opening.
+  /// Frees the space that a store's journal reserves, if a full disk kept the tree from opening.
   package static func giveUpReserve(of store: String) -> Bool {
     Journal.giveUpReserve(in: journal(of: store))
   }
 
-  /// Gives the disk back whatever a store's journal holds besides records, before it is opened.
-  ///
+  /// Frees what a store's journal holds besides records, before it is opened.
   /// - Important: the caller holds the store's lock.
   package static func giveUpRoom(of store: String) { Journal.giveUpRoom(in: journal(of: store)) }
 
-  /// Returns the faults of the tree, in sentences without their periods. Programs may change it in the meantime.
-  ///
+  /// The faults of the tree, as sentences without periods. Programs may change the tree concurrently.
   /// - Throws: as ``TreeVerification/faults(of:over:_:in:isCancelled:)``.
   package func faults(isCancelled: @escaping () -> Bool) throws(StoreError) -> [String] {
     try TreeVerification.faults(
       of: files, over: recorded, journal, in: store, isCancelled: isCancelled)
   }
 
-  /// Returns the faults of the tree of a store that is not mounted, in sentences without their periods. Nothing is
-  /// changed.
-  ///
+  /// The faults of the tree of a store that is not mounted, as sentences without periods. Changes nothing.
   /// - Throws: as ``TreeVerification/storedFaults(rows:journal:bootID:in:isCancelled:)``.
   package static func faults(
     ofTreeIn store: Store, isCancelled: @escaping () -> Bool = { false }
@@ -43,8 +37,7 @@ extension TreeSession {
       isCancelled: isCancelled)
   }
 
-  /// Returns the faults of a store's journal, in sentences without their periods. The store may be mounted.
-  ///
+  /// The faults of a store's journal, as sentences without periods. The store may be mounted.
   /// - Throws: the error of reading the catalog.
   package static func faults(ofJournalIn store: Store) throws(StoreError) -> [String] {
     try Journal.faults(in: journal(of: store.path), of: store.storeID) { () throws(StoreError) in
@@ -52,14 +45,11 @@ extension TreeSession {
     }
   }
 
-  /// Copies a store, as it is now, with its pending changes into a directory that is not there or empty.
-  ///
-  /// Others may go on reading and writing, also a daemon that has it mounted. The rows of the recorded tree are left
-  /// out: opening the copy makes them again. `progress` is called with the bytes of segments copied so far and in all;
-  /// false cancels.
-  ///
-  /// - Throws: ``StoreError/exists(_:)`` if there is something in the directory, ``StoreError/busy(_:)`` if
-  ///   versions are made so often that no moment is found, ``StoreError/cancelled``.
+  /// Copies a store with its pending changes into a directory that is empty or does not exist.
+  /// | Other processes may read and write the store, also a daemon that has mounted it. Opening the copy makes the
+  /// rows again. `progress` is called with the bytes of segments copied and in all; false cancels.
+  /// - Throws: ``StoreError/exists(_:)`` if the directory is not empty, ``StoreError/busy(_:)`` if versions are
+  ///   made too often, ``StoreError/cancelled``.
   package static func backup(
     _ store: Store, to target: String,
     progress: (_ done: UInt64, _ total: UInt64) -> Bool = { _, _ in true }
@@ -71,8 +61,8 @@ extension TreeSession {
           try StoreError.wrapping { () throws(SystemError) in
             try FileSystem.removeTree(journal(of: target))
           }
-          // The catalog and the journal must be of one cut: after a later one the journal lacks changes that the
-          // copied catalog does not have.
+          // Catalog and journal must be of one cut: a later journal lacks changes that the copied catalog lacks
+          // too.
           let cut = try StoreCut.last(in: store)
           try copyCatalog()
           if try Journal.copy(journal(of: store.path), to: journal(of: target)),

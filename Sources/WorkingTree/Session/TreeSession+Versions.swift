@@ -5,7 +5,7 @@ package import LLVSCore
 import Platform
 import TreeNames
 
-/// The closures that are called when the head moves.
+/// The closures called when the head moves.
 final class Listeners: Sendable {
   private let kernel: @Sendable ([KernelNotice]) -> Void
   private let shown = Monitor<(@Sendable ([ShownChange]) -> Void)?>(nil)
@@ -27,40 +27,35 @@ final class Listeners: Sendable {
   func notify(_ result: CutOutcome) { outcome.withLock { $0 }?(result) }
 }
 
-// Making versions and moving the head, as the store's settings say.
-
 extension TreeSession {
-  /// From so many changed names on the memory of a cut is worth returning, which takes some milliseconds.
+  /// The number of changed names from which on returning a cut's memory pays; it takes some milliseconds.
   private static let largeCut = 10_000
 
-  /// Sets the closure that is called with the outcome of each transition, while the next ones wait for their turn.
+  /// Sets the closure called with the outcome of each transition, before the next one begins.
   package func listen(_ body: @escaping @Sendable (CutOutcome) -> Void) { listeners.listen(body) }
 
-  /// Sets the closure that is called with the names that a transition changed in the tree, after the kernel was
-  /// notified.
+  /// Sets the closure called with the names that a transition changed, after the kernel was notified.
   package func listenForShown(_ body: (@Sendable ([ShownChange]) -> Void)?) {
     listeners.listenForShown(body)
   }
 
-  /// Notifies the kernel of names that were made without its doing.
+  /// Notifies the kernel of names that it did not make.
   package func notifyKernel(_ notices: [KernelNotice]) { listeners.notify(notices) }
 
-  /// Has a cut that waits for quiet go on at once, and every later one: the end is near.
+  /// Ends the wait for the quiet period now and for every later cut, before shutdown.
   package func hurry() { versioner.hurry() }
 
-  /// Has a cut that waits for quiet look how long that is now.
+  /// Applies a changed quiet period to a waiting cut.
   package func noteSettings() { versioner.setSettle(storeSettings.settle) }
 
-  /// Makes a version of everything that is saved.
-  ///
-  /// - Throws: ``StoreError``; everything that was pending still is.
+  /// Makes a version of everything saved.
+  /// - Throws: ``StoreError``; then everything stays pending.
   package func cut(_ reason: CutReason, message: String? = nil) throws(StoreError) -> CutOutcome {
     try transition(reason, message: message, goOn: nil)
   }
 
-  /// Makes a version of everything that is saved, then moves the head to where `goOn` says, in one transaction.
-  ///
-  /// - Throws: the error of the store or of `goOn`; the head is where it was, and all that was pending still is.
+  /// Makes a version of everything saved, then moves the head as `goOn` says, in one transaction.
+  /// - Throws: the error of the store or of `goOn`; then the head is unchanged and everything stays pending.
   package func transition(
     _ reason: CutReason, message: String? = nil, headReason: HeadReason = .cut,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
@@ -97,10 +92,10 @@ extension TreeSession {
 }
 
 extension CutOutcome {
-  /// The paths of files that were left out because they are not saved.
+  /// The files that were left out because they are not saved.
   package var allUnsaved: [[UInt8]] { (unsaved + unsavedOrphans).map(\.bytes) }
-  /// The same of files that have their names.
+  /// Those of them that have their names.
   package var unsavedPaths: [[UInt8]] { unsaved.map(\.bytes) }
-  /// The paths of files that were left out because their bytes are not what was written.
+  /// The files that were left out because their bytes are damaged.
   package var damagedPaths: [[UInt8]] { unreadable.map(\.bytes) }
 }

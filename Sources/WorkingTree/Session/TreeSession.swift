@@ -5,23 +5,19 @@ package import LLVSCore
 package import Platform
 package import TreeNames
 
-/// The open working tree of a store: its files, their journal and rows, and the settings in force. It makes versions
-/// of the tree and moves its head.
-///
-/// - Concurrency: any thread.
+/// The open working tree of a store, with journal, rows and settings: makes versions and moves the head.
+/// - Concurrency: thread-safe.
 package final class TreeSession: Sendable {
-  /// The number of the root directory.
   package static let rootInode: UInt64 = InodeNumber.root.rawValue
 
-  /// The store.
   package let store: Store
-  /// The owner and the modes that are shown where none is recorded.
+  /// The owner and modes where none is recorded.
   package let defaults: AttributeDefaults
-  /// The files, as programs see and change them.
+  /// The files that programs read and change.
   package let files: WorkingTree
-  /// Is notified of damage that reading meets.
+  /// Notified of damage found by reading.
   package let damage: DamageReport
-  /// The failures of the commands that the newest merge asked; nil where none failed.
+  /// The failed commands of the newest merge; nil if none failed.
   package let arbiterFailures = Monitor<ArbiterTrials.Summary?>(nil)
   let recorded: RecordedTree
   let journal: Journal
@@ -44,22 +40,19 @@ package final class TreeSession: Sendable {
     self.settings = Monitor(settings)
   }
 
-  /// The clock's time.
   package static func now() -> Attributes.Time {
     let time = SystemClock.realtime()
     return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
 
-  /// The settings in force.
   package var storeSettings: StoreSettings {
     get { settings.withLock { $0 } }
     set { settings.withLock { $0 = newValue } }
   }
 
-  /// The store's own ignore patterns.
   package var ignorePatterns: IgnorePatterns { files.ignore }
 
-  /// The stamp of what the tree shows now.
+  /// The stamp of what the tree shows.
   package var shownStamp: ShownStamp { files.shownStamp }
 
   /// The head's tree, as the working tree shows it.
@@ -67,7 +60,7 @@ package final class TreeSession: Sendable {
     TreeView(map: store.map(versioner.unshownHead?.map ?? recorded.state.root))
   }
 
-  /// The version that the tree continues from; nil before the first version.
+  /// The version that the tree continues from; nil before the first one.
   package var shownHead: VersionNumber? {
     if let head = versioner.unshownHead { return head.number }
     return recorded.state.version.flatMap { try? store.version($0) }?.number
@@ -76,11 +69,10 @@ package final class TreeSession: Sendable {
 }
 
 extension TreeSession: ArbiterFailureListener {
-  /// Changes the summary of the newest merge that asked a command, which the status tells.
+  /// Changes the status's summary of the newest merge that ran a command.
   package func updateArbiterFailures(_ body: (inout ArbiterTrials.Summary?) -> Void) {
     arbiterFailures.withLock { body(&$0) }
   }
 
-  /// Writes a line to the log.
   package func say(_ line: String) { damage.say(line) }
 }

@@ -3,35 +3,32 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// A cut on its way from its instant to the store's commit.
-///
+/// A cut from its instant to the store's commit.
 /// - Concurrency: the holder of the versioner's turn.
 final class CutAttempt {
-  /// Moves the head on, given the head after the cut.
+  /// Moves the head on from the head after the cut.
   typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
 
-  /// A cut that the store has committed.
   struct Commit {
     var head: Checkout.Head
-    /// The names that the head changes; nil if its rows are still to be prepared.
+    /// The names that the head changes; nil if its rows are not prepared.
     var difference: HeadDifference?
   }
 
-  /// The result of an attempt. A cut that is not committed is to be abandoned.
+  /// An uncommitted cut must be abandoned.
   enum Result {
     case committed(Commit)
-    /// There was nothing to do.
     case idle
-    /// The next attempt leaves out unreadable bytes, or records its instant in a newer journal file.
+    /// The next attempt leaves out unreadable bytes or uses a newer journal file.
     case retry
   }
 
   let number: UInt64
   let request: CutRequest
   private(set) var outcome = CutOutcome()
-  /// Bytes of files that cannot be read, which this and later attempts leave out.
+  /// Includes unreadable bytes, which this and later attempts leave out.
   private(set) var saves: SaveChoice
-  /// The names that are ignored.
+  /// The ignored names.
   private(set) var aside: Set<InodeName> = []
 
   private let checkout: Checkout
@@ -40,8 +37,7 @@ final class CutAttempt {
   private let stamp: ChangeStamp
   private let frozen: Overlay
 
-  /// Begins a cut: records its instant.
-  ///
+  /// Begins a cut by recording its instant.
   /// - Throws: ``StoreError``; then there is no cut.
   init(
     _ number: UInt64, _ request: CutRequest, leavingOut unreadable: [InodeNumber: [FileContent]],
@@ -60,10 +56,10 @@ final class CutAttempt {
     }
   }
 
-  /// Learns which saves were followed by quiet, once they had the time for it.
+  /// Notes which saves the quiet period followed.
   func learnSaves() { saves.later = checkout.tree.pending.nodes }
 
-  /// Ends a cut that came to nothing; `hasFailed` is false if it found nothing to take.
+  /// Ends a cut that is not committed; `hasFailed` is false if it found nothing to take.
   func abandon(hasFailed: Bool = true) {
     checkout.recorded.withdraw()
     checkout.tree.abandonCut(hasFailed: hasFailed, aside: aside) { edits in
@@ -73,9 +69,8 @@ final class CutAttempt {
 
   // MARK: - Versions
 
-  /// Makes the versions, and the rows of a head that shows more than those; the store has them when this returns.
-  ///
-  /// - Throws: ``StoreError``; then nothing has happened, and the cut is to be abandoned.
+  /// Commits the versions, and prepares the rows of a head that shows more than those.
+  /// - Throws: ``StoreError``; then nothing has happened, and the cut must be abandoned.
   func commit(_ goOn: GoOn?) throws(StoreError) -> Result {
     let store = checkout.store
     let contents = TreeContents(store, checkout.journal)
@@ -96,7 +91,7 @@ final class CutAttempt {
           return nil as Commit?
         }
         isTaken = try checkout.journal.take(record)
-        // The transaction is undone.
+        // Rolls the transaction back.
         if !isTaken { throw .busy("the journal of pending changes was renewed") }
         return commit
       }
@@ -123,16 +118,15 @@ final class CutAttempt {
     return grouped
   }
 
-  /// Leaves unreadable bytes out of the next attempt; returns false if this one left them out already.
+  /// Leaves unreadable bytes out of the next attempt; false if this one left them out already.
   private func leaveOut(_ content: FileContent, of file: InodeNumber) -> Bool {
     guard !(saves.unreadable[file] ?? []).contains(content) else { return false }
     saves.unreadable[file, default: []].append(content)
     return true
   }
 
-  /// Goes on from the versions to the head.
-  ///
-  /// - Returns: the commit, and the cut's record for the journal; nil if there was nothing to do.
+  /// Goes from the versions to the head. Returns the commit and the journal's record of the cut; nil if there was
+  /// nothing to do.
   private func finish(
     _ made: CutVersions, _ grouped: GroupedRecording, _ goOn: GoOn?, _ transaction: WriteTransaction
   ) throws(StoreError) -> (Commit, TakingRecord)? {

@@ -1,17 +1,16 @@
 import Inodes
 import LLVSCore
 
-/// The inode numbers of a store whose working tree is about to be opened: no program knows any of them.
-///
-/// A kill at any time leaves a store in which the next mount finds numbers to renew, or none.
+/// Renews inode numbers before a working tree is opened, while no program knows any. A kill leaves a store that the
+/// next mount handles alike.
 struct NumberRenewal {
   let place: TreePlace
   let store: Store
 
-  /// Sees to it that the store's counter is above all numbers in use, which it is not in a store that was put back
-  /// from an older copy, and that enough numbers remain.
-  ///
-  /// - Complexity: O(*p*) for *p* pending nodes and changes. Once in half of all numbers the rows are removed, and
+  /// Raises the store's counter above all numbers in use, which it may be below in a store restored from an older
+  /// copy, and keeps enough numbers free.
+  /// - Complexity: O(*p*) for *p* pending nodes and changes. Once in half of all numbers, the rows are made again
+  ///   in O(*n*).
   ///   made again in O(*n*).
   func run(_ journal: inout OpenedJournal) throws(StoreError) {
     let recorded = try StoreError.wrappingBase { () throws(BaseError) in
@@ -25,9 +24,9 @@ struct NumberRenewal {
     }
   }
 
-  /// Gives small numbers to all that is pending, and removes the rows: new ones get numbers that follow.
+  /// Gives small numbers to all that is pending and removes the rows, whose new numbers follow.
   private func renewAll(in journal: inout OpenedJournal) throws(StoreError) {
-    // While one of both has old numbers, the next mount renews them too.
+    // While either has old numbers, the next mount renews them too.
     try StoreError.wrappingBase { () throws(BaseError) in try RecordedTree.remove(place.rows) }
     try store.restartInodes(at: Store.firstInode)
     try journal.renumber { () throws(StoreError) in InodeNumber(try store.allotInodes()) }

@@ -3,7 +3,7 @@ package import LLVSCore
 import Platform
 import TreeNames
 
-/// Reads what is pending of files from the journal's data files and from the store.
+/// Reads pending files from the journal's data files and from the store.
 package struct TreeContents: PendingContents {
   private let store: Store
   private let journal: Journal

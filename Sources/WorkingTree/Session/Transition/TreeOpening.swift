@@ -3,17 +3,16 @@ package import LLVSCore
 import Platform
 import TreeNames
 
-/// The place where a working tree is kept, and what it is opened with.
+/// The files of a working tree, and what it is opened with.
 package struct TreePlace: Sendable {
   /// The file of the recorded tree's rows.
   package var rows: String
-  /// The journal's directory.
   package var journal: String
-  /// The id of this run of the kernel; empty where nobody knows.
+  /// The id of the running kernel; empty if unknown.
   package var bootID: [UInt8]
-  /// The owner and the modes that are shown where none is recorded.
+  /// The owner and modes where none is recorded.
   package var defaults: AttributeDefaults
-  /// The time at which a version came to the store; for nil that at which the store was made.
+  /// The time of a version in the store; for nil, of the store's creation.
   package var time: @Sendable (VersionNumber?) -> Attributes.Time
 
   package init(
@@ -28,30 +27,20 @@ package struct TreePlace: Sendable {
   }
 }
 
-/// A working tree that was opened, whatever state a kill or a power failure left its files in.
+/// A working tree opened after any shutdown, kill or power failure.
 package struct OpenedWorkingTree: Sendable {
-  /// The tree.
   package var tree: WorkingTree
-  /// The recorded tree below it.
   package var recorded: RecordedTree
-  /// The journal, which takes records.
   package var journal: Journal
-  /// The losses, and what was made again, in words.
+  /// What was lost or made again, in words.
   package var losses: [String]
-  /// The reason that the tree takes no changes yet, in words: the disk is full. Nil as a rule.
+  /// The reason that the tree takes no changes yet, which is a full disk; usually nil.
   package var obstacle: String?
 
-  /// Opens the tree of a store, which the caller has opened for writing.
-  ///
-  /// A cut that the store has and that was not shown is shown now: its record in the journal says what it took. Rows
-  /// that are missing, damaged or of another store are made again from the head's map, with the inode numbers that the
-  /// journal knows.
-  ///
-  /// - Parameters:
-  ///   - place: where the tree is kept.
-  ///   - store: the store.
-  ///   - report: is told later what the disk does, in words.
-  /// - Returns: the tree, which takes changes unless the disk is full.
+  /// Opens the tree of a store that is open for writing; it takes changes unless the disk is full.
+  /// | Shows a committed cut that was not shown, with the journal's record of what it took. Rows that are missing,
+  /// damaged or of another store are made again from the head's map with the journal's inode numbers. `report` is
+  /// called later with errors of the disk, in words.
   /// - Throws: ``StoreError`` if the journal or the head's map cannot be read, or nothing can be written.
   /// - Complexity: O(*p* + *k* log *n*) for *p* pending changes and rows that differ from the head in *k* of *n*
   ///   names; O(*n*) for rows that are made again.
@@ -80,15 +69,14 @@ package struct OpenedWorkingTree: Sendable {
     do throws(StoreError) {
       try result.beginJournal(isReplayedAlike: opened.isReplayedAlike && !recovery.hasOtherHead)
     } catch {
-      // A full disk does not keep a tree from being read.
+      // A tree on a full disk can still be read.
       guard error.isNoSpace else { throw error }
       result.obstacle = "the mount is read-only until the disk accepts writes again: \(error)"
     }
     return result
   }
 
-  /// Begins the journal again. On a full disk it gives back what the journal does not need, or goes on with the
-  /// journal as it is.
+  /// Begins a new journal. On a full disk it frees what the journal does not need, or keeps the journal.
   private mutating func beginJournal(isReplayedAlike: Bool) throws(StoreError) {
     do throws(StoreError) { return try renewJournal() } catch {
       guard error.isNoSpace, isReplayedAlike else { throw error }
@@ -98,7 +86,7 @@ package struct OpenedWorkingTree: Sendable {
         guard error.isNoSpace else { throw error }
       }
     }
-    // Names can be removed, which makes room.
+    // Removing names frees space.
     try journal.goOn()
   }
 
@@ -110,7 +98,7 @@ package struct OpenedWorkingTree: Sendable {
 }
 
 extension OpenedJournal {
-  /// True if opening the journal again comes to the same pending changes, and needs no other bytes.
+  /// True if opening the journal again gives the same pending changes and needs no other bytes.
   var isReplayedAlike: Bool {
     unsettled == nil && !recovery.hasOldFormat && recovery.losses.isEmpty
   }

@@ -12,20 +12,18 @@ struct TreeRecovery {
   private let head: VersionRecord?
   private let cut: UInt64
   private let now: Attributes.Time
-  /// The rows.
   private(set) var recorded: RecordedTree
-  /// The changes that are pending over them.
+  /// The changes pending over the rows.
   private(set) var overlay: Overlay
-  /// The versions that epochs stand for.
+  /// The versions of epochs.
   private(set) var epochs: [Epoch: UInt32]
-  /// The losses, and what was made again, in words.
+  /// What was lost or made again, in words.
   var losses: [String]
-  /// True if the head is not the one that the journal was written over.
+  /// True if the journal was written over another version than the head.
   private(set) var hasOtherHead = false
-  /// True if the rows are those that the journal was written over.
+  /// True if the journal was written over these rows.
   private let hasSameRows: Bool
 
-  /// Opens the rows, or makes them again.
   init(_ place: TreePlace, _ store: Store, _ opened: OpenedJournal) throws(StoreError) {
     self.place = place
     self.store = store
@@ -43,8 +41,7 @@ struct TreeRecovery {
     if let reason { losses.append("\(reason): the recorded tree was made anew from the head") }
   }
 
-  /// Lays what is pending over the rows of the head, and ends a cut that the store has.
-  ///
+  /// Applies pending changes to the head's rows, and ends a committed cut.
   /// - Throws: ``StoreError`` if the rows cannot be read or written.
   mutating func run() throws(StoreError) {
     let record = opened.unsettled
@@ -63,7 +60,7 @@ struct TreeRecovery {
     }
     if let epoch { epochs[epoch] = number }
     if hasSameRows, epoch == nil, try isAsBefore() {
-      // The tree shows again what it showed before; nobody holds its orphans any more.
+      // The tree shows the same as before; no handle holds its orphans any more.
       overlay.dropOrphans()
       overlay.listAll()
       return
@@ -92,8 +89,7 @@ struct TreeRecovery {
     self.overlay.listAll()
   }
 
-  /// The paths at which the head has something else than the version that took what programs saw, as far as the store
-  /// has that.
+  /// The paths at which the head differs from the version that took what programs saw, if the store has that.
   private func changedPaths(since record: TakingRecord?) throws(StoreError) -> ChangedPaths {
     let known = opened.epochs[overlay.epoch].map { $0 == 0 ? nil : VersionNumber($0) }
     guard let number = record?.own.map({ .some($0) }) ?? known else { return ChangedPaths() }
@@ -104,7 +100,7 @@ struct TreeRecovery {
       to: TreeView(map: store.map(head?.map ?? .empty)))
   }
 
-  /// True if replaying the journal came to what programs saw before.
+  /// True if replay of the journal gave what programs saw before.
   private func isAsBefore() throws(StoreError) -> Bool {
     guard opened.isReplayedAlike, !overlay.isCutting else { return false }
     return try StoreError.wrappingBase { () throws(BaseError) -> Bool in
@@ -112,7 +108,7 @@ struct TreeRecovery {
     }
   }
 
-  /// Opens a transaction in which numbers of the head's rows can change.
+  /// Opens a transaction that may change numbers of the head's rows.
   private func prepare() throws(BaseError) {
     let view = TreeView(map: store.map(head?.map ?? .empty))
     try recorded.prepare(
@@ -121,7 +117,7 @@ struct TreeRecovery {
   }
 }
 
-/// Opens the rows of the recorded tree, or makes them again with the numbers that the journal knows.
+/// Opens the recorded tree's rows, or makes them again with the journal's numbers.
 private struct RowsOpening {
   let place: TreePlace
   let store: Store
@@ -131,7 +127,7 @@ private struct RowsOpening {
   let cut: UInt64
   let now: Attributes.Time
 
-  /// Returns the rows of the head, if they are those that were there, and why they were made again, if others were.
+  /// Returns the head's rows, whether they are the existing ones, and the reason if they were made again.
   func open() throws(StoreError) -> (tree: RecordedTree, isSame: Bool, reason: String?) {
     let (hints, target) = (try hints(), try origin(head, cut))
     let first = try isSettled ? target : try origin(beforeCut, cut - 1)
@@ -144,7 +140,7 @@ private struct RowsOpening {
       var isSame = true
       if tree.state.cut < first.head.cut {
         isSame = false
-        // The disk did not get the rows of cuts that it got the journal's records of.
+        // The disk has the journal's records of cuts but not their rows.
         try tree.advance(to: first)
         try giveKnownNumbers(to: tree, of: first)
       }
@@ -156,7 +152,7 @@ private struct RowsOpening {
     }
   }
 
-  /// Makes the rows of the head that the journal was written over, gives them its numbers, and goes on to the head.
+  /// Makes rows of the journal's version with its numbers, and advances them to the head.
   private func rebuilt(
     _ first: RecordedTree.Origin, _ target: RecordedTree.Origin, _ hints: NumberHints
   ) throws(StoreError) -> RecordedTree {
@@ -168,7 +164,7 @@ private struct RowsOpening {
     }
   }
 
-  /// Gives the rows of the head that the journal was written over the numbers that it bound to their names.
+  /// Gives rows of the journal's version the numbers that the journal bound to their names.
   private func giveKnownNumbers(
     to tree: RecordedTree, of first: RecordedTree.Origin
   ) throws(BaseError) {
@@ -177,7 +173,7 @@ private struct RowsOpening {
     try tree.publish()
   }
 
-  /// Directories get theirs before what is in them. What has a known number and another name gets another number.
+  /// Directories come before their content. A known number at another name is replaced.
   private func giveKnownNumbers(to tree: RecordedTree) throws(BaseError) {
     let nodes = opened.overlay.nodes
     var done: Set<InodeNumber> = [.root]
@@ -209,7 +205,7 @@ private struct RowsOpening {
     }
   }
 
-  /// True if the journal knows which version the tree showed when it was written.
+  /// True if the journal knows which version the tree showed.
   private var knowsBefore: Bool { opened.epochs[opened.overlay.epoch] != nil }
 
   /// The version that the tree showed when the journal was written; nil before the first one.
@@ -217,7 +213,7 @@ private struct RowsOpening {
     opened.epochs[opened.overlay.epoch].flatMap { $0 == 0 ? nil : VersionNumber($0) }
   }
 
-  /// The numbers that the journal has for what a cut took which the store has and the rows may not have.
+  /// The journal's numbers for a committed cut that the rows may lack.
   private func hints() throws(StoreError) -> NumberHints {
     guard let record = opened.unsettled, let frozen = opened.frozen else { return NumberHints() }
     return try CutHints(record: record, frozen: frozen, before: before) {

@@ -3,8 +3,8 @@ package import LLVSCore
 import Platform
 import TreeNames
 
-/// The faults of a working tree: its rows are compared with the map of their version, the journal's bytes with their
-/// checksums, inode numbers with the store's counter, and what is pending with the rows.
+/// Finds faults of a working tree: compares rows with their version's map, the journal's bytes with checksums,
+/// inode numbers with the store's counter, and pending changes with the rows.
 package struct TreeVerification {
   private let store: Store
   private let isCancelled: () -> Bool
@@ -16,12 +16,11 @@ package struct TreeVerification {
 
   // MARK: - Trees that are open
 
-  /// Returns the faults of a tree that is open, in sentences without their periods. Programs may change the tree in
-  /// the meantime: they wait only for a copy of what is pending.
-  ///
-  /// - Throws: ``StoreError/cancelled``, ``StoreError/busy(_:)`` if new heads come too often, or an error of
-  ///   reading the catalog.
-  /// - Complexity: O(*n*) for *n* recorded names, and the bytes that are pending.
+  /// The faults of an open tree, as sentences without periods. Programs may change it concurrently and wait only
+  /// for a copy of the overlay.
+  /// - Throws: ``StoreError/cancelled``, ``StoreError/busy(_:)`` if heads change too often, or an error of reading
+  ///   the catalog.
+  /// - Complexity: O(*n*) for *n* recorded names, and the pending bytes.
   package static func faults(
     of tree: WorkingTree, over recorded: RecordedTree, _ journal: Journal, in store: Store,
     isCancelled: @escaping () -> Bool
@@ -39,7 +38,7 @@ package struct TreeVerification {
 
   private static let attempts = 100
 
-  /// The rows and what is pending over them, of one instant.
+  /// The rows and the overlay of one instant.
   private static func instant(
     of tree: WorkingTree, over recorded: RecordedTree, in store: Store
   ) throws(BaseError) -> (RowsSnapshot, Overlay) {
@@ -47,7 +46,7 @@ package struct TreeVerification {
       let batch = recorded.batch
       if batch.isMultiple(of: 2) {
         let rows = try RowsSnapshot(in: store.path, isCopied: false)
-        // Waits for the end of a publication, if its rows are shown already.
+        // Waits for the end of a publication whose rows are shown already.
         let overlay = tree.pending
         if recorded.batch == batch { return (rows, overlay) }
       }
@@ -58,10 +57,8 @@ package struct TreeVerification {
 
   // MARK: - Trees that no process has open
 
-  /// Returns the faults of a tree that no process has open, in sentences without their periods. Nothing is changed.
-  ///
-  /// What opening the tree mends without a loss is no fault: rows that are absent, or of an earlier version.
-  ///
+  /// The faults of a tree that no process has open, as sentences without periods. Changes nothing. Rows that are
+  /// absent or of an earlier version are no fault, because opening the tree repairs them without a loss.
   /// - Throws: ``StoreError/cancelled``, or an error of reading the catalog or the journal.
   /// - Complexity: as ``faults(of:over:_:in:isCancelled:)``.
   package static func storedFaults(
@@ -80,7 +77,7 @@ package struct TreeVerification {
         try check.checkRows(rows, path)
         if let opened, try check.isOver(rows, opened) {
           var overlay = overlay
-          // No record says that a program closed a file without a name.
+          // The journal has no record of a program that closed a file without a name.
           overlay.dropOrphans()
           check.checkPending(overlay, over: rows)
         }
@@ -102,7 +99,7 @@ package struct TreeVerification {
       faults += opened?.recovery.losses ?? []
       return opened
     } catch {
-      // The faults of the header name these.
+      // The header's faults name these.
       switch error {
       case .corrupt, .invalid: return nil
       default: throw error
@@ -110,7 +107,7 @@ package struct TreeVerification {
     }
   }
 
-  /// True if a journal was written over the version that rows show, and nothing in it is lost.
+  /// True if a journal without losses was written over the version of the rows.
   private func isOver(_ rows: RowsSnapshot, _ opened: OpenedJournal) throws(BaseError) -> Bool {
     guard opened.isReplayedAlike else { return false }
     let number = try rows.state.version.flatMap { (id) throws(BaseError) in
@@ -120,7 +117,7 @@ package struct TreeVerification {
       ? opened.overlay.nodes.isEmpty : opened.epochs[opened.overlay.epoch] == number ?? 0
   }
 
-  /// The rows of the last cut are those of the head.
+  /// Checks that the rows of the last cut are the head's.
   private mutating func checkHead(of rows: RowsSnapshot, _ path: String) throws(BaseError) {
     let (cut, head) = try reading { () throws(StoreError) in
       (
@@ -170,7 +167,7 @@ package struct TreeVerification {
   }
 
   private mutating func checkNumbers(_ overlay: Overlay, _ rows: RowsSnapshot?) throws(BaseError) {
-    // Read after the numbers: programs may be given more.
+    // Read after the numbers, because programs may get more.
     let end = store.nextInode
     var paths =
       try rows?.pathsOfNumbers(from: end).map { (number, path) in

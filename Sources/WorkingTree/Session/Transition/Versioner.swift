@@ -9,34 +9,33 @@ import TreeNames
 //   one are made before anything else is done.
 // INVARIANT V4: whoever shows a head has the turn until its rows are written, also after the outcome was returned.
 
-/// Moves the head of a working tree: makes versions of what is saved, and goes on to merges, switches and restores,
-/// each in one transaction of the store and one publication in the tree.
-///
-/// - Concurrency: any thread; one transition at a time. Programs go on in the meantime.
+/// Moves the head of a working tree: makes versions of what is saved, and applies merges, switches and restores,
+/// each in one transaction and one publication.
+/// - Concurrency: thread-safe; one transition at a time, while programs read and write.
 package final class Versioner: Sendable {
-  /// Starts a body on a thread; false if there are too many.
+  /// Runs a body on a new thread; false if the thread limit is reached.
   package typealias Threads = @Sendable (@escaping @Sendable () -> Void) -> Bool
-  /// Moves the head on, in the transaction and from the head after the cut.
+  /// Moves the head in the transaction, from the head after the cut.
   package typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
 
-  /// A renewal of the journal lets a cut begin again; so many in a row are a fault.
+  /// The most times that a cut is restarted because the journal was renewed.
   private static let mostAttempts = 16
-  /// From so many changed names on the rows of a cut take longer than a thread costs.
+  /// The number of changed names from which on a thread for a cut's rows pays.
   package static let longCut = 256
 
   private struct Turn {
     var isBusy = false
-    /// A head that the store has, and of which a thread writes the rows.
+    /// A committed head whose rows a thread writes.
     var showing: (head: Checkout.Head, thread: UInt?)?
-    /// The number of those who wait for theirs.
+    /// The number of threads waiting for the turn.
     var waiting = 0
-    /// True if nobody waits for quiet any more.
+    /// True once no cut waits for the quiet period.
     var isHurried = false
-    /// The number of times that somebody changed how long the quiet is.
+    /// The number of changes of the quiet period.
     var changes: UInt64 = 0
-    /// The number of the last cut that was begun.
+    /// The number of the last begun cut.
     var lastCut: UInt64
-    /// A head that the store has and the tree does not show.
+    /// A committed head that the tree does not show.
     var owed: Checkout.Head?
   }
 
@@ -45,23 +44,14 @@ package final class Versioner: Sendable {
   private let threads: Threads
   private let helper = ForkJoin(name: "llvs-versions")
   private let turn: Monitor<Turn>
-  /// Is told what programs see of another head, while the next transition waits.
+  /// Called with what programs see of another head; the next transition waits.
   private let notify: @Sendable (HeadChanges) -> Void
-  /// Is told what went wrong without failing a call, in words.
+  /// Called with a message for each error that did not fail a call.
   private let report: @Sendable (String) -> Void
 
-  /// Creates a versioner of a tree over its recorded tree, with the journal that it writes to.
-  ///
-  /// - Parameters:
-  ///   - store: the store.
-  ///   - recorded: the recorded tree.
-  ///   - tree: the working tree.
-  ///   - journal: the journal of what is pending.
-  ///   - longCut: the number of changed names from which on a cut does not wait for its rows.
-  ///   - threads: starts the thread that writes them then.
-  ///   - notify: is told what programs see of another head, while the next transition waits.
-  ///   - report: is told what went wrong without failing a call, in words.
-  /// - Throws: ``StoreError/corrupt(_:)`` if the store does not know its last cut.
+  /// Creates a versioner of a tree. From `longCut` changed names on, a cut does not wait for its rows, which a
+  /// thread of `threads` writes.
+  /// - Throws: ``StoreError/corrupt(_:)`` if the number of the last cut is damaged.
   package init(
     store: Store, recorded: RecordedTree, tree: WorkingTree, journal: Journal,
     longCut: Int = Versioner.longCut, threads: @escaping Threads = Versioner.detach,
@@ -74,30 +64,23 @@ package final class Versioner: Sendable {
     self.report = report
   }
 
-  /// Has a cut that waits for quiet go on at once, and every later one: the end is near.
+  /// Ends the wait for the quiet period now and for every later cut, before shutdown.
   package func hurry() {
     turn.withLock { $0.isHurried = true }
     turn.broadcast()
   }
 
-  /// Changes the nanoseconds in which no write must follow a save that counts. A cut that waits for quiet goes by
-  /// them at once, and looks at saves as they were when it began.
+  /// Sets the quiet period in nanoseconds. A waiting cut applies it at once to the saves at its beginning.
   package func setSettle(_ settle: UInt64) {
     checkout.tree.setSettle(settle)
     turn.withLock { $0.changes += 1 }
     turn.broadcast()
   }
 
-  /// Makes versions of everything that is saved, then moves the head to where `goOn` says, all in one transaction.
-  ///
-  /// A long cut that shows programs nothing new returns when the store has it; a thread writes the rows, and the next
-  /// transition waits for that, as ``awaitShown()`` does. What programs see is the same before and after.
-  ///
-  /// - Parameters:
-  ///   - request: what is asked for.
-  ///   - goOn: moves the head on; nil for a cut alone.
-  /// - Returns: what was made, and the head.
-  /// - Throws: whatever the store or `goOn` throws; then the head is where it was, and all that was pending still is.
+  /// Makes versions of everything saved, then moves the head as `goOn` says (nil: a cut alone), in one transaction.
+  /// | A long cut that shows programs nothing new returns after the commit; a thread writes the rows, and the next
+  /// transition waits for that, as ``awaitShown()`` does.
+  /// - Throws: errors of the store or `goOn`; then the head is unchanged and everything stays pending.
   @discardableResult
   package func transition(
     _ request: CutRequest, goOn: GoOn? = nil
@@ -106,7 +89,7 @@ package final class Versioner: Sendable {
     var isKept = false
     defer { if !isKept { returnTurn() } }
     try checkout.store.checkPresence()
-    // The journal is not renewed before the cut that is owed has ended.
+    // The owed cut must end before the journal is renewed.
     try showOwed()
     try heal()
     var unreadable: [InodeNumber: [FileContent]] = [:]
@@ -138,16 +121,14 @@ package final class Versioner: Sendable {
       "other work on the journal of pending changes interrupted this version many times; try again")
   }
 
-  /// The head that the store has and of which a thread writes the rows: what the tree shows is the same; nil if there
-  /// is none.
+  /// The committed head whose rows a thread writes; the tree shows the same. Otherwise nil.
   package var unshownHead: VersionRecord? { turn.withLock { $0.showing?.head.version } }
 
   /// True while a thread writes the rows of a version.
   package var isShowing: Bool { turn.withLock { $0.showing != nil } }
 
-  /// Waits until nothing that is in the newest version counts as pending any more; nil nanoseconds are for ever.
-  ///
-  /// The thread that shows a head, and tells of it, waits for nothing.
+  /// Waits until nothing in the newest version counts as pending; nil waits without limit. Returns at once on the
+  /// thread that shows a head.
   package func awaitShown(nanoseconds: UInt64? = nil) {
     let caller = SystemThread.current
     _ = turn.wait(nanoseconds: nanoseconds) { turn -> Bool? in
@@ -165,7 +146,7 @@ package final class Versioner: Sendable {
 
   private func takeTurn() {
     turn.withLock { $0.waiting += 1 }
-    // Whoever has the turn and only waits for quiet gives it up.
+    // A holder of the turn that waits for the quiet period gives the turn up.
     turn.broadcast()
     _ = turn.wait { turn -> Bool? in
       if turn.isBusy { return nil }
@@ -185,15 +166,13 @@ package final class Versioner: Sendable {
 
   // MARK: - The steps
 
-  /// Makes one attempt at a transition.
-  ///
-  /// - Returns: the outcome, and the head that the store has and whose rows are still to be written; nil if the cut
+  /// Makes one attempt. Returns the outcome and a committed head whose rows are not written; nil to begin again.
   ///   has to begin again.
   private func attempt(
     _ cut: CutAttempt, _ goOn: GoOn?
   ) throws(StoreError) -> (outcome: CutOutcome, unshown: Checkout.Head?)? {
     if cut.request.reason == .overdue {
-      // Which saves count is known once they were idle for the quiet period.
+      // The saves that count are known after the quiet period.
       guard awaitQuiet() else {
         cut.abandon()
         var outcome = CutOutcome()
@@ -206,7 +185,7 @@ package final class Versioner: Sendable {
     switch try cut.commit(goOn) {
     case .committed(let made): commit = made
     case .idle:
-      // What a cut takes is on the disk; so is what a command found to be in no version.
+      // The disk has what a cut takes, and so must it have what a command found in no version.
       if cut.request.reason == .command { try checkout.journal.syncChanges() }
       cut.abandon(hasFailed: false)
       return (cut.outcome, nil)
@@ -214,7 +193,7 @@ package final class Versioner: Sendable {
       cut.abandon()
       return nil
     }
-    // Nothing from here on undoes the commit.
+    // Nothing after this undoes the commit.
     guard let difference = commit.difference else { return (cut.outcome, commit.head) }
     var outcome = cut.outcome
     outcome.isShown = show(commit.head, difference)
@@ -225,7 +204,7 @@ package final class Versioner: Sendable {
     (try? SystemThread.detach(name: "llvs-rows", body)) != nil
   }
 
-  /// Leaves it to a thread to show a head, and to return the turn then; false if there is no thread.
+  /// Starts a thread that shows a head and then returns the turn; false if there is no thread.
   private func showAside(_ head: Checkout.Head) -> Bool {
     turn.withLock { $0.showing = (head, nil) }
     let isStarted = threads { [self] in
@@ -238,9 +217,8 @@ package final class Versioner: Sendable {
     return isStarted
   }
 
-  /// Waits for what an overdue cut marked to have its quiet, or for the end to be near.
-  ///
-  /// - Returns: false as soon as somebody asks for a transition.
+  /// Waits for the quiet period of what an overdue cut marked, or for shutdown; false as soon as a transition is
+  /// requested.
   private func awaitQuiet() -> Bool {
     let marked = SystemClock.monotonic()
     while true {
@@ -255,7 +233,7 @@ package final class Versioner: Sendable {
     }
   }
 
-  /// Shows a head that the store has committed, at the second attempt if need be; true if the tree shows it.
+  /// Shows a committed head, with a second attempt; true if the tree shows it.
   private func show(_ head: Checkout.Head, _ difference: HeadDifference? = nil) -> Bool {
     do throws(StoreError) {
       try publish(head, difference)
@@ -263,7 +241,7 @@ package final class Versioner: Sendable {
     } catch {
       turn.withLock { $0.owed = head }
       checkout.journal.noteOwed(head.record.cut)
-      // A command that was answered goes on with what the tree shows.
+      // An answered command continues with what the tree shows.
       if (try? showOwed()) != nil { return true }
       report(
         "\(error): the tree goes on showing the version before, until the rows of the new one can be written"
@@ -289,13 +267,13 @@ package final class Versioner: Sendable {
       let changes = try checkout.changes(of: head, difference, publication)
       if !changes.notices.isEmpty || !changes.shown.isEmpty { notify(changes) }
     } catch {
-      // The head is shown, which nothing may do twice.
+      // The head is shown and must not be shown again.
       report("\(error): programs may go on seeing names as they were in the version before")
     }
     tellMoved()
   }
 
-  /// Tells of the names that programs moved before the kernel had heard of a head.
+  /// Notifies the kernel of names that programs moved before it knew of a head.
   private func tellMoved() {
     while true {
       let moved = checkout.tree.takeMoved()
@@ -307,7 +285,7 @@ package final class Versioner: Sendable {
     }
   }
 
-  /// Gives the disk back what a full one can get back; false if there is nothing.
+  /// Frees space on a full disk; false if there is none to free.
   private func makeRoom() -> Bool {
     let isFreed = checkout.tree.makeRoom()
     return checkout.journal.giveUpReserve() || isFreed
@@ -323,7 +301,7 @@ package final class Versioner: Sendable {
     turn.withLock { $0.owed = nil }
   }
 
-  /// Writes what is pending again if the journal records nothing since a sync failed.
+  /// Writes pending changes again if the journal records nothing since a failed sync.
   private func heal() throws(StoreError) {
     guard checkout.journal.needsRenewal(atRest: false), turn.withLock({ $0.owed == nil }) else {
       return
@@ -333,20 +311,20 @@ package final class Versioner: Sendable {
     } catch { throw StoreError(error) }
   }
 
-  /// Begins the journal again if it has grown.
+  /// Begins a new journal if it has grown.
   private func renewJournal() {
     guard turn.withLock({ $0.owed == nil }), checkout.journal.needsRenewal(atRest: true) else {
       return
     }
     do throws(FSError) { for loss in try checkout.tree.renewJournal() { report(loss) } } catch {
-      // The journal is as it was, and the next transition tries again.
+      // The journal is unchanged, and the next transition tries again.
       report("a new journal could not be begun: \(error)")
     }
   }
 }
 
 extension StoreError {
-  /// True if the disk is full, or the user's part of it.
+  /// True if the disk or the user's quota is full.
   var isNoSpace: Bool {
     guard case .system(let error) = self else { return false }
     return error.errno == Errno.noSpace || error.errno == Errno.quota
