@@ -34,9 +34,8 @@ extension Checkout {
     for foreign in difference.foreign { try note(foreign) }
     // A change in a version next to the head may differ from the head, though the head did not change the name.
     for (place, name) in head.record.taken.names where name.destination != .head {
-      guard let path = head.frozen.path(of: place.directory)?.appending(place.name) else {
-        continue
-      }
+      guard let path = head.frozen.path(of: place.directory)?.appending(place.name)
+      else { continue }
       let number = try StoreError.wrappingBase { () throws(BaseError) in
         try recorded.child(of: place.directory, named: place.name)?.inode.number
       }

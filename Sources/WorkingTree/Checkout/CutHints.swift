@@ -40,18 +40,16 @@ struct CutHints {
       let own = node.names.filter {
         record.taken.names[$0].map { $0.destination == taken.destination } ?? true
       }.compactMap { directories.path(of: $0) }
-      guard let tree = trees[taken.destination], let entry = try entry(at: own, in: tree) else {
-        continue
-      }
+      guard let tree = trees[taken.destination], let entry = try entry(at: own, in: tree)
+      else { continue }
       hints.files.append(
         NumberHints.File(
           number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
           paths: own))
     }
     for number in record.taken.times {
-      guard let node = frozen.nodes.node(number), let path = frozen.path(of: number) else {
-        continue
-      }
+      guard let node = frozen.nodes.node(number), let path = frozen.path(of: number)
+      else { continue }
       noteTimes(of: node, at: path, in: &hints)
     }
     var noted: Set<InodeNumber> = []
@@ -116,7 +114,6 @@ private struct FrozenPaths {
   private static let limit = 50_000
   private let frozen: Overlay
   private var known: [InodeNumber: TreePath?] = [:]
-
   init(_ frozen: Overlay) { self.frozen = frozen }
 
   mutating func path(of place: InodeName) -> TreePath? {

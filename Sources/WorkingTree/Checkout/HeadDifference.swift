@@ -29,7 +29,6 @@ struct HeadDifference {
   private(set) var foreign: [ForeignName] = []
   /// The directories that the head removes, as recorded before.
   private(set) var removed: [(number: InodeNumber, node: PendingNode)] = []
-
   init() {}
 
   /// Finds the names while the recorded tree still shows the first head.
@@ -147,8 +146,6 @@ struct HeadDifference {
     return found
   }
 
-  // MARK: - What programs see of it
-
   /// Returns what changed for programs; the recorded tree shows the new head.
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   func changes(
@@ -167,9 +164,8 @@ struct HeadDifference {
         if new != name.place { isOther = try told.compare(new, recorded: nil) }
         place = new
       }
-      guard isOther, shown.count < ShownChange.most, let place, after.changes[place] == nil else {
-        continue
-      }
+      guard isOther, shown.count < ShownChange.most, let place, after.changes[place] == nil
+      else { continue }
       shown.append(ShownChange(name, at: place, before))
     }
     for (place, old, new) in after.changes.differences(from: before.changes) {
@@ -194,7 +190,6 @@ private struct DirectoryPaths {
   private let base: any Base
   private let overlay: Overlay?
   private var known: [TreePath: InodeNumber?] = [:]
-
   init(_ base: any Base, _ overlay: Overlay? = nil) { (self.base, self.overlay) = (base, overlay) }
 
   mutating func number(of path: TreePath) throws(StoreError) -> InodeNumber? {
@@ -302,9 +297,8 @@ extension TreeView.Found {
 extension PathChange {
   /// True unless both are files of equal bytes.
   fileprivate var hasOtherBytes: Bool {
-    guard case .value(let old)? = before, case .value(let new)? = after else {
-      return before?.kind != .directory || after?.kind != .directory
-    }
+    guard case .value(let old)? = before, case .value(let new)? = after
+    else { return before?.kind != .directory || after?.kind != .directory }
     return FileIdentity(old) != FileIdentity(new)
   }
 }

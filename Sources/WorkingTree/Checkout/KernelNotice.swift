@@ -23,7 +23,6 @@ package struct ShownChange: Hashable, Sendable {
   package var after: EntryKind?
   /// True if not only attributes changed.
   package var hasOtherBytes: Bool
-
   /// The most changes reported for one head.
   package static let most = 1 << 16
 }
@@ -34,7 +33,6 @@ package struct HeadChanges: Sendable {
   package var notices: [KernelNotice] = []
   /// At most ``ShownChange/most``.
   package var shown: [ShownChange] = []
-
   package init() {}
 
   init(emptiedBetween before: Overlay, _ after: Overlay) {

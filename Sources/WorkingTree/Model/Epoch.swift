@@ -2,13 +2,9 @@
 /// epoch; ``TreeState`` has the version of each epoch in use.
 package struct Epoch: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
-
   package static let first = Epoch(1)
-
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
-
   package var next: Epoch { Epoch(rawValue + 1) }
-
   package static func < (a: Epoch, b: Epoch) -> Bool { a.rawValue < b.rawValue }
 }
 

@@ -81,7 +81,6 @@ package struct PendingFile: Hashable, Sendable {
   }
 
   package init(content: FileContent) { self.content = content }
-
   package var isPending: Bool { isUnsaved || saved != nil }
 }
 

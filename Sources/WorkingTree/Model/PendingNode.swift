@@ -40,25 +40,19 @@ package struct PendingNode: Hashable, Sendable {
   }
 
   package var isDirectory: Bool { kind == .directory }
-
   /// True if bytes or attributes differ from those of every version.
   package var isPending: Bool { hasNewAttributes || file?.isPending ?? false }
-
   /// True if no save covers all bytes.
   package var isUnsaved: Bool { file?.isUnsaved ?? false }
-
   /// The mtime that programs see.
   package var shownTime: Attributes.Time { attributes.mtime ?? changed }
-
   package var place: InodeName? { names.first }
 }
 
 /// The indices of a list of names, once they were needed; the list defines them, so any two are equal.
 package struct NamePositions: Hashable, Sendable {
   var indices: [InodeName: Int]?
-
   package static func == (a: NamePositions, b: NamePositions) -> Bool { true }
-
   package func hash(into hasher: inout Hasher) {}
 }
 

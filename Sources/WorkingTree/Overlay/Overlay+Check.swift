@@ -68,9 +68,8 @@ extension Overlay {
     guard change.hidesRecorded == (recorded != nil),
       change.hidesDirectory == recorded?.record.isDirectory ?? false
     else { throw fault("I3", "hides \(recorded as Any)") }
-    guard place.directory == .root || nodes[place.directory]?.isDirectory ?? false else {
-      throw fault("I5", "is in a directory that is no node")
-    }
+    guard place.directory == .root || nodes[place.directory]?.isDirectory ?? false
+    else { throw fault("I5", "is in a directory that is no node") }
     guard let number = change.inode else { return }
     guard let node = nodes[number] else { throw fault("I4", "leads to no node") }
     guard node.names.contains(place) else { throw fault("I4", "is no name of its node") }
@@ -88,9 +87,8 @@ extension Overlay {
     for name in node.names {
       let shown = try inode(at: name, over: base)
       guard shown == number else { throw fault("I4", "has a name that shows \(shown as Any)") }
-      guard name.directory == .root || nodes.contains(name.directory) else {
-        throw fault("I5", "is in \(name.directory.rawValue), which is no node")
-      }
+      guard name.directory == .root || nodes.contains(name.directory)
+      else { throw fault("I5", "is in \(name.directory.rawValue), which is no node") }
     }
     let recorded = try base.names(of: number)
     guard Set(recorded) == Set(node.recordedNames) else {
@@ -128,9 +126,8 @@ extension Overlay {
     while number != .root {
       let node = nodes[number]
       let place = try node == nil ? base.names(of: number).first : node?.place
-      guard depth <= 4096, let place, try inode(at: place, over: base) == number else {
-        return false
-      }
+      guard depth <= 4096, let place, try inode(at: place, over: base) == number
+      else { return false }
       number = place.directory
       depth += 1
     }

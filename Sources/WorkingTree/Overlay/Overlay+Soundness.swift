@@ -32,7 +32,6 @@ extension Overlay {
 /// Directories known to be below the root.
 private struct RootedDirectories {
   private static let mostAbove = 4096
-
   private var known: Set<InodeNumber> = [.root]
   private let overlay: Overlay
   private let base: any Base

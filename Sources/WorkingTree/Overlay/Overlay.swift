@@ -2,9 +2,9 @@ package import Inodes
 import LLVSCore
 
 /// The pending changes: the difference between the recorded tree and the tree that programs see.
-/// | A name shows its ``NameChange``, else the recorded entry; an inode its ``PendingNode``, else its record. Only
-/// ``follow(_:)`` and ``check(over:)`` read the recorded tree. A cut has a cheap copy, which stays unchanged (rule
-/// F2). |
+///
+/// A name shows its ``NameChange``, else the recorded entry; an inode its ``PendingNode``, else its record. Only
+/// ``follow(_:)`` and ``check(over:)`` read the recorded tree. A cut has a cheap copy, which stays unchanged (F2).
 ///
 /// INVARIANT I3: no change says what the recorded tree says, except while a cut is under way.
 /// INVARIANT I4: an inode that a change leads to is a node, and its names are where programs see it.
@@ -30,10 +30,7 @@ package struct Overlay: Sendable {
   package internal(set) var inCut = PendingList()
   /// True from a cut's instant until its head is followed; during that time nothing it may take is forgotten.
   package internal(set) var isCutting = false
-
   package init(epoch: Epoch = .first) { self.epoch = epoch }
-
-  // MARK: - Reading
 
   package enum Shown: Hashable, Sendable {
     case recorded

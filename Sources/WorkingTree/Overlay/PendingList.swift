@@ -9,19 +9,15 @@ package struct PendingList: Hashable, Sendable {
   package internal(set) var first = ChangeStamp.start
   /// The inodes whose bytes, attributes or names changed.
   package internal(set) var inodes = SharedSet<InodeNumber>()
-
   /// True if all that is pending is listed.
   fileprivate var isWhole = false
-
   package init(from first: ChangeStamp = .start) { self.first = first }
 
   // Arrays, because iterators of generic storage are slow in other modules.
 
   /// In the order in which they were listed.
   package var allPlaces: [InodeName] { Array(places) }
-
   package var allInodes: [InodeNumber] { Array(inodes) }
-
   package var isEmpty: Bool { places.isEmpty && inodes.isEmpty }
 }
 

@@ -3,9 +3,7 @@ package import LLVSCore
 /// The version of each epoch; nil is the time before the first version.
 package struct EpochTable: Hashable, Sendable {
   private var versions: [Epoch: VersionNumber?] = [:]
-
   package init() {}
-
   package init(_ epoch: Epoch, showing version: VersionNumber?) { versions[epoch] = .some(version) }
 
   /// `numbers` are the store's numbers of versions; 0 is the time before the first one.
@@ -16,7 +14,6 @@ package struct EpochTable: Hashable, Sendable {
   }
 
   package var epochs: [Epoch] { versions.keys.sorted() }
-
   package func has(_ epoch: Epoch) -> Bool { versions[epoch] != nil }
 
   /// `head` for an epoch that is not in the table.

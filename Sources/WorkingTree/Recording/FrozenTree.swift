@@ -7,7 +7,6 @@ package import LLVSCore
 package final class FrozenTree {
   package let overlay: Overlay
   private static let mostAbove = 1 << 16
-
   private let base: any Base
   private var paths: [InodeNumber: TreePath?] = [:]
   private var recordedPaths: [InodeNumber: TreePath?] = [:]
@@ -59,8 +58,6 @@ package final class FrozenTree {
     if overlay.nodes.contains(directory) { return overlay.nodes.place(of: directory) }
     return try recordedNames(of: directory).first
   }
-
-  // MARK: - The recorded tree
 
   /// nil for a directory that the recorded tree does not have.
   func recordedPath(of directory: InodeNumber) throws(StoreError) -> TreePath? {

@@ -27,9 +27,7 @@ package struct GroupedRecording {
   package private(set) var missing: Set<VersionNumber> = []
   let tree: FrozenTree
   let predecessors: Predecessors
-
   package var order: [EditGroup] { groups.keys.sorted() }
-
   /// The group made on the head.
   package var own: EditGroup { EditGroup(on: predecessors.head) }
 

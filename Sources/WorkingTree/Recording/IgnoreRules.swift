@@ -52,9 +52,8 @@ package final class IgnoreRules {
       guard let node = tree.overlay.nodes[number], node.kind == .regular else { return nil }
       return node.file?.content
     case .recorded:
-      guard let inode = try tree.recorded(at: place)?.inode, inode.record.kind == .regular else {
-        return nil
-      }
+      guard let inode = try tree.recorded(at: place)?.inode, inode.record.kind == .regular
+      else { return nil }
       // A file may keep its name and have pending bytes.
       if let node = tree.overlay.nodes[inode.number] { return node.file?.content }
       return FileContent(stored: inode.record.stored)

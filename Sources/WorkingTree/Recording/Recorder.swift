@@ -111,8 +111,6 @@ package struct Recorder {
     return listed
   }
 
-  // MARK: - Names
-
   private mutating func add(_ change: NameChange, at place: InodeName) throws(StoreError) {
     guard let above = try tree.path(of: place.directory) else {
       recording.nothing[place] = change.inode != nil
@@ -225,8 +223,6 @@ package struct Recorder {
     return saves.kept(of: number, file).map { .kept($0) }
   }
 
-  // MARK: - Bytes and attributes under names that stay
-
   private func isDone(_ node: PendingNode, _ number: InodeNumber, _ place: InodeName) -> Bool {
     if node.names.count == 1 { return done.contains(number) }
     return doneLinks.contains(Put(number: number, place: place))
@@ -294,8 +290,6 @@ package struct Recorder {
     recording.edits.append(
       PathEdit(.setAttributes, path, change.on, place: place, number: number, node: node))
   }
-
-  // MARK: - Orphans
 
   private mutating func addOrphans(_ numbers: [InodeNumber]) throws(StoreError) {
     var turns: [TreePath: Int] = [:]

@@ -25,10 +25,8 @@ package struct Recording {
   package internal(set) var unsavedOrphans: [TreePath] = []
   /// Files whose saved bytes cannot be read.
   package internal(set) var unreadable: [TreePath] = []
-
   /// True if the cut changes no version, no setting of the store and not the tree.
   package var isIdle: Bool { isEmpty && emptied.isEmpty && root == nil }
-
   package var isEmpty: Bool { edits.isEmpty }
 
   mutating func exclude(_ place: InodeName) {

@@ -33,9 +33,8 @@ package struct SaveChoice: Sendable {
 
   /// True if the newest bytes that a version might take are left out as unreadable.
   package func leavesOut(_ number: InodeNumber, _ file: PendingFile) -> Bool {
-    guard !unreadable.isEmpty, let newest = file.saved?.content ?? unchecked(file) else {
-      return false
-    }
+    guard !unreadable.isEmpty, let newest = file.saved?.content ?? unchecked(file)
+    else { return false }
     return !isReadable(newest, of: number)
   }
 

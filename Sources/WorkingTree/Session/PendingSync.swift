@@ -8,18 +8,13 @@ import TreeNames
 package final class PendingSync: Sendable {
   /// The longest time in nanoseconds before writes are synced.
   private static let interval: UInt64 = 5_000_000_000
-
   private let tree: TreeSession
   private let thread = ServiceThread()
-
   package init(_ tree: TreeSession) { self.tree = tree }
-
   /// - Throws: EAGAIN if the thread limit is reached.
   package func start() throws(SystemError) { try thread.start { [self] in run() } }
-
   /// Ends the thread and waits for its end.
   package func stop() { thread.end() }
-
   /// Called when something becomes pending.
   package func wake() { thread.wake() }
 

@@ -33,7 +33,6 @@ extension TreeSession {
 
   /// True while a thread writes the rows of a version, whose changes count as pending until it ends.
   package var isShowing: Bool { versioner.isShowing }
-
   /// Waits until nothing in the newest version counts as pending. No thread that answers the kernel may call this,
   /// because the thread that writes rows notifies the kernel.
   package func awaitShown() { versioner.awaitShown() }

@@ -4,10 +4,8 @@ import Platform
 extension TreeSession {
   static func journal(of store: String) -> String { "\(store)/journal" }
   static func rows(of store: String) -> String { "\(store)/tree.sqlite" }
-
   /// The id of the running kernel; empty if unknown.
   static var bootID: [UInt8] { (try? SystemProcess.bootID()).map { Array($0.utf8) } ?? [] }
-
   /// The reason that nothing can be changed since a sync failed; usually nil.
   package var refusal: String? { journal.refusal }
 

@@ -10,13 +10,9 @@ final class Listeners: Sendable {
   private let kernel: @Sendable ([KernelNotice]) -> Void
   private let shown = Monitor<(@Sendable ([ShownChange]) -> Void)?>(nil)
   private let outcome = Monitor<(@Sendable (CutOutcome) -> Void)?>(nil)
-
   init(kernel: @escaping @Sendable ([KernelNotice]) -> Void) { self.kernel = kernel }
-
   func listen(_ body: @escaping @Sendable (CutOutcome) -> Void) { outcome.withLock { $0 = body } }
-
   func listenForShown(_ body: (@Sendable ([ShownChange]) -> Void)?) { shown.withLock { $0 = body } }
-
   func notify(_ notices: [KernelNotice]) { if !notices.isEmpty { kernel(notices) } }
 
   func notify(_ changes: HeadChanges) {
@@ -30,7 +26,6 @@ final class Listeners: Sendable {
 extension TreeSession {
   /// The number of changed names from which on returning a cut's memory pays; it takes some milliseconds.
   private static let largeCut = 10_000
-
   /// Sets the closure called with the outcome of each transition, before the next one begins.
   package func listen(_ body: @escaping @Sendable (CutOutcome) -> Void) { listeners.listen(body) }
 
@@ -41,10 +36,8 @@ extension TreeSession {
 
   /// Notifies the kernel of names that it did not make.
   package func notifyKernel(_ notices: [KernelNotice]) { listeners.notify(notices) }
-
   /// Ends the wait for the quiet period now and for every later cut, before shutdown.
   package func hurry() { versioner.hurry() }
-
   /// Applies a changed quiet period to a waiting cut.
   package func noteSettings() { versioner.setSettle(storeSettings.settle) }
 

@@ -9,7 +9,6 @@ package import TreeNames
 /// - Concurrency: thread-safe.
 package final class TreeSession: Sendable {
   package static let rootInode: UInt64 = InodeNumber.root.rawValue
-
   package let store: Store
   /// The owner and modes where none is recorded.
   package let defaults: AttributeDefaults
@@ -51,7 +50,6 @@ package final class TreeSession: Sendable {
   }
 
   package var ignorePatterns: IgnorePatterns { files.ignore }
-
   /// The stamp of what the tree shows.
   package var shownStamp: ShownStamp { files.shownStamp }
 

@@ -4,12 +4,9 @@ package import Inodes
 package struct ChangeMap: Sendable {
   package typealias Element = (key: InodeName, value: NameChange)
   typealias Names = SharedMap<FileName, NameChange>
-
   private(set) var directories = SharedMap<InodeNumber, Names>()
   package private(set) var count = 0
-
   package init() {}
-
   package var isEmpty: Bool { count == 0 }
 
   /// - Complexity: O(1) on average; a change of a map that shares elements with a copy copies O(√*n*) at most.
@@ -39,7 +36,6 @@ package struct ChangeMap: Sendable {
   }
 
   package var keys: some Sequence<InodeName> { lazy.map(\.key) }
-
   package var values: some Sequence<NameChange> { lazy.map(\.value) }
 }
 
@@ -61,7 +57,6 @@ extension ChangeMap: Sequence {
   }
 
   package func makeIterator() -> Iterator { Iterator(directories: directories.makeIterator()) }
-
   package var underestimatedCount: Int { count }
 }
 
@@ -73,20 +68,15 @@ extension ChangeMap: Equatable {
 
 package struct ChangedNames: Sequence, Sendable {
   fileprivate let names: SharedMap<FileName, NameChange>
-
   package var count: Int { names.count }
-
   package var isEmpty: Bool { names.isEmpty }
-
   package func contains(_ name: FileName) -> Bool { names[name] != nil }
 
   package struct Iterator: IteratorProtocol {
     fileprivate var names: SharedMap<FileName, NameChange>.Iterator
-
     package mutating func next() -> FileName? { names.next()?.key }
   }
 
   package func makeIterator() -> Iterator { Iterator(names: names.makeIterator()) }
-
   package var underestimatedCount: Int { count }
 }

@@ -5,9 +5,7 @@ package import LLVSCore
 
 extension NodeMap {
   package func kind(of number: InodeNumber) -> EntryKind? { holders[number]?.node?.kind }
-
   package func names(of number: InodeNumber) -> [InodeName]? { holders[number]?.node?.names }
-
   /// The first name of an inode is the place of a directory.
   package func place(of number: InodeNumber) -> InodeName? { holders[number]?.node?.names.first }
 
@@ -22,9 +20,8 @@ extension NodeMap {
 
   /// nil for a directory.
   package func fileNames(of number: InodeNumber) -> [InodeName]? {
-    guard let holder = holders[number], let kind = holder.node?.kind, kind != .directory else {
-      return nil
-    }
+    guard let holder = holders[number], let kind = holder.node?.kind, kind != .directory
+    else { return nil }
     return holder.node?.names
   }
 
@@ -61,6 +58,5 @@ extension NodeMap {
 
   /// The epoch that pending changes of an inode are made on; nil for what the tree shows.
   package func epoch(of number: InodeNumber) -> Epoch? { holders[number]?.node?.on }
-
   package func orphan(of number: InodeNumber) -> Orphan? { holders[number]?.node?.orphan }
 }

@@ -13,11 +13,8 @@ package struct NodeMap: Sendable {
   }
 
   private(set) var holders = SharedMap<InodeNumber, Holder>()
-
   package init() {}
-
   package var count: Int { holders.count }
-
   package var isEmpty: Bool { holders.isEmpty }
 
   /// - Complexity: O(1) on average; a change of a map that shares nodes with a copy copies the node and O(√*n*)
@@ -33,9 +30,7 @@ package struct NodeMap: Sendable {
 
   /// Returns a copy, for callers that need several parts.
   package func node(_ number: InodeNumber) -> PendingNode? { holders[number]?.node }
-
   package func contains(_ number: InodeNumber) -> Bool { holders.contains(number) }
-
   package var keys: some Sequence<InodeNumber> { holders.keys }
 
   /// Returns the numbers of the files that `isWanted` is true for, without copies of their nodes.
@@ -82,7 +77,6 @@ extension NodeMap: Sequence {
 
   /// A node that is changed during the iteration is visited as it was.
   package func makeIterator() -> Iterator { Iterator(holders: holders.makeIterator()) }
-
   package var underestimatedCount: Int { count }
 }
 

@@ -1,14 +1,10 @@
 /// A list with cheap copies: the first change after a copy copies one part and the list of parts.
 package struct SharedList<Element: Sendable>: Sendable {
   private static var partSize: Int { 512 }
-
   private var parts: ContiguousArray<ContiguousArray<Element>> = []
   private var end: ContiguousArray<Element> = []
-
   package init() {}
-
   package var count: Int { parts.count * Self.partSize + end.count }
-
   package var isEmpty: Bool { parts.isEmpty && end.isEmpty }
 
   /// - Complexity: O(1) on average; O(*n*/512) once after a copy.
@@ -26,7 +22,6 @@ extension SharedList: Sequence {
     fileprivate let list: SharedList
     private var part = 0
     private var index = 0
-
     fileprivate init(_ list: SharedList) { self.list = list }
 
     package mutating func next() -> Element? {
@@ -44,7 +39,6 @@ extension SharedList: Sequence {
   }
 
   package func makeIterator() -> Iterator { Iterator(self) }
-
   package var underestimatedCount: Int { count }
 }
 

@@ -44,17 +44,12 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
   private static var fill: Int { 6 }
   static var groupBits: Int { 6 }
   private static var groupSize: Int { 1 << groupBits }
-
   private(set) var groups: ContiguousArray<Group> = []
   /// The number of buckets; those already split use one more bit of the hashes.
   private var buckets = 0
   package private(set) var count = 0
-
   package init() {}
-
   package var isEmpty: Bool { count == 0 }
-
-  // MARK: - Where an element is
 
   private struct Place {
     var group: Int
@@ -94,8 +89,6 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
       groups[place.group][place.bucket].append(element)
     }
   }
-
-  // MARK: - Elements
 
   /// - Complexity: O(1) on average; a change of a map that shares elements with a copy copies O(√*n*) at most.
   package subscript(key: Key) -> Value? {
@@ -218,7 +211,6 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
   }
 
   package var keys: some Sequence<Key> { lazy.map(\.key) }
-
   package var values: some Sequence<Value> { lazy.map(\.value) }
 }
 
@@ -229,7 +221,6 @@ extension SharedMap: Sequence {
     private var bucket = 0
     private var element = 0
     private var slots: Bucket = []
-
     fileprivate init(groups: ContiguousArray<Group>) { self.groups = groups }
 
     package mutating func next() -> Element? {
@@ -251,7 +242,6 @@ extension SharedMap: Sequence {
   }
 
   package func makeIterator() -> Iterator { Iterator(groups: groups) }
-
   package var underestimatedCount: Int { count }
 }
 

@@ -42,8 +42,6 @@ extension Overlay {
     if node.isPending || !node.isDirectory { sinceCut.inodes.insert(number) }
   }
 
-  // MARK: - Names
-
   /// Sets the inode at a name; nil removes it. `over` is the inode there, from the recorded tree without a change.
   /// A change over pending changes or bytes is made on their version, because programs saw those and not the
   /// head's.
@@ -194,8 +192,6 @@ extension Overlay {
     guard orphans.contains(number) else { return }
     if nodes[number]?.orphan == .gone || !(nodes[number]?.isPending ?? false) { forget(number) }
   }
-
-  // MARK: - Bytes and attributes
 
   private mutating func alter(
     _ number: InodeNumber, _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time,

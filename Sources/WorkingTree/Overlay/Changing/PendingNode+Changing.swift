@@ -4,8 +4,6 @@ import LLVSCore
 // Changes of a node in place, because a copy would share its lists and a change would copy those too.
 
 extension PendingNode {
-  // MARK: - Names
-
   /// Notes changed bytes, or names in a directory.
   mutating func noteBytes(_ time: Attributes.Time, _ stamp: ChangeStamp) {
     attributes.mtime = time
@@ -91,8 +89,6 @@ extension PendingNode {
     attributes.mtime = time
     (hasNewAttributes, hasSetTime) = (false, false)
   }
-
-  // MARK: - Bytes and attributes
 
   /// Returns false for a directory.
   mutating func alter(

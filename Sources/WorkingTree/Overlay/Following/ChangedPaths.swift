@@ -4,9 +4,7 @@ package import Inodes
 package struct ChangedPaths: Sendable {
   private var paths: Set<TreePath> = []
   private var above: Set<TreePath> = []
-
   package init() {}
-
   package var isEmpty: Bool { paths.isEmpty }
 
   package mutating func insert(_ path: TreePath) {
@@ -19,6 +17,5 @@ package struct ChangedPaths: Sendable {
   }
 
   func contains(_ path: TreePath) -> Bool { paths.contains(path) }
-
   func containsBelow(_ path: TreePath) -> Bool { above.contains(path) }
 }

@@ -68,7 +68,6 @@ extension Following {
 /// The paths of names in versions before a head, where the head changed something below the directory.
 private struct PlacePaths {
   private static let mostAbove = 4096
-
   let overlay: Overlay
   let frozen: Overlay?
   let base: any Base

@@ -108,9 +108,8 @@ extension Following {
 
   /// True for a directory held at a name where the head has a directory again.
   private func isHeldInVain(_ number: InodeNumber, at place: InodeName) throws(BaseError) -> Bool {
-    guard let change = overlay.changes[place], change.isHeld, change.inode == number else {
-      return false
-    }
+    guard let change = overlay.changes[place], change.isHeld, change.inode == number
+    else { return false }
     return try base.child(of: place.directory, named: place.name)?.inode.record.isDirectory ?? false
   }
 
@@ -148,8 +147,6 @@ extension Following {
     overlay.nodes[other]?.names = [place]
     for one in held { try join(one.number, into: one.into, at: one.place, &busy) }
   }
-
-  // MARK: - What is needed
 
   /// Checks all names again, after directories got their final places.
   mutating func settleNames() throws(BaseError) {
@@ -260,9 +257,8 @@ extension Following {
       let file = try base.child(of: place.directory, named: place.name)?.inode, file.links > 1
     else { return nil }
     if let names = overlay.nodes.names(of: file.number) { return names.isEmpty ? nil : file.number }
-    guard let node = try overlay.node(of: file.number, over: base), !node.names.isEmpty else {
-      return nil
-    }
+    guard let node = try overlay.node(of: file.number, over: base), !node.names.isEmpty
+    else { return nil }
     overlay.nodes[file.number] = node
     return file.number
   }
@@ -279,9 +275,8 @@ extension Following {
 
   /// True if names were added and removed since the directory's recorded time.
   private func hasLaterTime(_ node: PendingNode, _ number: InodeNumber) throws(BaseError) -> Bool {
-    guard let time = node.attributes.mtime, let record = try base.inode(number)?.record else {
-      return false
-    }
+    guard let time = node.attributes.mtime, let record = try base.inode(number)?.record
+    else { return false }
     return time > record.shownTime ?? record.attributes.mtime ?? record.changed
   }
 

@@ -81,7 +81,6 @@ struct Following {
 
   /// The inodes that the head may concern, sorted; some are no nodes.
   var numbers: [InodeNumber] { scope?.numbers.sorted() ?? overlay.nodes.keys.sorted() }
-
   /// The names that the head may concern; some have no change.
   var places: [InodeName] { scope.map { Array($0.places) } ?? Array(overlay.changes.keys) }
 
@@ -125,8 +124,6 @@ struct Following {
     try head.renumber(number)
     base.forget(number, at: names, isDirectory: isDirectory)
   }
-
-  // MARK: - What the cut took
 
   private mutating func dropTakenNames(_ taken: TakenCut) {
     for (place, name) in taken.names {
@@ -192,8 +189,6 @@ struct Following {
     else { return false }
     return overlay.changes[name] == nil
   }
-
-  // MARK: - Files
 
   /// Copies long extended attributes of removed pending files from the tree before, which alone has them.
   private mutating func keepExtended() throws(BaseError) {
@@ -303,9 +298,8 @@ struct Following {
 extension PendingNode {
   /// True for a file of one name whose pending changes were all taken at an instant.
   fileprivate func isAll(_ taken: TakenCut.Node, at instant: ChangeStamp) -> Bool {
-    guard let file, stamp <= instant, orphan == nil, names.count == 1, !file.isUnsaved else {
-      return false
-    }
+    guard let file, stamp <= instant, orphan == nil, names.count == 1, !file.isUnsaved
+    else { return false }
     guard let saved = file.saved else { return true }
     return taken.save.map { saved.isSame(as: $0) } ?? false
   }

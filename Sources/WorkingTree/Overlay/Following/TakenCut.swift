@@ -68,14 +68,12 @@ package struct TakenCut: Hashable, Sendable {
   package var times: Set<InodeNumber> = []
   /// Ignored names, which no later cut looks at until they change. A journal need not keep them.
   package var aside: Set<InodeName> = []
-
   package init(at stamp: ChangeStamp) { self.stamp = stamp }
 }
 
 extension TakenCut.Name {
   /// nil for the version made on the head.
   package var destinationEpoch: Epoch? { destination.epoch(of: on) }
-
   /// The epoch of a later change of the name: the version that took this one, unless its writer had seen another.
   func epoch(after later: Epoch?) -> Epoch? { later == on ? destination.epoch(of: on) : later }
 }

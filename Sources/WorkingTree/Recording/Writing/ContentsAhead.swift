@@ -72,8 +72,6 @@ final class ContentsAhead: Sendable {
     state.broadcast()
   }
 
-  // MARK: - Working
-
   private func help() { while let index = claim() { publish(work(index), for: index) } }
 
   /// Claims the next change once there is room; nil if none is left.
@@ -103,8 +101,6 @@ final class ContentsAhead: Sendable {
     }
     return Work(ready: ready, cost: Self.costOfFile + Int(clamping: min(content.size, 1 << 20)))
   }
-
-  // MARK: - Taking
 
   /// Returns the bytes of a change's file, once; nil if there are none to prepare or too many. Also nil for
   /// unreadable bytes: the storing thread gets the same error and names the file.

@@ -11,9 +11,7 @@ package struct CutSummary: Hashable, Sendable {
   private var values: [String] = []
   /// The same for directories, with a trailing slash.
   private var directories: [String] = []
-
   private static let mostNames = 5
-
   package init() {}
 
   /// `edits` are in ascending order.
@@ -43,7 +41,6 @@ package struct CutSummary: Hashable, Sendable {
 
   /// The first changed files, then directories, which mostly come with their content.
   package var names: [String] { Array((values + directories).prefix(Self.mostNames)) }
-
   package var count: Int { changed + new + removed }
 
   mutating func add(_ other: CutSummary) {

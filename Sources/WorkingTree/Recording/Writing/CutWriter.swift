@@ -34,7 +34,6 @@ package struct CutVersions {
   package var summary = CutSummary()
   /// True if values displaced by directories get other names.
   package var renamesDisplaced = false
-
   package init(head: VersionNumber?) { self.head = head }
 }
 
@@ -43,14 +42,12 @@ package struct CutVersions {
 package final class CutWriter {
   /// The number of edits from which on a helper thread pays.
   private static let longCut = 256
-
   private let store: Store
   private let tree: FrozenTree
   private let contents: any PendingContents
   private let maker: CutMaker
   private let helper: ForkJoin
   private var entries: EntryMaker?
-
   /// The file, and its bytes, that could not be read when writing failed.
   package var failed: (number: InodeNumber, content: FileContent)? { entries?.failed }
 

@@ -53,17 +53,14 @@ final class EntryMaker {
     return revisions.lowerBound
   }
 
-  // MARK: - Files
-
   /// Returns the entry of a file at a key. `old` is the predecessor's entry at the key, `shown` the value that it
   /// shows at the path, `ready` the prepared bytes, if any.
   /// - Throws: ``StoreError`` if bytes cannot be read or stored.
   func file(
     _ edit: PathEdit, at key: Key, old: Entry?, shown: Entry?, ready: ReadyValue? = nil
   ) throws(StoreError) -> Entry {
-    guard let node = edit.node, let number = edit.number, let bytes = edit.bytes else {
-      throw .invalid("a file without bytes")
-    }
+    guard let node = edit.node, let number = edit.number, let bytes = edit.bytes
+    else { throw .invalid("a file without bytes") }
     let path = try recordedPath(of: node)
     let recorded = try path.flatMap { (path) throws(StoreError) in
       if path == edit.path, isOnHead { return shown }
@@ -151,9 +148,8 @@ final class EntryMaker {
 
   private func store(_ content: FileContent) throws(StoreError) -> StoredContent {
     if let stored = content.unchangedBase {
-      guard case .inline(let bytes) = stored.content, bytes.count > Entry.inlineLimit else {
-        return stored
-      }
+      guard case .inline(let bytes) = stored.content, bytes.count > Entry.inlineLimit
+      else { return stored }
       return try transaction.write(bytes)
     }
     return try transaction.write(PendingSource(contents: contents, content: content))
@@ -171,8 +167,6 @@ final class EntryMaker {
     guard case .value(let entry)? = try view.find(path: path.bytes) else { return nil }
     return entry
   }
-
-  // MARK: - Attributes
 
   /// Returns a node's attributes with the long extended ones of the map's entry; if that has none, another machine
   /// removed them.
@@ -192,8 +186,6 @@ final class EntryMaker {
     else { return }
     attributes.mtime = Attributes.Time(ofVersion: version.timestamp)
   }
-
-  // MARK: - Directories
 
   /// `old` is the version's entry of the directory, at its key or its old place.
   func directory(_ edit: PathEdit, at key: Key, old: Entry?) throws(StoreError) -> Entry {

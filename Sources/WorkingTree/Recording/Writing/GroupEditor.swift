@@ -85,8 +85,6 @@ struct GroupEditor {
     }
   }
 
-  // MARK: - Names that go
-
   /// Removes what a path shows; for a directory all below it, but not a value of its name.
   private mutating func remove(_ path: TreePath) throws(StoreError) {
     switch try view.find(path: path.bytes) {
@@ -102,8 +100,6 @@ struct GroupEditor {
     }
     renamedIn.insert(path.parent)
   }
-
-  // MARK: - Directories that come
 
   /// Copies a moved directory from the predecessor, without names that changes decide.
   private mutating func copy(_ edit: PathEdit, _ puts: Set<TreePath>) throws(StoreError) {
@@ -171,8 +167,6 @@ struct GroupEditor {
     }
   }
 
-  // MARK: - Files
-
   /// A file with a directory's name takes the key of the displaced value, which keeps the name that shows it.
   private mutating func keepDisplaced(
     at path: TreePath, _ changed: Set<TreePath>
@@ -206,8 +200,6 @@ struct GroupEditor {
       map.put(entry)
     }
   }
-
-  // MARK: - Directories that stay
 
   /// Adds entries for directories that a removal would take with it.
   private mutating func keepDirectories() throws(StoreError) {

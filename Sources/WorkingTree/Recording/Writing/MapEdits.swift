@@ -32,7 +32,6 @@ struct MapEdits {
   private var list: [Entry] = []
   /// The index of a put in the list; below zero for a removal.
   private var places: [MapPlace: Int32] = [:]
-
   var isEmpty: Bool { places.isEmpty }
 
   subscript(place: MapPlace) -> Edit? {
@@ -47,7 +46,6 @@ struct MapEdits {
   }
 
   mutating func remove(_ place: MapPlace) { places[place] = -1 }
-
   /// Drops an edit, because the map has the entry already.
   mutating func keep(_ place: MapPlace) { places[place] = nil }
 
@@ -72,7 +70,6 @@ struct SortedEdits: Sequence {
 
   fileprivate let order: [Step]
   fileprivate let list: [Entry]
-
   var count: Int { order.count }
 
   func makeIterator() -> AnyIterator<MapEdit> {

@@ -14,7 +14,6 @@ package protocol PendingContents: Sendable {
 struct PendingSource: ContentSource {
   let contents: any PendingContents
   let content: FileContent
-
   var length: UInt64 { content.size }
   var base: StoredContent? { content.base }
 
@@ -23,9 +22,8 @@ struct PendingSource: ContentSource {
   }
 
   func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
-    guard let first = content.extents.extent(from: offset), first.start < content.size else {
-      return .hole(end: content.size)
-    }
+    guard let first = content.extents.extent(from: offset), first.start < content.size
+    else { return .hole(end: content.size) }
     if first.start > offset { return .hole(end: first.start) }
     if first.source == Extent.base, first.offset == first.start {
       return .unchanged(end: min(first.end, content.size))

@@ -17,9 +17,8 @@ package enum StoreCut {
       throw .corrupt("\(store.path)/store.sqlite: the setting \(setting) is not what was written")
     }
     guard let bytes else { return 0 }
-    guard let number = UInt64(String(decoding: bytes, as: UTF8.self)) else {
-      throw .corrupt("\(store.path)/store.sqlite: the setting \(setting) is no number")
-    }
+    guard let number = UInt64(String(decoding: bytes, as: UTF8.self))
+    else { throw .corrupt("\(store.path)/store.sqlite: the setting \(setting) is no number") }
     return number
   }
 

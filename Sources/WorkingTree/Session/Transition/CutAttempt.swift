@@ -30,7 +30,6 @@ final class CutAttempt {
   private(set) var saves: SaveChoice
   /// The ignored names.
   private(set) var aside: Set<InodeName> = []
-
   private let checkout: Checkout
   private let helper: ForkJoin
   private let before: VersionNumber?
@@ -67,8 +66,6 @@ final class CutAttempt {
     }
   }
 
-  // MARK: - Versions
-
   /// Commits the versions, and prepares the rows of a head that shows more than those.
   /// - Throws: ``StoreError``; then nothing has happened, and the cut must be abandoned.
   func commit(_ goOn: GoOn?) throws(StoreError) -> Result {
@@ -87,9 +84,8 @@ final class CutAttempt {
     do throws(StoreError) {
       let commit = try store.write { (transaction) throws(StoreError) in
         let made = try writer.write(grouped, on: predecessors, in: transaction)
-        guard let (commit, record) = try finish(made, grouped, goOn, transaction) else {
-          return nil as Commit?
-        }
+        guard let (commit, record) = try finish(made, grouped, goOn, transaction)
+        else { return nil as Commit? }
         isTaken = try checkout.journal.take(record)
         // Rolls the transaction back.
         if !isTaken { throw .busy("the journal of pending changes was renewed") }

@@ -38,7 +38,6 @@ package struct CutOutcome: Sendable {
   package var unreadable: [TreePath] = []
   /// Predecessors that the store does not have, replaced by the head.
   package var missing: Set<VersionNumber> = []
-
   package init() {}
 
   /// Adds what stays out of versions.

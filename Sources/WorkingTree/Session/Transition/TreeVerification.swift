@@ -14,8 +14,6 @@ package struct TreeVerification {
     (self.store, self.isCancelled) = (store, isCancelled)
   }
 
-  // MARK: - Trees that are open
-
   /// The faults of an open tree, as sentences without periods. Programs may change it concurrently and wait only
   /// for a copy of the overlay.
   /// - Throws: ``StoreError/cancelled``, ``StoreError/busy(_:)`` if heads change too often, or an error of reading
@@ -54,8 +52,6 @@ package struct TreeVerification {
     }
     throw .refused("versions are made too often for a check; try again")
   }
-
-  // MARK: - Trees that no process has open
 
   /// The faults of a tree that no process has open, as sentences without periods. Changes nothing. Rows that are
   /// absent or of an earlier version are no fault, because opening the tree repairs them without a loss.
@@ -125,15 +121,12 @@ package struct TreeVerification {
         try store.state().head.flatMap { (number) throws(StoreError) in try store.version(number) }
       )
     }
-    guard rows.state.storeID == store.storeID else {
-      return faults.append("\(path) is of another store; \(Self.madeAnew)")
-    }
+    guard rows.state.storeID == store.storeID
+    else { return faults.append("\(path) is of another store; \(Self.madeAnew)") }
     if rows.state.cut == Int64(cut), rows.state.version != head?.id {
       faults.append("\(path) does not show the head; \(Self.madeAnew)")
     }
   }
-
-  // MARK: - The parts
 
   private static let madeAnew = "mounting the store makes it again from the head"
 
@@ -150,9 +143,8 @@ package struct TreeVerification {
 
   private mutating func checkRows(_ rows: RowsSnapshot, _ path: String) throws(BaseError) {
     let map = try reading { () throws(StoreError) -> ValueMap? in
-      guard let id = rows.state.version else {
-        return rows.state.root == .empty ? store.map(.empty) : nil
-      }
+      guard let id = rows.state.version
+      else { return rows.state.root == .empty ? store.map(.empty) : nil }
       return try store.version(id).flatMap { $0.map == rows.state.root ? store.map(of: $0) : nil }
     }
     guard let map else {

@@ -17,7 +17,6 @@ package final class Versioner: Sendable {
   package typealias Threads = @Sendable (@escaping @Sendable () -> Void) -> Bool
   /// Moves the head in the transaction, from the head after the cut.
   package typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
-
   /// The most times that a cut is restarted because the journal was renewed.
   private static let mostAttempts = 16
   /// The number of changed names from which on a thread for a cut's rows pays.
@@ -123,7 +122,6 @@ package final class Versioner: Sendable {
 
   /// The committed head whose rows a thread writes; the tree shows the same. Otherwise nil.
   package var unshownHead: VersionRecord? { turn.withLock { $0.showing?.head.version } }
-
   /// True while a thread writes the rows of a version.
   package var isShowing: Bool { turn.withLock { $0.showing != nil } }
 
@@ -163,8 +161,6 @@ package final class Versioner: Sendable {
     }
     turn.broadcast()
   }
-
-  // MARK: - The steps
 
   /// Makes one attempt. Returns the outcome and a committed head whose rows are not written; nil to begin again.
   ///   has to begin again.
@@ -303,9 +299,8 @@ package final class Versioner: Sendable {
 
   /// Writes pending changes again if the journal records nothing since a failed sync.
   private func heal() throws(StoreError) {
-    guard checkout.journal.needsRenewal(atRest: false), turn.withLock({ $0.owed == nil }) else {
-      return
-    }
+    guard checkout.journal.needsRenewal(atRest: false), turn.withLock({ $0.owed == nil })
+    else { return }
     do throws(FSError) {
       for loss in try checkout.tree.renewJournal(isForced: true) { report(loss) }
     } catch { throw StoreError(error) }
@@ -313,9 +308,8 @@ package final class Versioner: Sendable {
 
   /// Begins a new journal if it has grown.
   private func renewJournal() {
-    guard turn.withLock({ $0.owed == nil }), checkout.journal.needsRenewal(atRest: true) else {
-      return
-    }
+    guard turn.withLock({ $0.owed == nil }), checkout.journal.needsRenewal(atRest: true)
+    else { return }
     do throws(FSError) { for loss in try checkout.tree.renewJournal() { report(loss) } } catch {
       // The journal is unchanged, and the next transition tries again.
       report("a new journal could not be begun: \(error)")
