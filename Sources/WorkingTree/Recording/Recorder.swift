@@ -3,7 +3,8 @@ package import LLVSCore
 import TreeNames
 
 /// Turns the pending changes at the instant of a cut into changes of paths, which versions take.
-/// | RULE C1: A change is at its path in the frozen tree; nothing below a directory removed here is taken.
+///
+/// RULE C1: A change is at its path in the frozen tree; nothing below a directory removed here is taken.
 /// RULE C2: Of a file the save that counts (``SaveChoice``) is taken.
 /// RULE C3: A file without such a save leaves its name to the recorded file, wherever that has gone; only a
 ///   directory that moved from there is gone.

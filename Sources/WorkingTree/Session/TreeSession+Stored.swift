@@ -44,7 +44,8 @@ extension TreeSession {
   }
 
   /// Copies a store with its pending changes into a directory that is empty or does not exist.
-  /// | Other processes may read and write the store, also a daemon that has mounted it. Opening the copy makes the
+  ///
+  /// Other processes may read and write the store, also a daemon that has mounted it. Opening the copy makes the
   /// rows again. `progress` is called with the bytes of segments copied and in all; false cancels.
   /// - Throws: ``StoreError/exists(_:)`` if the directory is not empty, ``StoreError/busy(_:)`` if versions are
   ///   made too often, ``StoreError/cancelled``.

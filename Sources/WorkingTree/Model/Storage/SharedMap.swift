@@ -24,7 +24,8 @@ extension InodeNumber: SharedKey {
 }
 
 /// A dictionary with cheap copies: a copy and its original share unchanged elements.
-/// | The elements are in small buckets, the buckets in groups. The first change after a copy copies the list of
+///
+/// The elements are in small buckets, the buckets in groups. The first change after a copy copies the list of
 /// groups, one group and one bucket. Buckets are split one by one, so no change moves all elements. The order
 /// depends on hashes and insertions.
 package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {

@@ -14,7 +14,8 @@ package struct ChangedRows: Sendable {
 
 /// The nodes and names that a new head may concern: those changed since the last cut, the rows that the head
 /// changes, and the directories above. Unchanged ignored names are left out, because their number has no limit.
-/// | INVARIANT F4: a change or node outside the scope is below ignored names alone, the recorded tree has nothing
+///
+/// INVARIANT F4: a change or node outside the scope is below ignored names alone, the recorded tree has nothing
 /// at its names, and no row belongs to it before or after the head.
 struct FollowingScope {
   private(set) var numbers: Set<InodeNumber>

@@ -32,7 +32,8 @@ extension Overlay {
   }
 
   /// Applies what is pending to the tree of a new head.
-  /// | Drops changes that the cut took and that have not changed since; changed names stay. A file with pending
+  ///
+  /// Drops changes that the cut took and that have not changed since; changed names stay. A file with pending
   /// bytes or attributes keeps names that the head takes from it. Everything else shows the head: a held inode that
   /// loses its last name is an orphan. A removed directory stays for the pending changes in it.
   /// - Throws: ``BaseError`` if the recorded tree cannot be read or changed; then the overlay is unchanged.

@@ -3,7 +3,8 @@ import LLVSCore
 import Platform
 
 /// The bytes of a long cut's files, read, hashed and compressed ahead of the thread that stores them.
-/// | That is half the cost of a version of many files and needs neither order nor transaction. A helper thread
+///
+/// That is half the cost of a version of many files and needs neither order nor transaction. A helper thread
 /// shares the work with the storing thread, which helps when nothing is ready.
 /// - Concurrency: ``take(_:)`` from one thread.
 final class ContentsAhead: Sendable {

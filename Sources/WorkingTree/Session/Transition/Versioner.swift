@@ -77,7 +77,8 @@ package final class Versioner: Sendable {
   }
 
   /// Makes versions of everything saved, then moves the head as `goOn` says (nil: a cut alone), in one transaction.
-  /// | A long cut that shows programs nothing new returns after the commit; a thread writes the rows, and the next
+  ///
+  /// A long cut that shows programs nothing new returns after the commit; a thread writes the rows, and the next
   /// transition waits for that, as ``awaitShown()`` does.
   /// - Throws: errors of the store or `goOn`; then the head is unchanged and everything stays pending.
   @discardableResult
