@@ -2,12 +2,11 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// Processes that saw a name where the head has other bytes than the version that took what they saw
-// (docs/writes.md, rule 7).
+// Processes that saw a name whose bytes in the head are not from the version of what they saw (rule 7 of
+// docs/writes.md).
 
 extension Checkout {
-  /// Returns the names that processes saw and where a head shows another file. The head's rows are prepared and not
-  /// yet shown.
+  /// Returns the names that processes saw and where a head, which is prepared and not shown, has another file.
   func replaced(
     by head: Head, _ difference: HeadDifference, from before: Overlay, to after: Overlay,
     _ names: SeenNames

@@ -7,8 +7,7 @@ import TreeNames
 // INVARIANT I10: the rows change by the preparation of a head alone, whose transaction sets the cut's number; the
 //   store's commit of that cut comes before that of the rows.
 
-/// Shows new heads in the tree: prepares rows of the recorded tree, which no reader sees yet, then applies the
-/// pending changes.
+/// Shows new heads: prepares rows, which no reader sees yet, then applies the pending changes to them.
 // Unchecked: only the holder of the versioner's turn uses it.
 final class Checkout: @unchecked Sendable {
   struct Head {
@@ -182,8 +181,7 @@ final class Checkout: @unchecked Sendable {
     return settled
   }
 
-  /// The rows that the prepared head changes; nil if they may be any. `settled` are files at names that the cut
-  /// took.
+  /// The rows that the prepared head changes; nil for any. `settled` are files at names that the cut took.
   private func changedRows(
     of head: Head, _ settled: Set<InodeNumber>
   ) throws(BaseError) -> ChangedRows? {

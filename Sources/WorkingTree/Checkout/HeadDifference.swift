@@ -232,12 +232,9 @@ private struct ToldNames {
       + listings.sorted().map { .listing($0) }
   }
 
-  /// Compares a name and returns true if it shows something else; `recorded` is the recorded inode before, nil if
-  /// unknown.
+  /// Returns true if a name shows something else; `recorded` is the inode recorded before, nil if unknown.
   @discardableResult
-  mutating func compare(
-    _ place: InodeName, recorded: InodeNumber??
-  ) throws(StoreError) -> Bool {
+  mutating func compare(_ place: InodeName, recorded: InodeNumber??) throws(StoreError) -> Bool {
     guard known.insert(place).inserted else { return false }
     let old: InodeNumber??
     if case .pending(let number) = before.shown(at: place) {

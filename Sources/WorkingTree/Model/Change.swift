@@ -30,8 +30,7 @@ package struct Change: Hashable, Sendable {
     indirect case punch(InodeNumber, Range<UInt64>, WriteFlags, seen: Epoch?)
     /// The content of the file is saved; a save that `isFirm` counts whatever is written afterwards.
     case save(InodeNumber, isFirm: Bool = false)
-    /// `lacksExtended` if the long extended ones are unchanged and left out, `setsTime` if utimensat(2) gave the
-    /// mtime.
+    /// `lacksExtended` leaves the long extended ones unchanged; `setsTime` if utimensat(2) gave the mtime.
     indirect case attributes(
       InodeNumber, Attributes, lacksExtended: Bool = false, setsTime: Bool = false)
     /// A further name of a file, and the link id that all its names carry.

@@ -1,8 +1,7 @@
 package import Inodes
 import LLVSCore
 
-/// The names and inodes that a cut looks at because they changed. Some may be pending no longer, and places may be
-/// listed more than once.
+/// The names and inodes that a cut looks at. Some may be pending no longer, and places may be listed repeatedly.
 package struct PendingList: Hashable, Sendable {
   package internal(set) var places = SharedList<InodeName>()
   /// Changes with this stamp or a later one are listed by place.

@@ -1,8 +1,7 @@
 package import Inodes
 package import LLVSCore
 
-/// The working tree at the instant of a cut: a copy of the overlay over the recorded tree, which does not change
-/// before the cut ends.
+/// The working tree at a cut's instant: a copied overlay over the recorded tree, which a cut does not change.
 /// - Concurrency: one thread at a time.
 package final class FrozenTree {
   package let overlay: Overlay
@@ -105,8 +104,6 @@ extension StoreError {
   ) throws(StoreError) -> Result {
     do throws(BaseError) {
       return try body()
-    } catch {
-      throw StoreError(error)
-    }
+    } catch { throw StoreError(error) }
   }
 }

@@ -70,8 +70,7 @@ package struct GroupedRecording {
     return head
   }
 
-  /// In a moved directory, the writer of a change saw the directory at its old place, unless the change joins the
-  /// move.
+  /// In a moved directory, the writer of a change saw the old place, unless the change joins the move.
   private mutating func putWhereItStood(_ edit: PathEdit, _ epochs: EpochTable) throws(StoreError) {
     let seen = try seen(by: edit, epochs)
     guard let place = edit.place, let before = try pathBefore(edit, since: seen) else { return }
@@ -167,8 +166,7 @@ package struct GroupedRecording {
     return joined
   }
 
-  /// True if a change in a moved directory is older than the move, and its writer did not see what the head has
-  /// there.
+  /// True if a change in a moved directory is older, and its writer did not see what the head has there.
   private mutating func hasUnseen(
     _ version: VersionNumber?, at edit: PathEdit, _ epochs: EpochTable
   ) throws(StoreError) -> Bool {

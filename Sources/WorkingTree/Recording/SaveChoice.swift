@@ -1,7 +1,6 @@
 package import Inodes
 
-/// Decides which save of a file a cut takes (docs/writes.md, rule 1): the newest, the newest followed by the quiet
-/// period, or none.
+/// Decides which save a cut takes (docs/writes.md, rule 1): the newest, the newest before a quiet period, or none.
 package struct SaveChoice: Sendable {
   package var reason: CutReason
   /// The quiet period in nanoseconds.

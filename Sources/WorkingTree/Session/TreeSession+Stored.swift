@@ -60,8 +60,7 @@ extension TreeSession {
           try StoreError.wrapping { () throws(SystemError) in
             try FileSystem.removeTree(journal(of: target))
           }
-          // Catalog and journal must be of one cut: a later journal lacks changes that the copied catalog lacks
-          // too.
+          // Of one cut with the journal: a later one lacks changes that the copied catalog lacks too.
           let cut = try StoreCut.last(in: store)
           try copyCatalog()
           if try Journal.copy(journal(of: store.path), to: journal(of: target)),

@@ -17,8 +17,8 @@ package struct NodeMap: Sendable {
   package var count: Int { holders.count }
   package var isEmpty: Bool { holders.isEmpty }
 
-  /// - Complexity: O(1) on average; a change of a map that shares nodes with a copy copies the node and O(√*n*)
-  ///   references at most.
+  /// - Complexity: O(1) on average; after a copy of the map, a change copies the node and O(√*n*) references at
+  ///   most.
   package subscript(number: InodeNumber) -> PendingNode? {
     // A copy takes as long as finding the node.
     _read {

@@ -1,8 +1,8 @@
 package import Inodes
 
 extension SharedMap {
-  /// Calls `body` with each key of a bucket that two maps do not share, and its values, which may be equal. `old`
-  /// is a map that this one, or both, are copies of.
+  /// Calls `body` with the keys in buckets not shared with `old`, a copy, and with their values, which may be
+  /// equal.
   /// - Complexity: O(*k*) for *k* changes since the copy, and a step for each of the *n*/384 groups.
   func forEachDifference(
     from old: Self, _ body: (_ key: Key, _ old: Value?, _ new: Value?) -> Void

@@ -1,7 +1,7 @@
 package import Inodes
 
 package protocol SharedKey: Hashable, Sendable {
-  /// A hash whose bits are all random.
+  /// All bits of the hash distinguish keys.
   var sharedHash: Int { get }
 }
 
@@ -14,8 +14,7 @@ extension FileName: SharedKey {}
 extension InodeName: SharedKey {}
 
 extension InodeNumber: SharedKey {
-  /// The finalizer of Sebastiano Vigna's SplitMix64. The store chooses the numbers, so no program can make them
-  /// collide.
+  /// The finalizer of Sebastiano Vigna's SplitMix64; unseeded, because the store chooses the numbers.
   package var sharedHash: Int {
     var mixed = rawValue &* 0x9e37_79b9_7f4a_7c15
     mixed = (mixed ^ (mixed >> 32)) &* 0xbf58_476d_1ce4_e5b9

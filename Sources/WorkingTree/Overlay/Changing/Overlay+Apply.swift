@@ -2,8 +2,7 @@ import Inodes
 import LLVSCore
 
 extension Overlay {
-  /// Applies a change, both for calls and for replay of the journal; without the inodes that it names it has no
-  /// effect.
+  /// Applies a change, for calls and for replay of the journal; without the inodes that it names it has no effect.
   package mutating func apply(_ change: Change) {
     if case .release(let number) = change.operation { return release(number) }
     stamp = stamp.next

@@ -65,9 +65,7 @@ final class FollowedBase: Base, @unchecked Sendable {
 
   func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] {
-    try base.page(of: directory, after: cookie, limit: limit)
-  }
+  ) throws(BaseError) -> [BaseEntry] { try base.page(of: directory, after: cookie, limit: limit) }
 
   func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
     try base.count(of: directory, atMost: limit)

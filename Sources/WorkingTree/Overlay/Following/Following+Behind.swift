@@ -1,8 +1,7 @@
 import Inodes
 import LLVSCore
 
-// Pending changes that stay on the version before a new head, because the head changed what they were made on
-// (docs/writes.md, rule 7).
+// Pending changes whose base a new head changed stay on the version before it (docs/writes.md, rule 7).
 
 extension Following {
   /// Finds pending names whose base the new head changed. A name has up to three paths (shown, at the cut's
@@ -88,9 +87,7 @@ private struct PlacePaths {
     var paths: [TreePath] = []
     for path in [
       overlay.path(of: directory), frozen?.path(of: directory), try recorded(directory),
-    ] {
-      if let path, changed.containsBelow(path), !paths.contains(path) { paths.append(path) }
-    }
+    ] { if let path, changed.containsBelow(path), !paths.contains(path) { paths.append(path) } }
     known[directory] = paths
     return paths
   }

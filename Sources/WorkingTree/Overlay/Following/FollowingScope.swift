@@ -54,8 +54,7 @@ struct FollowingScope {
     places.insert(place)
   }
 
-  /// True if the head has a directory neither at its recorded nor at its visible place, which concerns changes
-  /// below it.
+  /// True if the head has a directory neither where it was recorded nor where it is visible.
   private static func movesDirectory(
     _ base: FollowedBase, _ rows: ChangedRows, on overlay: Overlay
   ) throws(BaseError) -> Bool {

@@ -17,8 +17,7 @@ package struct NewHead {
   /// True for an inode that a program has open or the kernel knows.
   package var isHeld: (InodeNumber) -> Bool
   package var isOpen: (InodeNumber) -> Bool
-  /// Files that the cut took and that the recorded tree has at their one name; if unchanged since, they need no
-  /// look.
+  /// Taken files that the recorded tree has at their one name; those unchanged since need no look.
   package var settled: Set<InodeNumber> = []
   /// Gives a recorded inode another number at all its names.
   package var renumber: (InodeNumber) throws(BaseError) -> Void

@@ -17,8 +17,7 @@ extension Overlay {
     return stamp
   }
 
-  /// Ends an abandoned cut: everything stays pending on its version. `aside` are ignored names
-  /// (``TakenCut/aside``).
+  /// Ends an abandoned cut: all stays pending on its version. `aside` is as ``TakenCut/aside``.
   /// - Throws: ``BaseError`` if the recorded tree cannot be read; then the overlay is unchanged.
   package mutating func abandonCut(
     over base: any Base, aside: Set<InodeName> = []
@@ -63,8 +62,7 @@ struct Following {
   let base: FollowedBase
   let before: Epoch
   private let original: Overlay
-  /// nil if the head may concern anything. A step that finds more sets it to nil; earlier steps changed nothing
-  /// outside.
+  /// nil if the head may concern anything, as a step may find: earlier steps changed nothing outside the scope.
   var scope: FollowingScope?
   /// The epochs of writes after the taken ones, where not the one before the head.
   private var epochAfter: [InodeNumber: Epoch] = [:]
@@ -263,8 +261,7 @@ struct Following {
     overlay.setChange(change, at: name)
   }
 
-  /// The names that the head gives to a file. A file with pending changes gets none; the head's gets another
-  /// number.
+  /// The names that the head gives to a file; none to one with pending changes, whose number the head's file loses.
   private mutating func namesThatCome(
     to number: InodeNumber, _ node: PendingNode, besides kept: [InodeName]
   ) throws(BaseError) -> [InodeName] {

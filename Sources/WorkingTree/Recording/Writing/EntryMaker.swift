@@ -161,15 +161,13 @@ final class EntryMaker {
     return try tree.recordedPath(of: name.directory)?.appending(name.name)
   }
 
-  /// Returns the file's entry that a map shows at a path. Versions are made of maps alone, so a wrong row is never
-  /// recorded.
+  /// Returns the file's entry at a path of a map, so that no version contains a wrong row.
   private func value(at path: TreePath, in view: TreeView) throws(StoreError) -> Entry? {
     guard case .value(let entry)? = try view.find(path: path.bytes) else { return nil }
     return entry
   }
 
-  /// Returns a node's attributes with the long extended ones of the map's entry; if that has none, another machine
-  /// removed them.
+  /// Returns a node's attributes, with the long extended ones of the map's entry unless others removed them.
   private func attributes(
     of node: PendingNode, _ entry: () throws(StoreError) -> Entry?
   ) throws(StoreError) -> Attributes {
@@ -178,8 +176,7 @@ final class EntryMaker {
     return node.attributes.completed(with: entry.attributes.extended)
   }
 
-  /// Records the shown time of a value without one: at another key a new version stores it, whose time would be
-  /// shown instead.
+  /// Records the shown time of a value without one, because at another key a new version's time would be shown.
   func keepShownTime(of entry: Entry, in attributes: inout Attributes) throws(StoreError) {
     guard attributes.mtime == nil, !entry.isDirectory,
       let version = try transaction.version(entry.storedVersion)

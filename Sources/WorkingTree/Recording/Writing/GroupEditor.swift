@@ -70,8 +70,7 @@ struct GroupEditor {
     try dropTimes()
   }
 
-  /// Notes that a directory of a path takes a value's name, or that the path is a name that a displaced value may
-  /// have.
+  /// Notes that a path's directory takes a value's name, or that a displaced value may have the path.
   private mutating func noteDisplaced(by path: TreePath) throws(StoreError) {
     if path.name.bytes.starts(with: DisplacedName.prefix) { renamesDisplaced = true }
     var directory = path.parent

@@ -44,9 +44,7 @@ extension PendingContents {
       do throws(StoreError) {
         try read(
           content, at: 0, into: UnsafeMutableRawBufferPointer(rebasing: raw[..<used]))
-      } catch {
-        isRead = false
-      }
+      } catch { isRead = false }
     }
     return isRead ? bytes : nil
   }

@@ -121,8 +121,7 @@ final class CutAttempt {
     return true
   }
 
-  /// Goes from the versions to the head. Returns the commit and the journal's record of the cut; nil if there was
-  /// nothing to do.
+  /// Goes from the versions to the head; returns the commit and the journal's record, nil without anything to do.
   private func finish(
     _ made: CutVersions, _ grouped: GroupedRecording, _ goOn: GoOn?, _ transaction: WriteTransaction
   ) throws(StoreError) -> (Commit, TakingRecord)? {

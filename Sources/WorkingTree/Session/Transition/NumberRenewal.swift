@@ -1,17 +1,16 @@
 import Inodes
 import LLVSCore
 
-/// Renews inode numbers before a working tree is opened, while no program knows any. A kill leaves a store that the
-/// next mount handles alike.
+/// Renews inode numbers before a working tree is opened, while no program knows any; the next mount continues after
+/// a kill.
 struct NumberRenewal {
   let place: TreePlace
   let store: Store
 
   /// Raises the store's counter above all numbers in use, which it may be below in a store restored from an older
   /// copy, and keeps enough numbers free.
-  /// - Complexity: O(*p*) for *p* pending nodes and changes. Once in half of all numbers, the rows are made again
-  ///   in O(*n*).
-  ///   made again in O(*n*).
+  /// - Complexity: O(*p*) for *p* pending nodes and changes; O(*n*) once in half of all numbers, when rows are
+  ///   remade.
   func run(_ journal: inout OpenedJournal) throws(StoreError) {
     let recorded = try StoreError.wrappingBase { () throws(BaseError) in
       try RecordedTree.greatestNumber(at: place.rows, of: store.storeID)

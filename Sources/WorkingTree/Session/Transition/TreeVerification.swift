@@ -14,8 +14,7 @@ package struct TreeVerification {
     (self.store, self.isCancelled) = (store, isCancelled)
   }
 
-  /// The faults of an open tree, as sentences without periods. Programs may change it concurrently and wait only
-  /// for a copy of the overlay.
+  /// The faults of an open tree, as sentences without periods. Programs wait only for a copy of the overlay.
   /// - Throws: ``StoreError/cancelled``, ``StoreError/busy(_:)`` if heads change too often, or an error of reading
   ///   the catalog.
   /// - Complexity: O(*n*) for *n* recorded names, and the pending bytes.

@@ -126,8 +126,7 @@ package final class Versioner: Sendable {
   /// True while a thread writes the rows of a version.
   package var isShowing: Bool { turn.withLock { $0.showing != nil } }
 
-  /// Waits until nothing in the newest version counts as pending; nil waits without limit. Returns at once on the
-  /// thread that shows a head.
+  /// Waits until nothing in the newest version is pending; nil waits without limit. The showing thread never waits.
   package func awaitShown(nanoseconds: UInt64? = nil) {
     let caller = SystemThread.current
     _ = turn.wait(nanoseconds: nanoseconds) { turn -> Bool? in
@@ -163,8 +162,7 @@ package final class Versioner: Sendable {
     turn.broadcast()
   }
 
-  /// Makes one attempt. Returns the outcome and a committed head whose rows are not written; nil to begin again.
-  ///   has to begin again.
+  /// Makes one attempt; returns the outcome and a committed head without rows, or nil if the cut must begin again.
   private func attempt(
     _ cut: CutAttempt, _ goOn: GoOn?
   ) throws(StoreError) -> (outcome: CutOutcome, unshown: Checkout.Head?)? {
@@ -214,8 +212,7 @@ package final class Versioner: Sendable {
     return isStarted
   }
 
-  /// Waits for the quiet period of what an overdue cut marked, or for shutdown; false as soon as a transition is
-  /// requested.
+  /// Waits for the quiet period of an overdue cut, or for shutdown; false once a transition is requested.
   private func awaitQuiet() -> Bool {
     let marked = SystemClock.monotonic()
     while true {
