@@ -13,7 +13,6 @@ final class Checkout: @unchecked Sendable {
   struct Head {
     /// The journal's record of the cut that leads to it.
     var record: TakingRecord
-    /// The changes pending at the cut's instant.
     var frozen: Overlay
     var before: VersionNumber?
     var version: VersionRecord?
@@ -21,7 +20,6 @@ final class Checkout: @unchecked Sendable {
     var leavesHistory = false
   }
 
-  /// A head that was put in place.
   struct Publication {
     var before: Overlay
     var after: Overlay
@@ -237,7 +235,6 @@ final class Checkout: @unchecked Sendable {
     return removed
   }
 
-  /// Returns what is pending over the prepared rows.
   private func follow(
     _ head: Head, _ settled: Set<InodeNumber>, _ difference: HeadDifference, _ pending: Overlay,
     _ renumbered: inout [(old: InodeNumber, new: InodeNumber)]

@@ -6,7 +6,6 @@ import TreeNames
 /// Finds the inode numbers and times that the working tree has for what a cut took.
 struct CutHints {
   let record: TakingRecord
-  /// The changes pending at the cut's instant.
   let frozen: Overlay
   /// The version of the cut's epoch.
   let before: VersionNumber?
@@ -127,7 +126,6 @@ private struct FrozenPaths {
 
 extension NumberHints {
   /// Adds directories that programs made and a head may have too: directories of one name are one.
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   /// - Complexity: O(*p*) for *p* pending changes.
   mutating func addDirectories(of overlay: Overlay, over base: any Base) throws(BaseError) {
     for (place, change) in overlay.changes {

@@ -4,7 +4,6 @@ import TreeNames
 
 /// A name at which a head differs from the version that took what programs saw.
 struct ForeignName {
-  /// The path in the versions.
   var path: TreePath
   /// The name, if its directory existed before the head.
   var place: InodeName?

@@ -259,7 +259,6 @@ private struct ToldNames {
 }
 
 extension PendingNode {
-  /// Creates the node of a removed directory.
   fileprivate init(removed record: InodeRecord) {
     self.init(
       kind: record.kind, attributes: record.attributes, changed: record.changed, names: [],

@@ -53,7 +53,6 @@ package struct Change: Hashable, Sendable {
     package init(rawValue: UInt8) { self.rawValue = rawValue }
     /// The handle appends, or opened the file without creating or emptying it.
     package static let steady = WriteFlags(rawValue: 1)
-    /// The bytes came from a mapping.
     package static let mapped = WriteFlags(rawValue: 2)
 
     /// Faster than from a list of flags, whose type is not known there.

@@ -22,7 +22,6 @@ package struct PendingNode: Hashable, Sendable {
   package var recordedNames: [InodeName]
   /// The epoch that its pending bytes and attributes are made on; nil for what the tree shows, or without any.
   package var on: Epoch?
-  /// Why it has no name; nil while it has one.
   package var orphan: Orphan?
   package var stamp: ChangeStamp
 
@@ -42,9 +41,7 @@ package struct PendingNode: Hashable, Sendable {
   package var isDirectory: Bool { kind == .directory }
   /// True if bytes or attributes differ from those of every version.
   package var isPending: Bool { hasNewAttributes || file?.isPending ?? false }
-  /// True if no save covers all bytes.
   package var isUnsaved: Bool { file?.isUnsaved ?? false }
-  /// The mtime that programs see.
   package var shownTime: Attributes.Time { attributes.mtime ?? changed }
   package var place: InodeName? { names.first }
 }

@@ -5,7 +5,6 @@ extension Overlay {
   /// True if every change leads to its inode, every inode knows its names, and all of them are below the root;
   /// false for a damaged journal. Quicker than ``check(over:)``, because it reads only recorded names without a
   /// change.
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   /// - Complexity: O(*p*) for *p* pending changes and nodes, and a look-up for each recorded name among them.
   package func isSound(over base: any Base) throws(BaseError) -> Bool {
     var roots = RootedDirectories(overlay: self, base: base)
@@ -29,7 +28,6 @@ extension Overlay {
   }
 }
 
-/// Directories known to be below the root.
 private struct RootedDirectories {
   private static let mostAbove = 4096
   private var known: Set<InodeNumber> = [.root]

@@ -43,7 +43,6 @@ package struct Overlay: Sendable {
   }
 
   /// nil if nothing is there.
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   package func inode(at place: InodeName, over base: some Base) throws(BaseError) -> InodeNumber? {
     if case .pending(let number) = shown(at: place) { return number }
     return try base.child(of: place.directory, named: place.name)?.inode.number

@@ -59,7 +59,6 @@ package struct GroupedRecording {
     if try isUntouched(edit, since: edit.predecessor) { edit.predecessor = head }
   }
 
-  /// The version that a change was made on.
   private mutating func seen(
     by edit: PathEdit, _ epochs: EpochTable, notingMissing: Bool = false
   ) throws(StoreError) -> VersionNumber? {

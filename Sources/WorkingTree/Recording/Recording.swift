@@ -13,7 +13,6 @@ package struct Recording {
   package internal(set) var times: Set<InodeNumber> = []
   /// Names of files without a save that counts.
   package internal(set) var left: Set<InodeName> = []
-  /// Names that patterns ignore.
   package internal(set) var ignored: Set<InodeName> = []
   /// Changed names without a change for any version, and whether something is there.
   package internal(set) var nothing: [InodeName: Bool] = [:]
@@ -23,7 +22,6 @@ package struct Recording {
   package internal(set) var unsaved: [TreePath] = []
   /// The same for files that a head took their names from.
   package internal(set) var unsavedOrphans: [TreePath] = []
-  /// Files whose saved bytes cannot be read.
   package internal(set) var unreadable: [TreePath] = []
   /// True if the cut changes no version, no setting of the store and not the tree.
   package var isIdle: Bool { isEmpty && emptied.isEmpty && root == nil }

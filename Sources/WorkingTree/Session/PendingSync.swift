@@ -13,7 +13,7 @@ package final class PendingSync: Sendable {
   package init(_ tree: TreeSession) { self.tree = tree }
   /// - Throws: EAGAIN if the thread limit is reached.
   package func start() throws(SystemError) { try thread.start { [self] in run() } }
-  /// Ends the thread and waits for its end.
+  /// Waits until the thread has ended.
   package func stop() { thread.end() }
   /// Called when something becomes pending.
   package func wake() { thread.wake() }

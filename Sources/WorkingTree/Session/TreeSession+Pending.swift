@@ -11,7 +11,6 @@ extension TreeSession {
     /// Names with another file, or with changed bytes or attributes.
     package var changed = 0
     package var new = 0
-    /// Removed names.
     package var removed = 0
     /// Files with bytes that no save covers.
     package var unsaved: [[UInt8]] = []

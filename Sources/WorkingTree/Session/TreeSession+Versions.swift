@@ -34,7 +34,6 @@ extension TreeSession {
     listeners.listenForShown(body)
   }
 
-  /// Notifies the kernel of names that it did not make.
   package func notifyKernel(_ notices: [KernelNotice]) { listeners.notify(notices) }
   /// Ends the wait for the quiet period now and for every later cut, before shutdown.
   package func hurry() { versioner.hurry() }

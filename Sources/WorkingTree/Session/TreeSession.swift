@@ -12,7 +12,6 @@ package final class TreeSession: Sendable {
   package let store: Store
   /// The owner and modes where none is recorded.
   package let defaults: AttributeDefaults
-  /// The files that programs read and change.
   package let files: WorkingTree
   /// Notified of damage found by reading.
   package let damage: DamageReport
@@ -50,10 +49,8 @@ package final class TreeSession: Sendable {
   }
 
   package var ignorePatterns: IgnorePatterns { files.ignore }
-  /// The stamp of what the tree shows.
   package var shownStamp: ShownStamp { files.shownStamp }
 
-  /// The head's tree, as the working tree shows it.
   package var shownBase: TreeView {
     TreeView(map: store.map(versioner.unshownHead?.map ?? recorded.state.root))
   }

@@ -4,7 +4,6 @@ import LLVSCore
 extension Overlay {
   /// Returns operations that make inodes known before a change concerns them, each directory before its content.
   /// Known inodes are left out, and the root unless it is in `numbers`.
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   package func bindings(
     of numbers: [InodeNumber], over base: any Base
   ) throws(BaseError) -> [Change.Operation] {

@@ -168,7 +168,6 @@ extension Following {
     }
   }
 
-  /// Makes a directory and those above it nodes.
   private mutating func reach(_ directory: InodeNumber) throws(BaseError) {
     var number = directory
     while number != .root {

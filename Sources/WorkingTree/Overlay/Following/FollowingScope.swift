@@ -22,7 +22,6 @@ struct FollowingScope {
   private(set) var places: Set<InodeName>
 
   /// nil if the head may concern anything.
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   /// - Complexity: O(*k* log *n*) for *k* changes and rows over *n* names.
   init?(of head: NewHead, _ base: FollowedBase, on overlay: Overlay) throws(BaseError) {
     guard let rows = head.rows, let taken = head.taken, overlay.isCutting else { return nil }

@@ -3,7 +3,6 @@ package import LLVSCore
 package import Platform
 import TreeNames
 
-/// The facts of a version besides its changes.
 package struct CutMaker: Sendable {
   package var author: Author?
   package var message: String?
@@ -22,12 +21,10 @@ package struct CutMaker: Sendable {
   }
 }
 
-/// The versions that a cut made.
 package struct CutVersions {
   package var head: VersionNumber?
   /// The version made on the head before.
   package var own: VersionNumber?
-  /// The newest version that was made.
   package var newest: VersionRecord?
   /// The versions of the groups; a group that changed nothing has none.
   package var groups: [EditGroup: VersionNumber] = [:]

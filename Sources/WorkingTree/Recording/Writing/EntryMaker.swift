@@ -18,7 +18,6 @@ final class EntryMaker {
   /// The tree of the current version's predecessor.
   private var predecessor: TreeView
   private var isOnHead = true
-  /// The number of the current version.
   private(set) var number = VersionNumber(0)
   /// True once stored but unreadable bytes were stored again in the current version.
   private(set) var replacesDamaged = false
@@ -35,7 +34,6 @@ final class EntryMaker {
     predecessor = head
   }
 
-  /// Begins another version on `predecessor`.
   func begin(on predecessor: TreeView) {
     self.predecessor = predecessor
     isOnHead = predecessor.map.root == head.map.root
@@ -205,7 +203,6 @@ final class EntryMaker {
     return entry
   }
 
-  /// Returns an entry with another key.
   func moved(_ entry: Entry, to key: Key) throws(StoreError) -> Entry {
     var moved = entry
     moved.key = key

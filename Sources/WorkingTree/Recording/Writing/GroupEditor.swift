@@ -151,7 +151,6 @@ struct GroupEditor {
     if old == nil || old.map({ !$0.hasSameContent(as: entry) }) ?? false { map.put(entry) }
   }
 
-  /// The place of a directory's entry, if it has one.
   private func directoryPlace(_ path: TreePath) throws(StoreError) -> MapPlace {
     let found = try view.find(path: path.bytes)
     if case .directory(let entry?)? = found { return MapPlace(entry) }

@@ -28,7 +28,6 @@ final class CutAttempt {
   private(set) var outcome = CutOutcome()
   /// Includes unreadable bytes, which this and later attempts leave out.
   private(set) var saves: SaveChoice
-  /// The ignored names.
   private(set) var aside: Set<InodeName> = []
   private let checkout: Checkout
   private let helper: ForkJoin

@@ -7,7 +7,6 @@ package struct CutRequest: Sendable {
   package var reason: CutReason
   /// The author, the message, and the arbiter of clashes.
   package var maker: CutMaker
-  /// The reason in the log of heads.
   package var headReason: HeadReason
 
   package init(_ reason: CutReason, maker: CutMaker = CutMaker(), headReason: HeadReason = .cut) {
@@ -17,7 +16,6 @@ package struct CutRequest: Sendable {
   }
 }
 
-/// The outcome of a transition.
 package struct CutOutcome: Sendable {
   /// The newest version of what was saved; nil if nothing was.
   package var cut: VersionRecord?

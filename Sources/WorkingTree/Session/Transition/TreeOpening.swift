@@ -5,7 +5,6 @@ import TreeNames
 
 /// The files of a working tree, and what it is opened with.
 package struct TreePlace: Sendable {
-  /// The file of the recorded tree's rows.
   package var rows: String
   package var journal: String
   /// The id of the running kernel; empty if unknown.

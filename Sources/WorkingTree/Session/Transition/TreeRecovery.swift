@@ -13,9 +13,7 @@ struct TreeRecovery {
   private let cut: UInt64
   private let now: Attributes.Time
   private(set) var recorded: RecordedTree
-  /// The changes pending over the rows.
   private(set) var overlay: Overlay
-  /// The versions of epochs.
   private(set) var epochs: [Epoch: UInt32]
   /// What was lost or made again, in words.
   var losses: [String]

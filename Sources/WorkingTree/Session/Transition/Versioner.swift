@@ -26,13 +26,11 @@ package final class Versioner: Sendable {
     var isBusy = false
     /// A committed head whose rows a thread writes.
     var showing: (head: Checkout.Head, thread: UInt?)?
-    /// The number of threads waiting for the turn.
     var waiting = 0
     /// True once no cut waits for the quiet period.
     var isHurried = false
     /// The number of changes of the quiet period.
     var changes: UInt64 = 0
-    /// The number of the last begun cut.
     var lastCut: UInt64
     /// A committed head that the tree does not show.
     var owed: Checkout.Head?
@@ -123,7 +121,6 @@ package final class Versioner: Sendable {
 
   /// The committed head whose rows a thread writes; the tree shows the same. Otherwise nil.
   package var unshownHead: VersionRecord? { turn.withLock { $0.showing?.head.version } }
-  /// True while a thread writes the rows of a version.
   package var isShowing: Bool { turn.withLock { $0.showing != nil } }
 
   /// Waits until nothing in the newest version is pending; nil waits without limit. The showing thread never waits.
