@@ -41,9 +41,8 @@ final class Checkout: @unchecked Sendable {
     numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
   }
 
-  /// Makes the rows of a head, invisible before ``publish(_:_:)``, and returns the names that it changes; none are
-  /// compared if it shows what the tree shows. `uncommitted` returns the time of a version that the store has not
-  /// committed; `view` also returns uncommitted trees.
+  /// Makes the rows of a head, invisible before ``publish(_:_:)``, and returns the changed names. `uncommitted`
+  /// returns the time of a version that the store has not committed; `view` also returns uncommitted trees.
   /// - Throws: ``StoreError``; then the rows are unchanged.
   func prepare(
     _ head: Head, uncommitted: (VersionNumber) -> Attributes.Time? = { _ in nil },

@@ -58,9 +58,8 @@ struct HeadDifference {
     }
   }
 
-  /// Adds the names of `files`, which a cut took, where the head has the bytes that the recorded tree had before.
-  /// `own` has what the cut took, `base` is the recorded tree before the head and `prepared` the head's, with new
-  /// numbers.
+  /// Adds names of `files`, taken by a cut into `own`, where the head has the bytes that were recorded before.
+  /// `base` is the recorded tree before the head, `prepared` the head's with its new numbers.
   /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
   mutating func addReplaced(
     _ files: [(names: [InodeName], paths: [TreePath], number: InodeNumber)], own: TreeView,

@@ -2,9 +2,8 @@ package import Inodes
 import LLVSCore
 
 extension Overlay {
-  /// True if every change leads to its inode, every inode knows its names, and all of them are below the root;
-  /// false for a damaged journal. Quicker than ``check(over:)``, because it reads only recorded names without a
-  /// change.
+  /// True if every change leads to its inode, every inode knows its names, and all are below the root; false for a
+  /// damaged journal. Quicker than ``check(over:)``, because it reads only recorded names without a change.
   /// - Complexity: O(*p*) for *p* pending changes and nodes, and a look-up for each recorded name among them.
   package func isSound(over base: any Base) throws(BaseError) -> Bool {
     var roots = RootedDirectories(overlay: self, base: base)

@@ -15,9 +15,8 @@ extension TreeSession {
 
   /// Opens the working tree of a store that is open for writing, and returns what opening found.
   ///
-  /// `defaults` are the owner and modes where none is recorded; `log` gets a line for each version and failure
-  /// (default: the store's log). From `longCut` changed names on, a version does not wait for its rows. `notify`
-  /// notifies the kernel of names that a head changed and returns after the kernel's answer.
+  /// `defaults` apply where no owner or mode is recorded; `log` gets a line for each version and failure. From
+  /// `longCut` changed names on, a version does not wait for its rows. `notify` returns after the kernel's answer.
   /// - Throws: as ``OpenedWorkingTree/open(_:of:report:)``.
   package static func open(
     _ store: Store, defaults: AttributeDefaults, ignore: IgnorePatterns, settings: StoreSettings,

@@ -41,9 +41,8 @@ extension Overlay {
     if node.isPending || !node.isDirectory { sinceCut.inodes.insert(number) }
   }
 
-  /// Sets the inode at a name; nil removes it. `over` is the inode there, from the recorded tree without a change.
-  /// A change over pending changes or bytes is made on their version, because programs saw those and not the
-  /// head's.
+  /// Sets the inode at a name, over `over`; nil removes it. A change over pending changes or bytes is made on their
+  /// version, because programs saw those and not the head's.
   mutating func put(
     _ number: InodeNumber?, at place: InodeName, over: InodeNumber?, seen: Epoch?, _ change: Change
   ) {

@@ -3,8 +3,8 @@ import LLVSCore
 import TreeNames
 
 extension Following {
-  /// A cut gave displaced files back their own names because a directory moved away; a file stays at the name that
-  /// programs see if they made something at its own name, which it would overwrite.
+  /// A cut gave displaced files back their own names because a directory moved away. A file stays at the visible
+  /// name if programs made something at its own name, which would overwrite the file.
   mutating func keepDisplaced() throws(BaseError) {
     guard let taken = head.taken, head.epoch != nil else { return }
     for place in places {

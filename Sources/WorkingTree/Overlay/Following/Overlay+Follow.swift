@@ -8,7 +8,7 @@ extension Overlay {
     if inCut.isEmpty {
       inCut = sinceCut
     } else {
-      // The previous cut ended without a word.
+      // The previous cut was neither followed nor abandoned.
       for place in sinceCut.places { inCut.places.append(place) }
       for number in sinceCut.inodes { inCut.inodes.insert(number) }
     }
@@ -32,9 +32,9 @@ extension Overlay {
 
   /// Applies what is pending to the tree of a new head.
   ///
-  /// Drops changes that the cut took and that have not changed since; changed names stay. A file with pending
-  /// bytes or attributes keeps names that the head takes from it. Everything else shows the head: a held inode that
-  /// loses its last name is an orphan. A removed directory stays for the pending changes in it.
+  /// Drops unchanged changes that the cut took. A file with pending bytes or attributes keeps names that the head
+  /// removes. All else shows the head: a held inode without names is an orphan, a removed directory stays for
+  /// pending changes.
   /// - Throws: ``BaseError`` if the recorded tree cannot be read or changed; then the overlay is unchanged.
   /// - Complexity: O(*k* log *n*) for *k* changes since the last cut and changed rows over *n* names, and a step
   ///   for each directory with pending names. Without ``NewHead/rows``, *k* is the number of pending changes.

@@ -4,9 +4,8 @@ import Platform
 import TreeNames
 
 extension GroupedRecording {
-  /// Makes the journal's record of a cut, before the store commits it: what the versions took, and what later
-  /// changes are made on. `cut` is the cut's number, `stamp` its instant, `head` the head that the tree goes on
-  /// with.
+  /// Makes the journal's record of a cut at `stamp`, before the store commits it: what the versions took, and what
+  /// later changes are made on. The tree goes on with `head`.
   /// - Complexity: O(*k*) for *k* changes.
   package func record(
     of cut: UInt64, at stamp: ChangeStamp, _ made: CutVersions, goingOnWith head: VersionNumber?

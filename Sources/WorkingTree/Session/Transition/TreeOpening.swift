@@ -38,9 +38,8 @@ package struct OpenedWorkingTree: Sendable {
 
   /// Opens the tree of a store that is open for writing; it takes changes unless the disk is full.
   ///
-  /// Shows a committed cut that was not shown, with the journal's record of what it took. Rows that are missing,
-  /// damaged or of another store are made again from the head's map with the journal's inode numbers. `report` is
-  /// called later with errors of the disk, in words.
+  /// Shows a committed cut that was not shown. Missing, damaged or foreign rows are made again from the head's map
+  /// with the journal's inode numbers. `report` is called later with errors of the disk, in words.
   /// - Throws: ``StoreError`` if the journal or the head's map cannot be read, or nothing can be written.
   /// - Complexity: O(*p* + *k* log *n*) for *p* pending changes and rows that differ from the head in *k* of *n*
   ///   names; O(*n*) for rows that are made again.
