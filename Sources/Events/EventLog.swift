@@ -4,7 +4,6 @@ import Platform
 package import TreeNames
 
 /// The log that `.llvs/log` shows: one line per version, merge, exchange and error, newest last.
-///
 /// In `STORE/log`, whose older half is removed when it reaches 4 MiB.
 package final class EventLog: Sendable {
   fileprivate static let limit = 4 << 20

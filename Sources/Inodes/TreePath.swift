@@ -1,5 +1,4 @@
 /// The path of a file or directory below the root of a tree, without slashes at its ends.
-///
 /// Paths are compared byte by byte, so a directory is before everything below it.
 package struct TreePath: Hashable, Comparable, Sendable {
   package let bytes: [UInt8]

@@ -2,7 +2,6 @@ import Platform
 
 /// Copies a directory tree into another directory as `cp -a` does: kinds, modes, owners if that is permitted,
 /// times, attributes below `user.`, hard links and holes. Paths may be longer than cp(1) accepts.
-///
 /// Existing files are replaced; existing directories are entered.
 struct TreeCopy {
   private struct Level {

@@ -2,7 +2,6 @@ internal import CShims
 internal import Glibc
 
 /// A file or directory that is held but not opened (O_PATH): its names cannot come to lead elsewhere.
-///
 /// Files below it are reached without symbolic links and without other mounts.
 package struct HeldPath: ~Copyable, Sendable {
   private let descriptor: Int32

@@ -33,7 +33,6 @@ internal import Glibc
   }
 
   /// Runs `body` with the lock held.
-  ///
   /// Inlinable, so that callers in other modules get no closure and no result through memory.
   @inlinable @inline(__always)
   package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {

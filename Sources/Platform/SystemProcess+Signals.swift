@@ -5,7 +5,6 @@ extension SystemProcess {
   private static let endings = [SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGALRM, SIGTERM]
 
   /// Returns true if a thread has a pending, unblocked signal that asks it to end; nil if it cannot be looked at.
-  ///
   /// The source is `/proc/THREAD/status` (proc(5): SigPnd, ShdPnd, SigBlk).
   package static func isAskedToEnd(thread: Int32) -> Bool? {
     guard thread > 0, let text = try? FileSystem.read("/proc/\(thread)/status", atMost: 16_384)

@@ -12,7 +12,6 @@ extension StandardStream {
 extension StandardStream {
   /// Reads a line that the terminal does not show; nil at the end of the stream, after Ctrl-C, or if it shows it all
   /// the same.
-  ///
   /// Ctrl-C sends SIGINT to this process only when the terminal shows again what is typed.
   package func readHiddenLine() -> String? {
     var before = termios()
@@ -54,7 +53,6 @@ package final class Pager: Sendable {
   private init(process: ChildProcess) { self.process = process }
 
   /// Runs a command of `sh -c` and connects standard output to its input; an error leaves standard output as it was.
-  ///
   /// A write after the command has ended fails with EPIPE. `defaults` are for variables that the environment lacks.
   package static func start(
     _ command: String, defaults: [(name: String, value: String)]

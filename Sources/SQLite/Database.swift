@@ -77,7 +77,6 @@ package final class Database {
   }
 
   /// Refuses what is not a regular file, and makes a missing file private, as SQLite's next to it will be.
-  ///
   /// An existing file is not opened: closing it would release SQLite's locks (fcntl(2)).
   private static func prepare(_ path: String, isMade: Bool) throws(SystemError) {
     guard try FileSystem.exists(path) else {

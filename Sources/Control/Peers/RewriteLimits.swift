@@ -3,7 +3,6 @@ import Platform
 
 /// The number of times that keys were written again lately because a merge of the original brought old values back:
 /// limited by day, also over restarts, so that programs that always bring them back make no endless exchange.
-///
 /// The text of the setting has a line for each key: its bytes in hexadecimal, and times in seconds since 1970.
 package final class RewriteLimits {
   package static let settingName = "document.rewritten"

@@ -8,7 +8,6 @@ typealias FileDatabase = SQLite.Database
 typealias FileDatabaseError = SQLite.DatabaseError
 
 /// A document's file, read by one transaction as long as this object lasts.
-///
 /// The file is not trusted: its schema must be that of the format, and every row is checked.
 package final class DocumentFile {
   private static let maximumMedia = 65_536

@@ -64,7 +64,6 @@ package struct DocumentRewrite {
   }
 
   /// The keys whose values are new to the document and come from versions without a writer, if too many.
-  ///
   /// Each such version is an author; a version that writes all again has one.
   private static func ofManyAuthors(
     _ comparison: DocumentComparison, in store: Store

@@ -1,7 +1,6 @@
 package import LLVSCore
 
 /// The exchange of a version with a document.
-///
 /// The document's news is imported first, and merged by the caller; then the head's values are exported.
 package struct DocumentSync {
   /// The versions that were made of a document.

@@ -6,7 +6,6 @@ import Platform
 /// `sh` runs the command with three files: `$1` base, `$2` first side, `$3` second (appended if it names none); the
 /// result is in `$2`. Names and bytes never become shell input. On a failure, a timeout, too many bytes or an
 /// irregular file the value stored last is taken. Replicas stay alike only if their commands do.
-///
 /// The store's write lock is held for ``patience`` at most, twice in one merge at most.
 package struct CommandArbiter: ClashArbiter {
   package static let patience: UInt64 = 10_000_000_000

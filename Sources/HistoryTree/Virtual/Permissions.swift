@@ -1,5 +1,4 @@
 /// The permissions of owner, group and others.
-///
 /// A node for several files permits what all of them permit; what depends on the user's groups is denied.
 package struct Permissions: Hashable, Sendable {
   package var uid: UInt32

@@ -3,7 +3,6 @@ import Platform
 
 /// A POSIX access control list: the value of `system.posix_acl_access` or `system.posix_acl_default`
 /// (linux/posix_acl_xattr.h for the format, acl(5) for the meaning).
-///
 /// Every value of this type is a list that the kernel accepts: valid, and no longer than a page.
 package struct PosixACL: Hashable {
   private enum Tag: UInt16 {

@@ -73,7 +73,6 @@ package struct ConflictFinder: Sendable {
   private static let fewVersions = 16
 
   /// The keys that authored versions among these touched; nil where there are many of them.
-  ///
   /// After one version more, of thousands of drops few can be settled, and which tells its own change.
   private func keysTouched(
     by versions: [VersionNumber: HistoryNode]

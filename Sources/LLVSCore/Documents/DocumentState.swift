@@ -126,7 +126,6 @@ package struct DocumentKeys: Sendable {
 
 /// A version as a document: what it knows, and at each key the values that nobody who knew them has
 /// replaced (docs/documents.md, "A version as a document").
-///
 /// It is a function of the version and its ancestors, so that every store computes the same.
 package struct DocumentState: Sendable {
   package var vector = DocumentVector()

@@ -114,7 +114,6 @@ extension VersionGraph {
 
   /// Returns the two heads to merge next of heads of which none contains another, oldest first, in the
   /// order of predecessors of an automatic merge (by id); nil if there is nothing to merge.
-  ///
   /// Heads of unrelated histories are skipped.
   package func nextMerge(
     of heads: [HistoryNode]

@@ -67,7 +67,6 @@ package struct ContentArbiter: ClashArbiter {
 
 extension MergeClash {
   /// The side whose value is newer, by the versions that stored both: (timestamp, generation, id).
-  ///
   /// The same on every replica, whichever side is first there. Where one side removed the value, the other.
   package func newerSide(in graph: VersionGraph) throws(StoreError) -> MergeSide {
     guard let first else { return .second }

@@ -71,7 +71,6 @@ package struct Merger: Sendable {
   }
 
   /// Merges two versions over their bases; new nodes go to `storage`.
-  ///
   /// For an automatic merge `first` has the smaller id.
   package func merge(
     first: HistoryNode, second: HistoryNode, bases: [HistoryNode], options: Options,

@@ -2,7 +2,6 @@ internal import CZstd
 
 /// The common parts of a map's node and another one, its base, found without zstd's search: most items
 /// of both have the same keys and nearly the same bytes.
-///
 /// Neither input needs to be a valid node: whatever the bytes are, the frame unpacks to them.
 struct DeltaFrame {
   /// The greatest length of a block; longer nodes are left to zstd.

@@ -2,7 +2,6 @@ internal import Platform
 
 /// Copies of a store's databases, for a disk that cannot be written or whose locks do not exclude other
 /// processes: SQLite could not use its shared-memory file there.
-///
 /// Only the owner can read the copies, which go with this object. Segments are read in the store.
 package final class ReadableCopy: Sendable {
   package let path: String

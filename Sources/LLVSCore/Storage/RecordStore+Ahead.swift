@@ -13,7 +13,6 @@ extension RecordStore {
   private static let fewest = 4
 
   /// Calls the body with the raw bytes of those records of a kind that are near each other.
-  ///
   /// Others are left out, as are unreadable and damaged ones: ``read(_:at:)`` reports those.
   func readAhead(_ kind: RecordKind, at places: [Location], _ body: (Location, [UInt8]) -> Void) {
     guard places.count >= RecordStore.fewest else { return }

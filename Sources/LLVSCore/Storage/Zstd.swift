@@ -18,7 +18,6 @@ package enum Zstd {
   }
 
   /// Unpacks exactly one frame; nil if it is damaged or holds more than `bound` bytes.
-  ///
   /// Allocates no more than the frame states as its length, and no more than `bound`.
   package static func unpack(_ frame: [UInt8], atMost bound: Int) -> [UInt8]? {
     frame.withUnsafeBytes { raw in

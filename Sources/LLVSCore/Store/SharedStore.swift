@@ -60,7 +60,6 @@ package final class SharedStore: Sendable {
   }
 
   /// Opens a store for reading; two that are opened at one directory of one process are the same object.
-  ///
   /// With `create`, makes a store where there is none; directories above it are not made.
   package static func open(path: String, create: Bool = false) throws(StoreError) -> SharedStore {
     if let known = try known(path) { return known }

@@ -2,7 +2,6 @@
 extension Store {
   /// Returns the changes from a version's first predecessor to the version, in ascending order of
   /// keys, with the bytes that it stored.
-  ///
   /// For a merge they are the changes that were recorded when it was made.
   package func valueChanges(
     madeInVersionIdentifiedBy id: Version.ID
@@ -16,7 +15,6 @@ extension Store {
   }
 
   /// Returns the changes that turn the values of one version into those of another.
-  ///
   /// Neither needs to be an ancestor of the other.
   package func valueChanges(
     madeBetween first: Version.ID, and second: Version.ID

@@ -81,7 +81,6 @@ extension Store {
   }
 
   /// Returns the newest entries of the log of heads with a smaller sequence number, newest first.
-  ///
   /// Damaged entries are left out, and `report` is called with a sentence about each.
   package func headLog(
     before sequence: Int64 = .max, limit: Int, passingOver report: (String) -> Void = { _ in }

@@ -1,5 +1,4 @@
 /// The versions that a write transaction sees: the committed ones and its own.
-///
 /// Unchecked: it lasts as long as its transaction, which one thread uses, and serves no other.
 final class TransactionHistory: HistorySource, VersionMaps, DocumentVersions, @unchecked Sendable {
   private unowned let transaction: WriteTransaction
@@ -56,7 +55,6 @@ final class TransactionHistory: HistorySource, VersionMaps, DocumentVersions, @u
 
 extension WriteTransaction {
   /// The graph of the versions that this transaction sees, including those that it added.
-  ///
   /// Made for each call: its cache must not outlive a transaction that is rolled back.
   package var graph: VersionGraph { VersionGraph(source: TransactionHistory(self)) }
 

@@ -7,7 +7,6 @@
 /// https+webdav://HOST[:PORT]/PATH          http+webdav://…
 /// rclone:REMOTE:PATH
 /// ```
-///
 /// Printing one gives the same place in one form, without secrets.
 package enum RemoteAddress: Hashable, Sendable {
   /// A directory, or another store.

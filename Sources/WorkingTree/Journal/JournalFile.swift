@@ -2,7 +2,6 @@ import LLVSCore
 import Platform
 
 /// The current journal file, the place of the next record, and the room there.
-///
 /// INVARIANT J1: a record is at the end of the file whole, or the file is as before.
 struct JournalFile: Sendable {
   let number: UInt32

@@ -70,7 +70,6 @@ struct JSONText {
   }
 
   /// A string's text, in its quotes, with every escape as the character it stands for.
-  ///
   /// Half a surrogate pair becomes three bytes that no UTF-8 text has.
   static func unescaped(_ string: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard string.contains(UInt8(ascii: "\\")) else { return string }

@@ -53,7 +53,6 @@ package enum TextMerge {
   }
 
   /// Returns the parts of the merge in order, each line with an end; nil where something is no text.
-  ///
   /// No clash follows another: lines next to each other that clash are one.
   package static func pieces(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> [Piece]? {
     guard isText(base ?? []), isText(older), isText(newer) else { return nil }

@@ -3,7 +3,6 @@ package import LLVSCore
 package import TreeNames
 
 /// The working tree's inode numbers for files and directories that a program made or moved and the cut took.
-///
 /// The head's map says what is where; a hint that does not fit it, because of a merge, is ignored.
 package struct NumberHints: Sendable {
   package struct File: Hashable, Sendable {
