@@ -26,7 +26,12 @@ enum LivePlace: ComparedTree {
   }
 
   func pending(in store: Store) throws -> [(change: PendingPath.Change, path: [UInt8])] {
-    try pendingNames()
+    // Also what a view of a part does not show: a comparison of it says so.
+    switch self {
+    case .mount(let view):
+      Self.pending(try CommandTarget.mounted(view, store: store.path).run(["pending"]).text)
+    case .tree(let tree): try tree.pendingNames()
+    }
   }
 
   static func pending(_ reply: String) -> [(change: PendingPath.Change, path: [UInt8])] {

@@ -2,8 +2,8 @@ import Inodes
 import LLVSCore
 import TreeNames
 
-// Processes that saw a name whose bytes in the head are not from the version of what they saw (rule 7 of
-// docs/writes.md).
+// Processes that saw a name whose bytes in the head are not from the version of what they saw (docs/writes.md,
+// rule 7).
 
 extension Checkout {
   /// Returns the names that processes saw and where a head, which is prepared and not shown, has another file.
