@@ -76,9 +76,9 @@ package final class EventLog: Sendable {
   package func reader() -> EventReader { EventReader(path: path) }
 }
 
-/// Reads the log from its beginning and goes on as it grows.
+/// Reads the log from its beginning and follows it as it grows.
 ///
-/// When the older half is removed, a reader comes to the end of its file and goes on in the new one.
+/// When the older half is removed, a reader comes to the end of its file and continues in the new one.
 /// - Concurrency: a value for one thread at a time.
 package struct EventReader {
   private static let piece = 65_536

@@ -18,7 +18,7 @@ extension Command {
 
 /// The part of a store that a command changes.
 package enum CommandEffect: Sendable {
-  /// None: the status goes on naming the command before it.
+  /// No progress: the status keeps the command before it.
   case query
   /// Others than versions.
   case change

@@ -41,7 +41,7 @@ struct ExchangeCommand: Command {
       try service.refuse(halves, named: peers)
       for half in halves { try service.run(half, with: present, session, &outcome) }
       outcome.failIfAllAreAway()
-      // Whoever retrieves looks first and merges then.
+      // A user who retrieves looks first and merges later.
       outcome.waitingHeads = halves.contains(.retrieve) ? try service.countToMerge() : 0
     }
     return try service.reply(outcome)

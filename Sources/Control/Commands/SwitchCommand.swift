@@ -4,7 +4,7 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-/// Shows another version in the tree, and goes on from there.
+/// Shows another version in the tree; later versions continue it.
 struct SwitchCommand: Command {
   static let forms = [
     CommandForm(

@@ -96,7 +96,7 @@ package struct DocumentWriter {
   private func write(_ export: DocumentExport, toCopy copy: String) throws {
     let database = try FileDatabase(
       path: copy, mode: .create, options: .document(patience: DocumentFile.patience))
-    // Nobody reads the copy before it is synced.
+    // No process reads the copy before it is synced.
     try database.execute("PRAGMA synchronous = OFF")
     try write(export, to: database)
   }

@@ -68,7 +68,7 @@ package struct EntryAttributes: Hashable, Sendable {
   /// Tells nodes apart that had the same number.
   package var generation: UInt64 = 0
   package var attributes: FileAttributes
-  /// Seconds for which the kernel may keep the name; ``forever`` if it makes or is told every change.
+  /// Seconds for which the kernel may keep the name; ``forever`` if it makes every change or gets a notice of it.
   package var entryTimeout: Double
   package var attributeTimeout: Double
   package static var forever: Double { 1e9 }

@@ -18,7 +18,7 @@ package struct HandleID: RawRepresentable, Hashable, Sendable {
 
 package struct Forgotten: Hashable, Sendable {
   package let node: NodeID
-  /// By which the look-up count falls.
+  /// The decrease of the look-up count.
   package let count: UInt64
 
   package init(node: NodeID, count: UInt64) {

@@ -9,7 +9,7 @@ package protocol ArbiterFailureListener: AnyObject, Sendable {
 }
 
 /// The record of the arbiter commands of one merge: what they failed on, and which are not asked again.
-/// A merge goes on when a command fails, so the log, the reply and the status report the failures.
+/// A merge continues when a command fails; the log, the reply and the status report the failures.
 /// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
 package final class ArbiterTrials: Sendable {
   /// A clash that a command was asked to decide and did not.

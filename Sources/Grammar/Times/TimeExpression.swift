@@ -4,7 +4,7 @@ import Platform
 /// An inexact name means the end of its span: `today` is the newest version, `yesterday` that day's end.
 /// - `2026-05-01`, `2026-05-01T10:22`, `2026-05-01T10:22:33`: local time, or in the zone of a `Z` or `+02:00`.
 /// - `now`, `today`, `yesterday`.
-/// - `-30m`, `-2h`, `-45s`: exactly so long ago. `-3d`, `-2w`: the same time of day so many days ago.
+/// - `-30m`, `-2h`, `-45s`: exactly that long ago. `-3d`, `-2w`: the same time of day that number of days ago.
 /// - `@1714550000`: seconds since 1970.
 package struct TimeExpression: Sendable {
   package typealias Instant = Int64
