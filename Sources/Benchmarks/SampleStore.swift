@@ -36,7 +36,7 @@ enum SampleStore {
           Entry(
             key: key(index, of: count), kind: .regular, attributes: attributes,
             stored: try transaction.write(random.bytes(200)), storedVersion: number,
-            inode: 0, revision: revisions + UInt64(index)))
+            revision: revisions + UInt64(index)))
       }
       let record = try transaction.add(
         AuthoredVersion(number: number, first: nil, base: empty, map: map))

@@ -100,8 +100,7 @@ final class IncomingEdits {
       Entry(
         key: item.key, kind: .directory, attributes: item.attributes,
         stored: StoredContent(length: 0, digest: .ofNothing, content: .none),
-        storedVersion: old?.storedVersion ?? number, inode: 0,
-        revision: try transaction.allotRevisions()))
+        storedVersion: old?.storedVersion ?? number, revision: try transaction.allotRevisions()))
   }
 
   private func countExtended(_ item: AttributeItem?) throws(StoreError) {

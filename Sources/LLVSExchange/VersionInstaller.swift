@@ -120,7 +120,7 @@ final class VersionInstaller {
     let kind = old?.kind == .symlink ? EntryKind.symlink : .regular
     return Entry(
       key: key, kind: kind, attributes: attributes, stored: stored, storedVersion: number,
-      inode: 0, revision: try transaction.allotRevisions())
+      revision: try transaction.allotRevisions())
   }
 
   private func referred(_ key: Key, _ id: Version.ID) throws(StoreError) -> Entry {

@@ -104,7 +104,7 @@ enum RecordTargets {
       key: Key(bytes: Array(key.utf8)), kind: .regular, attributes: Attributes(mode: 0o600),
       stored: StoredContent(
         length: UInt64(content.count), digest: Digest.of(content), content: .inline(content)),
-      storedVersion: VersionNumber(1), inode: 9, revision: 4)
+      storedVersion: VersionNumber(1), revision: 4)
   }
 
   static var nodeSeeds: [[UInt8]] {

@@ -337,6 +337,6 @@ package struct TreeImport {
     return Entry(
       key: key, kind: kind, attributes: attributes,
       stored: StoredContent(length: 0, digest: .ofNothing, content: .none), storedVersion: number,
-      inode: 0, revision: revisions.removeFirst())
+      revision: revisions.removeFirst())
   }
 }

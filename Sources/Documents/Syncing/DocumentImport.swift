@@ -132,7 +132,6 @@ package struct DocumentImport {
         var held = try transaction.store.map(of: record).entry(at: key)
       else { throw .corrupt("a value of a document is in no version") }
       if let old, Entry.isSameValue(old, held) { return old }
-      held.inode = 0
       held.revision = try transaction.allotRevisions()
       held.storedVersion = number
       return held
@@ -145,7 +144,7 @@ package struct DocumentImport {
     if let old, old.stored.digest == stored.digest, old.attributes == attributes { return old }
     return Entry(
       key: key, kind: .regular, attributes: attributes, stored: stored, storedVersion: number,
-      inode: 0, revision: try transaction.allotRevisions())
+      revision: try transaction.allotRevisions())
   }
 }
 

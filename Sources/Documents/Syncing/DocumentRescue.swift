@@ -103,6 +103,6 @@ package struct DocumentRescue {
     attributes.mtime = Attributes.Time(milliseconds: entry.time)
     return Entry(
       key: key, kind: .regular, attributes: attributes, stored: try transaction.write(bytes),
-      storedVersion: VersionNumber(0), inode: 0, revision: 0)
+      storedVersion: VersionNumber(0), revision: 0)
   }
 }

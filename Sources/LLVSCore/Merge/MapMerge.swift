@@ -300,6 +300,6 @@ extension MergeTriple {
     Entry(
       key: key, kind: .regular, attributes: Attributes(),
       stored: StoredContent(length: 0, digest: .ofNothing, content: .none),
-      storedVersion: VersionNumber(0), inode: 0, revision: 0)
+      storedVersion: VersionNumber(0), revision: 0)
   }
 }

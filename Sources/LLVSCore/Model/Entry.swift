@@ -32,7 +32,6 @@ package struct Entry: Hashable, Sendable {
   package var stored: StoredContent
   /// The version that stored the bytes: the second half of the value's reference.
   package var storedVersion: VersionNumber
-  package var inode: UInt64
   /// A number that changes with every change of bytes or attributes; inode numbers in history derive from it.
   package var revision: UInt64
   /// True if the entry lacks its long extended attributes; such an entry goes into no other map.
@@ -40,14 +39,13 @@ package struct Entry: Hashable, Sendable {
 
   package init(
     key: Key, kind: EntryKind, attributes: Attributes, stored: StoredContent,
-    storedVersion: VersionNumber, inode: UInt64, revision: UInt64
+    storedVersion: VersionNumber, revision: UInt64
   ) {
     self.key = key
     self.kind = kind
     self.attributes = attributes
     self.stored = stored
     self.storedVersion = storedVersion
-    self.inode = inode
     self.revision = revision
   }
 

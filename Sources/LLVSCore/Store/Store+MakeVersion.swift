@@ -118,7 +118,7 @@ extension WriteTransaction {
     let kind = old.map { $0.kind == .symlink ? .symlink : .regular } ?? EntryKind.regular
     return Entry(
       key: value.id, kind: kind, attributes: attributes, stored: try write(value.data),
-      storedVersion: number, inode: 0, revision: try allotRevisions())
+      storedVersion: number, revision: try allotRevisions())
   }
 
   private func preserved(

@@ -23,7 +23,6 @@ extension WriteTransaction {
         if Entry.isSameValue(old, new) { continue }
         new.storedVersion = number
         new.revision = try allotRevisions()
-        if let old, old.inode != 0 { new.inode = old.inode }
         edits.append(.put(new))
       }
       let draft = AuthoredVersion(

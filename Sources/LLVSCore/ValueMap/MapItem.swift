@@ -106,13 +106,13 @@ enum MapItem {
       place = .tree(location)
     default: return nil
     }
-    guard let version = local.integer(UInt32.self), let inode = local.integer(UInt64.self),
+    guard let version = local.integer(UInt32.self), local.take(8) != nil,
       let revision = local.integer(UInt64.self), local.remaining == 0
     else { return nil }
     return Entry(
       key: Key(bytes: Array(key)), kind: kind, attributes: attributes,
       stored: StoredContent(length: length, digest: digest, content: place),
-      storedVersion: VersionNumber(version), inode: inode, revision: revision)
+      storedVersion: VersionNumber(version), revision: revision)
   }
 
   /// Checks one item of a node and returns the offset of the next one; nil if it is damaged.
@@ -206,7 +206,7 @@ enum MapItem {
       bytes.append(location)
     }
     bytes.append(bigEndian: entry.storedVersion.rawValue)
-    bytes.append(bigEndian: entry.inode)
+    bytes.append(bigEndian: UInt64(0))
     bytes.append(bigEndian: entry.revision)
     store(UInt32(bytes.count), in: &bytes, at: 0)
     return bytes

@@ -54,7 +54,7 @@ final class StoreReplica: FleetMember {
           .put(
             Entry(
               key: Key(key), kind: .regular, attributes: Attributes(),
-              stored: try transaction.write(Array(text.utf8)), storedVersion: number, inode: 0,
+              stored: try transaction.write(Array(text.utf8)), storedVersion: number,
               revision: try transaction.allotRevisions())))
       }
       let map = try base.applying(edits: edits.sorted(by: MapEdit.precedes))

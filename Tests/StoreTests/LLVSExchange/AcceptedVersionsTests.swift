@@ -163,7 +163,7 @@ struct AcceptedVersionsTests {
           if kind == .regular || kind == .symlink { stored = try transaction.write(bytes) }
           var entry = Entry(
             key: Key(name), kind: kind, attributes: attributes[index], stored: stored,
-            storedVersion: number, inode: 0, revision: try transaction.allotRevisions())
+            storedVersion: number, revision: try transaction.allotRevisions())
           if let old, old.kind == kind, !storing[index] {
             (entry.stored, entry.storedVersion) = (old.stored, old.storedVersion)
           }

@@ -115,7 +115,7 @@ struct GossipTests {
       : old?.stored ?? StoredContent(length: 0, digest: .ofNothing, content: .none)
     return Entry(
       key: key, kind: kind, attributes: attributes, stored: stored,
-      storedVersion: storing ? number : old?.storedVersion ?? number, inode: old?.inode ?? 0,
+      storedVersion: storing ? number : old?.storedVersion ?? number,
       revision: try transaction.allotRevisions())
   }
 

@@ -106,7 +106,7 @@ final class FileFixture: @unchecked Sendable {
             .put(
               Entry(
                 key: key, kind: .directory, attributes: attributes, stored: .none,
-                storedVersion: number, inode: 0, revision: revision)))
+                storedVersion: number, revision: revision)))
           continue
         }
         (entry.attributes, entry.revision) = (attributes, revision)

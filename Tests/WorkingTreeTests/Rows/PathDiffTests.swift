@@ -85,13 +85,15 @@ struct PathDiffTests {
 
   private func text(_ path: TreePath) -> String { PrintableText.text(path.bytes) }
 
-  @Test("trees that differ in inode numbers alone show the same")
-  func numbersAreNotShown() throws {
+  @Test("trees that differ in revisions alone show the same")
+  func revisionsAreNotShown() throws {
     var maps = TreeMaps(seed: 1)
     var entries: TreeMaps.Entries = [:]
     maps.mutate(&entries, changes: 30)
     let before = try maps.view(entries)
-    for place in entries.keys { entries[place]?.inode += 1 }
+    for place in entries.keys {
+      entries[place]?.revision += 1
+    }
     var diff = try PathDiff(from: before, to: try maps.view(entries))
     #expect(diff.count == 0)
     #expect(try diff.next() == nil)

@@ -116,7 +116,7 @@ struct RecordedTreeTests {
       stored: StoredContent(
         length: UInt64(bytes.count), digest: Digest.of(bytes),
         content: bytes.isEmpty ? .none : .inline(bytes)),
-      storedVersion: VersionNumber(1), inode: 0, revision: 0)
+      storedVersion: VersionNumber(1), revision: 0)
     entries[.init(key: Key(key), isDirectory: isDirectory)] = entry
   }
 

@@ -69,7 +69,7 @@ extension TreeMaps {
       key: key, kind: .regular, attributes: Attributes(),
       stored: StoredContent(
         length: UInt64(bytes.count), digest: Digest.of(bytes), content: .inline(bytes)),
-      storedVersion: VersionNumber(1), inode: 0, revision: UInt64(content + 1))
+      storedVersion: VersionNumber(1), revision: UInt64(content + 1))
   }
 }
 

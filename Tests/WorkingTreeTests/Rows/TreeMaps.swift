@@ -71,8 +71,7 @@ struct TreeMaps {
       stored: StoredContent(
         length: UInt64(content.count), digest: Digest.of(content),
         content: content.isEmpty ? .none : .inline(content)),
-      storedVersion: VersionNumber(UInt32(1 + random.next() % 2)), inode: random.next() % 100,
-      revision: random.next() % 100)
+      storedVersion: VersionNumber(UInt32(1 + random.next() % 2)), revision: random.next() % 100)
   }
 
   /// Changes some entries at random.

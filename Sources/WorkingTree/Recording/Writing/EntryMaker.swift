@@ -102,7 +102,7 @@ final class EntryMaker {
     let link = attributes.linkID == nil ? nil : links[number]
     var entry = Entry(
       key: key, kind: node.kind, attributes: attributes, stored: content,
-      storedVersion: self.number, inode: 0, revision: 0)
+      storedVersion: self.number, revision: 0)
     if !hasSetTime, let known = link ?? (bringsTime ? nil : old) { entry.keepTime(of: known) }
     try keepBytes(of: old, in: &entry)
     if let old, old.hasSameContent(as: entry) {
@@ -193,7 +193,7 @@ final class EntryMaker {
   func directory(_ attributes: Attributes, at key: Key, old: Entry?) throws(StoreError) -> Entry {
     var entry = Entry(
       key: key, kind: .directory, attributes: attributes, stored: .none,
-      storedVersion: number, inode: 0, revision: 0)
+      storedVersion: number, revision: 0)
     if let old, old.hasSameContent(as: entry) {
       entry.storedVersion = old.storedVersion
       entry.revision = old.revision
@@ -206,7 +206,6 @@ final class EntryMaker {
   func moved(_ entry: Entry, to key: Key) throws(StoreError) -> Entry {
     var moved = entry
     moved.key = key
-    moved.inode = 0
     try keepShownTime(of: entry, in: &moved.attributes)
     moved.storedVersion = number
     moved.revision = try nextRevision()

@@ -95,8 +95,7 @@ struct MergeDecisionTests {
             Entry(
               key: Key(isDirectory ? String(name.dropLast()) : name),
               kind: isDirectory ? .directory : item.kind, attributes: item.attributes,
-              stored: stored, storedVersion: number, inode: 0,
-              revision: try transaction.allotRevisions())))
+              stored: stored, storedVersion: number, revision: try transaction.allotRevisions())))
       }
       let map = try base.applying(edits: edits.sorted(by: MapEdit.precedes))
       return try transaction.add(

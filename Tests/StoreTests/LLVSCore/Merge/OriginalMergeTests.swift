@@ -66,8 +66,8 @@ struct OriginalMergeTests {
             .put(
               Entry(
                 key: Key(value.id), kind: .regular, attributes: Attributes(),
-                stored: try transaction.write(Array(value.data)), storedVersion: number, inode: 0,
-                revision: 0)))
+                stored: try transaction.write(Array(value.data)), storedVersion: number, revision: 0
+              )))
         }
       }
       let map = try base.applying(edits: edits.sorted(by: MapEdit.precedes))

@@ -25,7 +25,7 @@ struct StoreMergeTests {
           .put(
             Entry(
               key: Key(key), kind: .regular, attributes: Attributes(mode: 0o644),
-              stored: try transaction.write(Array(text.utf8)), storedVersion: number, inode: 0,
+              stored: try transaction.write(Array(text.utf8)), storedVersion: number,
               revision: revision)))
       }
       return try transaction.add(

@@ -94,7 +94,7 @@ struct ModelTests {
             .init(name: Array($0.0.utf8), value: Array(repeating: 7, count: $0.1))
           }),
         stored: StoredContent(length: 0, digest: .ofNothing, content: .none),
-        storedVersion: VersionNumber(1), inode: 2, revision: 3)
+        storedVersion: VersionNumber(1), revision: 3)
     }
     func kept(_ extended: [(String, Int)]) -> [String] {
       entry(extended).shortened.attributes.extended.map { String(decoding: $0.name, as: UTF8.self) }

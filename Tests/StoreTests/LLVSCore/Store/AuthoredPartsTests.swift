@@ -51,7 +51,7 @@ struct AuthoredPartsTests {
         var entry = Entry(
           key: key, kind: isDirectory ? .directory : .regular,
           attributes: attributes(length, &random), stored: stored, storedVersion: number,
-          inode: 0, revision: try transaction.allotRevisions())
+          revision: try transaction.allotRevisions())
         if choice == 2, let old {
           (entry.stored, entry.storedVersion) = (old.stored, old.storedVersion)
         }

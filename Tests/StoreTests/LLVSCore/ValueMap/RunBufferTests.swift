@@ -10,7 +10,7 @@ struct RunBufferTests {
         key: Key("key \(1_000_000 + index)"), kind: .regular, attributes: Attributes(),
         stored: StoredContent(
           length: UInt64(value.count), digest: Digest.of(value), content: .inline(value)),
-        storedVersion: VersionNumber(1), inode: UInt64(index), revision: 1))
+        storedVersion: VersionNumber(1), revision: 1))
   }
 
   @Test("a node has no more room than it needs, whatever runs were before it")

@@ -13,14 +13,14 @@ enum Samples {
           ? .none
           : bytes.count <= Entry.inlineLimit
             ? .inline(bytes) : .chunk(Location(segment: 9, offset: 9, length: 9))),
-      storedVersion: VersionNumber(version), inode: 0, revision: 0)
+      storedVersion: VersionNumber(version), revision: 0)
   }
 
   static func directory(_ key: String) -> Entry {
     Entry(
       key: Key(key), kind: .directory, attributes: Attributes(mode: 0o755),
       stored: StoredContent(length: 0, digest: Digest.of([]), content: .none),
-      storedVersion: VersionNumber(1), inode: 0, revision: 0)
+      storedVersion: VersionNumber(1), revision: 0)
   }
 
   static func numbered(_ count: Int) -> [Entry] {

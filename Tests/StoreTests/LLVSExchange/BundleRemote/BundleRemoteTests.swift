@@ -109,7 +109,7 @@ struct BundleRemoteTests {
       let stored = try transaction.write(FileSource(file, length: 1 << 40))
       let entry = Entry(
         key: Key("sparse"), kind: .regular, attributes: Attributes(), stored: stored,
-        storedVersion: number, inode: 0, revision: try transaction.allotRevisions())
+        storedVersion: number, revision: try transaction.allotRevisions())
       let base = a.map(.empty)
       _ = try transaction.add(
         AuthoredVersion(

@@ -23,7 +23,7 @@ struct TreeViewTests {
     Entry(
       key: Key(bytes: key), kind: kind, attributes: Attributes(),
       stored: StoredContent(length: 0, digest: .ofNothing, content: .none),
-      storedVersion: VersionNumber(1), inode: 0, revision: 1)
+      storedVersion: VersionNumber(1), revision: 1)
   }
 
   private struct Shown {
