@@ -29,13 +29,25 @@ struct TreeExport {
     var listing: TreeListing
   }
 
-  mutating func run(_ record: VersionRecord) throws {
+  // `part` is the path of the directory that is written; empty for the whole tree.
+  mutating func run(_ record: VersionRecord, part: [UInt8]) throws {
+    let view = TreeView(map: store.map(record.map))
+    if !part.isEmpty {
+      let shown = PrintableText.text(part)
+      switch try view.find(path: part) {
+      case .directory?: break
+      case .value?:
+        throw UsageError(
+          "\(shown) is a file; llvs show \(record.name):\(shown) writes it to standard output")
+      case nil: throw ControlError(.notFound, "\(record.name) has no \(shown)")
+      }
+    }
     if try !FileSystem.exists(target) { try FileSystem.makeDirectory(target) }
     guard try FileSystem.names(in: target).isEmpty else {
       throw ControlError(.exists, "\(FileSystem.text(target)) is not empty")
     }
-    let view = TreeView(map: store.map(record.map))
-    var levels = [Level(path: [], entry: nil, listing: view.list([]))]
+    let above = part.isEmpty ? [] : part + [0x2F]
+    var levels = [Level(path: [], entry: nil, listing: view.list(part))]
     while var level = levels.popLast() {
       guard let item = try level.listing.next() else {
         // Last, when nothing is made in it any more.
@@ -53,7 +65,7 @@ struct TreeExport {
         if stands(
           try Self.obstacle(at: path) { try FileSystem.makeDirectory(place, permissions: 0o700) })
         {
-          levels.append(Level(path: path, entry: item.entry, listing: view.list(path)))
+          levels.append(Level(path: path, entry: item.entry, listing: view.list(above + path)))
         }
       } else if let entry = item.entry {
         try write(entry, to: root + path)

@@ -213,16 +213,17 @@ extension Verb {
       ], operands: .files, run: importTree),
     Verb(
       name: "export",
-      usage: "llvs export VERSION DIR|FILE.kvcrdt [--from PATH] [--merge] [--overwrite]"
+      usage: "llvs export VERSION[:PATH] DIR|FILE.kvcrdt [--from PATH] [--merge] [--overwrite]"
         + " | llvs export --as FORMAT DIR",
       help: """
-        Writes a version's tree into a directory that is not there or empty, or its files as a document.
+        Writes a version's tree, or the directory PATH of it, into a directory that is new or empty, or its files as a
+        document.
         A document that is there is refused unless --merge adds to it, or --overwrite replaces it.
         With --as, all versions are written into a store in a format of the original LLVS; those there stay.
         """,
       options: [
         VerbOption(
-          "from", value: "PATH", help: "the directory whose files are the document's values"),
+          "from", value: "PATH", help: "the directory of the version that is written"),
         VerbOption("merge", help: "write what is new into a document that is there"),
         VerbOption("overwrite", help: "replace a document that is there"),
         VerbOption(

@@ -99,8 +99,21 @@ extension CommandTarget {
     let form = Commands.forms.first { $0.name == line.verb }
     let paths = line.has("check") ? 0..<Int.max : line.has("all") ? 0..<0 : form?.paths ?? 0..<0
     return try line.bytes.enumerated().map { index, word in
-      paths.contains(index) ? try commandPath(word) : word
+      if paths.contains(index) { return try commandPath(word) }
+      return line.verb == "commit" ? word : Self.withoutZone(word)
     }
+  }
+
+  /// Writes the time of `at/TIME` in seconds, because the daemon may be in another zone than the caller.
+  private static func withoutZone(_ word: [UInt8]) -> [UInt8] {
+    let text = String(decoding: word, as: UTF8.self)
+    guard text.hasPrefix("at/") else { return word }
+    let time = text.dropFirst(3).prefix { $0 != "~" && $0 != "^" }
+    guard let instant = TimeExpression(now: TimestampText.now()).instant(String(time)) else {
+      return word
+    }
+    let steps = text.dropFirst(3 + time.count)
+    return Array("at/@\(instant / 1_000_000_000)\(steps)".utf8)
   }
 
   fileprivate func areFiles(_ words: [[UInt8]]) throws -> Bool {

@@ -74,22 +74,24 @@ extension Verb {
     return .done
   }
 
-  /// Parses `VERSION:PATH` at the first colon with a version before it; nil if the whole word is a version.
-  private static func place(
+  /// Parses `VERSION:PATH` at the first colon with a version before it, and `at/TIME:PATH` at the last colon with a
+  /// time before it; nil if the whole word is a version.
+  static func place(
     _ word: [UInt8], _ site: CommandTarget, _ store: Store
-  ) throws -> (VersionRecord, [UInt8])? {
+  ) throws -> (record: VersionRecord, path: [UInt8])? {
     let colon = UInt8(ascii: ":")
     guard word.contains(colon),
       (try? store.version(meant: String(decoding: word, as: UTF8.self))) == nil
     else { return nil }
     var failure: ControlError?
-    for mark in word.indices where word[mark] == colon {
+    let marks = word.indices.filter { word[$0] == colon }
+    for mark in word.starts(with: "at/".utf8) ? marks.reversed() : marks {
       let name = String(decoding: word[..<mark], as: UTF8.self)
       do throws(ControlError) {
         let record = try store.version(meant: name.isEmpty ? "head" : name)
         return (record, try site.path(Array(word[(mark + 1)...])))
       } catch {
-        failure = failure ?? error
+        if failure == nil || failure?.kind == .grammar { failure = error }
       }
     }
     if let failure { throw failure }

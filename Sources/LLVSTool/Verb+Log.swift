@@ -46,18 +46,8 @@ extension Verb {
     let now = SystemClock.realtime()
     let expression = TimeExpression(
       now: now.seconds * 1_000_000_000 + Int64(now.nanoseconds))
-    guard let instant = expression.instant(text) else {
-      throw UsageError(
-        "\"\(text)\" is not a time; a time is written like yesterday, -2h, 2026-05-01 or 2026-05-01T10:22"
-      )
-    }
-    var meant = instant
-    // The name of a day means its end; for --since it means its beginning.
-    let isDay = ["today", "yesterday"].contains(text) || text.count == 10 && text.contains("-")
-    if option == "since", isDay {
-      let noonBefore = instant - 36 * 3_600_000_000_000
-      meant = expression.instant(expression.day(of: noonBefore)) ?? instant
-    }
+    guard let span = expression.span(text) else { throw UsageError(TimeExpression.refusal(text)) }
+    let meant = option == "since" ? span.lowerBound : span.upperBound
     return Double(meant / 1_000_000_000) + Double(meant % 1_000_000_000) / 1e9 - 978_307_200
   }
 

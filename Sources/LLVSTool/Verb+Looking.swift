@@ -32,7 +32,7 @@ extension Verb {
         VerbOption("n", "count", value: "COUNT", help: "at most COUNT; -COUNT is the same"),
         VerbOption(
           "since", value: "TIME",
-          help: "not before TIME: yesterday, -2h, 2026-05-01, 2026-05-01T10:22"),
+          help: "not before TIME: yesterday, \"2 hours ago\", -2h, 2026-05-01, 2026-05-01T10:22"),
         VerbOption("until", value: "TIME", help: "not after TIME"),
         VerbOption("follow", help: "oldest first, the last 10 or -n, then new ones as they come"),
         VerbOption("stat", help: "what changed in each, file by file"),

@@ -139,20 +139,32 @@ extension Verb {
   @Sendable static func exportTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     if let format = line.options["as"] { return try exportStore(format, line, console) }
     let words = try line.operands(2...2)
-    let store = try CommandTarget(line).reader()
-    let record = try store.version(meant: words[0])
-    if words[1].hasSuffix(".kvcrdt") { return try exportDocument(record, store, line, console) }
+    let site = try CommandTarget(line)
+    let store = try site.reader()
+    let named = try place(line.bytes[0], site, store)
+    let record = try named?.record ?? store.version(meant: words[0])
+    let from = line.optionBytes["from"]
+    guard named == nil || from == nil else {
+      throw UsageError("VERSION:PATH and --from both name a directory")
+    }
+    if words[1].hasSuffix(".kvcrdt") {
+      guard named == nil else { throw UsageError("--from PATH names a document's directory") }
+      return try exportDocument(record, store, line, console)
+    }
+    let part = try from.map { try site.path($0) } ?? named?.path ?? []
     try refuseInside(store, words[1])
     var export = TreeExport(
       store: store, target: line.bytes[1],
       progress: {
         console.progress(
-          CommandProgress("exporting", done: $0, total: Int(clamping: record.map.count)))
+          CommandProgress(
+            "exporting", done: $0, total: part.isEmpty ? Int(clamping: record.map.count) : 0))
       })
-    try export.run(record)
+    try export.run(record, part: part)
     for complaint in export.complaints { console.complain("llvs: \(complaint).") }
     console.reply(
-      line, "\(record.name) is in \(words[1])",
+      line,
+      "\(part.isEmpty ? "" : "\(PrintableText.text(part)) of ")\(record.name) is in \(words[1])",
       ["version": record.name, "directory": words[1], "complaints": export.complaints])
     return export.complaints.isEmpty ? .done : .failed
   }

@@ -39,6 +39,34 @@ struct ExportTests {
     #expect(hashed.output == "<\(long)>0\n", "\(hashed.output)")
   }
 
+  @Test("A directory of a version is exported alone, named by --from or after a colon")
+  func part() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir -p d/notes/old; echo 1 > d/notes/a; echo 2 > d/notes/old/b; echo secret > d/top
+      llvs init s -q; llvs import d --store s -q
+      llvs export head out1 --from notes --store s -q && (cd out1; find . -type f | sort)
+      llvs export head:notes/ out2 --store s -q && diff -r out2 d/notes
+      llvs export head out3 --from none --store s -q; echo "code $?"; ls out3 2>&1 | wc -l
+      llvs export head:top out4 --store s -q; echo "code $?"
+      llvs export head:notes out5 --from notes --store s -q; echo "code $?"
+      """)
+    #expect(
+      result.output.replacing(/[0-9T.-]+Z-[0-9A-F]{8}/, with: "V") == """
+        ./a
+        ./old/b
+        llvs: V has no none.
+        code 4
+        1
+        llvs: top is a file; llvs show V:top writes it to standard output.
+        code 2
+        llvs: VERSION:PATH and --from both name a directory.
+        code 2
+
+        """, "\(result.output)")
+  }
+
   @Test("What is damaged is left out and told, the rest is exported")
   func damaged() throws {
     let tool = try Tool()

@@ -114,10 +114,7 @@ extension Store {
 
   private func version(at time: String) throws(ControlError) -> VersionRecord {
     guard let instant = TimeExpression(now: TimestampText.now()).instant(time) else {
-      throw ControlError(
-        .grammar,
-        "\"\(time)\" is not a time; a time is written like yesterday, -2h, 2026-05-01 or 2026-05-01T10:22"
-      )
+      throw ControlError(.grammar, TimeExpression.refusal(time))
     }
     let found = try translating { () throws(StoreError) -> VersionRecord? in
       if let logged = try head(at: instant) {

@@ -50,7 +50,7 @@ package enum ManualPage {
     head; a version's name as .llvs/versions lists it, or its full id; a branch, or - for the unnamed line; \
     a tag; the beginning of a name or an id; what is told first counts, and branches/NAME and tags/NAME say \
     which is meant; at/TIME for what the tree showed then, with TIME as 2026-05-01, \
-    2026-05-01T10:22, yesterday, -2h or @SECONDS. V~ is what V was made from, V~3 the same three times, \
+    2026-05-01T10:22, 10:22, yesterday, "tuesday 14:00", "2 hours ago", -2h or @SECONDS. V~ is what V was made from, V~3 the same three times, \
     V^2 the other side of a merge.
     """
 
