@@ -10,9 +10,8 @@ extension StandardStream {
 }
 
 extension StandardStream {
-  /// Reads a line that the terminal does not show; nil at the end of the stream, after Ctrl-C, or if it shows it all
-  /// the same.
-  /// Ctrl-C sends SIGINT to this process only when the terminal shows again what is typed.
+  /// Reads a line that the terminal does not show; nil at the end of the stream, after Ctrl-C, or if it shows it
+  /// all the same. Ctrl-C sends SIGINT to this process only when the terminal shows again what is typed.
   package func readHiddenLine() -> String? {
     var before = termios()
     guard unsafe tcgetattr(rawValue, &before) == 0 else { return nil }

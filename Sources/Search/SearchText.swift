@@ -1,6 +1,5 @@
 enum SearchText {
-  /// Returns the text of UTF-8, or of UTF-16 with a mark, without NULs; with `isCut` it may end within a
-  /// character.
+  /// Returns the text of UTF-8, or of UTF-16 with a mark, without NULs; with `isCut` it may end within a character.
   static func text(_ bytes: [UInt8], isCut: Bool) -> String? {
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
       return wideText(bytes, isCut: isCut)

@@ -1,7 +1,6 @@
 package import LLVSCore
 
-/// The changes that make a document hold a version's values (docs/documents.md, "What is written to a
-/// document").
+/// The changes that make a document hold a version's values (docs/documents.md, "What is written to a document").
 package struct DocumentExport {
   package struct Value {
     package var name: DocumentName

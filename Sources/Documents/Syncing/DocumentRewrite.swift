@@ -1,8 +1,7 @@
 package import LLVSCore
 
-/// The values that a version must write again though no program changed them: values that a merge of the
-/// original brought back, equal values, and values of too many authors (docs/documents.md, "Values written
-/// again").
+/// The values that a version must write again though no program changed them: values that a merge of the original
+/// brought back, equal values, and values of too many authors (docs/documents.md, "Values written again").
 package struct DocumentRewrite {
   /// Each key with the values to write, the version's own first.
   private let keys: [(key: Key, values: [Entry?])]

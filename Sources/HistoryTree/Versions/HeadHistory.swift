@@ -3,9 +3,8 @@ import Grammar
 package import LLVSCore
 package import WorkingTree
 
-// Undo and redo over the log of heads. Undo and redo add entries that name the position that they return
-// to, so the newest entry gives the current position, and the entries since the last ordinary one give the
-// target of redo.
+// Undo and redo over the log of heads. Undo and redo add entries that name the position that they return to, so the
+// newest entry gives the current position, and the entries since the last ordinary one give the target of redo.
 
 package struct HeadHistory {
   private let store: Store

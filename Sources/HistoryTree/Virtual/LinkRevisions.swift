@@ -16,8 +16,7 @@ final class LinkRevisions: Sendable {
   // A leaf lock.
   private let known = Mutex<[File: [Entry]]>([:])
 
-  /// Returns an entry without a key for each content that names of the file have, with their least
-  /// revision.
+  /// Returns an entry without a key for each content that names of the file have, with their least revision.
   func contents(of file: File) -> [Entry]? { known.withLock { $0[file] } }
 
   func add(_ contents: [Entry], of file: File) {

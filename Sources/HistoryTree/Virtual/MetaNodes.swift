@@ -3,10 +3,9 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// Inode numbers: those of the working tree are below 2^40. A value of history has 2^40 + its
-// revision, in every version. Directories of history count from 2^41, and those at the top of the
-// root's `versions` have 2^41 + their version's number. Everything else counts from 2^42. No number
-// is used twice in a session.
+// Inode numbers: those of the working tree are below 2^40. A value of history has 2^40 + its revision, in every
+// version. Directories of history count from 2^41, and those at the top of the root's `versions` have 2^41 + their
+// version's number. Everything else counts from 2^42. No number is used twice in a session.
 
 /// The nodes below `.llvs` that the kernel knows.
 /// - Concurrency: any thread; one leaf lock, held for memory only.

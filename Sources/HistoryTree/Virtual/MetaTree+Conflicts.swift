@@ -5,11 +5,10 @@ import TreeNames
 import WorkingTree
 
 // `conflicts/PATH/{base,ours,theirs,theirs.2}`: the sides of open conflicts. A component with one of these
-// names, possibly after `%llvs%`, is shown with one more `%llvs%` before it. `merged` is the merge by line
-// with markers; saved without markers, it settles the conflict (WritablePlace). rmdir of PATH settles it
-// with the tree's value. The files disappear with their directory, so removing them first, as rm -r does,
-// changes nothing. A value whose path a directory has taken is shown with `ours` alone, and cannot be
-// settled here.
+// names, possibly after `%llvs%`, is shown with one more `%llvs%` before it. `merged` is the merge by line with
+// markers; saved without markers, it settles the conflict (WritablePlace). rmdir of PATH settles it with the tree's
+// value. The files disappear with their directory, so removing them first, as rm -r does, changes nothing. A value
+// whose path a directory has taken is shown with `ours` alone, and cannot be settled here.
 
 final class ConflictDirectories: Sendable {
   struct Shown: Sendable {

@@ -1,7 +1,6 @@
 package import LLVSCore
 
-/// The bytes of a file: a value of the store, with pending extents over it.
-/// A copy is a save and shares everything.
+/// The bytes of a file: a value of the store, with pending extents over it. A copy is a save and shares everything.
 package struct FileContent: Hashable, Sendable {
   /// In an object, because most files have no value, or the same one in several states.
   private final class Base: Hashable, Sendable {

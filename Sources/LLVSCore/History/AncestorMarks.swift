@@ -28,8 +28,7 @@ struct AncestorMarks: Sendable {
   }
 
   /// Returns true if a version is the tip or one of its ancestors.
-  /// - Complexity: O(ancestors of the tip that are younger than the version), once for all calls
-  ///   together.
+  /// - Complexity: O(ancestors of the tip that are younger than the version), once for all calls together.
   mutating func contain(_ node: HistoryNode, in graph: VersionGraph) throws(StoreError) -> Bool {
     while let greatest = edge.greatest, greatest.generation > node.generation {
       guard let next = edge.pop() else { break }

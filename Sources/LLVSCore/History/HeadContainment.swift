@@ -1,5 +1,4 @@
-/// Finds which of many heads are contained in others (docs/merging.md, M5), in a few walks back from all
-/// of them.
+/// Finds which of many heads are contained in others (docs/merging.md, M5), in a few walks back from all of them.
 ///
 /// Nothing contains a head that alone reaches an authored version over automatic merges: the first walk
 /// finds one for nearly every head. The containers of the other heads are searched in groups of 64, with
@@ -27,9 +26,8 @@ struct HeadContainment {
   private(set) var suspects: [Int] = []
 
   /// Walks back from heads, each given once.
-  /// - Complexity: O(*n* log *n*) in the visited versions: those younger in this store than the
-  ///   oldest head and, where a head may be contained, those younger than its latest authored
-  ///   versions.
+  /// - Complexity: O(*n* log *n*) in the visited versions: those younger in this store than the oldest head and,
+  ///   where a head may be contained, those younger than its latest authored versions.
   init(of heads: [HistoryNode], in graph: VersionGraph) throws(StoreError) {
     self.heads = heads
     var open = PriorityQueue<VersionNumber>(by: <)
@@ -83,8 +81,7 @@ struct HeadContainment {
 
   /// Returns the suspects that give way to a head that contains them: to one of smaller id, or to
   /// one that they do not contain.
-  /// - Complexity: O((suspects / 64) (heads / 64) versions walked); memory for 64 bits for each
-  ///   version.
+  /// - Complexity: O((suspects / 64) (heads / 64) versions walked); memory for 64 bits for each version.
   func contained() -> Set<Int> {
     guard !suspects.isEmpty else { return [] }
     // In the order of ids, a suspect meets its containers of smaller id first.

@@ -1,6 +1,5 @@
-// Contained heads (docs/merging.md, M5) need no merge: all authored versions of a contained head
-// are in the history of another head. So replicas that merge at the same time do not merge for
-// ever.
+// Contained heads (docs/merging.md, M5) need no merge: all authored versions of a contained head are in the history
+// of another head. So replicas that merge at the same time do not merge for ever.
 
 extension VersionGraph {
   /// True if every authored version that `head` reaches over automatic merges only is `other` or
@@ -92,8 +91,7 @@ extension VersionGraph {
     return nil
   }
 
-  /// Returns the heads that are left after two of them were merged; none of `heads` contains
-  /// another.
+  /// Returns the heads that are left after two of them were merged; none of `heads` contains another.
   /// - Complexity: O(heads), and a search for each head that is an automatic merge.
   package func uncontained(
     _ heads: [HistoryNode], merging first: HistoryNode, _ second: HistoryNode,

@@ -1,8 +1,7 @@
 internal import Synchronization
 
 /// The graph of versions and their predecessors; each question reads only the versions between.
-/// - Concurrency: any thread; the lock guards the cache only, is a leaf, and is not held while the
-///   source reads.
+/// - Concurrency: any thread; the lock guards the cache only, is a leaf, and is not held while the source reads.
 package final class VersionGraph: Sendable {
   private struct Cache {
     /// Two halves: when the recent one is full it becomes the old one, whose nodes are forgotten.
@@ -100,8 +99,7 @@ package final class VersionGraph: Sendable {
   }
 
   /// Returns those of some versions that are a version or its ancestors.
-  /// - Complexity: O(ancestors of the version that are younger than the oldest wanted one), once
-  ///   for all.
+  /// - Complexity: O(ancestors of the version that are younger than the oldest wanted one), once for all.
   func ancestors(
     among wanted: Set<VersionNumber>, of number: VersionNumber
   ) throws(StoreError) -> Set<VersionNumber> {

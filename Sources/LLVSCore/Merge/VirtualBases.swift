@@ -77,8 +77,7 @@ package final class KnownBases: Sendable {
   }
 }
 
-/// Makes the virtual bases of one merge.
-/// Without recursion: the way down may be as long as the history.
+/// Makes the virtual bases of one merge. Without recursion: the way down may be as long as the history.
 struct BaseMaker {
   let merger: Merger
   let known: KnownBases

@@ -2,9 +2,8 @@ internal import Foundation
 
 /// Keys of paths and paths of keys (docs/merging.md, M13).
 ///
-/// A path that is valid UTF-8 in NFC by Unicode 15.0, of assigned code points only, is its own key;
-/// the key of any other path is `%llvs%` and the path with escapes. A key never depends on other
-/// keys.
+/// A path that is valid UTF-8 in NFC by Unicode 15.0, of assigned code points only, is its own key; the key of any
+/// other path is `%llvs%` and the path with escapes. A key never depends on other keys.
 package enum KeyCoding {
   private static let prefix = Array("%llvs%".utf8)
 

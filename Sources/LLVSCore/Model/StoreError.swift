@@ -2,8 +2,7 @@ package import Platform
 
 /// A failure of a store; one case for each kind that a caller may handle differently.
 ///
-/// The first seven cases are those of the original. The message of a case is a clause without a
-/// final period.
+/// The first seven cases are those of the original. The message of a case is a clause without a final period.
 package enum StoreError: Error, Sendable {
   case missingVersion(Version.ID)
   /// A value was asked for that no version holds.

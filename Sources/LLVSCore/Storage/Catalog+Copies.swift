@@ -3,9 +3,8 @@
 // INVARIANT S10: a copy is written by the transaction that writes its row. It is used only if the
 //   row is damaged and the copy is not; a writer then repairs the row and reports it.
 //
-// The copies of properties and counters are next to them, under the name with a `~`. The newest
-// entry of the log of heads and the live tree's own settings have one property as their copy, as
-// they belong together.
+// The copies of properties and counters are next to them, under the name with a `~`. The newest entry of the log of
+// heads and the live tree's own settings have one property as their copy, as they belong together.
 
 /// The newest entry of the log of heads, and the live tree's own settings.
 private struct Essentials {

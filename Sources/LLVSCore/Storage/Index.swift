@@ -127,8 +127,7 @@ final class Index: Sendable {
 
   /// The newest version above a number that the index has; nil too if the index cannot be read.
   func newestVersion(after last: UInt32) -> UInt32? {
-    // The number of the last version tells whether the search is worth it; it may have a flipped
-    // bit.
+    // The number of the last version tells whether the search is worth it; it may have a flipped bit.
     guard let mark = try? lastVersion(), mark > last else { return nil }
     return try? readers.read { (database) throws(StoreError) -> UInt32? in
       try database.prepared("SELECT max(version) FROM changes WHERE version > ?")

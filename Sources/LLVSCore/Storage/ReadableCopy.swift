@@ -8,8 +8,7 @@ package final class ReadableCopy: Sendable {
   static let databases = ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
 
   /// Copies those of some files in a store's directory that are there.
-  /// - Throws: ``StoreError/busy(_:)`` if they keep changing, because another machine writes to the
-  ///   disk.
+  /// - Throws: ``StoreError/busy(_:)`` if they keep changing, because another machine writes to the disk.
   package init(of store: String, _ names: [String]) throws(StoreError) {
     path = "\(SystemProcess.temporaryDirectory)/llvs-copy-\(SystemRandom.hex(8))"
     try StoreError.wrapping { () throws(SystemError) in
@@ -37,8 +36,7 @@ package final class ReadableCopy: Sendable {
   deinit { ReadableCopy.remove(path) }
 
   private static func remove(_ path: String) {
-    // Copies that cannot be removed stay in the directory for temporary files, which the system
-    // clears.
+    // Copies that cannot be removed stay in the directory for temporary files, which the system clears.
     try? FileSystem.removeTree(path)
   }
 

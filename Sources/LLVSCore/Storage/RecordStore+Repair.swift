@@ -8,8 +8,7 @@ internal import Platform
 ///   record, as before.
 extension RecordStore {
   /// Writes a damaged record again in its place; the caller knows its bytes by their digest.
-  /// - Returns: true if the record can be read now, durably; false also if nothing proves that it
-  ///   held these bytes.
+  /// - Returns: true if the record can be read now, durably; false also if nothing proves that it held these bytes.
   func repair(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location) -> Bool {
     let packed = packed(kind, bytes)
     let payload = packed.payload ?? Array(bytes)

@@ -2,9 +2,8 @@ internal import Platform
 
 /// A node of the tree of a long value: its items and their offsets.
 ///
-/// On disk, big-endian: level(u8) count(u16), then for each item tag(u8) length(u64) and, unless it
-/// is zeros, digest(32) location(16). A node with a known number of zeros has tag 3, and zeros(u64)
-/// at its end.
+/// On disk, big-endian: level(u8) count(u16), then for each item tag(u8) length(u64) and, unless it is zeros,
+/// digest(32) location(16). A node with a known number of zeros has tag 3, and zeros(u64) at its end.
 final class ValueNode: Sendable {
   enum Kind: UInt8 {
     case chunk = 0

@@ -1,8 +1,7 @@
 /// The changes of versions; the declarations have the names of the original.
 extension Store {
-  /// Returns the changes from a version's first predecessor to the version, in ascending order of
-  /// keys, with the bytes that it stored.
-  /// For a merge they are the changes that were recorded when it was made.
+  /// Returns the changes from a version's first predecessor to the version, in ascending order of keys, with the
+  /// bytes that it stored. For a merge they are the changes that were recorded when it was made.
   package func valueChanges(
     madeInVersionIdentifiedBy id: Version.ID
   ) throws(StoreError) -> [Value.Change] {

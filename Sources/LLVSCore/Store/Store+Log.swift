@@ -40,8 +40,7 @@ extension Store {
     return (try lock.lock(.shared), lock)
   }
 
-  /// Returns a sentence about versions that the index knows and the catalog lacks; nil if there are
-  /// none.
+  /// Returns a sentence about versions that the index knows and the catalog lacks; nil if there are none.
   ///
   /// Only committed versions are added to the index, so the catalog has lost them: a part of its
   /// log is gone, or of a copied store.

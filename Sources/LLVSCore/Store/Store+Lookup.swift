@@ -20,8 +20,7 @@ extension Store {
   }
 
   /// Returns the version that a name, a full id, a tag or a unique prefix of an id denotes.
-  /// - Throws: ``StoreError/invalid(_:)`` if several ids have the prefix,
-  ///   ``StoreError/notFound(_:)`` if none has.
+  /// - Throws: ``StoreError/invalid(_:)`` if several ids have the prefix, ``StoreError/notFound(_:)`` if none has.
   package func resolve(_ text: String) throws(StoreError) -> VersionRecord {
     guard !text.isEmpty else { throw .notFound("a version without a name") }
     if let exact = try version(exactly: text) { return exact }
@@ -92,8 +91,7 @@ extension Store {
 
   /// Returns the live tree's head at a time in nanoseconds since 1970; nil before the log begins.
   ///
-  /// A damaged entry is skipped: the result is then the head before it, and `report` is called with
-  /// a sentence.
+  /// A damaged entry is skipped: the result is then the head before it, and `report` is called with a sentence.
   package func head(
     at time: Int64, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> HeadLogEntry? {

@@ -18,8 +18,7 @@ extension Store {
   /// With `create`, makes a store if the directory is missing or empty. `isForced` treats a network
   /// or user-space file system as a disk. If the disk is too full to open a store for writing,
   /// `makeRoom` is called, with the store's path and its lock held, to free what can be spared. A
-  /// writer waits up to `patience`, in nanoseconds, for another one that has announced that it is
-  /// finishing.
+  /// writer waits up to `patience`, in nanoseconds, for another one that has announced that it is finishing.
   package static func open(
     path given: String, mode: AccessMode = .writer, create: Bool = false, isForced: Bool = false,
     patience: UInt64 = 0, makeRoom: ((String) -> Void)? = nil

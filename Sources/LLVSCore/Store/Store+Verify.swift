@@ -12,9 +12,8 @@ package struct VerifyReport: Sendable {
 }
 
 extension Store {
-  /// Reads everything that any version holds and checks it: each record's checksum, each chunk's
-  /// and node's hash, each map's digest against the version's own, and the catalog's inner
-  /// consistency.
+  /// Reads everything that any version holds and checks it: each record's checksum, each chunk's and node's hash,
+  /// each map's digest against the version's own, and the catalog's inner consistency.
   ///
   /// Damage is reported and the check continues. Other processes may read and write in the meantime.
   /// `progress` gets the number of versions that are checked and of all; false cancels.

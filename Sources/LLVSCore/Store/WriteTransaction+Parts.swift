@@ -1,8 +1,7 @@
 // A version with more extended attributes than peers accept in one version.
 //
-// The version holds the bytes, the names and as many extended attributes as are allowed. The others are
-// in versions based on it, with empty change lists, added in one transaction: a peer never sees the
-// first without the last.
+// The version holds the bytes, the names and as many extended attributes as are allowed. The others are in versions
+// based on it, with empty change lists, added in one transaction: a peer never sees the first without the last.
 
 extension WriteTransaction {
   /// Returns drafts, each based on the one before; the last has the map of a draft that is too long.

@@ -1,5 +1,4 @@
-/// Walks through the entries of a map in ascending order: by key bytes, then a directory after a
-/// value.
+/// Walks through the entries of a map in ascending order: by key bytes, then a directory after a value.
 ///
 /// Holds one node for each level. A listing skips the entries below a subdirectory "d/sub" by
 /// seeking to "d/sub0" ("0" follows "/").

@@ -128,8 +128,7 @@ enum MapItem {
       else { return nil }
       return start + length
     }
-    // 8 bytes for the item's lengths, 45 for an entry without key and fields, 21 for the smallest
-    // local part.
+    // 8 bytes for the item's lengths, 45 for an entry without key and fields, 21 for the smallest local part.
     let contentLength = Int(bytes.bigEndian(UInt32.self, at: start + 4))
     guard length >= 74, contentLength >= 45, contentLength <= length - 29,
       isEntry(

@@ -1,5 +1,4 @@
-/// Map nodes that are kept for a short time, first in, first out, and hashes of those that were
-/// dropped.
+/// Map nodes that are kept for a short time, first in, first out, and hashes of those that were dropped.
 ///
 /// A walk through a tree reads a leaf three times: when a directory is listed that has one below, when
 /// that one is looked up, and when it is listed. A leaf that is read a fourth time is needed more often.

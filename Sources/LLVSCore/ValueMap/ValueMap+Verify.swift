@@ -1,9 +1,8 @@
 extension ValueMap {
   /// Checks every node: digests computed from the entries, last keys, counts and levels.
   ///
-  /// Nodes in `seen` were checked in another map and are skipped; those checked here are added. The
-  /// content digest determines the shape too: if it is right, all entries are in the nodes where
-  /// they belong.
+  /// Nodes in `seen` were checked in another map and are skipped; those checked here are added. The content digest
+  /// determines the shape too: if it is right, all entries are in the nodes where they belong.
   package func verify(
     seen: inout Set<Location>, visit: (Entry) throws(StoreError) -> Void
   ) throws(StoreError) {

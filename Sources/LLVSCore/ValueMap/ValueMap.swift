@@ -1,8 +1,7 @@
 /// A version's map: an immutable ordered map from keys to entries in the shape of digest 1.
 ///
-/// It is a value over nodes in the store; the maps of versions share all nodes that are equal. The
-/// location of a node changes only if an entry in or below it changed, so equal locations mean
-/// equal contents.
+/// It is a value over nodes in the store; the maps of versions share all nodes that are equal. The location of a
+/// node changes only if an entry in or below it changed, so equal locations mean equal contents.
 /// - Concurrency: immutable; any thread.
 package struct ValueMap: Sendable {
   package let root: MapRoot

@@ -1,7 +1,6 @@
 /// The three-way merge of two sequences over what both came from, place by place.
 ///
-/// A function of the three sequences and of which side is the older one, so that every replica comes to the
-/// same.
+/// A function of the three sequences and of which side is the older one, so that every replica comes to the same.
 enum SequenceMerge {
   /// A place of the merge: what is there in the base and on both sides, as ranges of each.
   struct Part: Hashable {
