@@ -50,12 +50,8 @@ public final class KeyValueDatabase: Sendable {
   }
 
   /// Reads the database with SQL, one state of it throughout.
-  public func read<T>(block: (Database) throws -> T) throws -> T {
-    try writer.read(block)
-  }
+  public func read<T>(block: (Database) throws -> T) throws -> T { try writer.read(block) }
 
   /// Runs a block in one transaction, with all that it calls of this instance; an error undoes it.
-  public func write(block: (Database) throws -> Void) throws {
-    try writer.write(block)
-  }
+  public func write(block: (Database) throws -> Void) throws { try writer.write(block) }
 }

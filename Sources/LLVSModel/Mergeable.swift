@@ -27,9 +27,7 @@ public func mergeProperty<T: Mergeable>(
 }
 
 /// Merges one property of two values without a common ancestor: the dominant value.
-public func salvageProperty<T: Equatable>(_ dominant: T, _ subordinate: T) throws -> T {
-  dominant
-}
+public func salvageProperty<T: Equatable>(_ dominant: T, _ subordinate: T) throws -> T { dominant }
 
 /// Merges one property, whose type is mergeable itself, of two values without a common ancestor.
 public func salvageProperty<T: Mergeable>(_ dominant: T, _ subordinate: T) throws -> T {

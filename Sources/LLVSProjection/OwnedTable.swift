@@ -103,9 +103,7 @@ public struct OwnedTable: Sendable {
     ]
   }
 
-  func owns(_ id: Value.ID) -> Bool {
-    LLVSModel.modelTypeIdentifier(from: id) == typeIdentifier
-  }
+  func owns(_ id: Value.ID) -> Bool { LLVSModel.modelTypeIdentifier(from: id) == typeIdentifier }
 
   /// Returns the version that the table is at; nil before the first one.
   public func currentVersion(in database: SQLiteDatabase) throws -> Version.ID? {

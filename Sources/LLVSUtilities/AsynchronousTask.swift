@@ -17,9 +17,7 @@ public final class AsynchronousTask: @unchecked Sendable {
   private let outcome = Mutex<Result<Void, any Error>?>(nil)
 
   /// Creates a task.
-  public init(_ block: @escaping (_ finish: @escaping Callback) -> Void) {
-    executionBlock = block
-  }
+  public init(_ block: @escaping (_ finish: @escaping Callback) -> Void) { executionBlock = block }
 
   /// The outcome; nil before the work has ended.
   public var result: Result<Void, any Error>? { outcome.withLock { $0 } }

@@ -13,9 +13,7 @@ public struct Atomic<Value: Sendable>: Sendable {
   private let storage: Storage
 
   /// Creates a property with a value.
-  public init(wrappedValue: Value) {
-    storage = Storage(wrappedValue)
-  }
+  public init(wrappedValue: Value) { storage = Storage(wrappedValue) }
 
   /// The value.
   public var wrappedValue: Value {

@@ -128,9 +128,7 @@ extension SystemProcess {
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
   /// `/` if it cannot be found.
-  package static var workingDirectory: [UInt8] {
-    (try? FileSystem.resolve([0x2E])) ?? [0x2F]
-  }
+  package static var workingDirectory: [UInt8] { (try? FileSystem.resolve([0x2E])) ?? [0x2F] }
 
   package static func leaveWorkingDirectory() { _ = unsafe chdir("/") }
 }

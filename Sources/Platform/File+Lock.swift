@@ -19,9 +19,7 @@ extension File {
     }
   }
 
-  package func unlock() {
-    _ = llvs_lock(descriptor, Int32(F_UNLCK), 0)
-  }
+  package func unlock() { _ = llvs_lock(descriptor, Int32(F_UNLCK), 0) }
 
   /// True if the file, which must be open for reading alone, is open elsewhere: the kernel then refuses a lease for
   /// writing. False also if the file system has no leases.

@@ -39,9 +39,7 @@ package enum FileSystem {
   }
 
   /// Removes a name that is not a directory's.
-  package static func unlink(_ path: String) throws(SystemError) {
-    try unlink(Array(path.utf8))
-  }
+  package static func unlink(_ path: String) throws(SystemError) { try unlink(Array(path.utf8)) }
 
   /// Makes a directory; `permissions` is its mode before the umask.
   package static func makeDirectory(

@@ -44,14 +44,10 @@ internal import Glibc
   @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
   @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
-  package func broadcast() {
-    unsafe pthread_cond_broadcast(condition)
-  }
+  package func broadcast() { unsafe pthread_cond_broadcast(condition) }
 
   /// Wakes one waiting thread; enough where all wait for the same thing and only one can have it.
-  package func signal() {
-    unsafe pthread_cond_signal(condition)
-  }
+  package func signal() { unsafe pthread_cond_signal(condition) }
 
   /// Waits until `body`, which runs with the lock held, returns a result; nil if the time, without which it waits for
   /// ever, was up first.

@@ -16,9 +16,7 @@ package enum StandardStream: Int32, Sendable {
   }
 
   /// Writes everything, or as much as the reader takes; errors are ignored.
-  package func write(_ text: String) {
-    try? write(Array(text.utf8))
-  }
+  package func write(_ text: String) { try? write(Array(text.utf8)) }
 
   /// Writes everything; EPIPE if there is no reader any more. A part may have been written before an error.
   package func write(_ bytes: [UInt8]) throws(SystemError) {

@@ -97,7 +97,5 @@ package enum Signals {
   }
 
   /// Interrupts the system call that a thread (``SystemThread/kernelID``) waits in; nothing if it has ended.
-  package static func interrupt(thread: Int32) {
-    _ = llvs_signal_thread(thread, SIGALRM)
-  }
+  package static func interrupt(thread: Int32) { _ = llvs_signal_thread(thread, SIGALRM) }
 }

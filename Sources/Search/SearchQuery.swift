@@ -99,9 +99,7 @@ package struct SearchQuery: Hashable, Sendable {
 
 extension SearchQuery.Term {
   /// True if one of both can be enough.
-  fileprivate func canBeEither(_ other: Self) -> Bool {
-    !isExcluded && !other.isExcluded
-  }
+  fileprivate func canBeEither(_ other: Self) -> Bool { !isExcluded && !other.isExcluded }
 }
 
 private struct Parser {

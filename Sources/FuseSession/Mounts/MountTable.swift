@@ -25,9 +25,7 @@ package struct MountTable: Sendable {
   package let entries: [MountEntry]
 
   /// Reads `/proc/self/mountinfo`.
-  package init() throws(FuseError) {
-    self.init(parsing: try Self.read("/proc/self/mountinfo"))
-  }
+  package init() throws(FuseError) { self.init(parsing: try Self.read("/proc/self/mountinfo")) }
 
   /// Skips lines of another form.
   package init(parsing bytes: [UInt8]) {

@@ -67,9 +67,7 @@ struct ReplyToken: ~Copyable, @unchecked Sendable {
   let request: RequestPointer
   private var isParked = false
 
-  init(_ request: fuse_req_t?) {
-    unsafe self.request = RequestPointer(raw: request)
-  }
+  init(_ request: fuse_req_t?) { unsafe self.request = RequestPointer(raw: request) }
 
   mutating func markParked() { isParked = true }
 

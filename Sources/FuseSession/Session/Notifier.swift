@@ -58,13 +58,9 @@ package final class Notifier: KernelCache {
     add(.node(node, offset: offset, length: length))
   }
 
-  package func invalidate(_ name: [UInt8], in parent: NodeID) {
-    add(.name(name, parent: parent))
-  }
+  package func invalidate(_ name: [UInt8], in parent: NodeID) { add(.name(name, parent: parent)) }
 
-  package func expire(_ name: [UInt8], in parent: NodeID) {
-    add(.expired(name, parent: parent))
-  }
+  package func expire(_ name: [UInt8], in parent: NodeID) { add(.expired(name, parent: parent)) }
 
   package func removed(_ name: [UInt8], in parent: NodeID, child: NodeID) {
     add(.removed(name, parent: parent, child: child))

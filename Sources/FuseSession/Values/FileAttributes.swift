@@ -16,9 +16,7 @@ package struct FileTime: Hashable, Sendable {
       seconds: Int64(time.tv_sec), nanoseconds: UInt32(truncatingIfNeeded: time.tv_nsec))
   }
 
-  var timespec: Glibc.timespec {
-    Glibc.timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
-  }
+  var timespec: Glibc.timespec { Glibc.timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds)) }
 }
 
 package struct FileAttributes: Hashable, Sendable {

@@ -190,9 +190,7 @@ enum MetaListing {
 }
 
 extension MetaListing.Name {
-  init(link name: [UInt8]) {
-    self.init(name: name, kind: .symlink, numbering: .other)
-  }
+  init(link name: [UInt8]) { self.init(name: name, kind: .symlink, numbering: .other) }
 
   init(_ name: String, _ kind: EntryKind) {
     self.init(

@@ -38,7 +38,5 @@ extension TreeSession {
   }
 
   /// Nil for an inode without a path.
-  func path(of number: UInt64) -> [UInt8]? {
-    (try? files.path(of: InodeNumber(number)))??.bytes
-  }
+  func path(of number: UInt64) -> [UInt8]? { (try? files.path(of: InodeNumber(number)))??.bytes }
 }

@@ -124,9 +124,7 @@ final class WritablePlace: Sendable {
     }
   }
 
-  private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-    a == b || a + [0x0A] == b
-  }
+  private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool { a == b || a + [0x0A] == b }
 
   func names() throws(FSError) -> [(name: [UInt8], inode: UInt64)] {
     var all: Set<[UInt8]> = []

@@ -19,9 +19,7 @@ public final class Database: Sendable {
     source = Mutex(.inside(connection, canWrite: canWrite))
   }
 
-  init(over writer: DatabaseWriter) {
-    source = Mutex(.over(writer))
-  }
+  init(over writer: DatabaseWriter) { source = Mutex(.over(writer)) }
 
   func close() { source.withLock { $0 = .closed } }
 

@@ -10,7 +10,5 @@ public final class DatabaseQueue: DatabaseWriter, @unchecked Sendable {
   }
 
   /// Makes an empty database in memory.
-  public convenience init() throws {
-    try self.init(path: SQLite.Database.memory)
-  }
+  public convenience init() throws { try self.init(path: SQLite.Database.memory) }
 }

@@ -20,9 +20,7 @@ struct Join {
 
   var isEmpty: Bool { arrivals.isEmpty && removals.isEmpty }
 
-  var keys: Set<ScopedKey> {
-    Set(arrivals.map(\.key)).union(removals.map(\.key))
-  }
+  var keys: Set<ScopedKey> { Set(arrivals.map(\.key)).union(removals.map(\.key)) }
 
   init() {}
 
@@ -122,8 +120,6 @@ struct Join {
       isPlain ? statement.blob(column).assumingMemoryBound(to: UInt8.self) : statement.utf8(column)
     }
 
-    var row: Row {
-      Row(number: statement.integer(4), key: statement.scopedKey(0, 1), dot: dot)
-    }
+    var row: Row { Row(number: statement.integer(4), key: statement.scopedKey(0, 1), dot: dot) }
   }
 }

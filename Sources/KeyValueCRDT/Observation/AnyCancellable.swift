@@ -5,9 +5,7 @@ public final class AnyCancellable: Hashable, Sendable {
   private let end: Mutex<(@Sendable () -> Void)?>
 
   /// Creates one that runs a body at the first cancellation.
-  public init(_ cancel: @escaping @Sendable () -> Void) {
-    end = Mutex(cancel)
-  }
+  public init(_ cancel: @escaping @Sendable () -> Void) { end = Mutex(cancel) }
 
   deinit { cancel() }
 
@@ -21,9 +19,7 @@ public final class AnyCancellable: Hashable, Sendable {
   }
 
   /// Keeps the subscription in a set.
-  public func store(in set: inout Set<AnyCancellable>) {
-    set.insert(self)
-  }
+  public func store(in set: inout Set<AnyCancellable>) { set.insert(self) }
 
   /// True if both are the same object.
   public static func == (left: AnyCancellable, right: AnyCancellable) -> Bool { left === right }

@@ -8,9 +8,7 @@ final class KeyWatch: Sendable {
   private let known: Mutex<[ScopedKey: Int]>
 
   /// The connection's gate must be held.
-  init(_ connection: Connection) throws {
-    known = Mutex(try Self.versions(connection))
-  }
+  init(_ connection: Connection) throws { known = Mutex(try Self.versions(connection)) }
 
   func changed(_ change: Change, _ connection: Connection) throws -> Set<ScopedKey> {
     guard change.isUnknown else {

@@ -21,7 +21,5 @@ extension Resolver where Self == LastWriterWinsResolver {
 
 extension [Version] {
   /// The value that a resolver picks.
-  public func resolved(with resolver: any Resolver) -> Value? {
-    resolver.resolveVersions(self)
-  }
+  public func resolved(with resolver: any Resolver) -> Value? { resolver.resolveVersions(self) }
 }

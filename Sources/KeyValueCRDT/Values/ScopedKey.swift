@@ -14,9 +14,7 @@ public struct ScopedKey: Sendable {
 
 extension ScopedKey: ExpressibleByStringLiteral {
   /// Creates a key in the empty scope.
-  public init(stringLiteral: String) {
-    self.init(key: stringLiteral)
-  }
+  public init(stringLiteral: String) { self.init(key: stringLiteral) }
 }
 
 extension ScopedKey: Hashable {

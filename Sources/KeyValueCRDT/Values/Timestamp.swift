@@ -88,9 +88,7 @@ enum Timestamp {
       return true
     }
 
-    mutating func takeSign() -> Bool? {
-      take("+") ? true : take("-") ? false : nil
-    }
+    mutating func takeSign() -> Bool? { take("+") ? true : take("-") ? false : nil }
 
     private mutating func digit() -> Int? {
       guard at < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[at] else { return nil }

@@ -55,7 +55,5 @@ public enum Value: Hashable, Sendable {
 
 extension Value: ExpressibleByStringLiteral {
   /// Creates a text.
-  public init(stringLiteral: String) {
-    self = .text(stringLiteral)
-  }
+  public init(stringLiteral: String) { self = .text(stringLiteral) }
 }

@@ -1,13 +1,9 @@
 extension StoreCoordinator {
   /// Returns a value at the current version; nil if it has none at that key.
-  public func value(id: Value.ID) throws -> Value? {
-    try store.value(id: id, at: currentVersion)
-  }
+  public func value(id: Value.ID) throws -> Value? { try store.value(id: id, at: currentVersion) }
 
   /// Returns the value at the current version whose key has this text.
-  public func value(idString: String) throws -> Value? {
-    try value(id: Value.ID(idString))
-  }
+  public func value(idString: String) throws -> Value? { try value(id: Value.ID(idString)) }
 
   /// Returns a value at the newest head of a branch; without a head, at the current version.
   public func value(id: Value.ID, on branch: Branch?) throws -> Value? {

@@ -113,9 +113,7 @@ public final class StoreCoordinator: Sendable {
   }
 
   /// Returns the heads of a branch, newest first.
-  public func heads(withBranch branch: Branch) -> [Version.ID] {
-    store.heads(withBranch: branch)
-  }
+  public func heads(withBranch branch: Branch) -> [Version.ID] { store.heads(withBranch: branch) }
 
   /// Returns the newest head of a branch; the current version without one.
   public func versionForBranchOrCurrentHead(for branch: Branch? = nil) -> Version.ID {

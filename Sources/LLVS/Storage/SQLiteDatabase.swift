@@ -34,9 +34,7 @@ public final class SQLiteDatabase {
   private var connection: Database?
 
   /// Opens a file, or makes one.
-  public convenience init(fileURL: URL) throws {
-    try self.init(fileURL: fileURL, isTrusted: true)
-  }
+  public convenience init(fileURL: URL) throws { try self.init(fileURL: fileURL, isTrusted: true) }
 
   /// Opens a file, or makes one; the schema of one that is not trusted may be somebody else's.
   init(fileURL: URL, isTrusted: Bool) throws {

@@ -6,9 +6,7 @@ public struct Branch: ByteComparedName {
   public var rawValue: String
 
   /// Creates a branch from its name.
-  public init(rawValue: String) {
-    self.rawValue = rawValue
-  }
+  public init(rawValue: String) { self.rawValue = rawValue }
 
   /// Creates a branch with a unique name: `BASE_UUID`, or a UUID without a base.
   public init(randomizedNameBasedOn baseName: String? = nil) {

@@ -8,14 +8,10 @@ public struct Value: Hashable, Identifiable, Codable, Sendable {
     public var rawValue: String
 
     /// Creates a key from its text; a unique one, a random UUID, without a text.
-    public init(rawValue: String = UUID().uuidString) {
-      self.rawValue = rawValue
-    }
+    public init(rawValue: String = UUID().uuidString) { self.rawValue = rawValue }
 
     /// Creates a key from its text.
-    public init(_ rawValue: String) {
-      self.rawValue = rawValue
-    }
+    public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// The key's text.
     public var description: String { rawValue }
@@ -46,14 +42,10 @@ public struct Value: Hashable, Identifiable, Codable, Sendable {
   public internal(set) var storedVersionId: Version.ID?
 
   /// Creates a value that is not stored yet.
-  public init(id: ID = ID(), data: Data) {
-    self.init(id: id, data: data, storedVersionId: nil)
-  }
+  public init(id: ID = ID(), data: Data) { self.init(id: id, data: data, storedVersionId: nil) }
 
   /// Creates a value that is not stored yet under a key with this text.
-  public init(idString: String, data: Data) {
-    self.init(id: ID(idString), data: data)
-  }
+  public init(idString: String, data: Data) { self.init(id: ID(idString), data: data) }
 
   init(id: ID, data: Data, storedVersionId: Version.ID?) {
     self.id = id

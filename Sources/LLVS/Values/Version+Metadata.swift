@@ -10,19 +10,13 @@ extension Version {
     public var rawValue: String
 
     /// Creates a key.
-    public init(rawValue: String) {
-      self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Creates a key.
-    public init(_ rawValue: String) {
-      self.rawValue = rawValue
-    }
+    public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Creates a key.
-    public init(stringLiteral rawValue: String) {
-      self.rawValue = rawValue
-    }
+    public init(stringLiteral rawValue: String) { self.rawValue = rawValue }
 
     /// The key that carries the name of a version's branch.
     public static let branch = MetadataKey("__llvs_branch")
@@ -34,14 +28,10 @@ extension Version {
     public var data: Data
 
     /// Creates a piece of metadata from its bytes.
-    public init(data: Data) {
-      self.data = data
-    }
+    public init(data: Data) { self.data = data }
 
     /// Creates the JSON of a value; empty bytes if it cannot be encoded.
-    public init<T: Encodable>(_ value: T) {
-      data = (try? JSONEncoder().encode(value)) ?? Data()
-    }
+    public init<T: Encodable>(_ value: T) { data = (try? JSONEncoder().encode(value)) ?? Data() }
 
     /// Returns the value that the JSON describes; nil if it is not of that type.
     public func value<T: Decodable>() -> T? { valueIfDecodable() }

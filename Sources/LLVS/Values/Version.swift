@@ -8,14 +8,10 @@ public struct Version: Hashable, Identifiable, Sendable {
     public var rawValue: String
 
     /// Creates an id from its spelling; a unique one, a random UUID, without a spelling.
-    public init(rawValue: String = UUID().uuidString) {
-      self.rawValue = rawValue
-    }
+    public init(rawValue: String = UUID().uuidString) { self.rawValue = rawValue }
 
     /// Creates an id from its spelling.
-    public init(_ rawValue: String) {
-      self.rawValue = rawValue
-    }
+    public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// The id as spelled.
     public var description: String { rawValue }
@@ -47,9 +43,7 @@ public struct Version: Hashable, Identifiable, Sendable {
     public var ids: Set<ID>
 
     /// Creates successors.
-    public init(ids: Set<ID> = []) {
-      self.ids = ids
-    }
+    public init(ids: Set<ID> = []) { self.ids = ids }
   }
 
   /// The id.

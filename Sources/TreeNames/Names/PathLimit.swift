@@ -45,9 +45,7 @@ package struct PathExtent: Hashable {
 
   package init() {}
 
-  package init(name: some Collection<UInt8>) {
-    (names, bytes) = (1, name.count)
-  }
+  package init(name: some Collection<UInt8>) { (names, bytes) = (1, name.count) }
 
   /// A path without slashes at its ends.
   package init(path: some Collection<UInt8>) {

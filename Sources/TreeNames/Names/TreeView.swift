@@ -74,14 +74,10 @@ package struct TreeView: Sendable {
   }
 
   /// The path of a key unless another key or directory takes it.
-  package static func ownPath(_ key: Key) -> [UInt8] {
-    KeyCoding.path(of: key) ?? key.bytes
-  }
+  package static func ownPath(_ key: Key) -> [UInt8] { KeyCoding.path(of: key) ?? key.bytes }
 
   /// The beginning of the escaped keys below a prefix.
-  package static func escapedPrefix(_ prefix: [UInt8]) -> [UInt8] {
-    KeyCoding.escaped(prefix)
-  }
+  package static func escapedPrefix(_ prefix: [UInt8]) -> [UInt8] { KeyCoding.escaped(prefix) }
 
   package func isDisplaced(_ key: Key) throws(StoreError) -> Bool {
     let path = Self.ownPath(key)
