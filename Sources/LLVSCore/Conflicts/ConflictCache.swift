@@ -11,7 +11,7 @@ final class ConflictCache: Sendable {
   // A leaf lock.
   private let state = Mutex(State())
 
-  /// True if what the index holds is still to be read; true once.
+  /// True, once, if the drops in the index are still to be read.
   func beginReading() -> Bool {
     state.withLock { state in
       defer { state.hasRead = true }
@@ -19,7 +19,7 @@ final class ConflictCache: Sendable {
     }
   }
 
-  /// The drops of the heads that were looked at, newest first.
+  /// The drops of the heads that were used last, newest first.
   func candidates(upTo head: VersionNumber) -> [KnownDrops] {
     state.withLock { $0.known }.filter { $0.head <= head }.sorted { $1.head < $0.head }
   }

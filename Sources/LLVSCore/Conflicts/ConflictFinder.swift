@@ -1,5 +1,4 @@
-/// Computes which conflicts are open at a head: a function of the history alone, so that every replica
-/// finds the same.
+/// Computes which conflicts are open at a head: a function of the history alone, equal on every replica.
 /// - Concurrency: any thread.
 package struct ConflictFinder: Sendable {
   private let merger: Merger
@@ -24,10 +23,8 @@ package struct ConflictFinder: Sendable {
     }
   }
 
-  /// Returns the values that ancestors of a head dropped and none of them settled, in ascending order of
-  /// (key, version). Drops known of an ancestor are used.
-  /// - Complexity: with a known ancestor O(versions since, what their merges differ in, and what is
-  ///   open); without, the same over all of history.
+  /// Returns the values that ancestors of a head dropped and none settled, in ascending order of (key, version).
+  /// - Complexity: O(versions since an ancestor whose drops are known, what their merges differ in, open drops).
   package func unsettledDrops(
     at head: VersionNumber, knowing known: KnownDrops? = nil
   ) throws(StoreError) -> KnownDrops {
@@ -47,7 +44,7 @@ package struct ConflictFinder: Sendable {
         table[DropID(drop)] = drop
       }
     }
-    // In the order of history: what merges in a row have in common is found from the one before.
+    // In the order of history: the search for a merge's common ancestors continues that of the merge before.
     for merge in new.values.sorted(by: { $0.number < $1.number }) where merge.second != nil {
       for drop in try drops(of: merge) {
         let id = DropID(drop)
@@ -69,11 +66,10 @@ package struct ConflictFinder: Sendable {
     return KnownDrops(head: head, drops: drops)
   }
 
-  /// So many versions are asked what they touched, before each key is asked by whom it was.
+  /// Up to this many versions, their touched keys are read; beyond that, the versions that touched each key.
   private static let fewVersions = 16
 
-  /// The keys that authored versions among these touched; nil where there are many of them.
-  /// After one version more, of thousands of drops few can be settled, and which tells its own change.
+  /// The keys that authored versions among these touched; nil for more than ``fewVersions`` versions.
   private func keysTouched(
     by versions: [VersionNumber: HistoryNode]
   ) throws(StoreError) -> Set<Key>? {
@@ -85,7 +81,7 @@ package struct ConflictFinder: Sendable {
     return keys
   }
 
-  /// The dropped revisions that versions among these open again, if the merges that they name dropped them.
+  /// The dropped revisions that versions among these open again, if the named merges dropped them.
   private func reopened(
     by versions: [VersionNumber: HistoryNode]
   ) throws(StoreError) -> [UnsettledDrop] {
@@ -104,11 +100,11 @@ package struct ConflictFinder: Sendable {
     return found
   }
 
-  /// The head and its ancestors without another's, which is among them.
+  /// The head and those of its ancestors that `other`, one of them, does not have.
   private func versions(
     of head: VersionNumber, without other: VersionNumber?
   ) throws(StoreError) -> [VersionNumber: HistoryNode] {
-    // In order of generation, so that a version is taken after all that descend from it.
+    // In order of generation: a version comes after all its descendants.
     var isOld: [VersionNumber: Bool] = [:]
     var queue = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
     var fresh = 0
@@ -145,7 +141,7 @@ package struct ConflictFinder: Sendable {
     for (side, key) in Version.droppedKeys(try source.metadata(ofVersion: merge.number)) {
       let entry = try map(side, of: merge)?.entry(at: key)
       let other = entry == nil ? try map(side.other, of: merge)?.entry(at: key) : entry
-      // A removal of nothing is none.
+      // Removing nothing is no drop.
       guard other != nil else { continue }
       all.append(MergeDrop(key: key, side: side, entry: entry, isPartial: true))
     }
@@ -188,9 +184,8 @@ package struct ConflictFinder: Sendable {
     }
   }
 
-  /// True if an authored ancestor of the head wrote, removed or settled the key and knew the revision.
-  ///
-  /// `new`: the only versions to be looked at; nil for all.
+  /// True if an authored ancestor of the head (in `new`, unless nil) wrote, removed or settled the key and knew the
+  /// revision.
   private func isSettled(
     _ drop: UnsettledDrop, at head: VersionNumber, among new: [VersionNumber: HistoryNode]?
   ) throws(StoreError) -> Bool {
@@ -209,7 +204,7 @@ package struct ConflictFinder: Sendable {
       }
       if new == nil, try !graph.isAncestorOrSelf(number, of: head) { continue }
       guard try touches(node, drop) else { continue }
-      // Taken back by a version that was made on it, a settling counts no more.
+      // A settling is void if a version made from its version takes it back.
       var isTakenBack = false
       for later in reopening where !isTakenBack {
         isTakenBack = try graph.isAncestorOrSelf(number, of: later)
@@ -243,7 +238,7 @@ package struct ConflictFinder: Sendable {
     if Version.settledKeys(metadata).contains(drop.key) { return true }
     let held = try merger.maps.valueMap(ofVersion: node.number).entry(at: drop.key)
     if let held { return held.storedVersion == node.number }
-    // Removed here: a merge only takes over what one side has removed.
+    // Removed here: a merge removes only what one side has removed.
     for side in [MergeSide.first, .second] {
       guard let map = try map(side, of: node) else { continue }
       if try map.entry(at: drop.key) == nil { return false }
@@ -251,7 +246,7 @@ package struct ConflictFinder: Sendable {
     return true
   }
 
-  /// The open conflicts among unsettled drops, in ascending order of keys: those that are wanted.
+  /// The wanted open conflicts among unsettled drops, in ascending order of keys.
   package func conflicts(
     _ known: KnownDrops, where isWanted: (Key) -> Bool = { _ in true }
   ) throws(StoreError) -> [ValueConflict] {
@@ -301,7 +296,7 @@ package struct ConflictFinder: Sendable {
     }
     guard let oldest, let first = oldest.first, let second = oldest.second else { return nil }
     theirs.sort { HistoryNode.isOlder($1.version, $0.version) }
-    // Equal bytes, stored by several, are shown once.
+    // Equal bytes that several versions stored are shown once.
     var shown: [ValueConflict.Revision] = []
     for revision in theirs where !shown.contains(where: { isSame($0.entry, revision.entry) }) {
       shown.append(revision)

@@ -6,8 +6,8 @@
 // `llvs.reopened`, in versions that take a settling back: a JSON array of triples, ascending: a key, the id of
 // the version that stored or removed what was dropped there, and the id of the merge that dropped it.
 //
-// `llvs.dropped`, in merges: a JSON array of two arrays of keys, ascending: those of whose value in the
-// first, and in the second, predecessor something was dropped when the merge made bytes of its own.
+// `llvs.dropped`, in merges: a JSON array of two arrays of keys, ascending. At these keys the merge made bytes of
+// its own and dropped a part of the first, or the second, predecessor's value.
 
 extension Version.MetadataKey {
   package static let settled = Version.MetadataKey("llvs.settled")
@@ -16,7 +16,6 @@ extension Version.MetadataKey {
 }
 
 extension Version.MetadataValue {
-  /// A list of keys: a JSON array of their texts, in ascending order.
   package init(keys: [Key]) {
     self.init(data: Self.list(Set(keys).sorted().map { Version.MetadataValue($0.rawValue).data }))
   }
@@ -45,7 +44,7 @@ extension Version.MetadataValue {
 }
 
 extension Version {
-  /// The keys that a version's metadata settles; none where it cannot be read.
+  /// The keys that a version's metadata settles; none if it cannot be read.
   package static func settledKeys(_ metadata: Metadata) -> [Key] {
     let texts: [String]? = metadata[.settled]?.value()
     return (texts ?? []).map { Key($0) }
@@ -78,7 +77,6 @@ extension Version {
 /// A dropped revision that was settled and is open again, as versions name it.
 package struct ReopenedDrop: Hashable, Comparable, Sendable {
   package let key: Key
-  /// The version that stored what was dropped, or removed it.
   package let version: Version.ID
   package let merge: Version.ID
 

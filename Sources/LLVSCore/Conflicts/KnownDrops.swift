@@ -1,4 +1,4 @@
-/// The unsettled drops of one head, from which those of its descendants follow.
+/// The unsettled drops of one head; the drops of its descendants are computed from them.
 package struct KnownDrops: Hashable, Sendable {
   package let head: VersionNumber
   /// In ascending order of (key, version).

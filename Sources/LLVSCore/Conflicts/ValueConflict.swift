@@ -1,10 +1,9 @@
-/// Concurrent values of one key that nobody has settled: the same on every replica with the same head.
+/// Concurrent values of one key that no version has settled: the same on every replica with the same head.
 package struct ValueConflict: Hashable, Sendable {
   /// A value, or a removal, that a merge dropped.
   package struct Revision: Hashable, Sendable {
     /// The version that stored the bytes, or that removed the value.
     package let version: HistoryNode
-    /// Nil for a removal.
     package let entry: Entry?
     /// The version that made it; for bytes that a merge made of both sides, the version of the newer side.
     package let maker: HistoryNode
@@ -45,7 +44,7 @@ package struct UnsettledDrop: Hashable, Sendable {
   package let side: MergeSide
 }
 
-/// The reader of contents that conflicts are computed with, next to the history and the maps.
+/// Reads the contents for computing conflicts, in addition to the history and the maps.
 package protocol ConflictSource: AnyObject, Sendable {
   func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata
   func number(ofVersion id: Version.ID) throws(StoreError) -> VersionNumber?

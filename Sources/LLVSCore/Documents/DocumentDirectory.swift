@@ -6,7 +6,6 @@ package struct DocumentDirectory: Hashable, Comparable, Sendable {
   package init(path: [UInt8]) { self.path = path }
 
   package func relativePath(of key: Key) -> [UInt8]? {
-    // The key of most paths is the path.
     let whole: [UInt8]
     if key.bytes.first == UInt8(ascii: "%") {
       whole = KeyCoding.path(of: key) ?? key.bytes
@@ -34,7 +33,7 @@ package struct DocumentDirectory: Hashable, Comparable, Sendable {
     return contains(path, other.path) || contains(other.path, path)
   }
 
-  /// The beginnings of all keys below the directory, a run of the map each.
+  /// The prefixes of all keys below the directory; the keys of each prefix are adjacent in the map.
   var prefixes: [[UInt8]] {
     path.isEmpty ? [[]] : [path + [UInt8(ascii: "/")], Array("%llvs%".utf8)]
   }

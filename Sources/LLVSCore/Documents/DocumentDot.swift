@@ -3,7 +3,6 @@ package struct DocumentAuthor: Hashable, Comparable, Sendable, CustomStringConve
   private let high: UInt64
   private let low: UInt64
 
-  /// Reads an id of 16 bytes; nil for another length.
   package init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     let words = bytes.reduce(into: (UInt64(0), UInt64(0), 0)) { words, byte in
@@ -22,8 +21,8 @@ package struct DocumentAuthor: Hashable, Comparable, Sendable, CustomStringConve
     self.low = low
   }
 
-  /// The author that stands for a writer of versions in the documents of a directory
-  /// (docs/documents.md, "Whose write it is"): an UUID of version 8 out of a hash of both.
+  /// The author of a version writer's writes in the documents of a directory (docs/documents.md, "Whose write it
+  /// is"): a UUID of version 8 made of a hash of both.
   package init(writer: [UInt8], directory: DocumentDirectory) {
     var hasher = SHA256Hasher()
     for part in [Array("llvs document author 1".utf8), writer, directory.path] {
@@ -35,7 +34,7 @@ package struct DocumentAuthor: Hashable, Comparable, Sendable, CustomStringConve
     low = words.1 & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
   }
 
-  /// True if it may stand for a writer of versions; ids that programs make at random are of another version.
+  /// True if it may be a writer of versions: ids that programs make at random are UUIDs of another version.
   package var isOfWriter: Bool { high & 0xF000 == 0x8000 }
 
   package var bytes: [UInt8] {
@@ -71,11 +70,10 @@ package struct DocumentDot: Hashable, Comparable, Sendable {
     self.usn = usn
   }
 
-  /// The dot of what a version writes (docs/documents.md, "Whose write it is"): it is computed from the
-  /// version alone, so none is ever given twice, whatever becomes of documents and stores.
+  /// The dot of a version's write (docs/documents.md, "Whose write it is"). It is computed from the version alone,
+  /// so no dot is given twice even if documents or stores are lost.
   ///
-  /// The writer is the value of the version's metadata ``Version/MetadataKey/writer``; its id stands for it
-  /// where it has none.
+  /// The writer is the value of ``Version/MetadataKey/writer`` in the version's metadata, else the version's id.
   package init(of node: HistoryNode, writer: String?, in directory: DocumentDirectory) {
     let name = writer ?? node.id.rawValue
     author = DocumentAuthor(writer: Array(name.utf8), directory: directory)

@@ -38,10 +38,10 @@ package struct DocumentRecord: Hashable, Sendable {
   }
 
   package var directory: DocumentDirectory
-  /// Which of the values of each key the version holds, from 0; keys with fewer are as in its predecessor.
+  /// The index, from 0, of the value of each key that the version holds; keys with fewer are as in its predecessor.
   package var layer: Int
   package var application: DocumentApplication?
-  /// The authors that are new, or of which more is known.
+  /// The new authors, and those with new writes.
   package var authors: [Author]
   package var items: [Item]
 
@@ -135,7 +135,7 @@ package struct DocumentRecord: Hashable, Sendable {
 
     mutating func append(_ item: Item) throws(StoreError) {
       for value in item.values where indices[value.dot.author] == nil {
-        // Known by its number alone; 0 adds nothing to what is known.
+        // The number alone names it; 0 adds nothing to the known writes.
         try append(Author(id: value.dot.author, usn: 0, name: DocumentRecord.unknownName))
       }
       guard let count = UInt16(exactly: item.values.count) else {
@@ -166,7 +166,7 @@ package struct DocumentRecord: Hashable, Sendable {
     }
   }
 
-  /// Stands for the type of a value that a version wrote: its file tells it.
+  /// The type of a value that a version wrote; its file has the real type.
   fileprivate static let ownType: UInt8 = 255
 
   /// Reads the record of a version; nil where it has none or one that cannot be read.

@@ -1,10 +1,10 @@
-/// One value, or one removal, that nobody who knew it has replaced.
+/// One value, or one removal, that no later write replaced.
 package struct DocumentValue: Hashable, Sendable {
   package var dot: DocumentDot
-  /// The version whose map holds the value, or that removed it; nil while it is not known.
+  /// The version whose map holds the value, or that removed it; nil while unknown.
   package var holder: VersionNumber?
   package var isRemoval: Bool
-  /// The document's number for the type of value; nil for what a version wrote, whose file tells it.
+  /// The document's number for the type of value; nil for a version's write, whose file has the type.
   package var type: UInt8?
   /// When it was written, in milliseconds since 1970.
   package var time: Int64
@@ -19,7 +19,7 @@ package struct DocumentValue: Hashable, Sendable {
     self.time = time
   }
 
-  /// Which of several values is shown: a value before a removal, then the newest, then the author.
+  /// The order of several values, the shown one first: a value before a removal, then the newest, then by author.
   package static func isBefore(_ a: DocumentValue, _ b: DocumentValue) -> Bool {
     if a.isRemoval != b.isRemoval { return a.isRemoval }
     return a.time != b.time ? a.time < b.time : a.dot < b.dot
@@ -27,11 +27,11 @@ package struct DocumentValue: Hashable, Sendable {
 }
 
 package struct DocumentKeyState: Hashable, Sendable {
-  /// The values that nobody replaced, in ascending order of dots.
+  /// The values that no later write replaced, in ascending order of dots.
   package var live: [DocumentValue]
   /// The write of what the version's map holds at the key.
   package var held: DocumentDot?
-  /// Whoever wrote the key, ever, in ascending order.
+  /// All authors that ever wrote the key, in ascending order.
   package var authors: [DocumentAuthor]
 
   mutating func note(_ more: some Sequence<DocumentAuthor>) {
@@ -42,10 +42,9 @@ package struct DocumentKeyState: Hashable, Sendable {
   }
 }
 
-/// The number up to which each author's writes are known; a covered write not there was replaced.
+/// The number of each author's last known write; a known write that is not in the state was replaced.
 package struct DocumentVector: Sendable {
   package struct Knowledge: Hashable, Sendable {
-    /// The number of the last write that is known.
     package var usn: Int64
     /// The name that a document gave; nil for an author of versions.
     package var name: [UInt8]?
@@ -64,7 +63,7 @@ package struct DocumentVector: Sendable {
   package init() {}
   package func covers(_ dot: DocumentDot) -> Bool { usn(of: dot.author) >= dot.usn }
 
-  /// Returns the number of the last write of an author that is known; 0 for none.
+  /// Returns the number of an author's last known write; 0 for none.
   package func usn(of author: DocumentAuthor) -> Int64 { authors[author]?.usn ?? 0 }
 
   package mutating func add(_ author: DocumentAuthor, _ knowledge: Knowledge) {
@@ -84,7 +83,7 @@ package struct DocumentVector: Sendable {
     add(dot.author, Knowledge(usn: dot.usn, isOneVersion: isOneVersion))
   }
 
-  /// Returns true if it knows all that another one does, but for some authors.
+  /// Returns true if it has all writes that another one has, except those of some authors.
   package func covers(_ other: DocumentVector, besides: Set<DocumentAuthor> = []) -> Bool {
     var covers = true
     PersistentMap.differences(authors, other.authors) { author, mine, theirs in
@@ -103,8 +102,8 @@ package struct DocumentVector: Sendable {
 
 /// The states of keys in a version.
 ///
-/// The compiler makes code for these very types here; modules that ask a ``PersistentMap`` itself run code for
-/// all types, which takes several times as long.
+/// A type of its own, because the compiler specializes ``PersistentMap`` only in this module; generic code takes
+/// several times as long.
 package struct DocumentKeys: Sendable {
   fileprivate var map = PersistentMap<Key, DocumentKeyState>()
 
@@ -124,15 +123,14 @@ package struct DocumentKeys: Sendable {
   ) throws(StoreError) { try PersistentMap.differences(a.map, b.map, body) }
 }
 
-/// A version as a document: what it knows, and at each key the values that nobody who knew them has
-/// replaced (docs/documents.md, "A version as a document").
-/// It is a function of the version and its ancestors, so that every store computes the same.
+/// A version as a document (docs/documents.md, "A version as a document"): its known writes, and at each key the
+/// values that no later write replaced. It is a function of the version and its ancestors, equal in every store.
 package struct DocumentState: Sendable {
   package var vector = DocumentVector()
   package private(set) var keys = DocumentKeys()
-  /// The keys with several values that nobody replaced.
+  /// The keys with several values.
   package private(set) var contested = PersistentMap<Key, Bool>()
-  /// The program that the documents belong to; nil where none says so.
+  /// The program that the documents belong to; nil if unknown.
   package var application: DocumentApplication?
   package var isImported = false
 
@@ -143,7 +141,7 @@ package struct DocumentState: Sendable {
     noteContested(key, state)
   }
 
-  /// Sets what is known of many keys, each of which is named once.
+  /// Sets the states of many keys; each key occurs once.
   package mutating func set(_ states: [(key: Key, value: DocumentKeyState)]) {
     keys.map.merge(states)
     for (key, state) in states { noteContested(key, state) }
@@ -160,7 +158,7 @@ package struct DocumentState: Sendable {
   /// The most authors of one version each that a document is notified of when it was replaced.
   package static let mostReplacedVersions = 500
 
-  /// The authors of whom a document is not told: many, of one version each, all of it replaced.
+  /// The authors that a document need not list: of one version each, all replaced; none unless there are many.
   package func untoldAuthors(to vector: DocumentVector) -> Set<DocumentAuthor> {
     var authors: Set<DocumentAuthor> = []
     PersistentMap.differences(vector.authors, self.vector.authors) { author, theirs, ours in
@@ -198,7 +196,7 @@ package struct DocumentState: Sendable {
 
 /// The program that a document belongs to, with the version of its data.
 package struct DocumentApplication: Hashable, Sendable {
-  /// A name in reverse order of its domain.
+  /// A name as a reversed domain.
   package var id: [UInt8]
   /// Data of another major version cannot be read.
   package var major: Int64

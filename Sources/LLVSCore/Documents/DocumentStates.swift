@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The history and the maps that states of versions are computed from.
+/// The history and the maps for computing the states of versions.
 package protocol DocumentVersions: AnyObject, Sendable {
   func historyNode(_ number: VersionNumber) throws(StoreError) -> HistoryNode
   func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap
@@ -15,7 +15,7 @@ package final class DocumentStateCache: Sendable {
     var directories: [VersionNumber: Set<DocumentDirectory>] = [:]
   }
 
-  /// So many states are kept of each directory; they share what is equal.
+  /// The most states kept of each directory; they share equal parts.
   private static let limit = 16_384
   private let state = Mutex(State())
 
@@ -35,7 +35,7 @@ package final class DocumentStateCache: Sendable {
       var all = state.states[directory] ?? [:]
       all.merge(made) { $1 }
       if all.count > Self.limit {
-        // The newest are asked for next.
+        // The newest are needed next.
         let newest = all.keys.sorted().suffix(Self.limit / 2)
         all = Dictionary(
           uniqueKeysWithValues: newest.compactMap { key in all[key].map { (key, $0) } })
@@ -58,7 +58,7 @@ package final class DocumentStateCache: Sendable {
 package struct DocumentStates: Sendable {
   let source: any DocumentVersions
   private let cache: DocumentStateCache
-  /// States of versions after ``committed``, which go if their transaction is undone.
+  /// States of versions after ``committed``; they are removed if their transaction is rolled back.
   private let own: DocumentStateCache?
   private let committed: VersionNumber
 
@@ -76,7 +76,7 @@ package struct DocumentStates: Sendable {
     number <= committed ? cache : own ?? cache
   }
 
-  /// Computes what versions are from their predecessors, which it asks for only where `descends`.
+  /// Computes a version's value from those of its predecessors, which it reads only where `descends`.
   private func computed<Value>(
     at number: VersionNumber, known: @escaping (VersionNumber) -> Value?,
     descends: (HistoryNode) -> Bool = { _ in true },
@@ -111,7 +111,7 @@ package struct DocumentStates: Sendable {
     if !new.isEmpty { keep(own ?? cache, new) }
   }
 
-  /// Returns the directories of which a version, or one of its ancestors, holds what was imported.
+  /// Returns the directories with imported documents in a version or its ancestors.
   package func directories(at number: VersionNumber) throws(StoreError) -> Set<DocumentDirectory> {
     if let known = home(of: number).directories(number) { return known }
     let made = try computed(

@@ -173,7 +173,7 @@ struct DocumentStep {
       }
     }
     if entry == nil, live.isEmpty { return Held(dot: nil) }
-    // No person wrote the replaced values of an automatic version again.
+    // An automatic version contains no writes by people.
     if node.isAutomatic {
       if isFirst, first != nil { return Held(dot: first) }
       if isSecond, second != nil { return Held(dot: second) }

@@ -1,7 +1,7 @@
-/// An immutable map whose changed copies share all that is equal: a hash array mapped trie (Bagwell,
-/// "Ideal Hash Trees", 2001).
+/// An immutable map whose changed copies share all equal parts: a hash array mapped trie (Bagwell, "Ideal Hash
+/// Trees", 2001).
 ///
-/// The states of a long row of versions are one map each, which together take little more than the changes.
+/// The states of successive versions together take little more memory than their changes.
 /// - Concurrency: immutable; any thread.
 package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   fileprivate typealias Item = (key: Key, value: Value)
@@ -18,7 +18,7 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   }
 
   fileprivate final class Node: Sendable {
-    /// One bit for each child that is there.
+    /// One bit for each existing child.
     let bitmap: UInt32
     let children: [Child]
 
@@ -52,7 +52,6 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 
   package init() {}
 
-  /// The value at a key; nil where there is none. Setting nil removes the key.
   package subscript(key: Key) -> Value? {
     get {
       let hash = Self.hash(key)
@@ -85,7 +84,7 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     }
   }
 
-  /// Sets the values of many keys, each of which is named once.
+  /// Sets the values of many keys; each key occurs once.
   package mutating func merge(_ items: [(key: Key, value: Value)]) {
     guard !items.isEmpty else { return }
     root = Self.merged(root, items.map { (Self.hash($0.key), $0) }, 0, &count)

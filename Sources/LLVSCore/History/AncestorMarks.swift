@@ -1,7 +1,6 @@
-/// The ancestors of a version (the tip), itself included, as far back as they were needed.
+/// The ancestors of a version (the tip), itself included, as far back as needed so far.
 ///
-/// The marks follow a merge: a merge of the tip and another version has the ancestors of both, so a
-/// series of merges reads each version once.
+/// A merge of the tip and another version becomes the new tip, so a series of merges reads each version once.
 struct AncestorMarks: Sendable {
   private(set) var tip: VersionNumber
   private var marked: Set<VersionNumber>
@@ -16,7 +15,7 @@ struct AncestorMarks: Sendable {
 
   var count: Int { marked.count }
 
-  /// Returns true if a version is the tip or was made directly from it.
+  /// Returns true if a version is the tip or has the tip as a predecessor.
   func leads(to node: HistoryNode) -> Bool {
     node.number == tip || node.first == tip || node.second == tip
   }
@@ -41,15 +40,15 @@ struct AncestorMarks: Sendable {
 }
 
 extension VersionGraph {
-  /// Returns the latest common ancestors of a version and of the tip of marks, oldest first.
-  /// - Complexity: O(*n* log *n*) in the ancestors of the version that the tip has not, and in the
-  ///   tip's ancestors that are younger than the common ones and not marked yet.
+  /// Returns the latest common ancestors of a version and the tip, oldest first.
+  /// - Complexity: O(*n* log *n*) in the version's ancestors that the tip lacks and the tip's unmarked younger
+  ///   ones.
   func commonAncestors(
     of number: VersionNumber, _ marks: inout AncestorMarks
   ) throws(StoreError) -> [HistoryNode] {
     var found: [HistoryNode] = []
     var visited: Set<VersionNumber> = [number]
-    // Versions are visited in order of generation, so that no more is marked than necessary.
+    // In order of generation, so that no more versions than necessary are marked.
     var open = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
     open.push(try node(number))
     while let next = open.pop() {
@@ -64,7 +63,6 @@ extension VersionGraph {
     return try withoutAncestors(found).sorted(by: HistoryNode.mergesBefore)
   }
 
-  /// Returns those of the nodes that are not ancestors of other nodes in the list.
   private func withoutAncestors(_ nodes: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
     guard nodes.count > 1, let least = nodes.map(\.generation).min() else { return nodes }
     var below: Set<VersionNumber> = []

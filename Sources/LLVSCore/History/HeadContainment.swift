@@ -1,10 +1,9 @@
 /// Finds which of many heads are contained in others (docs/merging.md, M5), in a few walks back from all of them.
 ///
-/// Nothing contains a head that alone reaches an authored version over automatic merges: the first walk
-/// finds one for nearly every head. The containers of the other heads are searched in groups of 64, with
-/// a bit for each. Void heads (whose history holds only empty maps) are not tested here.
+/// A head is not contained if it reaches, over automatic merges only, an authored version that no other head has.
+/// The first walk finds one for nearly every head. Containers of the others are searched in groups of 64, with a
+/// bit for each. Void heads (whose history holds only empty maps) are not tested here.
 struct HeadContainment {
-  /// A version that the walk from the heads back meets.
   private struct Step {
     /// The only head that is this version or descends from it; ``shared`` if there are several.
     var owner: Int32
@@ -79,15 +78,14 @@ struct HeadContainment {
     suspects = isSuspect.indices.filter { isSuspect[$0] }
   }
 
-  /// Returns the suspects that give way to a head that contains them: to one of smaller id, or to
-  /// one that they do not contain.
+  /// Returns the suspects that another head contains: one with a smaller id, or one that they do not contain.
   /// - Complexity: O((suspects / 64) (heads / 64) versions walked); memory for 64 bits for each version.
   func contained() -> Set<Int> {
     guard !suspects.isEmpty else { return [] }
     // In the order of ids, a suspect meets its containers of smaller id first.
     let columns = heads.indices.sorted { heads[$0].id < heads[$1].id }
-    // Being contained is transitive among heads that are not void: a container has fewer containers
-    // than the head that it contains, or as many if each contains the other.
+    // Being contained is transitive among heads that are not void: a container has fewer containers than the head
+    // that it contains, or as many if each contains the other.
     var counts = [Int](repeating: 1, count: heads.count)
     for suspect in suspects { counts[suspect] = 0 }
     let (groups, rows) = (Self.groups(of: columns), Self.groups(of: suspects))
@@ -109,7 +107,7 @@ struct HeadContainment {
         for (suspect, mask) in zip(row, found) where !contained.contains(suspect) {
           let givesWay = group.enumerated().contains { bit, column in
             guard mask & (1 << bit) != 0, column != suspect else { return false }
-            // A void head is contained in every other.
+            // Every other head contains a void one.
             return heads[column].id < heads[suspect].id
               || !heads[column].isVoid && counts[column] < counts[suspect]
           }
@@ -143,8 +141,8 @@ struct HeadContainment {
     return reached
   }
 
-  /// Returns for each suspect of a group a bit for each head of another group that is, or descends
-  /// from, every authored version that the suspect reaches over automatic merges only.
+  /// Returns for each suspect of a group a bit for each head of another group that is, or descends from, every
+  /// authored version that the suspect reaches over automatic merges only.
   private func containers(
     of row: ArraySlice<Int>, reaching reached: [(place: Int, holders: UInt64)],
     among group: ArraySlice<Int>

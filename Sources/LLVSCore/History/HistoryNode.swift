@@ -14,7 +14,7 @@ package struct HistoryNode: Hashable, Sendable {
   package var isVoid: Bool
   /// True if the map of every root that it descends from is empty.
   package var hasEmptyRoots: Bool
-  /// True if it, or an ancestor, holds what was read from a document.
+  /// True if it, or an ancestor, holds values of an imported document.
   package var knowsDocuments = false
 
   package init(
@@ -42,8 +42,8 @@ package struct HistoryNode: Hashable, Sendable {
     if let second { try body(second) }
   }
 
-  /// Returns true if the first version is older by (timestamp, generation, id), the order that
-  /// "newest" means everywhere. A merge never sorts before its predecessors.
+  /// Returns true if the first version is older by (timestamp, generation, id), the order that "newest" means
+  /// everywhere. A merge never sorts before its predecessors.
   package static func isOlder(_ a: HistoryNode, _ b: HistoryNode) -> Bool {
     if a.timestamp != b.timestamp { return a.timestamp < b.timestamp }
     if a.generation != b.generation { return a.generation < b.generation }
@@ -56,11 +56,11 @@ package struct HistoryNode: Hashable, Sendable {
   }
 }
 
-/// The source of a history's nodes, as a rule the store's catalog.
+/// The source of a history's nodes, normally the store's catalog.
 package protocol HistorySource: AnyObject, Sendable {
   func historyNode(_ number: VersionNumber) throws(StoreError) -> HistoryNode
 
-  /// Returns the versions that are no version's predecessor.
+  /// Returns the versions that are no predecessors.
   func historyHeads() throws(StoreError) -> [VersionNumber]
   func historyHeads(ofLine line: Branch?) throws(StoreError) -> [VersionNumber]
 }

@@ -1,13 +1,12 @@
 /// Walks through versions and their ancestors; each version comes after all its descendants.
 ///
-/// Reads ahead only by generation, so that the first versions of a long history come at once.
+/// Reads ahead only by generation, so the first versions of a long history are returned at once.
 /// - Concurrency: for one thread at a time.
 package struct HistoryWalk {
-  /// The choice among the versions that may come next.
   package enum Order: Sendable {
     /// The newest by (timestamp, generation, id).
     case newestFirst
-    /// The predecessors of the version before, the second one first: lines stay in one piece.
+    /// The predecessors of the version before, the second one first: lines are not interleaved.
     case connected
   }
 
@@ -19,7 +18,7 @@ package struct HistoryWalk {
   /// The versions that may come next in connected order; the last of them is the next.
   private var stack: [HistoryNode] = []
   private var unexplored = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
-  /// For each version that was met, the number of its descendants that were not returned yet.
+  /// For each visited version, the number of its descendants that were not returned yet.
   private var waiting: [VersionNumber: Int] = [:]
   /// The predecessors to continue with, for versions that are explored and not returned yet.
   private var ways: [VersionNumber: [VersionNumber]] = [:]
@@ -39,7 +38,7 @@ package struct HistoryWalk {
     var starts: [HistoryNode] = []
     for number in Set(numbers) { starts.append(try graph.node(number)) }
     for node in starts { meet(node) }
-    // A start may be an ancestor of another; when all younger versions are explored, that is known.
+    // A start may be an ancestor of another; exploring all younger versions decides this.
     if let oldest = starts.map(\.generation).min() { try explore(above: oldest) }
     for node in starts.sorted(by: HistoryNode.isOlder) where waiting[node.number] == 0 {
       push(node)
@@ -56,7 +55,7 @@ package struct HistoryWalk {
     unexplored.push(node)
   }
 
-  /// Counts the descendants of all versions of this generation or an earlier one that are met.
+  /// Counts the descendants of all visited versions of this generation or an earlier one.
   private mutating func explore(above generation: UInt32) throws(StoreError) {
     while let top = unexplored.greatest, top.generation > generation {
       guard let node = unexplored.pop() else { return }

@@ -1,14 +1,14 @@
 // Contained heads (docs/merging.md, M5) need no merge: all authored versions of a contained head are in the history
-// of another head. So replicas that merge at the same time do not merge for ever.
+// of another head. So replicas that merge at the same time do not merge endlessly.
 
 extension VersionGraph {
-  /// True if every authored version that `head` reaches over automatic merges only is `other` or
-  /// its ancestor; a head whose history has only empty maps is contained in all.
+  /// True if every authored version that `head` reaches over automatic merges only is `other` or its ancestor; a
+  /// head whose history has only empty maps is contained in all.
   package func isContained(_ head: HistoryNode, in other: HistoryNode) throws(StoreError) -> Bool {
     if head.number == other.number || head.isVoid { return true }
     guard head.isAutomatic else { return try isAncestorOrSelf(head.number, of: other.number) }
     let frontier = try authoredFrontier(of: head)
-    // Answers about a few versions are remembered.
+    // The graph caches answers about a few versions.
     for number in frontier.prefix(Self.asked) {
       guard try isAncestorOrSelf(number, of: other.number) else { return false }
     }
@@ -17,8 +17,8 @@ extension VersionGraph {
     return try ancestors(among: rest, of: other.number).count == rest.count
   }
 
-  /// Up to this many authored versions of a head are searched for one by one, and up to this many
-  /// heads are compared in pairs; more are searched for in one walk.
+  /// Up to this many authored versions of a head are searched for one by one, and up to this many heads are
+  /// compared in pairs; more are searched for in one walk.
   private static let asked = 8
 
   /// Returns the first authored versions on all ways back from a version, itself included.
@@ -81,7 +81,7 @@ extension VersionGraph {
     return kept
   }
 
-  /// The head, of heads that contain none of the others, to which a tree on a contained one moves.
+  /// The uncontained head to which a tree on a contained head moves; none of `heads` contains another.
   package func container(
     of head: HistoryNode, amongUncontained heads: [HistoryNode]
   ) throws(StoreError) -> HistoryNode? {
@@ -100,8 +100,8 @@ extension VersionGraph {
     var left: [HistoryNode] = []
     left.reserveCapacity(heads.count)
     for head in heads where head.number != first.number && head.number != second.number {
-      // The merge contains a head that neither side contains only if that head was merged of parts
-      // of both; and a head that contained the merge would have contained both sides.
+      // The merge contains a head that neither side contains only if that head was merged of parts of both; a head
+      // that contains the merge also contains both sides.
       if head.isAutomatic || head.isVoid, try isContained(head, in: merged) { continue }
       left.append(head)
     }
@@ -110,9 +110,8 @@ extension VersionGraph {
     return left
   }
 
-  /// Returns the two heads to merge next of heads of which none contains another, oldest first, in the
-  /// order of predecessors of an automatic merge (by id); nil if there is nothing to merge.
-  /// Heads of unrelated histories are skipped.
+  /// Returns the two heads to merge next, in the order of predecessors of an automatic merge (by id); nil if there
+  /// are none. `heads` are oldest first and none contains another; heads of unrelated histories are skipped.
   package func nextMerge(
     of heads: [HistoryNode]
   ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {

@@ -4,7 +4,7 @@ internal import Synchronization
 /// - Concurrency: any thread; the lock guards the cache only, is a leaf, and is not held while the source reads.
 package final class VersionGraph: Sendable {
   private struct Cache {
-    /// Two halves: when the recent one is full it becomes the old one, whose nodes are forgotten.
+    /// Two halves: when the recent one is full it replaces the old one.
     var recent: [VersionNumber: HistoryNode] = [:]
     var old: [VersionNumber: HistoryNode] = [:]
     /// The last answer for an ancestor, and for two versions, which bounds the next walk.
@@ -25,7 +25,7 @@ package final class VersionGraph: Sendable {
   }
 
   private static let answers = 64
-  /// Marks of more versions than this are not kept.
+  /// The most marks that are kept.
   private static let mostMarks = 1 << 18
   private let source: any HistorySource
   private let limit: Int
@@ -43,7 +43,7 @@ package final class VersionGraph: Sendable {
     let node = try source.historyNode(number)
     let isInOrder =
       (node.first.map { $0 < number } ?? true) && (node.second.map { $0 < number } ?? true)
-    // Predecessors have smaller numbers, so damaged data cannot lead round in circles.
+    // Predecessors have smaller numbers, so damaged data cannot form a cycle.
     guard node.number == number, isInOrder else {
       throw .corrupt("version number \(number.rawValue) has a predecessor that is not before it")
     }
@@ -62,8 +62,8 @@ package final class VersionGraph: Sendable {
   }
 
   /// Returns true if the first version is the second or one of its ancestors.
-  /// - Complexity: O(ancestors of the second that are younger than the first and than the version
-  ///   last asked about for the same ancestor).
+  /// - Complexity: O(ancestors of the second that are younger than the first and than the version last tested for
+  ///   the same ancestor).
   package func isAncestorOrSelf(
     _ ancestor: VersionNumber, of number: VersionNumber
   ) throws(StoreError) -> Bool {
@@ -98,7 +98,7 @@ package final class VersionGraph: Sendable {
     return found
   }
 
-  /// Returns those of some versions that are a version or its ancestors.
+  /// Returns those of `wanted` that are a version or its ancestors.
   /// - Complexity: O(ancestors of the version that are younger than the oldest wanted one), once for all.
   func ancestors(
     among wanted: Set<VersionNumber>, of number: VersionNumber
@@ -115,11 +115,10 @@ package final class VersionGraph: Sendable {
     return visited.intersection(wanted)
   }
 
-  /// Returns the latest common ancestors, which may be the versions themselves: those that are not
-  /// ancestors of other common ancestors. They are in ascending order of (timestamp, id).
-  /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors, O(*n*)
-  ///   where the versions are a line; only new versions count if one of them, or a version that one
-  ///   was made from, was asked about before.
+  /// Returns the latest common ancestors, which may be the versions themselves, in ascending order of (timestamp,
+  /// id): those that are not ancestors of other common ancestors.
+  /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors, O(*n*) on a line; after
+  ///   a question about one of them or its predecessor, only new versions count.
   package func commonAncestors(
     _ a: VersionNumber, _ b: VersionNumber
   ) throws(StoreError) -> [HistoryNode] {
@@ -134,8 +133,8 @@ package final class VersionGraph: Sendable {
       {
         found = answer
       } else {
-        // The version of the later generation is not an ancestor of the other: the two have the
-        // common ancestors that its only predecessor and the other have.
+        // The version of the later generation is not an ancestor of the other, so the common ancestors are those of
+        // its only predecessor and the other.
         let isOne = one.generation >= other.generation
         let later = isOne ? one : other
         guard later.second == nil else { break }
@@ -177,12 +176,12 @@ package final class VersionGraph: Sendable {
     return found
   }
 
-  /// Does the same for several versions a side, whose ancestors are those of all.
+  /// Does the same for several versions a side; the ancestors of a side are those of all its versions.
   package func commonAncestors(
     _ a: [VersionNumber], _ b: [VersionNumber]
   ) throws(StoreError) -> [HistoryNode] {
-    // Bits: 1 reached from a, 2 from b, 4 below a common ancestor. In order of generation a version
-    // is visited after all its descendants, when its bits are final.
+    // Bits: 1 reached from a, 2 from b, 4 below a common ancestor. In order of generation a version is visited
+    // after all its descendants, when its bits are final.
     var bits: [VersionNumber: UInt8] = [:]
     var queue = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
     var interesting = 0
@@ -208,7 +207,7 @@ package final class VersionGraph: Sendable {
     return found.sorted(by: HistoryNode.mergesBefore)
   }
 
-  /// Returns the versions that are no version's predecessor, newest first.
+  /// Returns the versions that are no predecessors, newest first.
   package func heads() throws(StoreError) -> [HistoryNode] {
     try nodes(source.historyHeads()).sorted { HistoryNode.isOlder($1, $0) }
   }
@@ -218,7 +217,7 @@ package final class VersionGraph: Sendable {
     try nodes(source.historyHeads(ofLine: line)).sorted(by: HistoryNode.mergesBefore)
   }
 
-  /// Returns the heads of a line but those at which its name was removed (docs/merging.md, M6).
+  /// Returns the heads of a line at which its name was not removed (docs/merging.md, M6).
   package func openHeads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
     let heads = try heads(ofLine: line)
     guard let line, let end = line.end, !heads.isEmpty else { return heads }

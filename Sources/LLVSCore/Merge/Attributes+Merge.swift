@@ -2,8 +2,8 @@ extension Attributes {
   /// Merges field by field (docs/merging.md, M9): a field that one side changed is taken from it; where both
   /// changed it differently, mtime is the greater and any other is that of the newer side.
   ///
-  /// The device number is not merged here: it goes with the bytes.
-  /// `newer` is nil in a virtual base, where a field that both changed differently is absent.
+  /// The device number belongs to the bytes and is not merged here. `newer` is nil in a virtual base, where a field
+  /// that both changed differently is absent.
   package static func merged(
     base: Attributes?, first: Attributes, second: Attributes, newer: MergeSide?
   ) -> Attributes {

@@ -1,7 +1,7 @@
 /// Merges bytes of both sides: what one side changed is taken from it.
 ///
-/// If both changed the same place differently, the newer change is taken, and the older one is dropped: it
-/// stays listed as a conflict. If nothing can be merged, the value that was stored last is taken whole.
+/// If both changed the same place differently, the merge takes the newer change and lists the older one as a
+/// conflict. If nothing can be merged, it takes the whole value that was stored last.
 package struct ContentArbiter: ClashArbiter {
   package enum Method: Hashable, Sendable {
     case text
@@ -33,7 +33,7 @@ package struct ContentArbiter: ClashArbiter {
     }
     let (mine, theirs) = newer == .second ? (first, second) : (second, first)
     let base = try bytes(clash.base)
-    // Without a base nobody can say what a side changed; both together need none.
+    // The changes of a side are known only with a base; a union needs none.
     guard method == .union || base != nil, clash.base == nil || base != nil,
       let merged = merged(base: base, older: mine, newer: theirs)
     else { return try MostRecentChangeClashArbiter(graph: graph).decide(clash) }
@@ -42,7 +42,6 @@ package struct ContentArbiter: ClashArbiter {
       ? .take(newer) : .bytes(merged.bytes, kind: .regular, dropping: [newer.other])
   }
 
-  /// The bytes of a regular file that is not too long; nil for everything else.
   private func bytes(_ entry: Entry?) throws(StoreError) -> [UInt8]? {
     guard let entry, entry.kind == .regular, entry.stored.length <= Self.maximumLength else {
       return nil
@@ -58,7 +57,7 @@ package struct ContentArbiter: ClashArbiter {
     case (.text, let base?): return TextMerge.merged(base: base, older: older, newer: newer)
     case (.json, let base?): return JSONMerge.merged(base: base, older: older, newer: newer)
     case (.automatic, let base?):
-      // Lines of JSON that fit next to each other need not make JSON.
+      // JSON values merged line by line may not be JSON.
       return JSONMerge.merged(base: base, older: older, newer: newer)
         ?? TextMerge.merged(base: base, older: older, newer: newer)
     }
@@ -66,8 +65,8 @@ package struct ContentArbiter: ClashArbiter {
 }
 
 extension MergeClash {
-  /// The side whose value is newer, by the versions that stored both: (timestamp, generation, id).
-  /// The same on every replica, whichever side is first there. Where one side removed the value, the other.
+  /// The side with the newer value, by (timestamp, generation, id) of the versions that stored both; if one side
+  /// removed the value, the other. It is the same on every replica, in either order of the sides.
   package func newerSide(in graph: VersionGraph) throws(StoreError) -> MergeSide {
     guard let first else { return .second }
     guard let second else { return .first }

@@ -1,4 +1,5 @@
-/// A merge's rules at documents' keys (docs/merging.md, M8, M9): no value wins over its successor.
+/// The rules of a merge at documents' keys (docs/merging.md, M8, M9): a replaced value never wins over its
+/// successor.
 struct DocumentMerge {
   struct Sides {
     let directory: DocumentDirectory
@@ -7,19 +8,19 @@ struct DocumentMerge {
   }
 
   enum Rule {
-    /// Nobody replaced this side's value, and somebody replaced the other's.
+    /// This side's value was not replaced, and the other's was.
     case take(MergeSide)
     /// Both sides' values were replaced, by this content.
     case content(StoredContent)
-    /// Both stand: the merge decides as anywhere.
+    /// Neither was replaced: the merge decides by the usual rules.
     case clash(Clash)
   }
 
-  /// Two values that nobody replaced.
+  /// Two values that were not replaced.
   struct Clash {
     /// True if bytes of both may be merged: neither side is one of several values already.
     var mayMergeContent: Bool
-    /// When a document says that a side's value was written, in seconds since 2001-01-01 UTC.
+    /// The time of a side's write by its document, in seconds since 2001-01-01 UTC.
     var firstTime: Double?
     var secondTime: Double?
   }
@@ -27,7 +28,7 @@ struct DocumentMerge {
   let sides: [Sides]
   let source: any DocumentVersions
 
-  /// What follows at a key; nil for one in no document's directory, or that no document wrote here.
+  /// The rule at a key; nil outside of documents' directories, and if no document wrote the key here.
   func rule(at key: Key) throws(StoreError) -> Rule? {
     guard let sides = sides.first(where: { $0.directory.contains(key) }) else { return nil }
     let (a, b) = (sides.first.keys[key], sides.second.keys[key])
@@ -56,7 +57,7 @@ struct DocumentMerge {
 }
 
 extension DocumentValue {
-  /// When a document says that it was written, in seconds since 2001-01-01 UTC; nil for a version's write.
+  /// The time of the write by its document, in seconds since 2001-01-01 UTC; nil for a version's write.
   fileprivate var importedAt: Double? { type == nil ? nil : Double(time) / 1000 - 978_307_200 }
 }
 

@@ -1,13 +1,12 @@
-// A value that one side renamed and the other changed is changed under its new name, if the rename is certain
-// (see ``Rename``) and nothing else has that name; nothing is dropped then. The change must descend from the
-// bytes that were renamed. The merge stores the bytes as its own, with the attributes of the renaming side and
-// no time, so that every merge of the same heads comes to the same.
+// A value that one side renamed and the other changed is changed under its new name, if the rename is certain (see
+// ``Rename``) and nothing else has that name; nothing is dropped then. The change must descend from the bytes that
+// were renamed. The merge stores the bytes as its own, with the attributes of the renaming side and no time, so
+// that every merge of the same heads has the same result.
 
 /// A key that one side changed and the other has no more.
 struct PostponedClash {
   let key: Key
   let triple: MergeTriple
-  /// The side that has the key no more.
   let removedOn: MergeSide
   let unit: Rename.Unit
   /// The version that stored the bytes that both come from.
@@ -24,7 +23,7 @@ struct PostponedClash {
     case (let first?, nil): (removedOn, edited) = (.second, first)
     default: return nil
     }
-    // Change lists do not tell kinds.
+    // Change lists do not contain kinds.
     guard edited.kind == base.kind else { return nil }
     self.key = key
     self.triple = triple

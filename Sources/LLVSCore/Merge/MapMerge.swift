@@ -6,7 +6,7 @@ struct MapMerge {
     /// A virtual base: a key on which they clash is absent.
     case withoutArbiter
     case arbiter(any ClashArbiter)
-    /// A merge made elsewhere: its own change list decides, everywhere else the first side stays.
+    /// A merge made elsewhere: its change list decides; at other keys the first side's value stays.
     case recorded([Key: RecordedMergeChange])
   }
 
@@ -21,7 +21,7 @@ struct MapMerge {
   let number: VersionNumber
   /// The rules for keys of documents; nil for none.
   let documents: DocumentMerge?
-  /// Numbers for revisions that neither side has.
+  /// Returns the number of a revision that neither side has.
   let allotRevision: () throws(StoreError) -> UInt64
   let write: ([UInt8]) throws(StoreError) -> StoredContent
 
@@ -65,7 +65,7 @@ struct MapMerge {
         a = try toFirst.nextPlace()
         continue
       }
-      // If only one side differs from the base, the other is the base.
+      // If only one side differs from the base, the other equals the base.
       let old = try next.old?.entry()
       let new = try next.new?.entry()
       let other = order == 0 ? try b?.new?.entry() : old
@@ -81,14 +81,14 @@ struct MapMerge {
     return try settleDirectories()
   }
 
-  /// Which of two changes comes first: below zero the first, above zero the second, zero for both.
+  /// The order of two changes: negative if the first comes first, positive if the second does, zero for equal keys.
   private static func order(_ a: MapPosition?, _ b: MapPosition?) -> Int {
     guard let a else { return b == nil ? 0 : 1 }
     guard let b else { return -1 }
     return a.compare(to: b)
   }
 
-  /// True if the merge has, as a rule, what the first side has at a key that it alone changed.
+  /// True if the merge normally keeps the first side's value at a key that only that side changed.
   private func staysAsInFirst(_ place: MapPosition) -> Bool {
     if followsRecord || documents != nil { return false }
     // A directory that is removed may have to stay.
@@ -125,7 +125,7 @@ struct MapMerge {
     try mergeValue(key, MergeTriple(base: entry, first: entry, second: entry))
   }
 
-  /// Merges a value; `plain` is what follows without an arbiter, where that was looked at.
+  /// Merges a value; `plain` is the outcome without an arbiter, if already known.
   mutating func mergeValue(
     _ key: Key, _ triple: MergeTriple, plain: MergeOutcome? = nil
   ) throws(StoreError) {
@@ -188,7 +188,7 @@ struct MapMerge {
     case nil: return triple.first == nil ? .removed : .first
     case .removal: return .removed
     case .value(let stored, let kind, let version):
-      // The predecessor whose reference it is, else whose bytes, else the first.
+      // The predecessor with this reference, else the one with these bytes, else the first.
       if let second = triple.second, second.storedVersion == version { return .second }
       if let first = triple.first, first.storedVersion == version { return .first }
       let inherited = [triple.first, triple.second].compactMap(\.self)
@@ -212,7 +212,7 @@ struct MapMerge {
     switch side {
     case .first: break
     case .second:
-      // With equal references only attributes differ, of which change lists say nothing.
+      // With equal references only attributes differ, and change lists omit these.
       if merged.storedVersion != triple.first?.storedVersion
         || triple.first?.hasSameUnit(as: merged) != true
       {
@@ -281,7 +281,7 @@ struct MapMerge {
         newer: newer)
       entry.attributes.device = source.attributes.device
     }
-    // Bytes without a recorded time: the version that stores them tells it (docs/merging.md, M14).
+    // Bytes without a recorded time have the time of the version that stores them (docs/merging.md, M14).
     if side == nil { entry.attributes.mtime = nil }
     if let first = triple.first, entry.hasSameContent(as: first) {
       entry.revision = first.revision

@@ -1,4 +1,4 @@
-/// Two versions that are to become one, and how each value came apart.
+/// Two versions to merge, and how each value differs between them.
 package struct Merge: Sendable {
   /// The common ancestor; the newest if there are several, nil for unrelated histories.
   package let commonAncestor: Version?
@@ -9,7 +9,7 @@ package struct Merge: Sendable {
 }
 
 extension Value {
-  /// The way a value changed from a common ancestor to two versions.
+  /// The change of a value from a common ancestor to two versions.
   package enum Fork: Hashable, Sendable {
     package enum Branch: Hashable, Sendable {
       case first
@@ -18,14 +18,14 @@ extension Value {
       package var opposite: Branch { self == .first ? .second : .first }
     }
 
-    /// One version has it, the ancestor and the other do not.
+    /// One version has it; the ancestor and the other do not.
     case inserted(Branch)
     /// Both have it, the ancestor does not.
     case twiceInserted
-    /// One removed it, the other left it as it was.
+    /// One removed it; the other did not change it.
     case removed(Branch)
     case twiceRemoved
-    /// One updated it, the other left it as it was.
+    /// One updated it; the other did not change it.
     case updated(Branch)
     case twiceUpdated
     case removedAndUpdated(removedOn: Branch)
@@ -38,7 +38,7 @@ extension Value {
       }
     }
 
-    /// The fork of references, as the original compares them; nil where nothing happened.
+    /// The fork of references, as the original compares them; nil if nothing changed.
     init?(base: VersionNumber?, first: VersionNumber?, second: VersionNumber?) {
       switch (base, first, second) {
       case (nil, nil, nil): return nil

@@ -40,12 +40,12 @@ package struct MergeClash: Sendable {
 package enum MergeDecision: Sendable {
   /// The side's bytes, or its removal; what the other side has is dropped.
   case take(MergeSide)
-  /// Bytes made from both, stored by the merge itself, and the sides of which something was dropped.
+  /// Bytes made from both, stored by the merge itself, and the sides that lost something.
   case content(StoredContent, kind: EntryKind, dropping: [MergeSide])
   /// The same with the bytes themselves, not stored yet.
   case bytes([UInt8], kind: EntryKind, dropping: [MergeSide])
 
-  /// Stands where bytes are stored for merges whose arbiters make none.
+  /// The `store` closure of merges whose arbiters make no bytes.
   package static func refuse(_ bytes: [UInt8]) throws(StoreError) -> StoredContent {
     throw .invalid("bytes of a merge cannot be stored here")
   }

@@ -34,7 +34,7 @@ struct MergeTriple {
   }
 }
 
-/// A change that a merge made elsewhere says it makes, to be followed instead of an arbiter.
+/// A change in the list of a merge made elsewhere; it decides instead of an arbiter.
 package enum RecordedMergeChange: Hashable, Sendable {
   /// The entry that the key refers to: the second predecessor's, or bytes that the merge stored.
   case value(StoredContent, kind: EntryKind?, storedBy: VersionNumber)

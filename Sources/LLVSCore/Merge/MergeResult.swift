@@ -2,13 +2,13 @@
 package enum MergeChange: Hashable, Sendable {
   /// The entry of the second predecessor.
   case preserve(Entry)
-  /// The second predecessor has nothing there.
+  /// The second predecessor has nothing at the key.
   case preserveRemoval(Key)
   /// New bytes, stored by the merge, where the first predecessor has nothing.
   case insert(Entry)
   /// New bytes, stored by the merge.
   case update(Entry)
-  /// Gone, though the second predecessor has it.
+  /// A removal, though the second predecessor has the value.
   case remove(Key)
 
   package var key: Key {
@@ -24,9 +24,9 @@ package struct MergeDrop: Hashable, Sendable {
   package let key: Key
   /// The predecessor that has it.
   package let side: MergeSide
-  /// Nil where what lost is a removal.
+  /// Nil if a removal lost.
   package let entry: Entry?
-  /// True if the merge made bytes of its own there, so that its metadata has to say what it dropped.
+  /// True if the merge made bytes of its own there; its metadata then lists the drop.
   package let isPartial: Bool
 }
 
@@ -44,9 +44,8 @@ package struct MergeResult: Sendable {
 }
 
 extension Version {
-  /// The version of an automatic merge (docs/merging.md, M3): every replica computes the same.
-  ///
-  /// `branch` is the first predecessor's metadata for its line, byte for byte.
+  /// The version of an automatic merge (docs/merging.md, M3), equal on every replica. `branch` is the first
+  /// predecessor's metadata for its line, byte for byte.
   package init(automatic result: MergeResult, branch: MetadataValue?, extra: Metadata = [:]) {
     var metadata = extra
     metadata[.branch] = branch

@@ -1,7 +1,7 @@
 /// The merged bytes of two sides.
 package struct MergedContent: Hashable, Sendable {
   package var bytes: [UInt8]
-  /// True if both changed the same place differently, so that there what the older side has was dropped.
+  /// True if both changed the same place differently, so that the older side's change was dropped.
   package var hasClash: Bool
 
   package init(bytes: [UInt8], hasClash: Bool) {

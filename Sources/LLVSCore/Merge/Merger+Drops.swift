@@ -1,7 +1,7 @@
 extension Merger {
-  /// The revisions that a merge, made here or elsewhere, dropped (docs/merging.md, M11): of each key on which
-  /// its predecessors clashed, what one has where the merge has the other's reference. A change that the merge
-  /// holds under a new name is not dropped; what was dropped of a value made of both is in the metadata.
+  /// The revisions that a merge, made here or elsewhere, dropped (docs/merging.md, M11). If its predecessors
+  /// clashed at a key and the merge has the reference of one, the other's revision was dropped. A change that the
+  /// merge holds under a new name is not dropped; the metadata lists partial drops.
   package func drops(of merge: HistoryNode) throws(StoreError) -> [MergeDrop] {
     guard let firstNumber = merge.first, let secondNumber = merge.second else { return [] }
     let bases = try graph.commonAncestors(firstNumber, secondNumber)
@@ -11,7 +11,7 @@ extension Merger {
     let merged = try maps.valueMap(ofVersion: merge.number)
     var dropped: [MergeDrop] = []
     var renamed: [PostponedClash] = []
-    // A clash is a key that both sides changed: those that the first did not are none.
+    // A clash is a key that both sides changed: keys that the first did not change are no clashes.
     var diff = try MapDiff(from: base, to: first)
     while let change = try diff.next() {
       guard !change.isDirectory else { continue }

@@ -1,7 +1,7 @@
 package protocol VersionMaps: AnyObject, Sendable {
   func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap
 
-  /// The virtual bases that are known already, of maps in a storage; none unless it says so.
+  /// The virtual bases of maps in a storage that are known already; none by default.
   func knownBases(over storage: any NodeStorage) -> KnownBases
   var documents: DocumentStates? { get }
 }
@@ -16,14 +16,14 @@ extension VersionMaps {
 
 /// The way to merge two versions.
 package enum MergePlan: Hashable, Sendable {
-  /// One is an ancestor of the other, or the same: this one is the outcome, nothing is made.
+  /// One is an ancestor of the other, or equal: the descendant is the outcome, and no version is made.
   case fastForward(HistoryNode)
-  /// A new version over the common ancestors, ascending by (timestamp, id); none: an empty base.
+  /// A new version over the common ancestors, ascending by (timestamp, id); without one, over an empty base.
   case merge(bases: [HistoryNode])
 }
 
-/// Plans and makes merges of versions: pure functions of the versions' content and history, so that
-/// replicas that merge the same versions come to the same version, id and all.
+/// Plans and makes merges of versions: pure functions of the versions' content and history, so that replicas that
+/// merge the same versions make the same version, id and all.
 /// - Concurrency: any thread.
 package struct Merger: Sendable {
   package let graph: VersionGraph
@@ -53,7 +53,7 @@ package struct Merger: Sendable {
 
   package struct Options {
     package var arbiter: any ClashArbiter
-    /// The number that the merge will have: it stores what the arbiter makes.
+    /// The future number of the merge, which stores the arbiter's bytes.
     package var number: VersionNumber
     package var allotRevision: () throws(StoreError) -> UInt64
     package var write: ([UInt8]) throws(StoreError) -> StoredContent
@@ -81,8 +81,8 @@ package struct Merger: Sendable {
       options: options, writingTo: storage)
   }
 
-  /// Makes the map of a merge made elsewhere from its change list: bytes as it says, attributes and
-  /// directories by the rules (9 and 14), before the changes that its metadata tells.
+  /// Makes the map of a merge made elsewhere from its change list: bytes as listed, attributes and directories by
+  /// the rules (9 and 14), before the changes in its metadata.
   package func follow(
     _ recorded: [Key: RecordedMergeChange], first: HistoryNode, second: HistoryNode,
     options: Options, writingTo storage: any NodeStorage
@@ -119,7 +119,7 @@ package struct Merger: Sendable {
     return try maps.documents?.merge(of: first, second)
   }
 
-  /// The map to merge over: that of the one base, of several merged into a virtual one, or none's.
+  /// The map to merge over: that of the one base, the virtual base of several, or the empty map.
   package func baseMap(
     _ bases: [VersionNumber], like map: ValueMap
   ) throws(StoreError) -> ValueMap {

@@ -1,12 +1,11 @@
 internal import Synchronization
 
-/// Map nodes in memory over those of a store: for maps that are worked with but never kept, such as
-/// virtual merge bases and dry runs.
+/// Map nodes in memory over those of a store, for temporary maps: virtual merge bases and dry runs.
 /// - Concurrency: any thread; the lock is a leaf and not held during I/O.
 package final class OverlayNodes: NodeStorage {
   /// No segment of a store has this number.
   private static let segment = UInt32.max
-  /// Places are never taken twice in a process, so that node caches need not know of overlays.
+  /// Places are unique in a process, so node caches work for overlays too.
   private static let nextPlace = Atomic<UInt64>(0)
   private let below: any NodeStorage
   private struct State {

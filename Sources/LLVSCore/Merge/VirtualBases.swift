@@ -2,11 +2,11 @@ internal import Synchronization
 
 /// Virtual bases: several common ancestors merged into one map (docs/merging.md, M8), made once each.
 ///
-/// A base depends only on the versions that it is merged from, so it is kept in memory under them: if replicas
-/// merge at the same moment again and again, a merge costs what came since the last.
+/// A base depends only on the versions that it is merged from and is kept in memory under them. So with replicas
+/// that merge at the same moment repeatedly, a merge costs only the changes since the last.
 /// - Concurrency: any thread; the locks are leaves and not held while bases are made.
 package final class VirtualBases: Sendable {
-  /// Bases whose nodes are kept together; let go of together when they take too much.
+  /// Bases whose nodes are kept together, and dropped together when they take too much memory.
   package final class Batch: Sendable {
     let overlay: OverlayNodes
     let nodes = NodeCache(budget: 1 << 24)
@@ -34,20 +34,17 @@ package final class VirtualBases: Sendable {
 
   func isFull(_ batch: Batch) -> Bool { batch.overlay.byteCount >= limit }
 
-  /// The number of bases that are kept.
   package var count: Int { batch.withLock { batch in batch.made.withLock { $0.count } } }
 }
 
-/// The virtual bases that a merger may take, and where it leaves those that it makes.
-///
-/// Bases made from versions that a transaction adds go with it when it is undone: the next versions
-/// will have their numbers.
+/// The virtual bases that a merger may use and adds to. Bases made from versions of a transaction are dropped when
+/// it is rolled back, because the next versions have the same numbers.
 package final class KnownBases: Sendable {
   let batch: VirtualBases.Batch
   private let committed: VersionNumber
   private let own = Mutex<[[VersionNumber]: MapRoot]>([:])
 
-  /// Over a batch, for a merger that sees more versions than those up to `committed`.
+  /// Over a batch, for a merger that sees versions after `committed` too.
   init(_ batch: VirtualBases.Batch, committed: VersionNumber = VersionNumber(.max)) {
     self.batch = batch
     self.committed = committed
@@ -70,14 +67,14 @@ package final class KnownBases: Sendable {
     }
   }
 
-  /// The versions of the transaction are committed.
+  /// Called when the versions of the transaction are committed.
   func confirm() {
     let own = own.withLock { $0 }
     batch.made.withLock { $0.merge(own) { kept, _ in kept } }
   }
 }
 
-/// Makes the virtual bases of one merge. Without recursion: the way down may be as long as the history.
+/// Makes the virtual bases of one merge. It does not recurse, because the chain may be as long as the history.
 struct BaseMaker {
   let merger: Merger
   let known: KnownBases
@@ -86,14 +83,14 @@ struct BaseMaker {
     ValueMap(root: root, storage: known.batch.overlay, cache: known.batch.nodes)
   }
 
-  /// The map of a base; nil where it is still to be made.
+  /// The map of a base; nil if not made yet.
   private func found(_ versions: [VersionNumber]) throws(StoreError) -> ValueMap? {
     guard let last = versions.last else { return opened(.empty) }
     guard versions.count > 1 else { return opened(try merger.maps.valueMap(ofVersion: last).root) }
     return known.root(of: versions).map { opened($0) }
   }
 
-  /// Merges versions in the order given, each over what it has in common with those before it.
+  /// Merges versions in the order given, each over its common base with those before it.
   func map(of versions: [VersionNumber]) throws(StoreError) -> ValueMap {
     var open: [(versions: [VersionNumber], common: [VersionNumber]?)] = [(versions, nil)]
     while true {
@@ -117,7 +114,7 @@ struct BaseMaker {
         open.append((before, nil))
         continue
       }
-      // Versions play no part without an arbiter; revisions of bases are never shown.
+      // Without an arbiter versions have no effect, and revisions of bases are never shown.
       let node = try merger.graph.node(last)
       var merge = MapMerge(
         base: base, first: first, second: opened(try merger.maps.valueMap(ofVersion: last).root),

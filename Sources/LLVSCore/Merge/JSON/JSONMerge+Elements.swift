@@ -1,4 +1,4 @@
-// Arrays of anything: elements are told apart by their places, as lines of a text are.
+// Arrays without ids: elements are identified by their positions, as the lines of a text are.
 
 extension JSONMerge {
   mutating func elements(

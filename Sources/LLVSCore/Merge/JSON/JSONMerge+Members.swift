@@ -1,9 +1,9 @@
-// Objects, and arrays of objects with ids: items that are told apart by something they hold.
+// Objects, and arrays of objects with ids: items are identified by their keys or ids.
 
 extension JSONMerge {
   private typealias Identity = ArraySlice<UInt8>
 
-  /// The members, in order of preference, that tell elements of an array apart.
+  /// The members that may identify elements of an array, in order of preference.
   private static let idKeys = ["\"id\"", "\"_id\"", "\"uuid\"", "\"key\""].map {
     ArraySlice($0.utf8)
   }
@@ -28,7 +28,7 @@ extension JSONMerge {
     return written(items((x, o), (y, p), (z, q), isOrdered: true), y, z, a)
   }
 
-  /// The member by which all elements of all three can be told apart.
+  /// The member that identifies all elements of all three arrays.
   private func sharedIDKey(_ x: [Item], _ y: [Item], _ z: [Item]) -> ArraySlice<UInt8>? {
     func tellsApart(_ key: ArraySlice<UInt8>, _ items: [Item], _ text: [UInt8]) -> Bool {
       var seen: Set<ArraySlice<UInt8>> = []
@@ -72,7 +72,7 @@ extension JSONMerge {
         outputs[name] = other(item)
       }
     }
-    // The side that put the items in another order says how they stand; of two, the newer.
+    // The side that changed the order of the items decides the order; if both did, the newer.
     var isNewersOrder = false
     if isOrdered {
       func order(_ names: [Identity]) -> [Identity] {
@@ -104,8 +104,8 @@ extension JSONMerge {
     return output
   }
 
-  /// The names of both sides in one order: what the second alone has is behind what is before it
-  /// there; next to what the first alone has at that place, before or behind that.
+  /// The names of both sides in one order. Names that only the second side has follow their predecessor in it,
+  /// before the first side's own names if `othersFirst`.
   private func arranged(
     _ names: [Identity], _ others: [Identity], _ isInOthers: [Identity: Int], othersFirst: Bool
   ) -> [Identity] {

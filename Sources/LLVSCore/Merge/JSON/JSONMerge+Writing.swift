@@ -9,8 +9,8 @@ extension JSONMerge {
     var isOlderFirst: Bool
   }
 
-  /// Returns the merge for a person to look at: each property that both changed differently is between
-  /// lines of markers, the first side first; nil where a text is no JSON object or array.
+  /// Returns the merge for a person to read: lines of markers enclose each property that both changed differently,
+  /// the first side first; nil if a text is no JSON object or array.
   package static func marked(
     base: [UInt8], _ first: TextMerge.Side, _ second: TextMerge.Side
   ) -> [UInt8]? {
@@ -43,7 +43,7 @@ extension JSONMerge {
       } else {
         let trail =
           !isLast && item.place.map { $0 < y.count - 1 } ?? false ? text[item.source.trail] : []
-        // Whoever chooses that the last item is gone takes the comma before it along.
+        // A choice that removes the last item also removes the comma before it.
         let comesWithComma =
           index == output.count - 2 && output[index + 1].choice?.isRemoval == true
         writer.add(item.bytes + trail, lead: lead, hasComma: !isLast && !comesWithComma)
@@ -57,7 +57,6 @@ extension JSONMerge.Choice {
   var isRemoval: Bool { older.isEmpty || newer.isEmpty }
 }
 
-/// Writes the items of a container one after the other.
 private struct JSONItemWriter {
   private var bytes: ArraySlice<UInt8>
   private let markers: JSONMerge.Markers?

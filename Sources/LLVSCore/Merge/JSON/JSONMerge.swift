@@ -1,9 +1,9 @@
 /// Merges JSON texts property by property over what both came from.
 ///
-/// A property that one side changed, added or removed is taken from it; of one that both changed, the newer
-/// side's. Each item stays as its side wrote it. Arrays of objects with ids are merged by id, other arrays as
-/// texts by lines. What both added at one place stays, the older side's first, equal elements once. Numbers
-/// and strings are equal if they are written the same.
+/// The merge takes a property that one side changed, added or removed from that side, and a property that both
+/// changed from the newer. Each item is copied as its side wrote it. Arrays of objects with ids are merged by id,
+/// other arrays as texts by lines. If both add items at one place, both stay, the older side's first, equal ones
+/// once. Numbers and strings are equal if they are written the same.
 package struct JSONMerge {
   struct Document {
     let text: [UInt8]
@@ -25,15 +25,14 @@ package struct JSONMerge {
 
   enum Outcome {
     case value(ArraySlice<UInt8>)
-    /// Both changed it differently.
     case clash
   }
 
-  /// An element or a member of what is made.
+  /// An item of the merged container.
   struct Output {
     /// The item up to its value, and the value.
     var bytes: ArraySlice<UInt8>
-    /// Its place in the older side; nil where it comes from the newer.
+    /// Its position in the older side; nil for an item from the newer.
     var place: Int?
     var source: Item
     /// The values of each side, if a person is to choose.
@@ -93,7 +92,7 @@ package struct JSONMerge {
     JSONText.isSame(base, in: self.base.text, newer, in: self.newer.text)
   }
 
-  /// Merges two values over what both came from; nil where there was nothing.
+  /// An item that one side changed and the other removed; nil if the merge removes it.
   mutating func value(_ o: JSONText?, _ a: JSONText, _ b: JSONText) -> Outcome {
     let (mine, theirs) = (older.text[a.range], newer.text[b.range])
     if mine == theirs { return .value(mine) }

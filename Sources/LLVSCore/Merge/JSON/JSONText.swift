@@ -1,4 +1,4 @@
-/// A JSON value with its place in the text, so that what nobody changed stays as it is written.
+/// A JSON value with its place in the text, so that unchanged parts are copied as written.
 struct JSONText {
   enum Kind {
     /// A string, a number or a literal: equal where it is written the same.
@@ -62,15 +62,15 @@ struct JSONText {
     case .array(let items): return joined(items.map { $0.value.canonical(in: text) }, "[", "]")
     case .object(let items, _):
       let members = items.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { item in
-        // With its length, a key cannot look like something else.
+        // With its length, a key cannot be confused with other parts.
         Array("\(item.key.count)".utf8) + item.key + item.value.canonical(in: text)
       }
       return joined(members, "{", "}")
     }
   }
 
-  /// A string's text, in its quotes, with every escape as the character it stands for.
-  /// Half a surrogate pair becomes three bytes that no UTF-8 text has.
+  /// Returns the text of a string, in its quotes, with escapes resolved; half a surrogate pair becomes three bytes
+  /// that no UTF-8 text has.
   static func unescaped(_ string: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard string.contains(UInt8(ascii: "\\")) else { return string }
     var result: [UInt8] = []

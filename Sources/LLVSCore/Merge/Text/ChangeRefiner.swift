@@ -1,17 +1,17 @@
 /// Cuts the changes of one side of a merge into the smallest independent ones.
 ///
-/// A removed run becomes one removal per item. In a replaced run, items that are alike replace each other, as
-/// do the rest one by one if both sides have as many; what is left is one change. Work is bounded by steps,
-/// never by time, so the result depends on the two sequences alone.
+/// A removed run becomes one removal per item. In a replaced run, similar items replace each other; the rest do so
+/// one by one if both sides have equally many, else they are one change. Work is bounded by steps, never by time,
+/// so the result depends on the two sequences alone.
 struct ChangeRefiner {
   private static let maximumPairs = 10_000
-  /// Bytes of an item that are looked at.
+  /// The bytes of an item that are compared.
   private static let maximumLength = 400
-  /// In hundredths: items that are at least so much alike stand for each other.
+  /// Items with at least this likeness, in hundredths, are paired.
   private static let threshold = 50
   private let old: (Int) -> ArraySlice<UInt8>
   private let new: (Int) -> ArraySlice<UInt8>
-  /// Bytes that may still be compared.
+  /// The number of bytes that may still be compared.
   private var budget = 40_000_000
 
   /// `old` and `new` return the bytes of an item of the base and of the side.
@@ -20,7 +20,7 @@ struct ChangeRefiner {
     self.new = new
   }
 
-  /// The same changes, cut; ascending, and those next to each other touch.
+  /// The same changes, cut: ascending, neighbours touch.
   mutating func refined(_ changes: [SequenceChange]) -> [SequenceChange] {
     var refined: [SequenceChange] = []
     for change in changes {
@@ -56,7 +56,7 @@ struct ChangeRefiner {
     fill(to: change.old.upperBound, change.new.upperBound)
   }
 
-  /// The items that stand for each other, ascending in both: those with the greatest likeness in all.
+  /// The pairs of items, ascending in both, with the greatest total likeness.
   private mutating func pairs(_ change: SequenceChange) -> [(Int, Int)] {
     let (n, m) = (change.old.count, change.new.count)
     guard n > 0, m > 0, n <= Self.maximumPairs, m <= Self.maximumPairs, n * m <= Self.maximumPairs
@@ -96,9 +96,9 @@ struct ChangeRefiner {
   }
 
   private struct Item {
-    /// Without a line's end.
+    /// The bytes without the line end.
     let bytes: ArraySlice<UInt8>
-    /// Each two bytes that follow one another, ascending.
+    /// Every pair of successive bytes, ascending.
     private let couples: [UInt16]
 
     init(_ item: ArraySlice<UInt8>) {

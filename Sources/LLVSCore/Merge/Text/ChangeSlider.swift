@@ -1,10 +1,10 @@
 /// Moves runs of added or removed lines to where a reader expects them.
 ///
-/// A run whose first line equals the line behind it may be one line further down and says the same. Of
-/// all such places the one is taken whose ends fall between blocks: where indentation is least, behind a
-/// blank line rather than before it, and not before the line that closes a block.
+/// A run whose first line equals the line after it may be moved down one line without a change of meaning. The best
+/// of all such places has ends between blocks: where indentation is least, after a blank line rather than before
+/// it, and not before the line that closes a block.
 struct ChangeSlider {
-  /// Places that are looked at; a run in a long row of equal lines has no better one anyway.
+  /// The most places that are tried; a run in a long row of equal lines has no better one.
   private static let reach = 100
   let old: TextLines
   let new: TextLines
@@ -70,7 +70,7 @@ struct ChangeSlider {
     let before = previous >= 0 ? indent(text[previous]) ?? 0 : 0
     var score = 4 * after
     if line < text.count, indent(text[line]) == nil { score += 1 }
-    // The line closes what the one before it is in.
+    // The line closes the block of the line before.
     if next < text.count, after < before, previous == line - 1 { score += 4 * (before - after) + 4 }
     return score
   }

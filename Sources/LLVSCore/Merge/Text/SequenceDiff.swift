@@ -11,7 +11,7 @@ package struct SequenceChange: Hashable, Sendable {
 
 /// The shortest edit script between two sequences (Myers), within a bound on the work.
 ///
-/// The bound is part of how merges come out, which must be the same on every replica: it counts steps, never time.
+/// The bound counts steps, never time, because every replica must get the same merge.
 enum SequenceDiff {
   /// Insertions and removals in all; more counts as too different.
   static let maximumDistance = 2000

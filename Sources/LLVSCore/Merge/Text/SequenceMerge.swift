@@ -1,11 +1,11 @@
 /// The three-way merge of two sequences over what both came from, place by place.
 ///
-/// A function of the three sequences and of which side is the older one, so that every replica comes to the same.
+/// A function of the three sequences and of which side is older, so every replica gets the same result.
 enum SequenceMerge {
-  /// A place of the merge: what is there in the base and on both sides, as ranges of each.
+  /// A place of the merge: its range in the base and on both sides.
   struct Part: Hashable {
     enum Kind: Hashable {
-      /// Nobody changed it.
+      /// Neither changed it.
       case same
       /// One side changed it.
       case older
@@ -34,13 +34,13 @@ enum SequenceMerge {
     init(_ changes: [SequenceChange]) { self.changes = changes }
     var change: SequenceChange? { next < changes.count ? changes[next] : nil }
 
-    /// Passes so many items that the side left as they were; their range.
+    /// Passes `count` items that the side did not change; returns their range.
     mutating func pass(_ count: Int) -> Range<Int> {
       defer { position += count }
       return position..<(position + count)
     }
 
-    /// Takes what the side added before a place of the base; empty where it added nothing.
+    /// Takes what the side added before a place of the base; empty if it added nothing.
     mutating func takeAddition(at place: Int) -> Range<Int> {
       guard let change, change.old.isEmpty, change.old.lowerBound == place else {
         return position..<position
@@ -49,7 +49,7 @@ enum SequenceMerge {
       return pass(change.new.count)
     }
 
-    /// The end of the run of the base that is covered by changes overlapping with those up to `end`.
+    /// The end of the run of the base that is covered by changes overlapping those up to `end`.
     func reach(from end: Int) -> Int {
       var (end, index) = (end, next)
       while index < changes.count, changes[index].old.lowerBound < end {
@@ -59,7 +59,7 @@ enum SequenceMerge {
       return end
     }
 
-    /// Takes what the side has in place of a run of the base, at whose end no change of it lies open.
+    /// Takes the side's elements for a run of the base; none of its changes crosses the run's end.
     mutating func take(_ run: Range<Int>) -> Taken {
       let from = position
       var taken = Taken(range: from..<from)
@@ -88,8 +88,8 @@ enum SequenceMerge {
 
   /// Finds the places of the merge, in order.
   ///
-  /// If one side replaced a run as a whole, elements that the other added within it are behind it. Changes
-  /// ascend and may touch; `isSame` compares a range of the older side with one of the newer.
+  /// If one side replaced a run as a whole, elements that the other added within it come after it. Changes ascend
+  /// and may touch; `isSame` compares a range of the older side with one of the newer.
   static func parts(
     ofBase count: Int, _ toOlder: [SequenceChange], _ toNewer: [SequenceChange],
     isSame: (Range<Int>, Range<Int>) -> Bool
@@ -123,7 +123,7 @@ enum SequenceMerge {
     }
   }
 
-  /// The place at which at least one side changed something, as far as changes overlap; its end.
+  /// Adds the place at which overlapping changes of both sides begin; returns its end.
   private static func change(
     at start: Int, _ older: inout Side, _ newer: inout Side,
     _ isSame: (Range<Int>, Range<Int>) -> Bool, into parts: inout [Part]
@@ -151,7 +151,7 @@ enum SequenceMerge {
     return end
   }
 
-  /// True if one run holds another, in a row.
+  /// True if one run contains another as successive elements.
   /// - Complexity: O(items of both) (Knuth, Morris and Pratt).
   static func holds(_ run: ArraySlice<Int32>, _ other: ArraySlice<Int32>) -> Bool {
     guard other.count <= run.count else { return false }

@@ -2,29 +2,27 @@ internal import Platform
 
 /// The differences of two texts, line by line.
 ///
-/// The script is the shortest within the bound of ``SequenceDiff``. Past it the texts are cut at lines that
-/// each holds exactly once, and the gaps are compared in the same way; past the budget a gap is one change.
+/// The script is the shortest within the bound of ``SequenceDiff``. Beyond it, texts are cut at lines that occur
+/// once in each, and the gaps are compared in the same way; beyond the budget a gap is one change.
 package enum TextDiff {
   /// Steps in all; a step is a comparison of two lines.
   package static let maximumSteps = 60_000_000
   /// The greatest depth of gaps within gaps.
   private static let maximumDepth = 64
 
-  /// Returns the changes in ascending order, none touching the next.
-  ///
-  /// The lines of both went through one ``LineTable``. A run that could be in several places stands
-  /// where blocks of indented text begin.
+  /// Returns the changes in ascending order, none touching the next. Both texts come from one ``LineTable``. A run
+  /// that could be in several places begins where blocks of indented text begin.
   /// - Complexity: O(lines + ``maximumSteps``) at most, O(lines) memory next to at most 16 MiB.
   package static func changes(from old: TextLines, to new: TextLines) -> [SequenceChange] {
     var slider = ChangeSlider(old: old, new: new)
     return slider.slide(changes(from: old.ids, to: new.ids, steps: maximumSteps))
   }
 
-  /// The same for sequences of anything, each run where it was found: a function of the two alone.
+  /// The same for any sequences, without moving runs: a function of the two alone.
   static func changes(from old: [Int32], to new: [Int32], steps: Int) -> [SequenceChange] {
     var budget = steps
     var changes: [SequenceChange] = []
-    // Gaps still to be looked at, the first on top.
+    // Gaps still to compare, the first on top.
     var open = [Gap(old: old[...], new: new[...], depth: 0)]
     while let gap = open.popLast() {
       let (a, b) = SequenceDiff.trimmed(gap.old, gap.new)
@@ -86,7 +84,7 @@ package enum TextDiff {
   }
 
   private static func anchors(_ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>) -> [(Int, Int)] {
-    // -1: there more than once.
+    // -1: more than once.
     func places(_ lines: ArraySlice<Int32>) -> [Int32: Int] {
       var places: [Int32: Int] = [:]
       for (index, line) in zip(lines.indices, lines) {
@@ -103,7 +101,7 @@ package enum TextDiff {
     return longestRise(pairs)
   }
 
-  /// The longest run of pairs, ascending in the first part already, that ascends in the second too.
+  /// The longest run of pairs that ascends in the second part; the first part ascends already.
   private static func longestRise(_ pairs: [(Int, Int)]) -> [(Int, Int)] {
     // The pair that ends the best run of each length so far.
     var ends: [Int] = []

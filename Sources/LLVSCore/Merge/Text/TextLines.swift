@@ -1,4 +1,4 @@
-/// Gives lines numbers, equal for equal ones, across the texts that go through it.
+/// Numbers the lines of texts; equal lines of all texts have equal numbers.
 package struct LineTable {
   private var known: [ArraySlice<UInt8>: Int32] = [:]
 
@@ -24,7 +24,7 @@ package struct LineTable {
 
 package struct TextLines: Sendable {
   package let text: [UInt8]
-  /// A number for each line, equal for equal lines of texts that went through one ``LineTable``.
+  /// The number of each line; see ``LineTable``.
   let ids: [Int32]
   /// The offset of each line, and the end of the last.
   let starts: [Int]

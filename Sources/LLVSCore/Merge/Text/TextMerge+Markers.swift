@@ -1,9 +1,9 @@
 extension TextMerge {
-  /// One of the texts that are merged for a person to look at.
+  /// One of the texts to merge for a person to read.
   package struct Side: Sendable {
     package var label: String
     package var text: [UInt8]
-    /// The place among all sides by age, the oldest 0: of what two added at one place the older's is first.
+    /// The rank of the side by age, the oldest 0; of lines that two add at one place the older side's come first.
     package var age: Int
 
     package init(_ label: String, _ text: [UInt8], age: Int = 0) {
@@ -17,11 +17,11 @@ extension TextMerge {
   static let middleMarker = Array("=======".utf8)
   static let endMarker = Array(">>>>>>> ".utf8)
 
-  /// Returns the merge of sides over what they came from, with what clashes between lines of markers as
-  /// diff3(1) and git have them; nil where something is no text.
+  /// Returns the merge of sides over their base, with clashes between lines of markers as in diff3(1) and git; nil
+  /// if something is no text.
   ///
-  /// The first of two sides is first. Further sides are merged in one after the other, so that their
-  /// markers may be within others. Texts that differ in too much clash as a whole.
+  /// The first of two sides is first. Further sides are merged one after the other, so their markers may be nested.
+  /// Texts with too many differences clash as a whole.
   package static func marked(base: [UInt8], _ sides: [Side]) -> [UInt8]? {
     guard isText(base), sides.allSatisfy({ isText($0.text) }), var merged = sides.first else {
       return nil
@@ -66,7 +66,6 @@ extension TextMerge {
     return !rest.isEmpty
   }
 
-  /// The lines that look like markers, without their ends.
   private static func markers(in text: [UInt8]) -> Set<[UInt8]> {
     var found: Set<[UInt8]> = []
     for var line in text.split(separator: 0x0A) {

@@ -1,8 +1,8 @@
-/// Merges texts line by line over what both came from, in any encoding with a plain newline.
+/// Merges texts line by line over their base, in any encoding with a plain newline.
 ///
-/// A line that one side changed, added or removed is taken from it; of one that both changed, the newer side's
-/// or both. Lines that both added at one place stay both, the older side's first, unless one side's hold the
-/// other's. A line includes its end; whether the last line has an end is merged by itself.
+/// The merge takes a line that one side changed, added or removed from that side; of a line that both changed, the
+/// newer side's or both. Lines that both added at one place all stay, the older side's first, unless one side's
+/// contain the other's. A line includes its end; whether the last line has an end is merged separately.
 package enum TextMerge {
   /// Longer texts are not merged.
   package static let maximumLength = 8 << 20
@@ -12,7 +12,6 @@ package enum TextMerge {
     bytes.count <= maximumLength && !bytes.contains(0)
   }
 
-  /// The treatment of lines that both changed differently.
   package enum Clashes: Hashable, Sendable {
     case takeNewer
     /// Both stay, the older side's first, and nothing is dropped.
@@ -20,16 +19,17 @@ package enum TextMerge {
   }
 
   package enum Piece: Hashable {
-    /// Lines that nobody changed, that one side changed, that both changed alike, or that both added.
+    /// Lines that neither changed, that one side changed, that both changed alike, or that both added.
     case agreed([UInt8])
     /// Lines that both changed differently.
     case clash(base: [UInt8], older: [UInt8], newer: [UInt8])
   }
 
-  /// Merges two texts; nil where one of them is no text. Without a base, it is what both have in common.
+  /// Merges two texts; nil if one of them is no text. Without a base, the base is the lines that both have in
+  /// common.
   ///
-  /// Work and memory are bounded by steps, never by time, so that every replica comes to the same: what
-  /// differs in more counts as replaced as a whole.
+  /// Work and memory are bounded by steps, never by time, so every replica gets the same result: beyond the bound,
+  /// everything that differs is one replacement.
   package static func merged(
     base: [UInt8]?, older: [UInt8], newer: [UInt8], clashes: Clashes = .takeNewer
   ) -> MergedContent? {
@@ -52,8 +52,8 @@ package enum TextMerge {
     return merged
   }
 
-  /// Returns the parts of the merge in order, each line with an end; nil where something is no text.
-  /// No clash follows another: lines next to each other that clash are one.
+  /// Returns the parts of the merge in order, each line with an end; nil if something is no text. Adjacent clashes
+  /// are one.
   package static func pieces(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> [Piece]? {
     guard isText(base ?? []), isText(older), isText(newer) else { return nil }
     let ending = Ending([base ?? [], older, newer])
@@ -82,7 +82,7 @@ package enum TextMerge {
     return pieces.finished()
   }
 
-  /// Pieces as they come, each joined with the one before it of the same kind.
+  /// Collects pieces and joins adjacent pieces of the same kind.
   private struct PieceList {
     private var done: [Piece] = []
     private var agreed: [UInt8] = []
@@ -137,7 +137,7 @@ package enum TextMerge {
     return a.lines(kept)
   }
 
-  /// The ends of lines, for texts whose last line has none.
+  /// The end of the last line, which a text may lack.
   struct Ending {
     private let bytes: [UInt8]
 
@@ -148,7 +148,7 @@ package enum TextMerge {
     private static func isThere(_ text: [UInt8]) -> Bool? { text.last.map { $0 == 0x0A } }
     func added(to text: [UInt8]) -> [UInt8] { Self.isThere(text) == false ? text + bytes : text }
 
-    /// True if the last line of the merge has an end: as the side has it that changed that.
+    /// True if the last line of the merge has an end; the side that changed this decides.
     func isMerged(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> Bool {
       let (a, b) = (Self.isThere(older), Self.isThere(newer))
       guard let a, let b else { return a ?? b ?? true }
