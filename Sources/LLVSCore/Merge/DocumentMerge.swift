@@ -1,5 +1,4 @@
-/// The rules of a merge at documents' keys (docs/merging.md, M8, M9): a replaced value never wins over its
-/// successor.
+/// The rules at documents' keys (docs/merging.md, M8, M9): a replaced value never wins over its successor.
 struct DocumentMerge {
   struct Sides {
     let directory: DocumentDirectory

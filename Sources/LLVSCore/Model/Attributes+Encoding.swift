@@ -103,14 +103,14 @@ extension Attributes {
     name.count <= maximumNameLength && ExtendedName.isKept(name) && !name.contains(0)
   }
 
-  /// Reads fields that fill all of `bytes`; nil if they are not the one encoding of some attributes.
+  /// Reads fields that fill all of `bytes`; nil if they are no valid encoding.
   package init?(decoding bytes: UnsafeRawBufferPointer) {
     self.init(bytes) { attributes, name, value in
       attributes.extended.append(Extended(name: Array(name), value: Array(value)))
     }
   }
 
-  /// Returns true if bytes are the encoding of attributes; values of extended ones are not copied.
+  /// Returns true if bytes are the encoding of attributes; does not copy the values of extended ones.
   static func isEncoding(_ bytes: UnsafeRawBufferPointer) -> Bool {
     Attributes(bytes) { _, _, _ in } != nil
   }
@@ -140,8 +140,8 @@ extension Attributes {
     }
   }
 
-  /// The offset of the first extended attribute that a shortened entry lacks, in checked fields,
-  /// and the number of bytes of all names and values from there on; nil if there are none.
+  /// The offset of the first extended attribute that a shortened entry lacks, in checked fields, and the number of
+  /// bytes of all names and values from there on; nil if there are none.
   static func extendedPart(of fields: UnsafeRawBufferPointer) -> (offset: Int, length: Int)? {
     var reader = ByteReader(fields)
     var found: (offset: Int, length: Int)?
@@ -184,7 +184,7 @@ extension Attributes {
     return true
   }
 
-  /// Splits the field of an extended attribute; nil if it breaks a rule or its name is not after `last`.
+  /// Splits the field of an extended attribute; nil if it is invalid or its name is not after `last`.
   private static func extended(
     _ field: UnsafeRawBufferPointer, after last: UnsafeRawBufferPointer?
   ) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {

@@ -2,11 +2,10 @@ import Platform
 
 /// The recorded attributes of a value or directory; a field that is nil was never recorded.
 package struct Attributes: Hashable, Sendable {
-  /// A point in time as a file system keeps it.
+  /// A time as in a file system.
   package struct Time: Hashable, Comparable, Sendable {
     /// Seconds since 1970, UTC.
     package var seconds: Int64
-    /// Nanoseconds, 0 to 999,999,999.
     package var nanoseconds: UInt32
 
     package init(seconds: Int64, nanoseconds: UInt32) {
@@ -51,9 +50,8 @@ package struct Attributes: Hashable, Sendable {
   package var uid: UInt32?
   /// The group, where it differs from the mounting user's.
   package var gid: UInt32?
-  /// The number of a device node.
   package var device: Device?
-  /// Names with one link id are hard links of one file; 16 bytes.
+  /// The link id, 16 bytes: names with one link id are hard links of one file.
   package var linkID: [UInt8]?
   /// Extended attributes in ascending order of name, each name once.
   package var extended: [Extended]
@@ -74,13 +72,13 @@ package struct Attributes: Hashable, Sendable {
   /// The longest access control list that the kernel accepts, in bytes: a page.
   package static let longestACL = 4096
 
-  /// Returns true for an access control list that the kernel accepts by its length: shortened
-  /// entries keep these, because the kernel asks for them with every file that it shows.
+  /// Returns true for an access control list with a length that the kernel accepts: shortened entries keep these,
+  /// because the kernel reads them for every file.
   static func staysInShortened(_ name: some Collection<UInt8>, valueLength: Int) -> Bool {
     valueLength <= longestACL && ExtendedName.isACL(name)
   }
 
-  /// The extended attributes that a shortened entry keeps; they come first in the order of names.
+  /// The extended attributes that a shortened entry keeps: the first ones by name.
   package var extendedInShortened: [Extended] {
     Array(extended.prefix { Self.staysInShortened($0.name, valueLength: $0.value.count) })
   }

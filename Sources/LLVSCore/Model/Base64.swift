@@ -76,7 +76,7 @@ package enum Base64 {
         padding += 1
         guard inGroup >= 2, inGroup + padding <= 4 else { return false }
         guard inGroup + padding == 4 else { return true }
-        // Padding leaves over bits; they must be zero, so that equal bytes have one text.
+        // Padding leaves spare bits; they must be zero, so that equal bytes have one text.
         let spare = UInt32(inGroup == 2 ? 0xF : 0x3)
         guard group & spare == 0 else { return false }
         if inGroup == 2 {
@@ -101,7 +101,6 @@ package enum Base64 {
       return true
     }
 
-    /// True if the text so far ends with a whole group.
     package var isComplete: Bool { inGroup == 0 && padding == 0 || inGroup + padding == 4 }
   }
 

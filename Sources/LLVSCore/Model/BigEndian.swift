@@ -1,6 +1,5 @@
-// Integers in the project's formats are big-endian; this file appends and reads them.
-//
-// All of it can be inlined into other modules, which would otherwise call generic code for each integer.
+// Appends and reads integers of the project's formats, which are big-endian. Inlinable, because other modules would
+// otherwise call generic code for each integer.
 
 extension [UInt8] {
   @inlinable @inline(__always)
@@ -79,12 +78,11 @@ extension UnsafeRawBufferPointer {
 @usableFromInline package struct ByteReader {
   @usableFromInline let bytes: UnsafeRawBufferPointer
   @usableFromInline private(set) var offset = 0
-  /// The format of the bytes, for what several formats have.
+  /// The format version of the bytes, for code that reads several.
   package var format: UInt32 = 0
 
   package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// The number of bytes that were not read yet.
   @inlinable package var remaining: Int { bytes.count - offset }
 
   @inlinable @inline(__always)
@@ -94,7 +92,7 @@ extension UnsafeRawBufferPointer {
     return bytes.bigEndian(type, at: offset)
   }
 
-  /// Reads so many bytes; the result points into the reader's bytes.
+  /// Reads `count` bytes; the result points into the reader's bytes.
   @inlinable @inline(__always)
   package mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
     guard count >= 0, count <= remaining else { return nil }

@@ -5,7 +5,7 @@ package struct Digest: Hashable, Comparable, Sendable {
 
   package init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
-  /// Creates a digest from 32 bytes; nil for any other count.
+  /// Reads 32 bytes; nil for any other count.
   package init?(bytes: some Sequence<UInt8>) {
     var parts: [UInt64] = [0, 0, 0, 0]
     var count = 0
@@ -24,7 +24,6 @@ package struct Digest: Hashable, Comparable, Sendable {
     }
   }
 
-  /// 64 lower-case hex digits.
   package var hex: String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []

@@ -20,7 +20,6 @@ extension Entry {
     return Digest.of(bytes)
   }
 
-  /// Returns true if both have the same encoding in digest 1.
   package func hasSameContent(as other: Entry) -> Bool {
     key == other.key && kind == other.kind && stored.length == other.stored.length
       && stored.digest == other.stored.digest && attributes == other.attributes

@@ -1,16 +1,14 @@
 /// The place of a value's bytes in this store.
 package enum Content: Hashable, Sendable {
   case none
-  /// All bytes, inside the map itself; at most ``Entry/inlineLimit``.
+  /// All bytes, in the map itself; at most ``Entry/inlineLimit``.
   case inline([UInt8])
   case chunk(Location)
   case tree(Location)
 }
 
-/// The bytes of a value that are in the store.
 package struct StoredContent: Hashable, Sendable {
   package var length: UInt64
-  /// The value digest of digest 1.
   package var digest: Digest
   package var content: Content
 

@@ -12,7 +12,7 @@ package enum EntryKind: UInt8, Hashable, Sendable, CaseIterable {
   /// A directory, from mkdir to rmdir, empty or not.
   case directory = 6
 
-  /// The kind that a file of the system has in a version; nil if its kind is not known.
+  /// The kind of a file in the file system; nil for other kinds.
   package init?(_ kind: FileStatus.Kind) {
     switch kind {
     case .regular: self = .regular

@@ -16,7 +16,6 @@ package struct GitBlob {
   }
 
   package consuming func id() -> String {
-    // SHA1_Final writes 20 bytes.
     var digest = [UInt8](repeating: 0, count: 20)
     _ = SHA1_Final(&digest, &context)
     return digest.map { byte in

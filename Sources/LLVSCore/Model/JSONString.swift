@@ -1,12 +1,11 @@
 package enum JSONString {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// Appends UTF-8 bytes as a string of JSON, the marks around it included.
+  /// Appends UTF-8 bytes as a JSON string in quotes.
   ///
-  /// Quotation marks and backslashes get a backslash, control characters are `\u00XX`, and all other
-  /// bytes stay as they are: equal texts give equal bytes, which digests of metadata rely on. With
-  /// `isPrinted` the other control characters of Unicode (U+007F to U+009F) are `\u00XX` too, so
-  /// that the string commands no terminal.
+  /// Quotation marks and backslashes get a backslash, control characters are `\u00XX`, and all other bytes are
+  /// copied: equal texts give equal bytes, as digests of metadata require. With `isPrinted` U+007F to U+009F are
+  /// `\u00XX` too, so that the string cannot control a terminal.
   package static func append(
     _ text: some Sequence<UInt8>, to bytes: inout [UInt8], isPrinted: Bool = false
   ) {

@@ -11,7 +11,7 @@ package enum KeyCoding {
     isPlain(path) ? Key(bytes: path) : Key(bytes: escaped(path))
   }
 
-  /// Returns the path that a key encodes; nil if the key is literal, so that its path is its own bytes.
+  /// Returns the path that a key encodes; nil if the key is literal: then its bytes are the path.
   package static func path(of key: Key) -> [UInt8]? {
     if isPlain(key.bytes) { return key.bytes }
     guard let path = unescape(key.bytes), !isPlain(path), escaped(path) == key.bytes else {
@@ -47,7 +47,7 @@ package enum KeyCoding {
 
   private static let digits = Array("0123456789ABCDEF".utf8)
 
-  /// Returns the escaped form of a path or of the beginning of one, whether or not it needs escapes.
+  /// Returns the escaped form of a path or of the beginning of one, even if it needs no escapes.
   package static func escaped(_ path: [UInt8]) -> [UInt8] {
     var key = prefix
     key.reserveCapacity(prefix.count + 3 * path.count)

@@ -19,6 +19,6 @@ package struct Location: Hashable, Sendable {
     self.length = length
   }
 
-  /// Feeds the hasher with the beginning, which differs for any two records.
+  /// Hashes only the beginning, because no two records begin at the same place.
   package func hash(into hasher: inout Hasher) { hasher.combine(offset ^ UInt64(segment) << 40) }
 }

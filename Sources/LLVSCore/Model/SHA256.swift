@@ -44,7 +44,7 @@ extension Digest {
   package static let ofNothing = SHA256Hasher().finish()
 
   package static func of(_ bytes: UnsafeRawBufferPointer) -> Digest {
-    // Used in place: a copy of a context just written waits as long as hashing a short input.
+    // Used in place: a copy of a context just written takes as long as hashing a short input.
     withUnsafeTemporaryAllocation(of: SHA256_CTX.self, capacity: 1) { context in
       SHA256_Init(context.baseAddress)
       if let start = bytes.baseAddress, bytes.count > 0 {

@@ -5,9 +5,8 @@ package import Platform
 /// The first seven cases are those of the original. The message of a case is a clause without a final period.
 package enum StoreError: Error, Sendable {
   case missingVersion(Version.ID)
-  /// A value was asked for that no version holds.
+  /// No version holds the requested value.
   case attemptToLocateUnversionedValue
-  /// A value without a version cannot be stored.
   case attemptToStoreValueWithNoVersion
   case noCommonAncestor(Version.ID, Version.ID)
   /// An arbiter left this conflict undecided.
@@ -21,18 +20,18 @@ package enum StoreError: Error, Sendable {
   case fromTheFuture(String)
   /// The file system of the store lacks something that writing needs; the message says what and where.
   case unreliable(String)
-  /// Another process has the store locked, or something else is in the way.
+  /// Another process has locked the store, or something else is in the way.
   case busy(String)
   /// An argument or an input breaks a rule.
   case invalid(String)
-  /// There is no version, peer, path or branch of that name.
+  /// No version, peer, path or branch has this name.
   case notFound(String)
   case exists(String)
   /// The other store has no version in common with this one; the message names it.
   case unrelated(String)
   /// A peer cannot be reached.
   case unreachable(String)
-  /// A peer does not allow it: the credentials are missing, wrong, or do not go so far.
+  /// A peer does not allow it: the credentials are missing, wrong or insufficient.
   case denied(String)
   case timedOut(String)
   /// The work was cancelled; it left no changes.
@@ -40,7 +39,7 @@ package enum StoreError: Error, Sendable {
   case readOnly
   /// Free space is below the reserve.
   case noSpace(String)
-  /// A file of another program, such as a document, is damaged or not what it should be.
+  /// A file of another program, such as a document, is damaged or of another kind.
   case malformed(String)
   case system(SystemError)
 

@@ -30,9 +30,9 @@ package struct Value: Hashable, Sendable {
     case insert(Value)
     case update(Value)
     case remove(ID)
-    /// In a merge: the value of the second predecessor is taken.
+    /// In a merge: takes the value of the second predecessor.
     case preserve(Reference)
-    /// In a merge: the removal that the second predecessor made is taken.
+    /// In a merge: takes the removal that the second predecessor made.
     case preserveRemoval(ID)
   }
 

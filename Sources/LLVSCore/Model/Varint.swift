@@ -32,7 +32,7 @@ extension ByteReader {
     return nil
   }
 
-  /// Reads a length and so many bytes; nil if there are more than `bound`.
+  /// Reads a length and that number of bytes; nil if the length is greater than `bound`.
   @inlinable
   package mutating func counted(atMost bound: Int) -> UnsafeRawBufferPointer? {
     guard let count = varint(), count <= UInt64(bound) else { return nil }

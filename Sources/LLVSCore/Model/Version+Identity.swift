@@ -10,10 +10,8 @@ extension Version.ID {
     return uuid(generator.next(), generator.next(), version: 4)
   }
 
-  /// Returns the id of an automatic version: a merge or, without a second predecessor, a repair.
-  ///
-  /// For a merge, `first` is the predecessor with the smaller id;
-  /// ``Version/metadataDigest(_:unpacking:)`` computes `metadataDigest`.
+  /// Returns the id of an automatic version: a merge or, without a second predecessor, a repair. The `first`
+  /// predecessor of a merge has the smaller id; for `metadataDigest` see ``Version/metadataDigest(_:unpacking:)``.
   package static func automaticMerge(
     first: Version.ID, second: Version.ID?, contentDigest: Digest, metadataDigest: Digest
   ) -> Version.ID {
@@ -31,8 +29,8 @@ extension Version.ID {
     return uuid(words.0, words.1, version: 8)
   }
 
-  /// True if the id has the form of an automatic version's: the first digit of its third group, the
-  /// UUID's version, is 8. The check spares authored versions the hashing.
+  /// True if the id has the form of an automatic version's: a UUID of version 8. The check saves hashing authored
+  /// versions.
   package var mayBeAutomatic: Bool {
     let bytes = rawValue.utf8
     return bytes.count == 36 && bytes.dropFirst(14).first == UInt8(ascii: "8")

@@ -7,7 +7,7 @@ extension Version.MetadataValue {
     self.init(data: bytes)
   }
 
-  /// Returns the value that the JSON describes; nil if it is not of that type.
+  /// Decodes the JSON; nil if it is of another type.
   package func value<T: Decodable>() -> T? { try? JSONDecoder().decode(T.self, from: Data(data)) }
 }
 

@@ -13,11 +13,9 @@ package struct Version: Hashable, Sendable {
     }
   }
 
-  /// The one or two versions that a version was made from.
   package struct Predecessors: Hashable, Sendable {
     /// The predecessor whose map the changes transform.
     package var idOfFirst: ID
-    /// The other side of a merge.
     package var idOfSecond: ID?
 
     package init(idOfFirst: ID, idOfSecond: ID? = nil) {
@@ -29,11 +27,11 @@ package struct Version: Hashable, Sendable {
   }
 
   package var id: ID
-  /// The versions that it was made from; nil for a root.
+  /// Nil for a root.
   package var predecessors: Predecessors?
   /// Seconds since 2001-01-01 UTC, bit for bit as it was received.
   package var timestamp: Double
-  /// Bytes of the values that it stored; nil if its maker did not record them.
+  /// Bytes of the values that it stored; nil if not recorded.
   package var valueDataSize: Int64?
   package var metadata: Metadata
 

@@ -6,7 +6,7 @@ struct LevelOutput {
   private struct Consumed {
     let key: [UInt8]
     let directory: Bool
-    /// Nil once it is known that no new node can equal it.
+    /// Nil once it is certain that no new node can equal it.
     var node: MapNode?
     let location: Location
   }
@@ -35,7 +35,6 @@ struct LevelOutput {
     consumed[consumed.count - 1].node = nil
   }
 
-  /// Closes the run and writes its nodes.
   mutating func close(_ run: inout RunBuffer) throws(StoreError) {
     guard !run.isEmpty else { return }
     for range in run.cut() { try emit(run.node(range)) }
@@ -85,7 +84,7 @@ struct LevelOutput {
       if namesUnchanged { name(node, at: location) }
       return
     }
-    // The old node that ends where this one ends, or the one that it was cut from.
+    // The old node that ends where this one ends, or the old node that this one was cut from.
     let prior = consumed.isEmpty ? nil : consumed[min(settled, consumed.count - 1)].location
     try write(node, after: replaced ?? prior)
   }

@@ -1,7 +1,7 @@
 /// Walks through the entries of a map in ascending order: by key bytes, then a directory after a value.
 ///
-/// Holds one node for each level. A listing skips the entries below a subdirectory "d/sub" by
-/// seeking to "d/sub0" ("0" follows "/").
+/// Holds one node for each level. A listing skips the entries below a subdirectory "d/sub" by seeking to "d/sub0"
+/// ("0" follows "/").
 /// - Concurrency: a value for one thread at a time.
 package struct MapCursor {
   // Not an optional: reading an optional copies it, and looking up a name reads it many times.
@@ -9,7 +9,7 @@ package struct MapCursor {
   /// True once it was moved to an entry or to the end.
   private var isMoved = false
 
-  /// Creates a cursor before the first entry; it reads nothing until it is moved or asked.
+  /// Begins before the first entry; reads nothing until it is used.
   package init(_ map: ValueMap) { walk = MapWalk(unmovedOn: map) }
 
   /// Moves to the first entry that is not before a key, forward or back.
@@ -29,7 +29,6 @@ package struct MapCursor {
     (walk, isMoved) = (fresh, true)
   }
 
-  /// Calls a body with the key here, without copying it; nil at the end.
   @inline(__always)
   package func withKey<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
     guard !walk.isAtEnd else { return nil }

@@ -12,7 +12,7 @@ package struct MapChange: Hashable, Sendable {
   package var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
 }
 
-/// The items of one key at which two maps differ; entries are made only when needed, as it is slow.
+/// The items of one key at which two maps differ; entries are made only when needed, because it is slow.
 struct MapPosition {
   struct Item {
     let node: MapNode
@@ -61,7 +61,6 @@ package struct MapDiff {
   private var old: MapWalk
   private var new: MapWalk
   private let comparison: Comparison
-  /// The key to stop at; nil for none.
   private let upper: [UInt8]?
 
   /// Begins a diff of two maps of one store, of all keys or of those that begin with `prefix`.
@@ -127,7 +126,7 @@ package struct MapDiff {
       }
       return nil
     }
-    // Two leaves that differ mostly have all but one or two items in common.
+    // Two leaves that differ usually have all but one or two items in common.
     let same = old.node.equalItems(from: old.index, as: new.node, from: new.index)
     guard same == 0 else {
       old.advance(by: same)

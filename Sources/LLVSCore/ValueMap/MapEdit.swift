@@ -31,7 +31,7 @@ struct LevelEdit {
   let item: [UInt8]?
 }
 
-/// The edits of one level in ascending order, pulled one by one; the second is known as well.
+/// The edits of one level in ascending order, read one by one with one edit of lookahead.
 struct LevelEdits {
   private let pull: () throws(StoreError) -> LevelEdit?
   private(set) var first: LevelEdit?

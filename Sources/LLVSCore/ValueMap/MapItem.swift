@@ -1,7 +1,6 @@
 // The items of a map node as bytes (all integers big-endian).
 //
-//   leaf:   u32 length of the item | u32 length of the content | content, as in digest 1 | local
-//   part
+//   leaf:   u32 length of the item | u32 length of the content | content, as in digest 1 | local part
 //           local part: u8 0 none, 1 inline (u8 count, bytes), 2 chunk, 3 tree (location);
 //           u32 storing version | u64 inode | u64 revision
 //   inner:  u32 length of the item | u32 key length | last key below | u8 1 if that is a directory
@@ -11,7 +10,7 @@
 // All accessors require items that ``validate(_:level:at:)`` has accepted.
 
 enum MapItem {
-  /// The greatest level: higher ones would need keys with hashes that cannot be found.
+  /// The greatest level: no keys are known whose hashes would need a higher one.
   static let maximumLevel = 41
   static let maximumCount = 256
 
@@ -57,7 +56,7 @@ enum MapItem {
   /// Returns the version that stored a leaf's value, from the end of its item.
   @inline(__always)
   static func storedVersion(_ bytes: UnsafeRawBufferPointer, before end: Int) -> UInt32 {
-    // Two numbers follow it.
+    // Two numbers are after it.
     bytes.bigEndian(UInt32.self, at: end - 20)
   }
 
@@ -162,7 +161,7 @@ enum MapItem {
     return local.remaining == 20
   }
 
-  /// Appends a leaf's item without its extended attributes if they are long; otherwise false.
+  /// Appends a leaf's item without its extended attributes if these are long; otherwise returns false.
   static func append(
     shortening bytes: UnsafeRawBufferPointer, at start: Int, to end: Int, _ short: inout [UInt8]
   ) -> Bool {

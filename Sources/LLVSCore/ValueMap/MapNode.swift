@@ -2,13 +2,12 @@ internal import Synchronization
 
 /// A node of a map: its bytes and the offset of each item; checked once, then read in place.
 ///
-/// Bytes: u8 format (1) | u8 level (0 leaf) | u16 items (1 to 256) | items in ascending order of
-/// key.
+/// Bytes: u8 format (1) | u8 level (0 leaf) | u16 items (1 to 256) | items in ascending order of key.
 /// - Concurrency: immutable.
 final class MapNode: Sendable {
   static let headerLength = 4
   static let format: UInt8 = 1
-  /// The number of items that are compared at once when they are probably equal.
+  /// The number of items that are compared at once when they are likely equal.
   private static let itemsAtOnce = 16
   /// The greatest number of replaced items that are remembered; a node may have 256.
   private static let mostReplaced = 32
@@ -18,13 +17,13 @@ final class MapNode: Sendable {
   /// The offset of each item, and at last the length of the node.
   let starts: [UInt32]
   let level: Int
-  /// The digest of each entry of a leaf that was built here; empty if not computed. The next leaf
-  /// differs by few entries, and hashing all is most of the cost of its digest.
+  /// The digest of each entry of a leaf that was built here; empty if not computed. The next leaf reuses most of
+  /// them, because hashing is most of the cost of its digest.
   let entryDigests: [Digest]
   /// The items without their extended attributes, in nodes of ``shortened``, for reading only.
   private let shortItems: Set<Int>
-  /// The node in memory that this one was made from by replacing items, and the replaced items: all
-  /// others of nodes with the same origin are equal without a comparison.
+  /// The node in memory that this one was made from by replacing items, and the replaced items. All other items of
+  /// nodes with the same origin are equal without a comparison.
   private let origin: UInt64
   private let replaced: [UInt8]
 
@@ -43,7 +42,7 @@ final class MapNode: Sendable {
     self.entryDigests = entryDigests
   }
 
-  /// Creates a node from another in which one item was replaced by another with the same key.
+  /// Copies a node with one item replaced by another with the same key.
   private init(
     _ bytes: [UInt8], starts: [UInt32], of old: MapNode, at index: Int, entryDigests: [Digest]
   ) {
@@ -66,7 +65,7 @@ final class MapNode: Sendable {
 
   private static func nextOrigin() -> UInt64 { origins.add(1, ordering: .relaxed).newValue }
 
-  /// Checks bytes from outside; nil if they are not a node.
+  /// Checks bytes from outside; nil if they are no node.
   init?(checking bytes: [UInt8]) {
     guard
       let (level, starts) = bytes.withUnsafeBytes({ raw -> (Int, [UInt32])? in
@@ -221,8 +220,8 @@ final class MapNode: Sendable {
 
   func kind(_ index: Int) -> EntryKind? { EntryKind(rawValue: bytes[Int(starts[index]) + 8]) }
 
-  /// A number of items, from one item of each node on, that are equal byte for byte: perhaps too
-  /// small, but 0 only if the first two differ.
+  /// The number of items from here on that are equal byte for byte in both nodes: perhaps too small, but 0 only if
+  /// the first two differ.
   func equalItems(from index: Int, as other: MapNode, from otherIndex: Int) -> Int {
     let limit = min(count - index, other.count - otherIndex)
     if origin == other.origin, index == otherIndex {
@@ -236,7 +235,7 @@ final class MapNode: Sendable {
         var start = Int(starts[index])
         var otherStart = Int(other.starts[otherIndex])
         var equal = 0
-        // An item begins with its length, so many can be compared at once as bytes.
+        // An item begins with its length, so several can be compared at once as bytes.
         while equal + Self.itemsAtOnce <= limit {
           let next = equal + Self.itemsAtOnce
           let length = Int(starts[index + next]) - start

@@ -15,7 +15,7 @@ struct MapWalk {
     frames.append(Frame(node: root, index: 0))
   }
 
-  /// Creates a walk without a position, as at the end.
+  /// Begins without a position, as at the end.
   init(unmovedOn map: ValueMap) { self.map = map }
 
   @inline(__always)
@@ -43,7 +43,7 @@ struct MapWalk {
     }
   }
 
-  /// Goes to the item after `count` items, all of which are in this node.
+  /// Moves `count` items further within this node.
   mutating func advance(by count: Int) {
     frames[frames.count - 1].index += count - 1
     advance()

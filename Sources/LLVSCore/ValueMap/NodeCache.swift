@@ -2,12 +2,12 @@ internal import Synchronization
 
 /// Map nodes in memory, up to a number of bytes; one cache for all maps of a store.
 ///
-/// It is a clock cache: a node that was used since the hand last passed it stays for another round.
-/// Nodes longer than a shard's budget are kept apart, as are long nodes without their long attributes:
-/// a walk in the order of hashes would otherwise read and check megabytes for every name.
+/// A clock cache: the hand passes over a node that was used since the last round. Nodes longer than a shard's
+/// budget are kept separately, as are long nodes without their long attributes: a walk in the order of hashes would
+/// otherwise read and check megabytes for every name.
 ///
-/// Leaves that a walk over everything reads share a sixteenth of the bytes, first in, first out. A leaf
-/// that is read for the fourth time is kept as any other.
+/// Leaves that a walk over everything reads share a sixteenth of the bytes, first in, first out. A leaf is kept
+/// like any other after its fourth reading.
 /// - Concurrency: any thread; the locks are leaves and not held during I/O.
 package final class NodeCache: Sendable {
   private final class Shard: Sendable {
@@ -35,7 +35,7 @@ package final class NodeCache: Sendable {
   private let short = Shard()
   private let budget: Int
   private let largeBudget: Int
-  /// The part of the bytes for leaves that walks read, as a divisor.
+  /// Leaves that walks read get this fraction of the bytes, as a divisor.
   private static let passingShare = 16
 
   package init(budget: Int) {
@@ -45,7 +45,7 @@ package final class NodeCache: Sendable {
   }
 
   private func shard(_ location: Location) -> Shard {
-    // Offsets have some pattern; the multiplication spreads it.
+    // Offsets have patterns; the multiplication spreads them.
     let mixed = (location.offset ^ UInt64(location.segment)) &* 0x9E37_79B9_7F4A_7C15
     return shards[Int(mixed >> 60)]
   }
@@ -57,7 +57,7 @@ package final class NodeCache: Sendable {
   func node(at location: Location) -> MapNode? {
     let shard = shard(location)
     if let node = node(at: location, in: shard) { return node }
-    // A leaf that is read again outside of a walk may be read once more.
+    // The next reading outside of a walk finds it as any other leaf.
     if let node = shard.passing.withLock({ $0.remove(at: location) }) {
       insert(node, at: location)
       return node
@@ -65,14 +65,14 @@ package final class NodeCache: Sendable {
     return node(at: location, in: large)
   }
 
-  /// Returns a node, without its long attributes if it is kept in that form.
+  /// Returns a node; without its long attributes if it is kept in that form.
   func shortNode(at location: Location) -> MapNode? {
     let shard = shard(location)
     return node(at: location, in: shard) ?? shard.passing.withLock { $0.node(at: location) }
       ?? node(at: location, in: short) ?? node(at: location, in: large)
   }
 
-  /// Keeps a leaf that a walk has read for a short time; other or often read nodes as usual.
+  /// Keeps a leaf that a walk has read for a short time; keeps other or often read nodes as usual.
   func insert(passing node: MapNode, at location: Location) {
     let (cost, share) = (Self.cost(node), budget / Self.passingShare)
     guard node.level == 0, cost <= share,

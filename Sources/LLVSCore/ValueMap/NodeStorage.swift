@@ -1,6 +1,6 @@
 /// The place where map nodes are written and read: append-only, checked at every read.
 package protocol NodeStorage: AnyObject, Sendable {
-  /// Appends a node much like `prior`; it is durable only when the transaction commits.
+  /// Appends a node similar to `prior`; it is durable only when the transaction commits.
   func writeNode(
     _ bytes: UnsafeRawBufferPointer, after prior: Location?
   ) throws(StoreError) -> Location
@@ -10,7 +10,7 @@ package protocol NodeStorage: AnyObject, Sendable {
 }
 
 package struct MapRoot: Hashable, Sendable {
-  /// The top node; nil for the empty map, which has no node.
+  /// The top node; nil for the empty map.
   package var location: Location?
   /// The content digest of digest 1.
   package var digest: Digest

@@ -1,28 +1,28 @@
 /// Map nodes that are kept for a short time, first in, first out, and hashes of those that were dropped.
 ///
-/// A walk through a tree reads a leaf three times: when a directory is listed that has one below, when
-/// that one is looked up, and when it is listed. A leaf that is read a fourth time is needed more often.
+/// A walk through a tree reads a leaf three times: for the listing of its parent, its look-up and its own listing.
+/// A leaf that is read a fourth time is used more often.
 struct ProbationQueue {
   private struct Kept {
     let node: MapNode
-    /// The number of times that it was dropped before, if that is remembered.
+    /// The number of times that it was dropped before, if known.
     let drops: UInt32
   }
 
-  /// The locations in the order in which they came; some may be of nodes that were removed since.
+  /// The locations in order of insertion; some may be of removed nodes.
   private var queue: [Location] = []
   /// The number of locations at the beginning of `queue` that were dropped.
   private var gone = 0
   private var nodes: [Location: Kept] = [:]
   private(set) var bytes = 0
-  /// Hashes of the locations that were dropped last, each at the index that its hash gives; the
-  /// lowest two bits count how often it was dropped.
+  /// Hashes of the locations that were dropped last, each at the index that its hash gives; the lowest two bits
+  /// count the drops.
   private var dropped: [UInt32] = []
   private static let droppedCount = 2048
 
   func node(at location: Location) -> MapNode? { nodes[location]?.node }
 
-  /// Inserts a node that is not there, and drops the oldest ones.
+  /// Inserts a node that is not in the queue, and drops the oldest ones.
   /// - Returns: false, and inserts nothing, for a node that was dropped three times recently.
   mutating func insert(_ node: MapNode, at location: Location, cost: Int, budget: Int) -> Bool {
     guard nodes[location] == nil else { return true }

@@ -1,18 +1,18 @@
 /// A value whose key differs between one version and the next.
 ///
-/// A rename is certain, not guessed: exactly one key lost these bytes, of the same kind, and
-/// exactly one key got them. Empty values are never considered, since all of them are equal.
+/// A rename is certain, not guessed: exactly one key lost these bytes, of the same kind, and exactly one key got
+/// them. Empty values are never considered, because all of them are equal.
 package struct Rename: Hashable, Sendable {
   package var old: Entry
   /// The second map's entry at the new key; its attributes may differ.
   package var new: Entry
 
-  /// The identity of a value that may be renamed.
+  /// The properties by which renamed values are recognized.
   struct Unit: Hashable {
     let digest: Digest
     let kind: EntryKind
 
-    /// Nil for an entry that cannot be found to be renamed.
+    /// Nil if renames of the entry cannot be found.
     init?(_ entry: Entry) {
       guard entry.kind == .regular || entry.kind == .symlink, entry.stored.length > 0 else {
         return nil
@@ -29,7 +29,7 @@ package struct Rename: Hashable, Sendable {
     var isAmbiguous = false
   }
 
-  /// The renames in a diff, in ascending order of the old key; `changes` should be all.
+  /// The renames in a diff, in ascending order of the old key; `changes` should be complete.
   package static func all(in changes: some Sequence<MapChange>) -> [Rename] {
     var ends: [Unit: Ends] = [:]
     for change in changes { add(change, in: &ends, among: nil) }

@@ -1,14 +1,13 @@
-/// The items of one run under construction, in the form of the node that it mostly becomes.
+/// The items of one run under construction, in the form of the node that it usually becomes.
 struct RunBuffer {
   let level: Int
   private(set) var bytes: [UInt8] = []
   private(set) var starts: [Int] = []
-  /// The digest of each entry, on the level of the leaves.
   private var digests: [Digest] = []
 
   init(level: Int) {
     self.level = level
-    // A run of average length fits, so that the buffer seldom grows.
+    // A run of average length fits, so the buffer seldom grows.
     bytes.reserveCapacity(16_384)
     starts.reserveCapacity(128)
     if level == 0 { digests.reserveCapacity(128) }
@@ -51,8 +50,8 @@ struct RunBuffer {
     }
   }
 
-  /// Returns the ranges of items that become nodes: one, or for a run over 256 items the pieces of
-  /// repeated cuts in two, each after the item with the smallest hash in the piece's middle half.
+  /// Returns the ranges of items that become nodes: one, or for a run over 256 items the pieces of repeated cuts in
+  /// two, each after the item with the smallest hash in the piece's middle half.
   func cut() -> [Range<Int>] {
     guard count > MapItem.maximumCount else { return [0..<count] }
     let hashes = bytes.withUnsafeBytes { raw in

@@ -1,16 +1,16 @@
-// Edits a map level by level: runs with an edit are built again, all other nodes keep their
-// location. The result depends on the entries alone, never on the edits that led to them.
+// Edits a map level by level: rebuilds runs with an edit; other nodes keep their location. The result depends on
+// the entries alone, never on previous edits.
 
 extension ValueMap {
   /// Returns the map with sorted edits applied.
-  /// - Throws: ``StoreError/invalid(_:)`` if the edits do not ascend strictly by (key, directory)
-  ///   or an entry cannot be stored.
+  /// - Throws: ``StoreError/invalid(_:)`` if edits do not ascend strictly by (key, directory) or an entry is
+  ///   invalid.
   package func applying(edits: [MapEdit]) throws(StoreError) -> ValueMap {
     var rest = edits.makeIterator()
     return try applying { rest.next() }
   }
 
-  /// Returns the map with edits applied that are pulled in ascending order, in bounded memory.
+  /// Does the same with edits read one by one, in bounded memory.
   package func applying(
     _ next: @escaping () throws(StoreError) -> MapEdit?
   ) throws(StoreError) -> ValueMap {
@@ -76,7 +76,7 @@ extension ValueMap {
         continue
       }
       while !walk.startsRun { try walk.back() }
-      // A group is some whole runs of the old tree, to the end of an unchanged run.
+      // A group is one or more whole runs of the old tree, to the end of an unchanged run.
       while true {
         try rebuild(walk.node, at: walk.location, isLast: walk.isLast, &edits, &run, &output)
         if walk.isLast || (run.isEmpty && walk.node.endsRun) { break }
@@ -88,8 +88,8 @@ extension ValueMap {
     return output.edits
   }
 
-  /// The item of a node that an edit replaces, if it is the only edit in the node's run; then only
-  /// this node changes. Edits behind the last node count as edits of it.
+  /// The item of a node that an edit replaces, if it is the only edit in the node's run; then only this node
+  /// changes. Edits after the last node count as edits of it.
   private func itemAlone(_ edit: LevelEdit, _ next: LevelEdit?, in walk: LevelWalk) -> Int? {
     let node = walk.node
     guard edit.item != nil, !(walk.isLast && next != nil) else { return nil }

@@ -1,7 +1,7 @@
 /// A version's map: an immutable ordered map from keys to entries in the shape of digest 1.
 ///
-/// It is a value over nodes in the store; the maps of versions share all nodes that are equal. The location of a
-/// node changes only if an entry in or below it changed, so equal locations mean equal contents.
+/// The maps of versions share all equal nodes in the store. The location of a node changes only if an entry in or
+/// below it changed, so equal locations mean equal contents.
 /// - Concurrency: immutable; any thread.
 package struct ValueMap: Sendable {
   package let root: MapRoot
@@ -19,15 +19,14 @@ package struct ValueMap: Sendable {
     self.init(root: .empty, storage: storage, cache: cache)
   }
 
-  /// The same map for looking up names: its entries may lack long extended attributes and then say
-  /// so (``Entry/isShortened``). Such a map must not be compared with others or edited.
+  /// The same map for looking up names: its entries may lack long extended attributes (``Entry/isShortened``). Such
+  /// a map must not be compared with others or edited.
   package var shortened: ValueMap {
     var short = self
     short.isShort = true
     return short
   }
 
-  /// The number of entries, directories included.
   package var count: UInt64 { root.count }
   package var contentDigest: Digest { root.digest }
 
@@ -72,8 +71,8 @@ package struct ValueMap: Sendable {
   func child(_ index: Int, of node: MapNode) throws(StoreError) -> MapNode {
     let location = node.child(index).location
     let child = try self.node(at: location)
-    // Levels decrease on every way down, so damage cannot lead round in circles. And the last key
-    // is the one that led here, so every key has one place only.
+    // Levels decrease on every path down, so damage cannot form a cycle. The last key must be the one that led
+    // here, so every key has one place.
     guard child.level == node.level - 1, child.compare(child.count - 1, to: node, index) == 0 else {
       throw .corrupt("map node \(location.segment):\(location.offset) is not the one meant here")
     }
