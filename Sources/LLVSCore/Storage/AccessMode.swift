@@ -1,2 +1,2 @@
-/// The kind of access to a store: any number of readers, or one writer next to them.
+/// The access to a store: any number of readers, or one writer in addition to them.
 package enum AccessMode: Sendable { case reader, writer }

@@ -1,13 +1,13 @@
 // The lists of attributes in a version's metadata: "llvs.attributes" and "llvs.directories".
 //
-// Each list is one zstd frame or several of entries, sorted by key: u32 length of the rest || kind
-// u8 || u32 key length || key || fields. A frame holds at most 16 MiB unpacked; further frames are
-// in ".1", ".2" ... of the same version.
+// Each list is one zstd frame of entries, or several, sorted by key: u32 length of the rest || kind u8 || u32 key
+// length || key || fields. A frame holds at most 16 MiB unpacked; further frames are in ".1", ".2" ... of the same
+// version.
 
 /// The new attributes of one value or directory.
 package struct AttributeItem: Hashable, Sendable {
   package var key: Key
-  /// The kind; nil for a directory that was removed.
+  /// Nil for a directory that was removed.
   package var kind: EntryKind?
   package var attributes: Attributes
 
@@ -22,11 +22,10 @@ package enum AttributeList: String, Sendable {
   case values = "llvs.attributes"
   case directories = "llvs.directories"
 
-  /// The greatest length of a frame, unpacked, in bytes.
   package static let frameLength = 16 << 20
   package static let maximumFrames = 64
-  /// The greatest length of all extended attributes of a version from a peer, names included, in
-  /// bytes: a short metadata may unpack to long attributes, and the map holds them unpacked.
+  /// The greatest length of all extended attributes of a version from a peer, names included, in bytes: a short
+  /// metadata may unpack to long attributes, and the map holds them unpacked.
   package static let maximumExtended = 512 << 20
   /// The same bound for a version made here, whose attributes may not be compressible.
   package static let ownExtended = 96 << 20
@@ -58,7 +57,7 @@ package enum AttributeList: String, Sendable {
   }
 }
 
-/// Packs one list into metadata; items are appended in ascending order of keys.
+/// Packs one list into metadata. Items are appended in ascending order of keys.
 package struct AttributeWriter {
   private let list: AttributeList
   private let frameLength: Int
@@ -66,13 +65,13 @@ package struct AttributeWriter {
   private var frames: [[UInt8]] = []
   private var last: Key?
 
-  /// Creates a writer that begins a new frame when one has `frameLength` bytes.
+  /// Begins a new frame when one has `frameLength` bytes.
   package init(_ list: AttributeList, frameLength: Int = AttributeList.frameLength) {
     self.list = list
     self.frameLength = frameLength
   }
 
-  /// Appends an item; throws ``StoreError/invalid(_:)`` if it is out of order, of the other list, or too long.
+  /// Appends an item; throws ``StoreError/invalid(_:)`` if it is too long, out of order or of the other list.
   package mutating func append(_ item: AttributeItem) throws(StoreError) {
     guard list.holds(item.kind), last.map({ $0 < item.key }) ?? true else {
       throw .invalid("attributes out of order")

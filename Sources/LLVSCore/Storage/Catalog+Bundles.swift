@@ -1,14 +1,14 @@
-// The versions in each bundle that was read whole or written here, so that no bundle is read twice. A row is
+// The versions in each bundle that was read completely or written here, so that no bundle is read twice. A row is
 // committed with the versions of its bundle or after them.
 
 extension StoreDatabase {
-  /// Returns the runs of numbers of the versions in a bundle; nil if the bundle was not read.
+  /// Returns the ranges of numbers of the versions in a bundle; nil if the bundle was not read.
   package func versions(inBundle hash: Digest) throws(StoreError) -> [ClosedRange<UInt32>]? {
     try prepared("SELECT hash, versions FROM bundles WHERE hash = ?").bind(1, hash.bytes)
       .first(bundle)?.runs
   }
 
-  /// Returns the runs of numbers of the versions in every bundle that was read, by its hash.
+  /// Returns the ranges of numbers of the versions in every bundle that was read, by its hash.
   package func versionsOfBundles() throws(StoreError) -> [Digest: [ClosedRange<UInt32>]] {
     let bundles = try prepared("SELECT hash, versions FROM bundles").all(bundle)
     return Dictionary(bundles.map { ($0.hash, $0.runs) }) { $1 }
@@ -39,7 +39,7 @@ package struct NumberSet {
     return index < words.count && words[index] & 1 << UInt64(number.rawValue % 64) != 0
   }
 
-  /// The greatest number up to which all from 1 on are in the set; 0 if 1 is not.
+  /// The greatest number up to which the set has all numbers from 1 on; 0 if it lacks 1.
   package var beginning: UInt32 {
     for (index, word) in words.enumerated() {
       // There is no version 0.

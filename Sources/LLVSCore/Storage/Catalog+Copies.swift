@@ -1,7 +1,7 @@
 // Second copies of the rows that opening a store needs.
 //
-// INVARIANT S10: a copy is written by the transaction that writes its row. It is used only if the
-//   row is damaged and the copy is not; a writer then repairs the row and reports it.
+// INVARIANT S10: the transaction that writes a row writes its copy. A copy is used only if the row is damaged and
+// the copy is not; a writer then repairs the row and reports it.
 //
 // The copies of properties and counters are next to them, under the name with a `~`. The newest entry of the log of
 // heads and the live tree's own settings have one property as their copy, as they belong together.
@@ -21,7 +21,7 @@ extension StoreDatabase {
   /// Returns true if a setting is one of the live tree's own, not one of a user.
   static func isOwn(setting name: String) -> Bool { name.hasPrefix("live.") }
 
-  /// Returns the value of a row, or that of its copy if the row is damaged or gone.
+  /// Returns the value of a row, or of its copy if the row is damaged or missing.
   func essential<Value>(
     _ name: String, of what: String, _ find: (String) throws(StoreError) -> Found<Value>
   ) throws(StoreError) -> (value: Value?, isMended: Bool) {
@@ -47,7 +47,6 @@ extension StoreDatabase {
     }
   }
 
-  /// Writes the copy of the newest entry of the log of heads and of the live tree's settings.
   func keepEssentials() throws(StoreError) {
     guard let head = try headLog(before: .max, limit: 1).first else { return }
     let own = try settings().sound.filter { StoreDatabase.isOwn(setting: $0.key) }
@@ -66,7 +65,7 @@ extension StoreDatabase {
     try setProperty(StoreDatabase.essentials, bytes)
   }
 
-  /// Returns the copy if it is one of the newest entry.
+  /// Returns the copy if it belongs to the newest entry.
   private func keptEssentials() throws(StoreError) -> Essentials? {
     guard case .sound(let bytes) = try found(property: StoreDatabase.essentials)
     else { return nil }
@@ -94,7 +93,7 @@ extension StoreDatabase {
           version: number == 0 ? nil : VersionNumber(number), map: map,
           reason: HeadReason(text: String(decoding: reason, as: UTF8.self))), settings: settings)
     }
-    // A copy of another entry is none of the newest.
+    // The copy must not belong to an older entry.
     let newest = try integer("SELECT max(sequence) FROM head_log")
     return kept.flatMap { $0.head.sequence == newest ? $0 : nil }
   }
@@ -109,7 +108,7 @@ extension StoreDatabase {
     }
   }
 
-  /// Returns an entry of the log of heads, or its copy; nil, with a report, if it is damaged and has none.
+  /// Returns an entry of the log of heads, or its copy; nil, with a report, if both are damaged.
   private func sound(
     _ sequence: Int64, _ entry: Result<HeadLogEntry, StoreError>,
     _ report: (String) -> Void
@@ -202,7 +201,7 @@ extension StoreDatabase {
       }
     }
     try keepEssentials()
-    // Rows that are damaged still are there again under their right names.
+    // Rows that are still damaged exist again under their right names.
     for table in ["properties", "counters"] {
       try execute("DELETE FROM \(table) WHERE sum IS NOT llvs_sum(name, value)")
     }
@@ -231,8 +230,7 @@ extension StoreDatabase {
   }
 
   /// Returns a counter's value; 0 if it never counted.
-  /// - Throws: ``StoreError/corrupt(_:)`` if row and copy are damaged: a counter that began again
-  ///   would give numbers out twice.
+  /// - Throws: ``StoreError/corrupt(_:)`` if row and copy are damaged, because a restarted counter repeats numbers.
   func counter(_ kind: Counters.Kind) throws(StoreError) -> (value: Int64, isMended: Bool) {
     let (value, isMended) = try essential(kind.rawValue, of: "counter") {
       (name) throws(StoreError) in

@@ -1,14 +1,13 @@
-// Bundles at remotes: what each says, what this store did with it, and which items are in it. The exchange
-// owns the meaning. Notes go with their bundle.
+// Bundles at remotes: their facts, their state in this store and their items. The exchange defines the meaning. A
+// note is removed with its bundle.
 
 package struct RemoteBundleNote: Hashable, Sendable {
   package var name: String
-  /// A number whose bits the exchange gives a meaning.
   package var state: Int64
   /// Seconds since 1970, by this machine's clock, of the PUT and of the announced removal; 0 for none.
   package var put: Int64
   package var announced: Int64
-  /// The statements of the bundle, in a form of the exchange's.
+  /// The statements of the bundle, in a format of the exchange.
   package var facts: [UInt8]
 
   package init(
@@ -23,7 +22,7 @@ package struct RemoteBundleNote: Hashable, Sendable {
 }
 
 package enum RemoteBundleChange: Sendable {
-  /// Writes a note, and the items of the bundle by their keys of at most 64 bytes in the order of their places.
+  /// Writes a note and the keys of the bundle's items, at most 64 bytes each, in order of their places.
   case set(RemoteBundleNote, items: [[UInt8]]?)
   case remove(String)
 }
@@ -44,7 +43,7 @@ extension StoreDatabase {
     }
   }
 
-  /// Returns the numbers of the bundles that an item is in, and its place in each.
+  /// Returns the numbers of the bundles with an item, and its place in each.
   package func bundles(holding item: [UInt8]) throws(StoreError) -> [(number: Int64, place: Int)] {
     try prepared(
       """

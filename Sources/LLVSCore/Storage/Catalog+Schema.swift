@@ -1,6 +1,6 @@
 /// The tables of store.sqlite. A change here is a new format version.
 extension Catalog {
-  /// The format of a store. Another one is refused.
+  /// The format of a store; other formats are refused.
   static let formatVersion: Int64 = 3
   static let schema = """
     CREATE TABLE properties(

@@ -13,7 +13,7 @@ extension StoreDatabase {
     ) { $0.bytes(0) }
   }
 
-  /// Returns the value of the row with a name; the statement selects it, then whether its sum is right.
+  /// Returns the value of the row with a name. The statement selects it, then whether its sum is right.
   private func found<Value>(
     _ name: String, _ sql: StaticString,
     _ value: (StoreStatement) -> Value
@@ -73,7 +73,7 @@ extension StoreDatabase {
     try prepared(
       "SELECT name, address, state, sum IS llvs_sum(name, address, state) FROM peers ORDER BY name"
     ).all { row in
-      // Versions must not go to an address in a damaged row: using the listed peer fails.
+      // Versions must not be sent to an address in a damaged row: using the listed peer fails.
       let isSound = row.integer(3) == 1
       return Peer(
         name: row.text(0), address: isSound ? row.bytes(1) : [],
@@ -188,9 +188,9 @@ package struct Peer: Hashable, Sendable {
 /// One change of the live tree's head.
 package struct HeadLogEntry: Hashable, Sendable {
   package var sequence: Int64
-  /// The time of the change, in nanoseconds since 1970.
+  /// In nanoseconds since 1970.
   package var time: Int64
-  /// The head after the change; nil for an empty tree.
+  /// Nil for an empty tree.
   package var version: VersionNumber?
   /// The head's map with the inode numbers that the live tree shows.
   package var map: MapRoot?

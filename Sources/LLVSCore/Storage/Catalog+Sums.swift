@@ -1,13 +1,12 @@
 // Checksums of the catalog's rows: after a flipped bit a row may still be readable and wrong.
 //
-// INVARIANT S9: every row that cannot be computed from other rows has `llvs_sum` of its other
-//   columns, and every statement that writes a row sets it. Rows that follow from the
-//   versions (successors, heads, heads of lines) are compared with the versions by `verify`; SQLite
-//   checks its pages and indexes.
+// INVARIANT S9: every row that cannot be computed from other rows has `llvs_sum` of its other columns, and every
+// statement that writes a row sets it. `verify` compares rows that follow from the versions (successors, heads,
+// heads of lines) with the versions. SQLite checks its pages and indexes.
 
 extension StoreDatabase {
-  /// The tables with checksums, and the columns that each checksum covers. `head_log.sequence` is not covered:
-  /// SQLite chooses it, and SQLite's own check tests the order.
+  /// The tables with checksums, and the columns that each checksum covers. SQLite chooses `head_log.sequence`, and
+  /// its own check tests the order.
   private static let summed = [
     "properties": "name,value", "counters": "name,value", "settings": "name,value",
     "peers": "name,address,state", "links": "link,key", "bundles": "hash,versions",
@@ -40,7 +39,7 @@ extension StoreDatabase {
     return found
   }
 
-  /// The tables that follow from the versions: the rows there are, and the rows there should be.
+  /// The tables that follow from the versions: the existing rows, and the right rows.
   private static let followed = [
     (
       "successors", "SELECT predecessor AS p, number AS n FROM successors",

@@ -45,7 +45,7 @@ extension StoreDatabase {
       .first { $0.number(0) }
   }
 
-  /// Returns at most `limit` versions whose id has a prefix; two of them show that it is ambiguous.
+  /// Returns at most `limit` versions whose id has a prefix; two are enough to see that it is ambiguous.
   func versions(idPrefix: [UInt8], limit: Int) throws(StoreError) -> [VersionRecord] {
     try prepared(
       """
@@ -59,7 +59,7 @@ extension StoreDatabase {
       .bind(1, name ?? "").bind(2, Int64(limit)).all(record)
   }
 
-  /// Returns the next versions from the newest to older ones, by (timestamp, generation, id).
+  /// Returns the next older versions, newest first by (timestamp, generation, id).
   func versionsNewestFirst(
     before last: VersionRecord?, limit: Int
   ) throws(StoreError) -> [VersionRecord] {

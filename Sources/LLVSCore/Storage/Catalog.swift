@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// store.sqlite: versions and their order, heads, lines, settings, peers, the log of heads, counters.
 ///
-/// One connection writes, under the store's write lock; readers use a few others, so they do not wait
-/// for the writer (WAL mode).
+/// One connection writes, under the store's write lock; readers use a few others and do not wait for the writer
+/// (WAL mode).
 package final class Catalog: Sendable {
-  /// A connection on loan from the pool; one thread has it at a time.
+  /// A connection borrowed from the pool; one thread has it at a time.
   private struct Loan: @unchecked Sendable {
     let database: StoreDatabase
     /// For the writer's connection: true while a transaction that only reads is open on it.
@@ -27,7 +27,7 @@ package final class Catalog: Sendable {
   private static let kept = 6
 
   /// Opens a catalog; with `properties`, the first rows of a new catalog, creates a missing one. `witness` is a
-  /// file that only a store with a catalog has: with it, a catalog without tables is damaged.
+  /// file that only a store with a catalog has: if it exists, a catalog without tables is damaged.
   init(
     path: String, mode: AccessMode, creating properties: [String: [UInt8]]?, witness: String? = nil
   ) throws(StoreError) {
@@ -78,7 +78,7 @@ package final class Catalog: Sendable {
     return format == 0 && tables == 0
   }
 
-  /// Refuses a catalog that has lost its tables where other files show that there was one.
+  /// Throws if a catalog has lost its tables: other files prove that it had them.
   private static func refuseLoss(_ database: StoreDatabase, _ witness: String?) throws(StoreError) {
     guard let witness, try isEmpty(database) else { return }
     throw .corrupt(
@@ -120,7 +120,7 @@ package final class Catalog: Sendable {
     }
     defer {
       let loan = Loan(database: database)
-      // A connection that the pool has no place for is closed after the lock is released.
+      // A connection in excess is closed after the lock is released.
       let extra = pool.withLock { pool -> Loan? in
         guard pool.count < Catalog.kept else { return loan }
         pool.append(loan)
@@ -143,7 +143,7 @@ package final class Catalog: Sendable {
     }
   }
 
-  /// Runs a look-up on the writer's connection, whose cache holds the pages that it wrote last. It sees the
+  /// Runs a look-up on the writer's connection, because its cache holds the pages written last. It sees the
   /// committed state; ``endView()`` must follow.
   func lookUp<Result>(
     _ body: (StoreDatabase) throws(StoreError) -> Result
@@ -188,7 +188,7 @@ package final class Catalog: Sendable {
     return try outcome.get().value
   }
 
-  /// Copies the log into the database and empties it: a damaged frame of a log would take the rest along.
+  /// Copies the log into the database and empties it, because a damaged frame of a log affects the rest of it.
   func emptyLog() {
     writer.withLock { loan in
       Catalog.endView(&loan)
@@ -203,6 +203,6 @@ package final class Catalog: Sendable {
     try read { (database) throws(StoreError) in try database.copy(to: target) }
   }
 
-  /// Lets a result leave the lock on the thread that acquired it.
+  /// Carries a result out of the lock on the thread that acquired it.
   private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
 }

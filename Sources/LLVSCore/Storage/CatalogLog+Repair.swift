@@ -6,11 +6,10 @@ internal import Platform
 // salts(8) checksum(8) page. The checksum covers the first eight bytes and the page.
 
 extension CatalogLog {
-  /// A byte that makes a frame whole.
   struct FrameRepair {
     var place: Int
     var byte: UInt8
-    /// True if no other byte can be meant, or if it makes no difference.
+    /// True if no other byte is possible, or if the choice makes no difference.
     var isCertain = true
   }
 
@@ -33,7 +32,7 @@ extension CatalogLog {
       // The checksum of the next frame continues from the right value of this one.
       let next = try file.read(frameSize, at: at + UInt64(frameSize))
       guard next.count == frameSize, next[8..<16] == salts else {
-        // This is the last frame: its page stays as it is.
+        // In the last frame the page is kept as it is.
         return FrameRepair(place: place, byte: repair.byte, isCertain: found.isEmpty)
       }
       let goal = LogSum(next, at: 16)
@@ -68,7 +67,7 @@ extension CatalogLog {
       var mended = frame
       mended[repair.place] = repair.byte
       let other = mended.word(4, isBigEndian: true)
-      // A database grows by a few pages at a time.
+      // Databases grow by a few pages at a time.
       if try !isLikely(size, at: at), try isLikely(other, at: at) { return repair }
     }
     var best: (repair: FrameRepair, score: Int, isAlone: Bool)?
@@ -126,7 +125,7 @@ extension CatalogLog {
     return (pages.filter { $0.count == pageSize }, after != nil)
   }
 
-  /// Returns true if a transaction may have ended with a database of so many pages.
+  /// Returns true if a transaction may have ended with a database of `size` pages.
   private func isLikely(_ size: UInt32, at: UInt64) throws(SystemError) -> Bool {
     guard size > 0 else { return true }
     var place = at

@@ -2,28 +2,27 @@ internal import Platform
 
 /// SQLite's write-ahead log of the catalog (store.sqlite-wal), examined before SQLite opens it.
 ///
-/// SQLite takes the first frame with a wrong checksum for the end of the log, since a power failure
-/// leaves parts of the last transaction. A flipped bit looks the same to SQLite: it would drop
-/// everything behind it without a message, however long ago that was committed.
+/// SQLite takes the first frame with a wrong checksum for the end of the log, since a power failure leaves parts of
+/// the last transaction. A flipped bit looks the same to SQLite, which would silently drop everything behind it,
+/// however old.
 ///
 /// INVARIANT S6: a damaged log never loses committed transactions without a message. Before SQLite
 ///   opens a log that no other writer has open:
 ///
-/// 1. A frame or header with one flipped bit is repaired (CatalogLog+Repair.swift): its checksum
-///   tells which bit it is, or which few it may be. No power failure leaves such a frame, so the
-///   repair is right anywhere, in the last transaction too. If several bits are possible and
-///   nothing else distinguishes them, two bits of the page may be wrong afterwards: the checksums
-///   of its rows find that, as for a bit that flipped in the database.
-/// 2. If a frame cannot be repaired, and behind it are the end of a transaction and the first frame
-///   of the next one, both whole, then the transactions from that frame on are lost, and a message
-///   says so: a transaction is written only after the one before it is on the disk. A frame is
-///   whole if it has the log's salts and its checksum continues from the frame before it.
-/// 3. Anything less is the remainder of a transaction that was never confirmed, or does not belong
-///   to this log: parts of the last transaction in any order, frames of a rolled-back one, frames
-///   of older generations (other salts), zeros written ahead. It is ignored.
+/// 1. A frame or header with one flipped bit is repaired (CatalogLog+Repair.swift): its checksum identifies the
+///    bit, or a few possible bits. No power failure leaves such a frame, so the repair is right even in the last
+///    transaction. If several bits are possible, two bits of the page may be wrong afterwards: the checksums of its
+///    rows detect that, as for a bit that flipped in the database.
+/// 2. If a frame cannot be repaired, and behind it are the end of a transaction and the first frame of the next
+///    one, both whole, then the transactions from that frame on are lost, and a message says so: a transaction is
+///    written only after the one before it is durable. A frame is whole if it has the log's salts and its checksum
+///    continues from the frame before it.
+/// 3. Anything else is ignored: it was never confirmed or does not belong to this log. It may be parts of the last
+///    transaction in any order, frames of a rolled-back one, frames of older generations (other salts), or zeros
+///    written ahead.
 ///
-/// A log that was cut short shows none of this. Other files then tell how far the catalog went:
-/// index.sqlite (``Store/lostVersions(_:_:)``) and the journal of pending changes.
+/// A log that was cut short shows none of this. Other files then show how far the catalog went: index.sqlite
+/// (``Store/lostVersions(_:_:)``) and the journal of pending changes.
 struct CatalogLog {
   struct Repair: Equatable {
     var offset: UInt64
@@ -61,7 +60,7 @@ struct CatalogLog {
   static func mend(_ finding: Finding, in directory: String) throws(SystemError) {
     guard !finding.repairs.isEmpty else { return }
     let file = try File.regular("\(directory)/store.sqlite-wal", .readWrite)
-    // Each repair makes one frame whole: after a crash between two of them, the others are found again.
+    // Each repair makes one frame whole, so after a crash the remaining repairs are found again.
     for repair in finding.repairs { try file.write([repair.byte], at: repair.offset) }
     try file.syncData()
   }

@@ -14,12 +14,12 @@ package final class Compression: Sendable {
   /// Returns the compressed bytes; nil if they do not save an eighth.
   package func compressed(_ bytes: UnsafeRawBufferPointer, level: Int32) -> [UInt8]? {
     guard bytes.count >= 64, !RandomBytes.isLikely(bytes) else { return nil }
-    // A capacity below the input's size makes zstd give up early on bytes that do not shrink.
+    // With a capacity below the input's size zstd aborts early on bytes that do not shrink.
     return frame(of: bytes, level: level, capacity: bytes.count - bytes.count / 8)
   }
 
-  /// Returns `head`, then one short frame that only `base` can unpack; nil if the frame would have
-  /// more than `capacity` bytes or there is no memory.
+  /// Returns `head`, then one short frame that only `base` can unpack; nil if the frame would have more than
+  /// `capacity` bytes or memory is short.
   func delta(
     _ bytes: UnsafeRawBufferPointer, from base: [UInt8], capacity: Int, after head: [UInt8]
   ) -> [UInt8]? {
@@ -30,7 +30,7 @@ package final class Compression: Sendable {
       compressors.release(context)
     }
     let window = Int32(max(10, Int.bitWidth - (bytes.count + base.count).leadingZeroBitCount))
-    // Beyond this zstd does not look back, and would not find the common bytes.
+    // zstd does not look back further, and would not find the common bytes.
     guard window <= 24 else { return nil }
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
     ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window)
@@ -42,11 +42,11 @@ package final class Compression: Sendable {
     }
   }
 
-  /// Returns `head`, then one frame that encodes the bytes by sequences, which may refer to a base
-  /// before the bytes; nil if the frame would have more than `capacity` bytes, or zstd refuses them.
+  /// Returns `head`, then one frame that encodes the bytes by sequences, which may refer to a base before the
+  /// bytes; nil if the frame would have more than `capacity` bytes, or zstd refuses them.
   ///
-  /// The sequences are not checked: they must end with the last literals, as `zstd.h` requires of an
-  /// explicit block. Other bytes are stored uncompressed if `isPlain`.
+  /// The sequences are not checked: they must end with the last literals, as `zstd.h` requires of an explicit
+  /// block. Other bytes are stored uncompressed if `isPlain`.
   func delta(
     _ bytes: UnsafeRawBufferPointer, sequences: [ZSTD_Sequence], capacity: Int,
     after head: [UInt8], isPlain: Bool
@@ -56,7 +56,7 @@ package final class Compression: Sendable {
       ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
       compressors.release(context)
     }
-    // Nothing is searched for, so the smallest tables are enough.
+    // Without a search the smallest tables are enough.
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
     ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, 6)
     ZSTD_CCtx_setParameter(
@@ -72,8 +72,8 @@ package final class Compression: Sendable {
     }
   }
 
-  /// Returns `head`, then the frame that `compress` writes; nil if it fails or the frame would have more
-  /// than `capacity` bytes. `compress` gets `spare` bytes more than that.
+  /// Returns `head`, then the frame that `compress` writes; nil if it fails or the frame would have more than
+  /// `capacity` bytes. `compress` gets `spare` bytes more than that.
   private static func frame(
     after head: [UInt8], _ capacity: Int, spare: Int = 0,
     _ compress: (UnsafeMutablePointer<UInt8>?, Int) -> Int
@@ -99,7 +99,7 @@ package final class Compression: Sendable {
     return isWhole ? bytes : nil
   }
 
-  /// Returns the `length` bytes of a frame that was made with this base; nil if it has not as many.
+  /// Returns the `length` bytes of a frame that was made with this base; nil for another length.
   func undelta(_ frame: ArraySlice<UInt8>, from base: [UInt8], length: Int) -> [UInt8]? {
     guard let context = decompressors.acquire() else { return nil }
     defer {
@@ -129,12 +129,12 @@ package final class Compression: Sendable {
     }
   }
 
-  /// Decompresses into exactly the bytes of `out`; false if the frame does not hold so many.
+  /// Decompresses into exactly the bytes of `out`; false if the frame holds fewer or more.
   package func decompress(
     _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
   ) -> Bool { decompressed(bytes, into: out) == out.count }
 
-  /// Returns the bytes of a frame, at most `capacity`, all of which is allocated; nil if it is damaged.
+  /// Returns the bytes of a frame, at most `capacity`, allocating all of it; nil if the frame is damaged.
   package func unpacked(_ bytes: UnsafeRawBufferPointer, atMost capacity: Int) -> [UInt8]? {
     Compression.filled(capacity) { decompressed(bytes, into: $0) }
   }
@@ -150,14 +150,14 @@ package final class Compression: Sendable {
   }
 }
 
-/// Contexts of zstd that were used and wait to be used again.
+/// Contexts of zstd for reuse.
 private final class ContextPool: Sendable {
   // Unchecked: the list owns the pointers; between acquire and release one thread uses each.
   private struct Contexts: @unchecked Sendable {
     var free: [OpaquePointer] = []
   }
 
-  /// A context on its way between the list and the one thread that uses it.
+  /// A context between the list and the one thread that uses it.
   private struct Loan: @unchecked Sendable {
     let pointer: OpaquePointer?
   }
@@ -165,7 +165,7 @@ private final class ContextPool: Sendable {
   private static let kept = 8
   private let make: @Sendable () -> OpaquePointer?
   private let free: @Sendable (OpaquePointer) -> Void
-  // A leaf lock: no other lock is acquired while it is held.
+  // A leaf lock.
   private let contexts = Mutex(Contexts())
 
   init(

@@ -1,14 +1,13 @@
-/// The source of a value's bytes that are about to be stored.
+/// The source of the bytes of a value to be stored.
 package protocol ContentSource {
   var length: UInt64 { get }
 
-  /// An earlier state of the bytes that is in the store, for ``ContentExtent/unchanged(end:)``.
+  /// An earlier state of the bytes, in the store, for ``ContentExtent/unchanged(end:)``.
   var base: StoredContent? { get }
 
-  /// Fills the buffer from an offset; the range is inside ``length``.
   func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
 
-  /// Returns what is known of the bytes from an offset on; its `end` is greater than the offset.
+  /// Returns the known facts about the bytes from an offset on; the result's `end` is greater than the offset.
   func extent(at offset: UInt64) throws(StoreError) -> ContentExtent
 }
 

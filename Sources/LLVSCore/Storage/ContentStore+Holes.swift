@@ -28,8 +28,8 @@ extension ContentStore {
       end: min(stored.length, start + node.starts[index + 1]))
   }
 
-  /// Returns how many bytes of a value are zeros that take no space; for a very large value that
-  /// was stored before nodes recorded this, only those below its first nodes.
+  /// Returns how many bytes of a value are zeros that take no space; for a very large value that was stored before
+  /// nodes recorded this, only those below its first nodes.
   package func zeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
     guard case .tree(let location) = stored.content else { return 0 }
     var rest = [try node(location)]

@@ -1,4 +1,4 @@
-/// A piece of a value, as stores give it to each other: a chunk, or a node that holds others together.
+/// A piece of a value, as stores send it to each other: a chunk, or a node of a long value's tree.
 package struct ValuePart {
   package enum Kind: Hashable, Sendable {
     /// Bytes of the value, under their SHA-256.
@@ -22,12 +22,12 @@ package struct ValuePart {
     self.read = read
   }
 
-  /// Reads the bytes: those of the chunk, or level and items of the node as they are hashed.
+  /// Reads the bytes: those of the chunk, or the node's level and items as they are hashed.
   package func bytes() throws(StoreError) -> [UInt8] { try read() }
 }
 
 extension ContentStore {
-  /// Calls the body with every piece of a value, as often as it is there; none if inline.
+  /// Calls the body with every piece of a value, once for each occurrence; never for an inline value.
   package func forEachPart(
     of stored: StoredContent, _ body: (ValuePart) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -70,10 +70,10 @@ extension ContentStore {
     }
   }
 
-  /// Returns the bytes of a chunk with this SHA-256 of some value; nil if none is known. Short ones are not.
+  /// Returns the bytes of a chunk with this SHA-256; nil if none is known, and for short chunks.
   package func bytes(ofChunk digest: Digest) -> [UInt8]? {
     guard let location = index.chunk(digest) else { return nil }
-    // The index may be stale, and a record damaged: then there is none.
+    // The index may be stale or a record damaged; then the chunk is unknown.
     guard let bytes = try? records.read(.chunk, at: location), Digest.of(bytes) == digest else {
       return nil
     }

@@ -11,7 +11,7 @@ extension ContentStore {
     }
   }
 
-  /// Writes bytes over their damaged record and returns its location; nil if they have to be stored again.
+  /// Writes bytes over their damaged record and returns its location; nil if they must be stored again.
   func repaired(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
   ) -> Location? {
@@ -39,7 +39,7 @@ extension ContentStore {
     }
   }
 
-  /// Returns a chunk's bytes, if need be from another record with the same bytes.
+  /// Returns a chunk's bytes; if its record is damaged, from another record with the same bytes.
   func chunk(_ location: Location, _ digest: Digest) throws(StoreError) -> [UInt8] {
     do throws(StoreError) {
       return try chunk(location)
@@ -56,7 +56,7 @@ extension ContentStore {
     }
   }
 
-  /// Returns true if a value can be read at its old location, if need be after a repair with the new bytes.
+  /// Returns true if a value can be read at its old location, perhaps after a repair with the new bytes.
   package func isSound(
     _ before: StoredContent, besides now: StoredContent
   ) throws(StoreError) -> Bool {

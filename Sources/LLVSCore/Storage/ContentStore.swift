@@ -10,7 +10,7 @@ package final class ContentStore: Sendable {
   let index: Index
   private let nodes = GenerationCache<Location, ValueNode>(budget: 16 << 20)
   private let chunks = GenerationCache<Location, [UInt8]>(budget: 64 << 20)
-  /// True if damaged records may be written again.
+  /// True if damaged records may be rewritten.
   let repairs: Bool
   /// The locations of damaged bytes that were found, by their digests; a leaf lock.
   let unreadable = Mutex<[Digest: Location]>([:])
@@ -38,7 +38,7 @@ package final class ContentStore: Sendable {
     return count
   }
 
-  /// Returns all bytes of a value that is no longer than a bound.
+  /// Returns all bytes of a value up to a length.
   package func bytes(_ stored: StoredContent, atMost bound: UInt64 = 1 << 30) throws(StoreError)
     -> [UInt8]
   {
@@ -74,7 +74,7 @@ package final class ContentStore: Sendable {
 
   private func check(_ chunk: [UInt8], length: UInt64) throws(StoreError) {
     guard UInt64(chunk.count) == length else {
-      throw .corrupt("a chunk of \(chunk.count) bytes stands where \(length) were stored")
+      throw .corrupt("a chunk has \(chunk.count) bytes instead of \(length)")
     }
   }
 
@@ -155,7 +155,7 @@ package final class ContentStore: Sendable {
     return bytes
   }
 
-  /// Reads into memory the values that a caller is about to read, if they are short and near each other.
+  /// Reads values into memory ahead of their use, if they are short and near each other.
   func readAhead(_ values: some Sequence<StoredContent>) {
     let places = values.compactMap { stored -> Location? in
       guard case .chunk(let location) = stored.content, chunks.value(location) == nil else {
@@ -207,13 +207,13 @@ package final class ContentStore: Sendable {
       chunk: isChunk ? bytes.withUnsafeBytes { records.packed(.chunk, $0) } : nil)
   }
 
-  /// Runs a closure that prepares or stores thousands of values: looking for the same bytes is faster in the meantime.
+  /// Runs a closure that prepares or stores thousands of values, with faster look-ups of equal bytes.
   package func handlingMany<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try index.readers.keepingTransactions(body) }
 
-  /// Reads, hashes and compresses a value of at most 65,536 bytes, and looks for the same bytes in
-  /// the store; nil for a longer value, which is cut and stored piece by piece.
+  /// Reads, hashes and compresses a value of at most 65,536 bytes, and searches the store for the same bytes; nil
+  /// for a longer value, which is cut and stored piece by piece.
   package func prepare(_ source: some ContentSource) throws(StoreError) -> ReadyValue? {
     guard source.length <= UInt64(ValueChunking.singleChunk) else { return nil }
     let bytes = try bytes(of: source)
@@ -245,7 +245,7 @@ package final class ContentStore: Sendable {
     return StoredContent(length: UInt64(bytes.count), digest: digest, content: .chunk(location))
   }
 
-  /// Returns the content of a value that is short enough for the map itself; nil for a longer one.
+  /// Returns the content of a value that fits into the map itself; nil for a longer one.
   static func inlined(_ bytes: [UInt8], _ digest: Digest) -> StoredContent? {
     guard bytes.count <= Entry.inlineLimit else { return nil }
     return StoredContent(
@@ -297,7 +297,7 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// Packs metadata: up to 4,096 bytes into the version's row, more is stored as a value.
+  /// Packs metadata: up to 4,096 bytes into the version's row; longer metadata is stored as a value.
   func pack(
     _ metadata: Version.Metadata, in transaction: any ChunkTransaction
   ) throws(StoreError) -> [UInt8] {
@@ -329,7 +329,7 @@ package struct ReadyValue: Sendable {
   package let bytes: [UInt8]
   let digest: Digest
   let chunk: PackedRecord?
-  /// The location of the same bytes in the store, if they were looked for and found.
+  /// The location of equal bytes in the store, if known.
   var known: Location?
   var isLookedUp = false
 }

@@ -1,9 +1,9 @@
-/// Cuts one long value into chunks and runs of zeros and builds its tree; reads each byte once, and
-/// no byte that the base is known to share.
+/// Cuts one long value into chunks and runs of zeros and builds its tree. It reads each byte once, and no byte
+/// known to be shared with the base.
 ///
-/// A chunk of the base is reused if it begins where a chunk begins here, and its bytes and the
-/// 65,536 after it are unchanged or both values end there, since then the cut is the same. A whole node
-/// is reused likewise, if every node below its level is closed here.
+/// A chunk of the base is reused if it begins where a chunk begins here, and its bytes and the 65,536 after it are
+/// unchanged or both values end there, because then the cut is the same. A whole node is reused in the same way if
+/// every node below its level is closed here.
 struct ContentWriter<Source: ContentSource> {
   private let source: Source
   private let store: ContentStore
@@ -21,7 +21,7 @@ struct ContentWriter<Source: ContentSource> {
   /// The beginning of the run of zeros that ends at `scanned`.
   private var zeroStart: UInt64 = 0
 
-  /// The bytes that a cut depends on: a longest chunk, and a run of zeros that begins at its last byte.
+  /// The bytes that determine a cut: a longest chunk, and a run of zeros that begins at its last byte.
   private static var lookahead: Int { ValueChunking.maximum + ValueChunking.zeroRun }
 
   init(source: Source, store: ContentStore, transaction: any ChunkTransaction) throws(StoreError) {
@@ -36,7 +36,7 @@ struct ContentWriter<Source: ContentSource> {
       do throws(StoreError) {
         base = (stored, try store.node(location, stored.digest))
       } catch {
-        // An error is reported to the caller that needs the base's bytes; not all do.
+        // Only callers that need the base's bytes get the error.
         guard error.isDamage else { throw error }
       }
     }
@@ -134,8 +134,8 @@ struct ContentWriter<Source: ContentSource> {
     return item.length
   }
 
-  /// Returns where the data that begins here ends for a cut: at a run of at least 65,536 zeros, at
-  /// the value's end, or after a longest chunk; `position` itself if a run of zeros begins here.
+  /// Returns where the data that begins here ends for a cut: at a run of at least 65,536 zeros, at the value's end,
+  /// or after a longest chunk; `position` itself if a run of zeros begins here.
   private mutating func dataEnd(from position: UInt64) throws(StoreError) -> UInt64 {
     try fill(from: position)
     if scanned < position {
@@ -144,7 +144,7 @@ struct ContentWriter<Source: ContentSource> {
     }
     let available = windowStart + UInt64(filled)
     let limit = min(available, position + UInt64(ContentWriter.lookahead))
-    // A run that was found before may begin before this position.
+    // A run that was found earlier may begin before this position.
     while true {
       if scanned - max(zeroStart, position) >= UInt64(ValueChunking.zeroRun) {
         return min(max(zeroStart, position), position + UInt64(ValueChunking.maximum))
@@ -223,7 +223,7 @@ struct ContentWriter<Source: ContentSource> {
     }
   }
 
-  /// Fills the window with the bytes that a cut at this position depends on.
+  /// Fills the window with the bytes that determine a cut at this position.
   private mutating func fill(from position: UInt64) throws(StoreError) {
     let wanted = min(length - position, UInt64(ContentWriter.lookahead))
     let end = windowStart + UInt64(filled)
@@ -240,7 +240,7 @@ struct ContentWriter<Source: ContentSource> {
     }
     windowStart = position
     filled = kept
-    // With a base, the bytes behind may not have to be read at all.
+    // With a base, the bytes behind may be unnecessary.
     let ahead = base == nil ? window.count : ContentWriter.lookahead
     let target = Int(min(length - position, UInt64(ahead)))
     while filled < target {

@@ -1,15 +1,14 @@
 internal import Synchronization
 
-/// Numbers that are allocated once and never again. The end of a block is committed before a number of the
-/// block is given out; a crash loses the rest of a block.
+/// Allocates numbers once. The end of a block is committed before a number of the block is used; a crash loses the
+/// rest of a block.
 final class Counters: Sendable {
   enum Kind: String, CaseIterable {
     case inode, revision
 
-    /// Number 1 is the root directory's; a few more are reserved for files with fixed numbers.
+    /// The root directory has number 1; a few more are reserved for files with fixed numbers.
     var first: UInt64 { self == .inode ? Store.firstInode : 1 }
 
-    /// The first number that is never given out.
     var limit: UInt64 { self == .inode ? Store.inodeLimit : UInt64(Int64.max) }
   }
 
@@ -54,10 +53,10 @@ final class Counters: Sendable {
     }
   }
 
-  /// The first number that was neither given out nor lost.
+  /// The first number that was neither used nor lost.
   func next(_ kind: Kind) -> UInt64 { ranges.withLock { $0[kind]?.next ?? kind.first } }
 
-  /// Lets the next number be `next`, which may be smaller than numbers that were given out.
+  /// Makes `next` the next number, even if it is smaller than used ones.
   func restart(_ kind: Kind, at next: UInt64) throws(StoreError) {
     try ranges.withLock { ranges throws(StoreError) in
       try commit(next, of: kind)

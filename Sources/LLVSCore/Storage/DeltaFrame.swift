@@ -1,8 +1,7 @@
 internal import CZstd
 
-/// The common parts of a map's node and another one, its base, found without zstd's search: most items
-/// of both have the same keys and nearly the same bytes.
-/// Neither input needs to be a valid node: whatever the bytes are, the frame unpacks to them.
+/// The common parts of a map's node and another one, its base, found without zstd's search: most items of both have
+/// the same keys and nearly the same bytes. The inputs need not be valid nodes: the frame unpacks to any bytes.
 struct DeltaFrame {
   /// The greatest length of a block; longer nodes are left to zstd.
   private static let longest = 65_536
@@ -28,7 +27,7 @@ struct DeltaFrame {
     case frame([UInt8])
     /// The frame would be longer than `capacity`, and a search would not find a shorter one.
     case tooLong
-    /// One of the two is not a node or is too long, or a search may find a shorter frame.
+    /// An input is no node or too long, or a search may find a shorter frame.
     case unknown
   }
 
@@ -135,8 +134,8 @@ struct DeltaFrame {
     return a.part(start + field + 4, count).compare(to: b.part(otherStart + field + 4, otherCount))
   }
 
-  /// Encodes a part of the node by a part of the base, or of the node before it: equal bytes from
-  /// the front and, if the lengths differ, from the back.
+  /// Encodes a part of the node by a part of the base, or of the node before it: equal bytes from the front and, if
+  /// the lengths differ, from the back.
   private mutating func compare(
     _ start: Int, _ length: Int, in source: UnsafeRawBufferPointer, at other: Int,
     _ otherLength: Int
@@ -163,7 +162,7 @@ struct DeltaFrame {
         match(equal, offset: offset)
         encoded = index + equal
       }
-      // Skips the byte that differs and those after it: of two digests nearly all bytes differ.
+      // Skips the byte that differs and those after it: in two digests nearly all bytes differ.
       index += equal + 1
       index += DeltaFrame.different(
         bytes, from: start + index, and: source, from: other + index, atMost: end - index)
@@ -207,7 +206,7 @@ struct DeltaFrame {
       ^ b.loadUnaligned(fromByteOffset: other, as: UInt64.self)
   }
 
-  /// Returns the number of bytes that all differ, from two positions on, in whole words.
+  /// Returns the number of successive bytes, in whole words, that all differ.
   @inline(__always)
   private static func different(
     _ a: UnsafeRawBufferPointer, from start: Int, and b: UnsafeRawBufferPointer, from other: Int,
@@ -245,7 +244,7 @@ struct DeltaFrame {
     guard length > 0 else { return }
     literals += length
     run += length
-    // The literals are digests for the most part, and cannot be compressed.
+    // Most literals are digests, and cannot be compressed.
     if literals > capacity { isTooLong = true }
   }
 }

@@ -1,21 +1,21 @@
 internal import Platform
 
-/// Bounds that say when a disk is too full for SQLite to be sure of its log.
+/// The limits below which a disk may be too full for SQLite's log.
 enum DiskSpace {
-  /// On a disk with smaller blocks a full disk can kill the process.
+  /// With smaller blocks a full disk can kill the process.
   static let mappedBlock: UInt64 = 4096
-  /// A disk with less available space is nearly full.
+  /// With less available space a disk is nearly full.
   static let tightBytes: UInt64 = 16 << 20
 }
 
 extension StoreDatabase {
-  /// Writes a value that a database has already if the disk is nearly full: the first transaction
-  /// that writes touches all of the log's shared memory, for which there may be no space later.
+  /// On a nearly full disk, rewrites a value of the database: the first transaction that writes touches all of the
+  /// log's shared memory, and later there may be no space for it.
   func takeSharedMemory(version: Int64) {
     guard let disk = try? FileSystem.fileSystem(of: path),
       disk.availableBytes < DiskSpace.tightBytes, disk.blockSize < DiskSpace.mappedBlock
     else { return }
-    // If there is no space for the log, this is an error now and later.
+    // Without space for the log this is an error now and later.
     try? transaction { () throws(StoreError) in try execute("PRAGMA user_version=\(version)") }
   }
 }

@@ -1,6 +1,6 @@
 package import Platform
 
-/// A value in a file; holes are known without reading.
+/// A value in a file; finds holes without reading them.
 package struct FileSource: ContentSource {
   package let file: File
   package let length: UInt64
@@ -10,7 +10,7 @@ package struct FileSource: ContentSource {
     self.length = length
   }
 
-  /// Fills the buffer; a file that ends before is EIO.
+  /// Fills the buffer; EIO if the file ends too early.
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
@@ -21,7 +21,6 @@ package struct FileSource: ContentSource {
     }
   }
 
-  /// Finds holes with lseek(2).
   package func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
     do throws(SystemError) {
       guard let data = try file.nextData(from: offset), data < length else {

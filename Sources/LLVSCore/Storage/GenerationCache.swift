@@ -1,9 +1,7 @@
 internal import Synchronization
 
-/// A cache bounded by bytes: values used within the last half of the budget stay.
-///
-/// Used values go to the young generation, which replaces the old one when it has half the budget.
-/// Shards keep readers from waiting for each other.
+/// A cache bounded by bytes: values used within the last half of the budget stay. Used values move to the young
+/// generation, which replaces the old one when it has half the budget. Shards reduce waiting between readers.
 final class GenerationCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Shard {
     var young: [Key: (value: Value, cost: Int)] = [:]
@@ -37,7 +35,7 @@ final class GenerationCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     }
   }
 
-  /// Inserts a value; a value that costs more than a quarter of a shard is not kept.
+  /// Inserts a value unless it costs more than a quarter of a shard.
   func insert(_ key: Key, _ value: Value, cost: Int) {
     guard cost <= half / 2 else { return }
     shard(key).shard.withLock { shard in

@@ -1,16 +1,15 @@
 /// The reason for a change of the live tree's head.
 ///
-/// The catalog keeps ``text``. A text that none of the cases writes is ``other(_:)``, so every
-/// text of another program is kept as it is.
+/// The catalog keeps ``text``. Texts of other programs are ``other(_:)`` and stay unchanged.
 package enum HeadReason: Hashable, Sendable {
   case cut
   case merge
   case imported
   /// The conflict at this path was settled.
   case settled(String)
-  /// Paths were taken out of versions and kept in the tree.
+  /// Paths were removed from versions and kept in the tree.
   case untracked(String)
-  /// Paths, or all of them, were restored as the version of this name has them.
+  /// Paths, or all of them, were restored from the version of this name.
   case restore(version: String)
   case branch(String)
   case switched(to: String)
@@ -23,7 +22,7 @@ package enum HeadReason: Hashable, Sendable {
 
   package init(text: String) {
     let known = Self.parsed(text)
-    // A text such as "undo 007" must stay as it is.
+    // A text such as "undo 007" must stay unchanged.
     self = known.text == text ? known : .other(text)
   }
 
@@ -66,10 +65,10 @@ package enum HeadReason: Hashable, Sendable {
     }
   }
 
-  /// The first word of the text, which is the command's name.
+  /// The first word of the text, the command's name.
   package var verb: String { String(text.prefix { $0 != " " }) }
 
-  /// True if the tree went to another branch, so that undo switches it back.
+  /// True if the tree switched to another branch, so that undo switches it back.
   package var isMove: Bool {
     switch self {
     case .branch, .switched: true

@@ -3,12 +3,11 @@ internal import Platform
 import SQLite
 internal import Synchronization
 
-/// index.sqlite: the locations of chunks, and the versions that changed each key. All of it can be
-/// computed again, and readers check each answer against the record or the map.
+/// index.sqlite: the locations of chunks, and the versions that changed each key. Both can be recomputed, and
+/// readers check each answer against the record or the map.
 ///
-/// It is written outside of commits: the additions of a commit are kept in memory and written in
-/// the background, without syncs. A crash loses some of them, and the next open adds what is
-/// missing after the last version that the index covers.
+/// It is written outside of commits: the additions of a commit are kept in memory and written in the background,
+/// without syncs. After a crash the next open adds what is missing after the last version in the index.
 final class Index: Sendable {
   static let formatVersion: Int64 = 1
 
@@ -25,7 +24,7 @@ final class Index: Sendable {
     }
   }
 
-  /// The connection that writes; one thread has it at a time.
+  /// The writing connection; one thread has it at a time.
   private struct Loan: @unchecked Sendable { let database: StoreDatabase }
 
   private let path: String
@@ -45,7 +44,7 @@ final class Index: Sendable {
     do throws(StoreError) {
       database = try Index.open(path, storeID)
     } catch {
-      // The index is damaged, of another store or of another format: it is created again.
+      // The index is damaged, of another store or of another format: create a new one.
       for suffix in ["", "-wal", "-shm", "-journal"] { try Index.remove(path + suffix) }
       database = try Index.open(path, storeID)
     }
@@ -91,11 +90,11 @@ final class Index: Sendable {
     return database
   }
 
-  /// Returns where a chunk may be; the caller compares the bytes.
+  /// Returns the possible location of a chunk; the caller compares the bytes.
   func chunk(_ digest: Digest) -> Location? {
     let hash = Int64(bitPattern: digest.words.0)
     if let known = pending.withLock({ $0.chunks[hash] }) { return known }
-    // If the index cannot be read nothing is found, and the chunk is stored once more.
+    // If the index cannot be read, the chunk is unknown and stored again.
     return try? readers.read { (database) throws(StoreError) -> Location? in
       try database.prepared("SELECT place FROM chunks WHERE hash = ?").bind(1, hash)
         .first { $0.bytes(0).parsed { $0.location() } }
@@ -105,7 +104,7 @@ final class Index: Sendable {
   /// The versions that changed a key, or another key with the same hash, ascending.
   func versions(changing key: Key) throws(StoreError) -> [VersionNumber] {
     let hash = Index.hash(key)
-    // Pending additions are read first: they are removed only after they were written.
+    // Pending additions are read first, because they are removed only after they were written.
     var numbers = pending.withLock { pending in
       Set(pending.changes.lazy.filter { $0.key == hash }.map(\.version))
     }
@@ -125,9 +124,9 @@ final class Index: Sendable {
     return max(written, pending.withLock { $0.lastVersion })
   }
 
-  /// The newest version above a number that the index has; nil too if the index cannot be read.
+  /// The newest version above a number in the index; nil also if the index cannot be read.
   func newestVersion(after last: UInt32) -> UInt32? {
-    // The number of the last version tells whether the search is worth it; it may have a flipped bit.
+    // The number of the last version shows if the search is useful; it may have a flipped bit.
     guard let mark = try? lastVersion(), mark > last else { return nil }
     return try? readers.read { (database) throws(StoreError) -> UInt32? in
       try database.prepared("SELECT max(version) FROM changes WHERE version > ?")
@@ -135,7 +134,7 @@ final class Index: Sendable {
     }
   }
 
-  /// Removes the versions above a number, which the catalog has lost: their numbers return.
+  /// Removes the versions above a number, which the catalog has lost: their numbers will be reused.
   func forget(after last: UInt32) throws(StoreError) {
     try writer.withLock { loan throws(StoreError) in
       guard let database = loan?.database else { return }
@@ -150,7 +149,7 @@ final class Index: Sendable {
 
   /// Returns the unsettled drops that were kept last, encoded, and their head.
   func conflicts() -> (drops: [UInt8], head: Version.ID)? {
-    // If they cannot be read they are computed again.
+    // Unreadable drops are recomputed.
     try? readers.read { (database) throws(StoreError) -> ([UInt8], Version.ID)? in
       try database.prepared("SELECT head, drops FROM conflicts")
         .first { ($0.bytes(1), Version.ID($0.text(0))) }
@@ -185,7 +184,7 @@ final class Index: Sendable {
     Int64(bitPattern: key.bytes.withUnsafeBytes { Checksum.of($0) })
   }
 
-  /// Keeps the additions of a commit; they are written later.
+  /// Queues the additions of a commit.
   func add(chunks: [Digest: Location], changes: [(VersionNumber, [Key])]) {
     guard !chunks.isEmpty || !changes.isEmpty else { return }
     keep { pending in
@@ -198,7 +197,7 @@ final class Index: Sendable {
   }
 
   func flush() {
-    // One thread at a time: each removes from the front what it wrote.
+    // One thread at a time: each removes what it wrote from the front.
     writer.withLock { loan in
       let batch = pending.withLock { pending in
         pending.isScheduled = false

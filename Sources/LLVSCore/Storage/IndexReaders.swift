@@ -2,26 +2,26 @@ internal import Platform
 internal import SQLite
 internal import Synchronization
 
-/// The connections through which the index is read.
+/// The connections that read the index.
 ///
-/// Beginning a read transaction takes four fcntl(2) calls, for which all connections of a process wait in turn,
-/// so code that looks up thousands of chunks keeps them (``keepingTransactions(_:)``). What is read is as new as
-/// this process's last write.
+/// Beginning a read transaction takes four fcntl(2) calls, for which all connections of a process queue up. So code
+/// that looks up thousands of chunks keeps them (``keepingTransactions(_:)``). A read sees this process's last
+/// write.
 /// - Concurrency: any thread. One thread has a connection at a time.
 final class IndexReaders: Sendable {
   private struct Idle: @unchecked Sendable {
     let database: StoreDatabase
-    /// The number of writes at which its transaction began; nil without one.
+    /// The number of writes when its transaction began; nil without one.
     let writes: UInt64?
   }
 
   private struct State {
     var idle: [Idle] = []
-    /// The number of those who have transactions kept.
+    /// The number of callers that keep transactions.
     var keepers = 0
   }
 
-  /// Connections that are kept; others are closed after use.
+  /// The most connections that are kept; others are closed after use.
   private static let kept = 4
   private let path: String
   private let state = Mutex(State())
@@ -29,10 +29,10 @@ final class IndexReaders: Sendable {
 
   init(path: String) { self.path = path }
 
-  /// Says that this process has written: what is read from now on has it.
+  /// Notes a write of this process; later reads see it.
   func noteWritten() { writes.add(1, ordering: .acquiringAndReleasing) }
 
-  /// Runs a closure while connections keep their transactions; the write-ahead log is not restarted in the meantime.
+  /// Runs a closure while connections keep their transactions, so the write-ahead log is not restarted.
   func keepingTransactions<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -80,7 +80,7 @@ final class IndexReaders: Sendable {
     let one = Idle(database: database, writes: began)
     let isKept = state.withLock { state -> Bool in
       if state.keepers == 0, began != nil { return false }
-      // One too many is closed.
+      // Connections in excess are closed.
       if state.idle.count < Self.kept { state.idle.append(one) }
       return true
     }

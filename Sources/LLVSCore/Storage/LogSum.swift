@@ -1,4 +1,4 @@
-/// The checksum that SQLite computes over the frames of its log: two linear sums of 32-bit words.
+/// SQLite's checksum of the frames of its log: two linear sums of 32-bit words.
 struct LogSum: Equatable {
   private var first: UInt32 = 0
   private var second: UInt32 = 0
@@ -10,7 +10,7 @@ struct LogSum: Equatable {
     second = bytes.word(place + 4, isBigEndian: true)
   }
 
-  /// Continues the checksum over bytes, whose number is a multiple of eight.
+  /// Continues the checksum over bytes; their number is a multiple of eight.
   mutating func add(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) {
     var (a, b) = (first, second)
     bytes.withUnsafeBytes { raw in
@@ -35,18 +35,18 @@ struct LogSum: Equatable {
     return (7 - bit / 8) * 8 + bit % 8
   }
 
-  /// Returns the bytes of which each one, with one bit flipped, gives the wanted checksum.
+  /// Returns each byte that, with one bit flipped, gives the wanted checksum.
   ///
-  /// Often there is one. But the sums have 32 bits, and the contribution of a word's highest bits
-  /// repeats every few words: for such a bit up to a third of all words are possible.
+  /// Usually there is one. But the sums have 32 bits, and the contribution of a word's highest bits repeats every
+  /// few words: for such a bit up to a third of all words are possible.
   static func repairs(
     of bytes: [UInt8], from seed: LogSum, to wanted: LogSum, isBigEndian: Bool
   ) -> [(place: Int, byte: UInt8)] {
     var found = seed
     found.add(bytes[...], isBigEndian: isBigEndian)
     let change = (wanted.first &- found.first, wanted.second &- found.second)
-    // The effect of one unit on the two final sums, for the two words of a pair; each pair behind
-    // it turns (a, b) into (a + b, a + 2b).
+    // The effect of one unit on the two final sums, for the two words of a pair; each later pair turns (a, b) into
+    // (a + b, a + 2b).
     var even: (UInt32, UInt32) = (1, 1)
     var odd: (UInt32, UInt32) = (0, 1)
     var repairs: [(place: Int, byte: UInt8)] = []

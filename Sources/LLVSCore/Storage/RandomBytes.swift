@@ -1,15 +1,15 @@
-/// Recognises bytes that no compressor makes shorter, such as compressed or encrypted ones, in a
-/// tenth to a fifth of the time of an attempt.
+/// Recognises bytes that no compressor makes shorter, such as compressed or encrypted ones, in a tenth to a fifth
+/// of the time of an attempt.
 ///
-/// In doubt it answers no. Only bytes that are distributed nearly as evenly as random ones, and
-/// that hardly repeat words at word boundaries, are called random.
+/// In doubt it answers no. Bytes are random only if they are distributed nearly as evenly as random ones and hardly
+/// repeat words at word boundaries.
 enum RandomBytes {
-  /// Shorter inputs are too small a sample, and compressing them costs little.
+  /// Shorter inputs are too small a sample, and cheap to compress.
   private static let shortest = 1024
   /// The number of 8-byte words, evenly spread, whose bytes are counted.
   private static let sample = 64
-  /// The greatest sum of squares of the bytes' frequencies: random bytes have 1,534 on average.
-  /// 7.7 bits for each byte have this sum, which leaves too little for compression to pay.
+  /// The greatest sum of squares of the bytes' frequencies: 7.7 bits for each byte, which leaves too little to
+  /// gain. Random bytes have 1,534 on average.
   private static let mostEven = 1760
   private static let slots = 1024
 
@@ -27,7 +27,6 @@ enum RandomBytes {
         var word = bytes.loadUnaligned(fromByteOffset: index * stride, as: UInt64.self)
         for _ in 0..<8 {
           let byte = Int(word & 255)
-          // (n + 1)^2 = n^2 + 2n + 1.
           squares += 2 * Int(counts[byte]) + 1
           counts[byte] += 1
           word >>= 8

@@ -14,7 +14,7 @@ extension [UInt8] {
     return try outcome.get()
   }
 
-  /// Creates an array of at most `count` bytes: the body fills the buffer and returns how many.
+  /// Makes an array of at most `count` bytes: the body fills the buffer and returns how many.
   init<Failure: Error>(
     count: Int, filledBy body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) {

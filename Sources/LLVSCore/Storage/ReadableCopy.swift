@@ -1,13 +1,13 @@
 internal import Platform
 
-/// Copies of a store's databases, for a disk that cannot be written or whose locks do not exclude other
-/// processes: SQLite could not use its shared-memory file there.
-/// Only the owner can read the copies, which go with this object. Segments are read in the store.
+/// Copies of a store's databases, for a disk that is read-only or whose locks do not exclude other processes:
+/// SQLite could not use its shared-memory file there. Only the owner can read the copies, which are removed with
+/// this object. Segments are read in the store.
 package final class ReadableCopy: Sendable {
   package let path: String
   static let databases = ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
 
-  /// Copies those of some files in a store's directory that are there.
+  /// Copies the existing ones of some files in a store's directory.
   /// - Throws: ``StoreError/busy(_:)`` if they keep changing, because another machine writes to the disk.
   package init(of store: String, _ names: [String]) throws(StoreError) {
     path = "\(SystemProcess.temporaryDirectory)/llvs-copy-\(SystemRandom.hex(8))"

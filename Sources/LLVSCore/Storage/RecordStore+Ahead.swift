@@ -1,19 +1,17 @@
 internal import Platform
 
-/// Reads several neighbouring records with one call.
-///
-/// Successive versions are next to each other in a segment, so the records of a hundred of them are
-/// a short stretch; reading each record by itself costs more than checking it.
+/// Reads several neighbouring records with one call. Successive versions are adjacent in a segment, so the records
+/// of a hundred of them are a short range; reading each record separately costs more than checking it.
 extension RecordStore {
-  /// The longest gap between two records that is read along, in bytes.
+  /// The longest gap between two records, in bytes, that is read too.
   private static let gap: UInt64 = 8 << 10
-  /// The greatest length of a stretch, in bytes.
+  /// The greatest length of a range, in bytes.
   private static let stretch: UInt64 = 256 << 10
-  /// Fewer records are read as fast one by one.
+  /// Fewer records are read equally fast one by one.
   private static let fewest = 4
 
-  /// Calls the body with the raw bytes of those records of a kind that are near each other.
-  /// Others are left out, as are unreadable and damaged ones: ``read(_:at:)`` reports those.
+  /// Calls the body with the raw bytes of those records of a kind that are near each other. It omits the others,
+  /// and unreadable or damaged ones: ``read(_:at:)`` reports those.
   func readAhead(_ kind: RecordKind, at places: [Location], _ body: (Location, [UInt8]) -> Void) {
     guard places.count >= RecordStore.fewest else { return }
     let sorted = places.filter(isReadable).sorted {

@@ -2,24 +2,23 @@ internal import Platform
 
 /// Nodes of maps that are written as the difference from another node.
 ///
-/// A version's nodes differ from their predecessors' by an entry or two, so a node is compressed after an
-/// older record, its base, which has no base itself. When the difference takes over a quarter of the
-/// base's length, the node is written whole and becomes the base of those that follow.
+/// A version's nodes differ from their predecessors' by an entry or two, so a node is compressed after an older
+/// record, its base, which has no base itself. When the difference exceeds a quarter of the base's length, the node
+/// is written whole and becomes the base of later nodes.
 ///
-/// INVARIANT S8: a base is before the records that depend on it, in the same segment or in one with
-///   a smaller number, and was written in the same transaction or in a committed one: it is durable
-///   no later than they.
+/// INVARIANT S8: a base is before the records that depend on it, in the same segment or in one with a smaller
+/// number, and was written in the same transaction or in a committed one: it is durable no later than they.
 extension RecordStore {
-  /// A difference may have the base's length on disk divided by this.
+  /// The base's length on disk divided by this is the limit of a difference.
   private static let most = 4
-  /// Shorter nodes are written whole, as little would be saved.
+  /// Shorter nodes are written whole, because little would be saved.
   private static let shortest = 512
 
   func writeNode(
     _ bytes: UnsafeRawBufferPointer, after prior: Location?
   ) throws(StoreError) -> Location {
     guard bytes.count >= RecordStore.shortest, let prior,
-      // A record that cannot be read cannot be a base; the caller that reads it gets the error.
+      // The caller that reads this record gets the error.
       let base = try? base(of: prior)
     else { return try append(.mapNode, bytes) }
     let capacity = min(Int(base.location.length), bytes.count) / RecordStore.most
@@ -89,7 +88,7 @@ extension RecordStore {
     return raw
   }
 
-  /// Returns the raw bytes of a base; mostly its node is in memory.
+  /// Returns the raw bytes of a base; usually its node is in memory.
   private func bytes(ofBase place: Location) throws(StoreError) -> [UInt8] {
     // A node in memory may be a difference itself, and cannot be a base.
     if bases.base(of: place) == place {
@@ -115,11 +114,10 @@ extension RecordStore {
   }
 }
 
-/// The bases of nodes that were written or read lately.
+/// The bases of recently written or read nodes.
 final class DeltaBases: Sendable {
-  /// For each node the location of its base; its own if it is a base.
+  /// The location of each node's base; a base has its own.
   private let places = GenerationCache<Location, Location>(budget: 32_768, shards: 1)
-  /// The bytes of bases.
   let bytes = GenerationCache<Location, [UInt8]>(budget: 8 << 20, shards: 1)
 
   func base(of location: Location) -> Location? { places.value(location) }

@@ -2,12 +2,11 @@ internal import Platform
 
 /// Repairs damaged records with the bytes that they held.
 ///
-/// INVARIANT S7: a committed record is written again only if reading it fails, and with the bytes
-///   that it held. What is left of the record proves that: its fields, with the checksum, or its
-///   payload; or nothing but zeros is left. A power failure during the repair leaves a damaged
-///   record, as before.
+/// INVARIANT S7: a committed record is rewritten only if reading it fails, and with the bytes that it held. The
+/// remains of the record prove that: its fields, with the checksum, or its payload; or nothing but zeros is left. A
+/// power failure during the repair leaves a damaged record, as before.
 extension RecordStore {
-  /// Writes a damaged record again in its place; the caller knows its bytes by their digest.
+  /// Rewrites a damaged record in its place; the caller knows its bytes by their digest.
   /// - Returns: true if the record can be read now, durably; false also if nothing proves that it held these bytes.
   func repair(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location) -> Bool {
     let packed = packed(kind, bytes)

@@ -1,37 +1,35 @@
 internal import Platform
 internal import Synchronization
 
-/// The append-only segments: records are written once, checked at every read, and never changed; a
-/// damaged record may be repaired (`RecordStore+Repair.swift`, S7).
+/// The append-only segments: records are written once, checked at every read, and never changed except to repair
+/// damage (`RecordStore+Repair.swift`, S7).
 ///
-/// INVARIANT S1 (this half of it here, the other in `Store+Write.swift`): a record is durable
-///   before anything refers to it. ``sync()`` returns only when every record appended so far is
-///   durable. After a failed write or sync the segment is abandoned: it is never written or synced
-///   again, no commit ever refers to its uncommitted records, and the transaction is written again
-///   in another segment.
+/// INVARIANT S1 (this half of it here, the other in `Store+Write.swift`): a record is durable before anything
+/// refers to it. ``sync()`` returns only when every record appended so far is durable. After a failed write or sync
+/// the segment is abandoned: it is never written or synced again, no commit refers to its uncommitted records, and
+/// the transaction is rewritten in another segment.
 ///
 /// INVARIANT S3: every read verifies the record's checksum before any of its bytes are used; a
 ///   record that fails throws ``StoreError/corrupt(_:)`` with the segment and the offset.
 ///
-/// INVARIANT S5: a segment's file may end with zeros that no record uses yet, or after a crash with
-///   any bytes: the length of the file says nothing about records, which are found by their
-///   locations only. Zeros are written only behind the last record of the open segment, by its
-///   writer, and removed when the segment is closed in good order; an abandoned segment keeps them,
-///   and older segments are never changed. On a full disk the records of the failed transaction are
-///   cut off the segment that is abandoned.
+/// INVARIANT S5: a segment's file may end with zeros that no record uses yet, or after a crash with any bytes, so
+/// records are found by their locations only, never by the length of the file. Zeros are written only behind the
+/// last record of the open segment, by its writer, and removed when the segment is closed normally; an abandoned
+/// segment keeps them, and older segments never change. On a full disk the records of the failed transaction are
+/// cut off the abandoned segment.
 ///
-/// A location is not used again within a session, even after a failed transaction, so a cache keyed
-/// by ``Location`` never holds the bytes of another record.
+/// A location is not reused within a session, even after a failed transaction, so a cache with ``Location`` as its
+/// key never holds the bytes of another record.
 /// - Concurrency: one thread writes (the holder of the store's write lock); any number read.
 final class RecordStore: NodeStorage, Sendable {
-  /// The length, in bytes, at which a new segment is begun.
+  /// The length, in bytes, at which a new segment begins.
   static let rollover: UInt64 = 256 << 20
   static let bufferSize = 1 << 20
-  /// Small commits are written over zeros: a sync that changes neither the file's size nor its
-  /// blocks takes about half the time.
+  /// Small commits are written over zeros: a sync that changes neither the file's size nor its blocks takes about
+  /// half the time.
   private static let preallocated = 256 << 10
   private static let smallCommit = 64 << 10
-  /// After this many small commits in a segment more of them are expected.
+  /// After this many small commits in a segment more are expected.
   private static let commitsBeforePreallocation = 4
 
   private struct Writer {
@@ -60,8 +58,8 @@ final class RecordStore: NodeStorage, Sendable {
   let compression = Compression()
   let bases = DeltaBases()
   let mapNodes = NodeCache(budget: 64 << 20)
-  // Acquired by the writing thread, and by readers of records that are still in its buffer; held
-  // while the buffer is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
+  // Acquired by the writing thread, and by readers of records that are still in its buffer; held while the buffer
+  // is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
   private let writer = Mutex(Writer())
   /// The number of the open segment (high 24 bits) and the length of its written part, for readers.
   private let frontier = Atomic<UInt64>(0)
@@ -124,7 +122,7 @@ final class RecordStore: NodeStorage, Sendable {
       if writer.buffer.count >= RecordStore.bufferSize {
         let start = writer.flushed
         try flush(&writer)
-        // The disk is busy while the next records are made, and the commit waits for less.
+        // The disk works while the next records are made, so the commit waits less.
         writer.file?.startWriteback(start..<writer.flushed)
       }
       let location = Location(segment: writer.segment, offset: offset, length: UInt32(length))
@@ -139,7 +137,7 @@ final class RecordStore: NodeStorage, Sendable {
 
   func limitSegments(to bytes: UInt64) { writer.withLock { $0.limit = bytes } }
 
-  /// Writes the appended records, of which ``sync()``, which must follow, waits for less then.
+  /// Begins writing the appended records, to shorten the ``sync()`` that must follow.
   func startSync() throws(StoreError) {
     try writer.withLock { writer throws(StoreError) in
       let start = writer.flushed
@@ -192,7 +190,7 @@ final class RecordStore: NodeStorage, Sendable {
     let path = files.path(number)
     try StoreError.wrapping { () throws(SystemError) in
       let file = try File.kept(path, [.readWrite, .create, .exclusive])
-      // The number is used up even if the header cannot be written.
+      // The number is used up even if writing the header fails.
       writer.next = number + 1
       let header = SegmentFormat.header(number: number, store: files.store)
       try file.write(header, at: 0)
@@ -237,7 +235,7 @@ final class RecordStore: NodeStorage, Sendable {
     let from = max(writer.flushed, writer.end)
     let to = writer.flushed + UInt64(RecordStore.preallocated)
     guard file.makeRoom(from: from, to: to) else {
-      // Some commits later there may be space; records do not depend on the zeros.
+      // Later there may be space; records do not depend on the zeros.
       writer.smallCommits = 0
       return
     }
@@ -247,7 +245,7 @@ final class RecordStore: NodeStorage, Sendable {
   /// Removes the zeros that no commit has used.
   private static func trim(_ writer: inout Writer) {
     guard let file = writer.file, writer.end > writer.flushed else { return }
-    // If this fails they stay: bytes behind the last record mean nothing.
+    // If this fails they stay: bytes behind the last record have no meaning.
     try? file.truncate(to: writer.flushed)
     (writer.end, writer.smallCommits) = (0, 0)
   }

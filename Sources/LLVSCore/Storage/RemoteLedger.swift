@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The order between exchanges of one store that are under way at once, with different remotes or the same.
+/// The order of concurrent exchanges of one store, with different remotes or the same.
 /// - Concurrency: callable from any thread.
 package final class RemoteLedger: Sendable {
   private struct State {
@@ -14,7 +14,7 @@ package final class RemoteLedger: Sendable {
 
   init() {}
 
-  /// The number of transactions of this process that changed what is noted of bundles.
+  /// The number of transactions of this process that changed notes about bundles.
   package var changes: UInt64 { state.withLock { $0.changes } }
 
   func noteChange() {
@@ -24,16 +24,16 @@ package final class RemoteLedger: Sendable {
     }
   }
 
-  /// The memory that an exchange keeps for the next one of this process; nil once a transaction has changed
-  /// what is noted of bundles. No other process changes that of a store that is open for writing.
+  /// The memory that an exchange keeps for the next one of this process; nil once a transaction has changed notes
+  /// about bundles. Only this process changes them while it has the store open for writing.
   package var memory: (any Sendable)? { state.withLock { $0.memory } }
 
-  /// Remembers something until the next change, unless there was one after the number `changes` was read.
+  /// Keeps `memory` until the next change, unless there was one after the number `changes` was read.
   package func remember(_ memory: any Sendable, since changes: UInt64) {
     state.withLock { if $0.changes == changes { $0.memory = memory } }
   }
 
-  /// Returns a sequence number that no other exchange of this process got, at least `first`.
+  /// Returns a sequence number, at least `first`, that no other exchange of this process got.
   package func reserveSequence(atLeast first: UInt64) -> UInt64 {
     state.withLock { state in
       let next = max(first, state.lastSequence.map { $0 + 1 } ?? 0)

@@ -2,8 +2,8 @@ internal import SQLite
 
 /// The checksum of a row, `llvs_sum(...)` in SQL: XXH3-64 over its columns' types, lengths, bytes.
 enum RowSum {
-  /// Returns the checksum of arguments. SQLite returns zeros without their sign, so the sign does
-  /// not count. The numbers are the type codes of SQLite's C interface.
+  /// Returns the checksum of arguments. The sign of zeros is ignored, because SQLite does not keep it. The numbers
+  /// are the type codes of SQLite's C interface.
   static func of(_ arguments: SQLFunction.Arguments) -> Int64 {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(256)

@@ -1,7 +1,7 @@
 internal import Platform
 internal import Synchronization
 
-/// The open descriptors of segments, of which a store may have thousands: their number is bounded.
+/// The open descriptors of segments. Their number is bounded, because a store may have thousands.
 final class SegmentFiles: Sendable {
   private struct Slot {
     var file: File
@@ -26,7 +26,7 @@ final class SegmentFiles: Sendable {
 
   func path(_ segment: UInt32) -> String { "\(directory)/\(SegmentFormat.name(of: segment))" }
 
-  /// Returns the segment's file, opened and its header checked if necessary.
+  /// Returns the segment's file; opens it and checks its header if necessary.
   func file(_ segment: UInt32) throws(StoreError) -> File {
     let known = state.withLock { state -> File? in
       state.clock += 1
@@ -55,7 +55,7 @@ final class SegmentFiles: Sendable {
   }
 
   func insert(_ file: File, for segment: UInt32) {
-    // Files that are dropped close when their last reader releases them, outside the lock.
+    // Dropped files close when their last reader releases them, outside the lock.
     let dropped = state.withLock { state -> [File] in
       state.clock += 1
       state.slots[segment] = Slot(file: file, used: state.clock)

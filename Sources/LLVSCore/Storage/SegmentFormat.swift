@@ -17,8 +17,8 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// The compression level of zstd. Nodes of maps, half of whose bytes are digests, become as short
-  /// with level -1 as with 1 (0.413 of their length), in 11 us instead of 16.
+  /// The compression level of zstd. Nodes of maps, which are half digests, get equally short with level -1 and with
+  /// 1 (0.413 of their length), in 11 us instead of 16.
   var compressionLevel: Int32 {
     switch self {
     case .chunk, .valueNode: 1
@@ -32,22 +32,22 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
 ///     header  "LLVSSEG" format(u8) number(u32) zero(u32) store id(16) checksum(u64)     40 bytes
 ///     record  kind(u8) flags(u8) zero(u16) payload length(u32) raw length(u32) checksum(u64) payload
 ///
-/// | format | what came with it |
+/// | format | what it added |
 /// |---|---|
 /// | 1 | the above |
 /// | 2 | records that are differences: their payload begins with the location of another (16) |
 /// | 3 | nodes of values that record how many bytes below them are zeros |
 ///
-/// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so a
-/// length is used only after it was checked together with the bytes.
+/// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so a length is used
+/// only after it was checked together with the bytes.
 enum SegmentFormat {
   static let version: UInt8 = 3
   static let headerSize = 40
   static let recordHeaderSize = 20
   /// Flag: the payload is one zstd frame of `raw length` bytes.
   static let isCompressed: UInt8 = 1
-  /// Flag, with the other: the payload is the location of another record, then a frame that is
-  /// unpacked with that record's raw bytes before it.
+  /// Flag, with the other: the payload is the location of another record, then a frame to unpack with that record's
+  /// raw bytes before it.
   static let isDelta: UInt8 = 2
   static let baseLength = 16
 
@@ -90,7 +90,6 @@ enum SegmentFormat {
   }
 }
 
-/// The fields before a record's payload.
 struct RecordHeader: Sendable {
   var kind: RecordKind
   var flags: UInt8
@@ -147,9 +146,9 @@ struct RecordHeader: Sendable {
   }
 }
 
-/// A record that has no location yet.
+/// A record without a location yet.
 struct PackedRecord: Sendable {
   let header: RecordHeader
-  /// The compressed bytes; nil if the bytes are stored uncompressed.
+  /// Nil if the bytes are stored uncompressed.
   let payload: [UInt8]?
 }

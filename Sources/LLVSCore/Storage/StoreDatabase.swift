@@ -1,10 +1,8 @@
 internal import Platform
 internal import SQLite
 
-/// A connection to one of the store's SQLite files.
-///
-/// SQLite's errors become ``StoreError`` here and nowhere else.
-/// - Concurrency: one thread at a time; the owner sees to that.
+/// A connection to one of the store's SQLite files; it turns SQLite's errors into ``StoreError``.
+/// - Concurrency: one thread at a time; the owner ensures this.
 package final class StoreDatabase {
   private let database: Database
 
@@ -27,7 +25,7 @@ package final class StoreDatabase {
     try StoreError.wrapping { () throws(DatabaseError) in try database.execute(sql) }
   }
 
-  /// Returns the kept statement with this text, reset and with nothing bound.
+  /// Returns the cached statement with this text, reset and with nothing bound.
   func prepared(_ sql: StaticString) throws(StoreError) -> StoreStatement {
     try StoreError.wrapping { () throws(DatabaseError) in
       StoreStatement(try database.prepared(sql))
@@ -67,16 +65,16 @@ package final class StoreDatabase {
 
   func rollBack() { database.rollBack() }
 
-  /// Counts the frames of the log from now on; the caller then has to call ``checkpoint()``.
+  /// Counts the frames of the log from now on; the caller must then call ``checkpoint()``.
   func watchLog() { database.watchLog() }
 
   /// Copies the frames of the log into the database, except those that a reader still needs.
   func checkpoint() { database.checkpoint() }
 
-  /// Copies the whole log into the database and empties it, unless another connection uses it now.
+  /// Copies the whole log into the database and empties it, unless another connection is using it.
   func emptyLog() { database.emptyLog() }
 
-  /// Copies the whole database, as it is now, into a new file; other connections may go on writing.
+  /// Copies the whole database, in its current state, into a new file; other connections may go on writing.
   func copy(to target: String) throws(StoreError) {
     try StoreError.wrapping { () throws(DatabaseError) in try database.copy(to: target) }
   }
@@ -113,8 +111,6 @@ struct StoreStatement {
 
   func bind(_ index: Int32, _ text: String) -> StoreStatement { bind(index, Array(text.utf8)) }
 
-  // MARK: Running
-
   func step() throws(StoreError) -> Bool {
     try StoreError.wrapping { () throws(DatabaseError) in try statement.step() }
   }
@@ -130,7 +126,7 @@ struct StoreStatement {
     while try step() { guard try body(self) else { return } }
   }
 
-  /// Returns what the body reads of the first row, and resets the statement; nil without a row.
+  /// Returns the body's result for the first row, and resets the statement; nil without a row.
   func first<Value>(
     _ read: (StoreStatement) throws(StoreError) -> Value?
   ) throws(StoreError) -> Value? {
@@ -138,7 +134,7 @@ struct StoreStatement {
     return try step() ? try read(self) : nil
   }
 
-  /// Returns what the body reads of every row, and resets the statement.
+  /// Returns the body's results for all rows, and resets the statement.
   func all<Value>(
     _ read: (StoreStatement) throws(StoreError) -> Value
   ) throws(StoreError) -> [Value] {
@@ -166,7 +162,7 @@ struct StoreStatement {
   func optionalBytes(_ column: Int32) -> [UInt8]? { statement.optionalBytes(column) }
   func text(_ column: Int32) -> String { statement.text(column) }
 
-  /// Returns a column as text for people: a number, text, or bytes as hexadecimal digits.
+  /// Returns a column as readable text: a number, text, or bytes in hexadecimal digits.
   func words(_ column: Int32) -> String {
     if isNumber(column) { return "\(integer(column))" }
     let bytes = bytes(column)

@@ -1,6 +1,6 @@
 /// Digest 1's cutting of long values, which must never change (docs/formats.md, "Value digests").
 package enum ValueChunking {
-  /// Longer values are cut into chunks; a value of up to so many bytes is one chunk.
+  /// The longest value of one chunk, in bytes; longer values are cut.
   package static let singleChunk = 65_536
   static let zeroRun = 65_536
   static let minimum = 16_384

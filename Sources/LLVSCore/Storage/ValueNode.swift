@@ -17,11 +17,11 @@ final class ValueNode: Sendable {
     /// The digest of the bytes or the node; nil for zeros.
     var digest: Digest?
     var location: Location?
-    /// The number of a node's bytes that are zeros and take no space; nil if it was not recorded,
-    /// as in segments before format 3. The digest does not cover it.
+    /// The number of a node's bytes that are zeros and take no space; nil if not recorded, as in segments before
+    /// format 3. The digest does not cover it.
     var zerosBelow: UInt64?
 
-    /// The zero bytes that take no space, if they are known without reading the node below.
+    /// The zero bytes that take no space, if known without reading the node below.
     var zeros: UInt64? {
       switch kind {
       case .chunk: 0
@@ -36,7 +36,7 @@ final class ValueNode: Sendable {
   static let longest = 256
   let level: UInt8
   let items: [Item]
-  /// The offset of each item in the node, and at last the node's length.
+  /// The offset of each item in the node, then the node's length.
   let starts: [UInt64]
 
   var length: UInt64 { starts[items.count] }
@@ -105,7 +105,7 @@ final class ValueNode: Sendable {
     return bytes
   }
 
-  /// The node as it is hashed and as bundles carry it: its level and its items, without places.
+  /// The node as it is hashed and as bundles contain it: its level and its items, without places.
   var form: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(1 + items.count * 41)
@@ -124,7 +124,7 @@ final class ValueNode: Sendable {
     max(1, starts[..<items.count].partitioningIndex { $0 > offset }) - 1
   }
 
-  /// The zero bytes that take no space; nil if an item does not know them.
+  /// The zero bytes that take no space; nil if unknown for an item.
   var zeros: UInt64? {
     var sum: UInt64 = 0
     for item in items {
@@ -134,7 +134,7 @@ final class ValueNode: Sendable {
     return sum
   }
 
-  /// The memory that the node takes in a cache, in bytes.
+  /// The node's memory in a cache, in bytes.
   var cost: Int { 128 + items.count * (MemoryLayout<Item>.stride + 8) }
 
   /// Returns the digest of a whole value of more than 65,536 bytes.
@@ -146,7 +146,7 @@ final class ValueNode: Sendable {
     return hasher.finish()
   }
 
-  /// Returns true if a node ends after this item, which is its `count`th.
+  /// Returns true if a node ends after this item, its `count`th.
   static func ends(after item: Item, count: Int) -> Bool {
     if count >= longest { return true }
     guard count >= shortest, let digest = item.digest else { return false }

@@ -43,7 +43,7 @@ struct ValueTreeBuilder {
   mutating func finish() throws(StoreError) -> StoredContent? {
     var level = 0
     while level < open.count {
-      // A single item with nothing below: its node is the top, and no level is added.
+      // If a node has one item, the top, no level is added.
       if level == open.count - 1, level > 0, open[level].count == 1, let top = open[level].first {
         return stored(top)
       }

@@ -2,17 +2,17 @@ internal import Platform
 
 /// Names of versions: `2026-05-01T102231.482Z-3F9C2A1B`.
 ///
-/// Names sort as history went: the time in a name is later than those in the names of its predecessors,
-/// whose times may be the same, and whose names may be of stores that wrote whole seconds.
+/// Names sort in the order of history: the time in a name is later than in the names of its predecessors, even if
+/// their timestamps are equal or their names have whole seconds.
 package enum VersionName {
   /// Seconds from 1970 to 2001.
   static let referenceEpoch: Int64 = 978_307_200
   static let shortest = 8
 
-  /// A timestamp in milliseconds since 1970; times that no name spells are cut.
+  /// A timestamp in milliseconds since 1970; times that no name can have are cut.
   package static func milliseconds(_ timestamp: Double) -> Int64 {
     let bounded = timestamp.isNaN ? 0 : min(max(timestamp, -6.3e10), 2.5e11)
-    // Rounded, since no double is exactly 0.482 s: the nearest is a little less than 482 ms.
+    // Rounded, because the double nearest to 0.482 s is a little less than 482 ms.
     let microseconds = Int64((bounded * 1_000_000).rounded())
     let rest = microseconds % 1000
     return (microseconds - (rest < 0 ? rest + 1000 : rest)) / 1000 + referenceEpoch * 1000
@@ -33,7 +33,7 @@ package enum VersionName {
     return "\(day)T\(time).\(digits(Int(rest), 3))Z"
   }
 
-  /// The last millisecond that a name can mean, as some are of whole seconds; nil if it is no name.
+  /// The last millisecond that a name can mean, because some have whole seconds; nil if it is no name.
   static func milliseconds(in name: String) -> Int64? {
     let bytes = Array(name.utf8.prefix(22))
     func number(_ range: Range<Int>) -> Int64? {
@@ -64,7 +64,7 @@ package enum VersionName {
     return 365 * years + leaps + (153 * months + 2) / 5 + day - 1 - 719_468
   }
 
-  /// Returns an id in the form for names: other bytes than `A-Za-z0-9_-` become `%XX`.
+  /// Returns an id in the form for names: bytes other than `A-Za-z0-9_-` become `%XX`.
   package static func escaped(_ id: Version.ID) -> [UInt8] {
     let hex = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
@@ -79,16 +79,16 @@ package enum VersionName {
     return bytes
   }
 
-  /// The names to try, shortest first; the last is told apart by the version's number.
+  /// The names to try, shortest first; the last contains the version's number.
   static func candidates(
     timestamp: Double, after predecessors: [String], id: Version.ID, number: VersionNumber
   ) -> some Sequence<String> {
     let last = predecessors.compactMap { milliseconds(in: $0) }.max()
     let time = text(max(milliseconds(timestamp), last.map { $0 + 1 } ?? .min))
     let id = escaped(id)
-    // A component of a path has at most 255 bytes; a longer id gives way to the number.
+    // A component of a path has at most 255 bytes; the number replaces a longer id.
     let longest = min(id.count, 200)
-    // Lazy, as the first name is mostly free.
+    // Lazy, because the first name is usually free.
     return (min(shortest, longest)...longest + 1).lazy.map { length in
       let start = "\(time)-\(String(decoding: id[..<min(length, longest)], as: UTF8.self))"
       return length <= longest ? start : "\(start)~\(number.rawValue)"

@@ -1,15 +1,14 @@
 /// The catalog's row of a version.
 package struct VersionRecord: Hashable, Sendable {
-  /// Facts about a version, a bit each.
   package struct Flags: OptionSet, Hashable, Sendable {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Made by a rule: its id can be computed again from its content.
+    /// Its id can be computed again from its content.
     package static let automatic = Flags(rawValue: 1)
     /// Its map has the digest of its only or first predecessor's; a root's map is empty.
     package static let changedNothing = Flags(rawValue: 2)
-    /// Made in this store, not received.
+    /// Not received.
     package static let madeHere = Flags(rawValue: 4)
     /// Received without `llvs.digest`, from the original.
     package static let hasNoDigest = Flags(rawValue: 8)
@@ -26,9 +25,8 @@ package struct VersionRecord: Hashable, Sendable {
   package var id: Version.ID
   /// The name in `.llvs/versions`; never changes.
   package var name: String
-  /// The first predecessor; nil for a root.
   package var first: VersionNumber?
-  /// The second predecessor; nil unless it is a merge.
+  /// Nil unless it is a merge.
   package var second: VersionNumber?
   /// Seconds since 2001-01-01 UTC, bit for bit as it was received.
   package var timestamp: Double
@@ -38,7 +36,7 @@ package struct VersionRecord: Hashable, Sendable {
   package var line: String
   package var flags: Flags
   package var map: MapRoot
-  /// Bytes of the values that it stored; nil if its maker did not record them.
+  /// Bytes of the values that it stored; nil if not recorded.
   package var valueDataSize: Int64?
   /// Nanoseconds since 1970 by this machine's clock.
   package var storedAt: Int64
@@ -50,7 +48,7 @@ package struct VersionRecord: Hashable, Sendable {
   package var predecessors: [VersionNumber] { [first, second].compactMap { $0 } }
 }
 
-/// A version to be added: the fields that the caller decides; the others are computed.
+/// A version to be added: the fields that the caller decides.
 package struct NewVersion: Sendable {
   package var number: VersionNumber
   package var id: Version.ID

@@ -3,18 +3,17 @@ internal import Platform
 /// Zeros ahead of the end of SQLite's log (store.sqlite-wal), for a session with small commits: a commit
 /// that lengthens the file syncs slower than one over existing bytes.
 ///
-/// INVARIANT S11: zeros are written only behind the file's end, by the process that may write to
-///   the log, while it has no open transaction. SQLite accepts a frame only with the salts of the
-///   log's header and a checksum over everything before it, so zeros are the end of the log to
-///   every reader.
+/// INVARIANT S11: zeros are written only behind the file's end, by the process that may write to the log, while it
+/// has no open transaction. SQLite accepts a frame only with the salts of the log's header and a checksum over
+/// everything before it, so zeros are the end of the log to every reader.
 struct WALPreallocation {
-  /// The number of frames after which a checkpoint is made and the log begins again.
+  /// The number of frames at which a checkpoint restarts the log.
   static let checkpoint = 1000
   private static let header: UInt64 = 32
   private static let frameHeader: UInt64 = 24
   /// A commit with more frames is not small, unless it is the last before a checkpoint.
   private static let smallCommit = 16
-  /// After this many small commits more of them are expected.
+  /// After this many small commits more are expected.
   private static let commitsBeforeStart = 4
   private static let step: UInt64 = 256 << 10
   private let path: String
@@ -39,7 +38,7 @@ struct WALPreallocation {
     let next = used + UInt64(WALPreallocation.smallCommit) * frame
     guard commits > WALPreallocation.commitsBeforeStart, next > end else { return }
     guard preallocate(used: used, next: next) else {
-      // Some commits later there may be space.
+      // Later there may be space.
       commits = 0
       return
     }
@@ -53,7 +52,7 @@ struct WALPreallocation {
       guard let file else { return false }
       end = try file.status().size
       guard next > end else { return true }
-      // The length of a full log, which is begun again then.
+      // The length of a full log, which is then restarted.
       let most = WALPreallocation.checkpoint + WALPreallocation.smallCommit
       let full = WALPreallocation.header + UInt64(most) * frame
       let step = used + WALPreallocation.step
