@@ -1,4 +1,4 @@
-/// The result of the last session that wrote to a store; the text of the file `lock` keeps it.
+/// The result of the last session that wrote to a store, kept in the text of the file `lock`.
 package struct LastWriterStatus: Hashable, Sendable {
   /// The reason why the last version could not be made; nil if it was made.
   package var failure: String?
@@ -6,7 +6,7 @@ package struct LastWriterStatus: Hashable, Sendable {
   package var lacksSpace = false
   /// Names that no version has because their bytes were damaged; nil for none.
   package var damaged: String?
-  /// Names that were not saved and wait for the next mount; nil for none.
+  /// Names that were not saved and will be at the next mount; nil for none.
   package var unsaved: String?
   private static let mark = "end"
   private static let fullMark = "full"

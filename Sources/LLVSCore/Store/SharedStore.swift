@@ -3,29 +3,27 @@ internal import Synchronization
 
 /// A store that any number of processes read and write, one writing at a time.
 ///
-/// It is open for reading as long as it lives. For writing it is opened again at the first write,
-/// and stays so while writes follow each other and nobody else waits.
+/// It is always open for reading. The first write opens it for writing too, until writes pause or another process
+/// waits.
 ///
-/// INVARIANT T1: everything is written by a ``Store`` that was opened after the store's own lock
-///   was acquired (S4) and that ends with it; nothing that was read before is trusted.
-/// INVARIANT T2: a writer that sees somebody in the ``TurnQueue`` gives up the lock after the
-///   transaction under way, at the latest after ``slice``, and then waits in the queue like others.
-/// INVARIANT T3: a mounted store belongs to its daemon: others are refused at once, by its process
-///   number.
-/// - Concurrency: callable from any thread; its lock is a leaf. The bodies of ``read(_:)`` and
-///   ``write(_:)`` must not call either again.
+/// INVARIANT T1: everything is written by a ``Store`` that was opened after the store's own lock was acquired (S4)
+/// and that ends with it; data that was read before is not trusted.
+/// INVARIANT T2: a writer that sees a process in the ``TurnQueue`` releases the lock after the current transaction,
+/// at the latest after ``slice``, and then waits in the queue too.
+/// INVARIANT T3: a mounted store belongs to its daemon: others are refused at once, with its process id.
+/// - Concurrency: callable from any thread; its lock is a leaf. The bodies of ``read(_:)`` and ``write(_:)`` must
+///   call neither.
 package final class SharedStore: Sendable {
   private struct State {
-    /// Open for writing; has the store's lock.
+    /// Open for writing; holds the store's lock.
     var writer: Store?
     var reader: Store?
-    /// The calls that use the writer.
     var users = 0
     /// Counts how often the writer was opened.
     var turn = 0
     /// True while a thread opens or closes the writer.
     var isChanging = false
-    /// True when the writer is to be closed as soon as nobody uses it.
+    /// True if the writer is to be closed when no call uses it.
     var isYielding = false
     /// The times at which the writer was opened and last used, in nanoseconds.
     var opened: UInt64 = 0
@@ -37,11 +35,11 @@ package final class SharedStore: Sendable {
   private let queue: TurnQueue?
   private let state = Monitor(State())
 
-  /// The longest time that a writer goes on while others wait, in nanoseconds.
+  /// The longest time that a writer continues while others wait, in nanoseconds.
   private static let slice: UInt64 = 50_000_000
   /// The time that an unused writer stays open, in nanoseconds.
   private static let idle: UInt64 = 100_000_000
-  /// The pause between two looks for writers that wait, in nanoseconds.
+  /// The pause between two checks for waiting writers, in nanoseconds.
   private static let pause: UInt64 = 5_000_000
   /// The longest time that a write waits for its turn, in nanoseconds.
   private static let patience: UInt64 = 30_000_000_000
@@ -59,14 +57,14 @@ package final class SharedStore: Sendable {
     weak var store: SharedStore?
   }
 
-  /// Opens a store for reading; two that are opened at one directory of one process are the same object.
-  /// With `create`, makes a store where there is none; directories above it are not made.
+  /// Opens a store for reading. A process has one object for each directory. With `create`, makes a missing store,
+  /// but no directories above it.
   package static func open(path: String, create: Bool = false) throws(StoreError) -> SharedStore {
     if let known = try known(path) { return known }
     let shared = try SharedStore(path: path, try first(path, create: create))
     guard let place = try place(path) else { throw .notFound("store in \(path)") }
     return opened.withLock { opened in
-      // Two threads may have opened it at once.
+      // Another thread may have opened it concurrently.
       if let other = opened[place]?.store { return other }
       opened = opened.filter { $0.value.store != nil }
       opened[place] = Weak(store: shared)
@@ -89,7 +87,7 @@ package final class SharedStore: Sendable {
     }
   }
 
-  /// Opens the store for reading; makes it, and has it for writing then, if there is none.
+  /// Opens the store for reading; makes a missing one, which is then open for writing.
   private static func first(_ path: String, create: Bool) throws(StoreError) -> Store {
     let end = SystemClock.monotonic() + patience
     while true {
@@ -97,7 +95,7 @@ package final class SharedStore: Sendable {
         let isThere = try place(path) != nil
         if !create || isThere { return try Store.open(path: path, mode: .reader) }
       } catch {
-        // Another process may be making the store: its first files are there.
+        // Another process may be making the store: its first files exist.
         guard create, case .notFound = error else { throw error }
       }
       do throws(StoreError) {
@@ -109,7 +107,7 @@ package final class SharedStore: Sendable {
   }
 
   private init(path: String, _ first: Store) throws(StoreError) {
-    // If the file cannot be made, nothing can be written either.
+    // If the file cannot be made, the store cannot be written either.
     queue = try? TurnQueue(of: path)
     self.path = first.path
     let isWriter = first.mode == .writer
@@ -148,9 +146,9 @@ package final class SharedStore: Sendable {
     }
   }
 
-  /// Calls the body with a store to write to, when it is this process's turn.
-  /// - Throws: ``StoreError/busy(_:)`` if the store is mounted, or if another process had it for
-  ///   half a minute; the error of opening the store, or of the body.
+  /// Calls the body with a store to write to when it is this process's turn.
+  /// - Throws: ``StoreError/busy(_:)`` if the store is mounted or another process had it for half a minute; the
+  ///   error of opening the store, or of the body.
   package func write<Result>(
     _ body: (Store) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -245,7 +243,7 @@ package final class SharedStore: Sendable {
       return state.writer
     }
     withExtendedLifetime(last) {}
-    // The lock goes with the last reference.
+    // The last reference holds the lock.
     last = nil
     state.withLock { state in
       state.isChanging = false

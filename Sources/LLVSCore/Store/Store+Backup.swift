@@ -4,17 +4,16 @@ package struct StoreStatistics: Hashable, Sendable {
   package var versions: Int
   package var segments: Int
   package var segmentBytes: UInt64
-  /// Bytes of the catalog and the index.
   package var databaseBytes: UInt64
   package var availableBytes: UInt64
 }
 
 extension Store {
-  /// Copies the store in its committed state into a directory that is missing or empty; others may read and
-  /// write. The catalog is copied first: all records that it refers to are on disk, and segments only grow.
+  /// Copies the store in its committed state into a directory that is missing or empty. The catalog is copied
+  /// first: all records that it refers to are on disk, and segments only grow. Other processes may read and write.
   ///
-  /// `besides` copies the other files. It gets a function that copies the catalog, which it may call again if
-  /// the files have changed. `progress` gets the bytes of segments that are copied, and of all; false cancels.
+  /// `besides` copies the other files. It gets a function that copies the catalog, to be called again if the files
+  /// have changed. `progress` gets the number of copied bytes of segments, and of all; false cancels.
   package func backup(
     to target: String,
     besides: (_ copyCatalog: () throws(StoreError) -> Void) throws(StoreError) -> Void = {
@@ -44,7 +43,7 @@ extension Store {
       try FileSystem.syncDirectory("\(target)/segments")
       let catalog = try File(part, .readWrite)
       try catalog.sync()
-      // The directory is a store only with its catalog, so the catalog gets its name last.
+      // The directory is a store only with its catalog, so the catalog is renamed last.
       try FileSystem.rename(part, to: "\(target)/store.sqlite")
       try FileSystem.syncDirectory(target)
       try FileSystem.syncDirectory(FileSystem.directory(of: target))

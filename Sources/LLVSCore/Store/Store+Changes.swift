@@ -1,7 +1,7 @@
 /// The changes of versions; the declarations have the names of the original.
 extension Store {
   /// Returns the changes from a version's first predecessor to the version, in ascending order of keys, with the
-  /// bytes that it stored. For a merge they are the changes that were recorded when it was made.
+  /// bytes that it stored; for a merge, the changes that were recorded when it was made.
   package func valueChanges(
     madeInVersionIdentifiedBy id: Version.ID
   ) throws(StoreError) -> [Value.Change] {
@@ -13,8 +13,7 @@ extension Store {
     return changes
   }
 
-  /// Returns the changes that turn the values of one version into those of another.
-  /// Neither needs to be an ancestor of the other.
+  /// Returns the changes from the values of one version to those of any other.
   package func valueChanges(
     madeBetween first: Version.ID, and second: Version.ID
   ) throws(StoreError) -> [Value.Change] {

@@ -11,17 +11,17 @@ extension Store {
     return records
   }
 
-  /// Returns the versions that may have changed a key, ascending, with all that the index does not cover yet: a
-  /// reader may see a version before its maker has written the index.
+  /// Returns the versions that may have changed a key, ascending, with all that the index lacks: a reader may see a
+  /// version before its maker has written the index.
   func numbers(changing key: Key, upTo last: UInt32) throws(StoreError) -> [VersionNumber] {
-    // Read first: versions that are indexed in the meantime are then examined twice, not missed.
+    // Read first: versions that are indexed concurrently are then examined twice, not missed.
     let known = try index.lastVersion()
     let numbers = try index.versions(changing: key).filter { $0.rawValue <= last }
     guard known < last else { return numbers }
     return numbers.filter { $0.rawValue <= known } + ((known + 1)...last).map { VersionNumber($0) }
   }
 
-  /// Returns true if a version's entry at a key is another than its first predecessor's.
+  /// Returns true if a version's entry at a key differs from its first predecessor's.
   private func changes(_ record: VersionRecord, _ key: Key) throws(StoreError) -> Bool {
     let new = try map(of: record).entry(at: key)
     guard let first = record.first, let before = try version(first) else { return new != nil }
@@ -34,7 +34,7 @@ extension Store {
   package func note(_ name: String, _ bytes: [UInt8]) { index.keep(name, bytes) }
   package func noted(_ name: String) -> [UInt8]? { index.kept(name) }
 
-  /// Adds to the index what a crash kept out of it; a damaged version is skipped and reported.
+  /// Adds to the index what a crash kept out of it; skips and reports damaged versions.
   func catchUpIndex() throws(StoreError) {
     let last = published.withLock { $0.lastNumber }
     var next = try index.lastVersion() + 1

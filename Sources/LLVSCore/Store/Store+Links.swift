@@ -1,7 +1,7 @@
 /// The names of hard links: the keys that have a link id in the live tree's map, or had one.
 ///
-/// The code that sets the live tree's head adds the links of its changes. A key that has lost the id
-/// costs a look-up; a key with the id that is missing here would be shown as a separate file.
+/// The code that sets the live tree's head adds the links of its changes. A key that has lost the id costs a
+/// look-up; a missing key with the id would be shown as a separate file.
 extension Store {
   /// Returns the keys that have or had a link id in the live tree's map, in order.
   package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
@@ -18,7 +18,7 @@ struct LinkedKey: Hashable {
 }
 
 extension WriteTransaction {
-  /// Records the link id of an entry that the live tree's map gets, if it has one.
+  /// Records the link id, if any, of an entry of the live tree's map.
   package func noteLink(_ entry: Entry?) {
     guard let entry, !entry.isDirectory, let id = entry.attributes.linkID else { return }
     linkedKeys.insert(LinkedKey(id: id, key: entry.key))

@@ -3,11 +3,11 @@ internal import Platform
 // The treatment of a damaged log of the catalog, before SQLite opens it (``CatalogLog``).
 
 extension Store {
-  /// Repairs a damaged log, in a copy of the databases if this process must not change the store,
-  /// and returns sentences about the damage.
+  /// Repairs a damaged log, in a copy of the databases if this process must not change the store, and returns
+  /// sentences about the damage.
   ///
-  /// A reader leaves the store as it is. It must not even open a damaged log in place: the last
-  /// process to close a database empties its log, and everything behind the damage would be lost.
+  /// A reader must not even open a damaged log in place: the last process to close a database empties its log, and
+  /// everything behind the damage would be lost.
   static func examinedLog(
     of path: String, mode: AccessMode, canWrite: Bool
   ) throws(StoreError) -> (copy: ReadableCopy?, faults: [String]) {
@@ -40,10 +40,9 @@ extension Store {
     return (try lock.lock(.shared), lock)
   }
 
-  /// Returns a sentence about versions that the index knows and the catalog lacks; nil if there are none.
-  ///
-  /// Only committed versions are added to the index, so the catalog has lost them: a part of its
-  /// log is gone, or of a copied store.
+  /// Returns a sentence about versions that the index knows and the catalog lacks; nil if there are none. The index
+  /// has only committed versions, so the catalog has lost them: a part of its log, or of a copied store's, is
+  /// missing.
   static func lostVersions(_ index: Index, _ last: UInt32) -> String? {
     guard let known = index.newestVersion(after: last) else { return nil }
     return "store.sqlite ends with version number \(last), and index.sqlite knows number \(known): "

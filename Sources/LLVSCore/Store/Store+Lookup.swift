@@ -11,7 +11,7 @@ extension Store {
     try catalog.read { (database) throws(StoreError) in try database.version(named: name) }
   }
 
-  /// Returns the version with this name or full id; a text cannot be both, of two versions.
+  /// Returns the version with this name or full id; no text is both, of two versions.
   package func version(exactly text: String) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in
       if let named = try database.version(named: text) { return named }
@@ -79,8 +79,8 @@ extension Store {
     }
   }
 
-  /// Returns the newest entries of the log of heads with a smaller sequence number, newest first.
-  /// Damaged entries are left out, and `report` is called with a sentence about each.
+  /// Returns the newest entries of the log of heads with a smaller sequence number, newest first. Omits damaged
+  /// entries, and calls `report` with a sentence about each.
   package func headLog(
     before sequence: Int64 = .max, limit: Int, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> [HeadLogEntry] {
@@ -89,9 +89,8 @@ extension Store {
     }
   }
 
-  /// Returns the live tree's head at a time in nanoseconds since 1970; nil before the log begins.
-  ///
-  /// A damaged entry is skipped: the result is then the head before it, and `report` is called with a sentence.
+  /// Returns the live tree's head at a time in nanoseconds since 1970; nil before the log begins. A damaged entry
+  /// is skipped: the result is then the head before it, and `report` is called with a sentence.
   package func head(
     at time: Int64, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> HeadLogEntry? {
@@ -108,14 +107,14 @@ extension Store {
     try contents.unpack(version.packedMetadata)
   }
 
-  /// The first inode number that a store gives out.
+  /// The first inode number of a store.
   package static var firstInode: UInt64 { 16 }
 
-  /// The first inode number that no store gives out: history has the numbers from here on.
+  /// The end of a store's inode numbers: history has the numbers from here on.
   package static var inodeLimit: UInt64 { 1 << 40 }
   package var nextInode: UInt64 { counters.next(.inode) }
 
-  /// Lets the inode numbers from `next` on be given out. The caller knows that no inode has them.
+  /// Makes `next` the next inode number. The caller knows that no inode has it or a later one.
   package func restartInodes(at next: UInt64) throws(StoreError) {
     try counters.restart(.inode, at: next)
   }

@@ -74,7 +74,7 @@ extension WriteTransaction {
         edits.append(.remove(key, directory: false))
         known.append(MapChange(old: old, new: nil))
       case .preserve(let reference):
-        // The value that is there already may be preserved.
+        // The existing value may be preserved.
         _ = try preserved(reference, old, nil)
       }
     }
@@ -86,7 +86,7 @@ extension WriteTransaction {
     return try add(version, isBounded: true)
   }
 
-  /// Adds a merge from changes of the first's values; attributes and directories follow the rules.
+  /// Adds a merge from changes of the first's values; the rules decide attributes and directories.
   private func makeMerge(
     of first: VersionRecord, _ second: VersionRecord, _ changes: [Key: Value.Change],
     _ metadata: Version.Metadata

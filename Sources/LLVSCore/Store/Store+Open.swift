@@ -2,23 +2,20 @@ internal import Platform
 
 /// Opening and making a store.
 ///
-/// INVARIANT S4: a store has one writer at a time, whose open file has an exclusive lock on
-///   `STORE/lock` as long as it lives. A process that waits for it is in the queue of
-///   `STORE/turn`, where a writer that takes turns sees it (SharedStore). The process id in the
-///   file is for messages only: whether the lock can be acquired decides alone. The writer also locks the store's directory, since a user may remove
-///   `lock` after a crash: a process that creates the file again must not get the store. Readers
-///   have a shared lock on `STORE/readers`; on a disk that cannot be written, where nothing can
-///   change, a missing lock does no harm. On a network or user-space file system, where locks may
-///   hold on one machine only and SQLite's shared memory at best does the same, a writer is refused
-///   unless forced; a reader uses neither and reads copies of the databases that it knows to be
-///   complete (ReadableCopy).
+/// INVARIANT S4: a store has one writer at a time; its open file has an exclusive lock on `STORE/lock`. A process
+/// that waits for it is in the queue of `STORE/turn`, where a writer that takes turns sees it (SharedStore). The
+/// process id in the file is for messages only. The writer also locks the store's directory, since a user may
+/// remove `lock` after a crash: a process that creates the file again must not get the store. Readers have a shared
+/// lock on `STORE/readers`; a missing one does no harm on a read-only disk. On a network or user-space file system,
+/// locks and SQLite's shared memory may work on one machine only. There a writer is refused unless forced, and a
+/// reader uses neither but reads complete copies of the databases (ReadableCopy).
 extension Store {
   /// Opens a store.
   ///
-  /// With `create`, makes a store if the directory is missing or empty. `isForced` treats a network
-  /// or user-space file system as a disk. If the disk is too full to open a store for writing,
-  /// `makeRoom` is called, with the store's path and its lock held, to free what can be spared. A
-  /// writer waits up to `patience`, in nanoseconds, for another one that has announced that it is finishing.
+  /// With `create`, makes a store if the directory is missing or empty. `isForced` treats a network or user-space
+  /// file system as a disk. If the disk is too full to open a store for writing, `makeRoom` is called, with the
+  /// store's path and its lock held, to free space. A writer waits up to `patience`, in nanoseconds, for another
+  /// one that has announced that it is finishing.
   package static func open(
     path given: String, mode: AccessMode = .writer, create: Bool = false, isForced: Bool = false,
     patience: UInt64 = 0, makeRoom: ((String) -> Void)? = nil
@@ -29,7 +26,7 @@ extension Store {
     do throws(StoreError) {
       if !isForced { isTrusted = try isReliable(path, mode) }
     } catch {
-      // A directory in which no store may be is not left behind.
+      // A directory that cannot be a store is removed again.
       if isMade { try? FileSystem.removeDirectory(path) }
       throw error
     }
@@ -46,9 +43,9 @@ extension Store {
     let directoryLock = try mode == .writer ? lockedDirectory(path) : nil
     let (copy, logFaults) = try examinedLog(of: path, mode: mode, canWrite: canWrite)
     let databases = copy?.path ?? path
-    // A reader promises nothing in the name of the replica, and a backup has no lock yet.
+    // A reader writes nothing in the replica's name, and a backup has no lock yet.
     let identity = try mode == .writer ? identity(of: lockFile, in: path) : []
-    // An existing catalog may be empty too, if making it was interrupted.
+    // An existing catalog may be empty too, if its creation was interrupted.
     let fresh: [String: [UInt8]]? =
       create && mode == .writer
       ? [
@@ -75,7 +72,7 @@ extension Store {
     }
     var replicaID = String(decoding: replica, as: UTF8.self)
     if known != identity, mode == .writer {
-      // The directory was copied or restored: the promises under the old id are those of the original.
+      // The directory was copied or restored: the old id belongs to the original.
       let renamed = newReplicaID()
       replicaID = renamed
       try catalog.write { (database) throws(StoreError) in
@@ -99,14 +96,14 @@ extension Store {
     return store
   }
 
-  /// Repairs rows from their copies, if there is anything to repair.
+  /// Repairs damaged rows from their copies.
   private static func mend(_ catalog: Catalog) throws(StoreError) -> [String] {
     let isNeeded = try catalog.read { (database) throws(StoreError) in try database.needsMending() }
     guard isNeeded else { return [] }
     do throws(StoreError) {
       return try catalog.write { (database) throws(StoreError) in try database.mend() }
     } catch {
-      // A full disk does not keep a store from being read, which uses the copies without a repair.
+      // On a full disk the store can still be read, from the unrepaired copies.
       if case .corrupt = error { throw error }
       return []
     }
@@ -121,7 +118,7 @@ extension Store {
     }
   }
 
-  /// Makes a store's directory if there is nothing at the path; returns true if it did.
+  /// Makes a store's directory if the path does not exist; returns true if it did.
   private static func makeDirectory(_ path: String) throws(StoreError) -> Bool {
     try StoreError.wrapping { () throws(SystemError) in
       if try FileSystem.exists(path) { return false }
@@ -156,7 +153,7 @@ extension Store {
 
   private enum WriterLock {
     case taken(File)
-    /// Another process has it; `process` is nil if the file does not say which.
+    /// Another process has the lock; `process` is nil if the file does not say which.
     case held(process: UInt32?, isFinishing: Bool)
   }
 
@@ -180,7 +177,7 @@ extension Store {
     let file = try File.kept("\(path)/lock", [.readWrite, .create, .noFollow])
     var isTaken = try file.lock(.exclusive)
     if !isTaken {
-      // A holder that takes turns sees the queue; a forked child may hold the lock for a moment.
+      // A holder that takes turns sees the queue; a forked child may hold the lock briefly.
       let queue = try? TurnQueue(of: path)
       let isNext = (try? queue?.tryEnter()) ?? false
       defer { if isNext { queue?.leave() } }
@@ -210,7 +207,7 @@ extension Store {
   private static func lockedDirectory(_ path: String) throws(StoreError) -> File {
     let locked = try StoreError.wrapping { () throws(SystemError) -> File? in
       let directory = try File(path, [.read, .directory])
-      // A child that has not reached its exec may have the lock for a moment, as above.
+      // A child before its exec may have the lock briefly, as above.
       for _ in 0..<20 {
         if try directory.lockEntirely() { return directory }
         SystemClock.sleep(nanoseconds: 10_000_000)
@@ -227,7 +224,7 @@ extension Store {
   /// Writes into the lock file that the holder is about to release it.
   package func announceFinishing() { writeHolder(" \(Self.finishingMark)\n") }
 
-  /// Writes the result of the session into the lock file; on a full disk these bytes may still be written.
+  /// Writes the result of the session into the lock file; these bytes fit even on a full disk.
   package func announceEnd(_ end: LastWriterStatus) {
     writeHolder(" \(Self.finishingMark)\n\(end.text)")
   }
@@ -243,14 +240,14 @@ extension Store {
   private static var deviceMark: String { "device " }
   private static var finishingMark: String { "finishing" }
 
-  /// Returns the number of the process that mounts a store, as the lock file has it; nil if none does.
+  /// Returns the id of the process that mounts a store, from the lock file; nil if none does.
   static func mounter(of path: String) throws(StoreError) -> String? {
     try StoreError.wrapping { () throws(SystemError) in
       guard try FileSystem.exists("\(path)/lock") else { return nil }
       let file = try File.regular("\(path)/lock", .read)
       let text = String(decoding: try file.read(256, at: 0), as: UTF8.self)
       guard device(inLock: text) != nil else { return nil }
-      // The text of a process that has ended stays: whether the lock can be acquired decides.
+      // The text of an ended process remains, so the lock itself decides.
       if try file.lock(.shared) {
         file.unlock()
         return nil
@@ -265,7 +262,7 @@ extension Store {
     try? lockFile.truncate(to: UInt64(text.count))
   }
 
-  /// The lock file, and true if the disk can be written and locks exclude others; else read copies.
+  /// The lock file, and true if the disk is writable and locks exclude others; else read copies.
   private static func readerLock(
     _ path: String, isTrusted: Bool
   ) throws(StoreError) -> (file: File, canWrite: Bool) {
@@ -307,14 +304,14 @@ extension Store {
         if !isMissingAllowed { try FileSystem.makeKeptDirectory(segments) }
         return
       }
-      // A link would redirect what is written to another place.
+      // A link would redirect writes to another place.
       guard try FileSystem.status(segments, following: false).kind == .directory else {
         throw SystemError(errno: Errno.notDirectory, call: "lstat", subject: segments)
       }
     }
   }
 
-  /// Returns a file that shows that the store had a catalog; nil if there is none.
+  /// Returns a file that proves that the store had a catalog; nil if none does.
   private static func witness(in path: String) throws(StoreError) -> String? {
     try StoreError.wrapping { () throws(SystemError) in
       for (directory, ending) in [("segments", ".seg"), ("journal", ".journal")]

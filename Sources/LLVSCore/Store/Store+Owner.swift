@@ -4,7 +4,7 @@ extension Store {
   /// Returns the owners of the store other than root and this process's user.
   package func strangers() throws(StoreError) -> [UInt32] {
     try StoreError.wrapping { () throws(SystemError) in
-      // The directory that was opened is examined, even if another one has its path now.
+      // Checks the opened directory, even if another one has its path now.
       let opened = try directoryLock.map { (file) throws(SystemError) in try file.status() }
       let directory = if let opened { opened } else { try FileSystem.status(path) }
       let catalog = try FileSystem.status("\(path)/store.sqlite")

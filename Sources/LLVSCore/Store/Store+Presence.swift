@@ -1,6 +1,6 @@
 internal import Platform
 
-/// The files that a store was opened with, which are lost with the last descriptor.
+/// The files that a store was opened with; removed ones are lost with the last descriptor.
 struct OpenedFiles: Sendable {
   private struct Place: Sendable {
     var path: String

@@ -9,10 +9,10 @@ extension Store {
     return String(decoding: text, as: UTF8.self).split(separator: " ").map(String.init)
   }
 
-  /// Gives this copy of the store another id, so that what is written from now on has another writer.
+  /// Gives this copy of the store another id, so that later versions have another writer.
   ///
-  /// A copied or restored store gets one when it is opened. This is for a machine that was set back while the
-  /// store was open: what it wrote in the time that is gone may be elsewhere under the same writer.
+  /// A copied or restored store gets one when it is opened. This is for a machine that was set back while the store
+  /// was open: the versions that it lost may exist elsewhere with the same writer.
   package func renewReplica() throws(StoreError) -> String {
     guard mode == .writer else { throw .readOnly }
     let former = try formerReplicaIDs() + [replicaID]

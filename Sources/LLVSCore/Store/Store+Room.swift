@@ -1,13 +1,13 @@
 internal import Platform
 
-// Space for SQLite's shared memory (`-shm`), of which SQLite writes one byte in 4 KiB: where blocks are
-// smaller or the disk is full the process then dies of SIGBUS, unless there was space before.
+// Reserves space for SQLite's shared memory (`-shm`). SQLite writes one byte in 4 KiB of it, so with smaller blocks
+// or on a full disk the process would die of SIGBUS.
 
 extension Store {
   /// The initial shared memory of two logs, 32 KiB each, and their first frames.
   private static let neededSize: UInt64 = 96 << 10
 
-  /// Checks, locked, that the disk has the space for opening; if not, calls `makeRoom` once.
+  /// Checks, with the lock held, that the disk has space for opening; if not, calls `makeRoom` once.
   static func ensureRoom(_ path: String, makeRoom: ((String) -> Void)?) throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in
       let disk = try FileSystem.fileSystem(of: path)
@@ -32,15 +32,15 @@ extension Store {
     if try FileSystem.exists(name) { try FileSystem.unlink(name) }
     do throws(SystemError) {
       let file = try File.kept(name, [.readWrite, .create, .exclusive])
-      // The file is freed when this process ends, whatever happens.
+      // The file is freed when this process ends, even after a crash.
       try FileSystem.unlink(name)
-      // The space of shared-memory files of a killed process may not be available at once.
+      // The space of a killed process's shared memory may take time to become available.
       try file.allocate(0..<neededSize, keepingSize: true)
     } catch {
       // A file system without fallocate(2) reports a full disk at the write instead.
       guard error.errno == Errno.notSupported else { throw error }
     }
-    // Nor may this space be available before the file system's own journal is written.
+    // This space, too, may be available only after the file system has written its journal.
     try File(path, [.read, .directory]).syncFileSystem()
   }
 }

@@ -1,5 +1,5 @@
-// Tags (docs/merging.md, M6): an empty version after the one it names, on a line of its own. Of several with a
-// name, the greater (timestamp, id) holds.
+// Tags (docs/merging.md, M6): an empty version after the tagged one, on a line of its own. Of several with one
+// name, the greatest (timestamp, id) counts.
 
 extension Branch {
   /// The prefix of the lines of tags; they are never merged, listed or counted as heads.
@@ -7,7 +7,7 @@ extension Branch {
 
   package static func tag(_ name: String) -> Branch { Branch(rawValue: tagPrefix + name) }
 
-  /// The line of the versions that remove this line's name; nil for a line of a rule's own.
+  /// The line of the versions that remove this line's name; nil for a rule's own line.
   var end: Branch? { rawValue.hasPrefix("llvs.") ? nil : Branch(rawValue: "llvs.end/" + rawValue) }
 }
 
@@ -19,7 +19,7 @@ extension Store {
     return try graph.node(first).line == tag.line ? nil : version(first)
   }
 
-  /// About `limit` names of tags after a name, in the order of bytes; at least one except at end.
+  /// About `limit` names of tags after a name, in the order of bytes; at least one except at the end.
   package func tags(after name: String?, limit: Int) throws(StoreError) -> [String] {
     let prefix = Branch.tag("").rawValue
     var found: [String] = []
@@ -49,7 +49,7 @@ extension WriteTransaction {
   package func tag(
     _ version: VersionRecord, as name: String, author: Author?
   ) throws(StoreError) -> VersionRecord {
-    // Later than the version that carried the tag, whose clock may be ahead of this one.
+    // Later than the version with the tag, whose clock may be ahead of this one.
     let before = try store.tagNumber(name)
     return try mark(
       version, .tag(name), "tag \(name)", after: before.map { [$0] } ?? [], author)
@@ -69,7 +69,7 @@ extension WriteTransaction {
     for head in heads { _ = try mark(head, end, "remove branch \(line.rawValue)", author) }
   }
 
-  /// Adds a version that changes nothing, on a line that says what it is for.
+  /// Adds a version that changes nothing, on a line that names its purpose.
   private func mark(
     _ version: VersionRecord, _ line: Branch, _ message: String, after others: [VersionNumber] = [],
     _ author: Author?

@@ -66,7 +66,7 @@ extension Store {
   }
 
   private func entry(_ id: Value.ID, at version: Version.ID) throws(StoreError) -> Entry? {
-    // A caller mostly reads several values of a version, whose row never changes.
+    // Callers usually read several values of a version, and its row never changes.
     if let asked = lastAsked.withLock({ $0 }), asked.id == version {
       return try map(of: asked).entry(at: id)
     }

@@ -4,7 +4,7 @@ package struct VerifyReport: Sendable {
   /// One sentence without its period for each fault.
   package internal(set) var damage: [String] = []
   package internal(set) var versions = 0
-  /// The number of entries of maps that were checked; an entry that versions share counts once.
+  /// The number of checked entries of maps; an entry that versions share counts once.
   package internal(set) var entries = 0
   package internal(set) var bytes: UInt64 = 0
 
@@ -12,17 +12,17 @@ package struct VerifyReport: Sendable {
 }
 
 extension Store {
-  /// Reads everything that any version holds and checks it: each record's checksum, each chunk's and node's hash,
-  /// each map's digest against the version's own, and the catalog's inner consistency.
+  /// Checks everything that any version holds: each record's checksum, each chunk's and node's hash, each map's
+  /// digest against the version's own, and the catalog's inner consistency.
   ///
-  /// Damage is reported and the check continues. Other processes may read and write in the meantime.
-  /// `progress` gets the number of versions that are checked and of all; false cancels.
+  /// It reports damage and continues. Other processes may read and write concurrently. `progress` gets the number
+  /// of checked versions and of all; false cancels.
   package func verify(
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> VerifyReport {
     var verifier = Verifier(store: self)
     try verifier.verifyCatalog()
-    // The index is read before the catalog: another process may go on writing.
+    // The index is read before the catalog, because another process may write concurrently.
     let indexed = index.newestVersion(after: try state().lastNumber)
     let total = Int(try state().lastNumber)
     if let indexed, indexed > total, let lost = Store.lostVersions(index, UInt32(total)) {
@@ -83,7 +83,7 @@ private struct Verifier {
 
   mutating func verify(_ root: MapRoot, called name: String) {
     var (nodes, values, report) = (checkedNodes, checkedValues, report)
-    // Moved out, not copied: the sets may be large.
+    // Moved, not copied, because the sets may be large.
     (checkedNodes, checkedValues) = ([], [])
     do throws(StoreError) {
       try store.map(root).verify(seen: &nodes) { (entry) throws(StoreError) in
@@ -102,7 +102,7 @@ private struct Verifier {
 }
 
 extension StoreError {
-  /// True if something in the store is damaged, or the disk cannot read it.
+  /// True if something in the store is damaged or unreadable.
   package var isDamage: Bool {
     switch self {
     case .corrupt: true
@@ -171,7 +171,7 @@ extension ContentStore {
   private func verifyChunk(
     _ location: Location, _ length: UInt64, _ digest: Digest, _ count: inout UInt64
   ) throws(StoreError) {
-    // The cache is bypassed, as the disk is to be checked.
+    // The disk is to be checked, not the cache.
     let raw: [UInt8]
     do throws(StoreError) {
       raw = try records.read(.chunk, at: location)

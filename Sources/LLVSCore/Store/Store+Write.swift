@@ -3,17 +3,16 @@ internal import Synchronization
 
 /// Committing.
 ///
-/// INVARIANT S1: a record is durable before anything refers to it. The order is: append records to
-///   the segments; write the rows that refer to them in one SQLite transaction; sync the segments;
-///   commit the transaction, which makes it durable; only then publish the new state to other
-///   threads. An error at any step leaves the last commit in force. (`RecordStore.swift` states the
-///   other half.)
+/// INVARIANT S1: a record is durable before anything refers to it. The order is: append records to the segments;
+/// write the rows that refer to them in one SQLite transaction; sync the segments; commit the transaction, which
+/// makes it durable; only then publish the new state to other threads. After an error at any step the last commit
+/// is current. (`RecordStore.swift` states the other half.)
 ///
 /// INVARIANT S2: opening after any crash gives the last committed state. Bytes of segments that no
 ///   committed version refers to are ignored; SQLite recovers its last commit from its log.
 extension Store {
-  /// Runs the body as the only writer: all its changes become visible at once, or none if it throws. The body
-  /// must not call this again. The commit survives a power failure.
+  /// Runs the body as the only writer: all its changes become visible at once, or none if it throws. The body must
+  /// not call this function. The commit survives a power failure.
   package func write<Result>(
     _ body: (WriteTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -29,7 +28,7 @@ extension Store {
     return result
   }
 
-  /// Returns the body's result, and true if there are new versions, of which `latest` is the last.
+  /// Returns the body's result, and true if there are new versions; `latest` is the last of them.
   private func commit<Result>(
     _ body: (WriteTransaction) throws(StoreError) -> Result, _ latest: inout VersionRecord?
   ) throws(StoreError) -> (Result, Bool) {
@@ -40,7 +39,7 @@ extension Store {
       store: self, lastNumber: published.withLock { $0.lastNumber }, latest: latest)
     let result = try body(transaction)
     guard !transaction.namesNothing else { return (result, false) }
-    // The disk writes the records while the rows that refer to them are made.
+    // The disk writes the records while their rows are made.
     try records.startSync()
     try catalog.write { (database) throws(StoreError) in
       for record in transaction.added { try database.add(record) }
@@ -57,7 +56,7 @@ extension Store {
       }
       for change in transaction.remoteBundles { try database.apply(change) }
       for (name, peer) in transaction.peers { try database.setPeer(name, peer) }
-      // The commit, which follows, is the first to refer to them.
+      // The next commit is the first to refer to the records.
       try records.sync()
     }
     if !transaction.bundles.isEmpty || !transaction.remoteBundles.isEmpty {
@@ -76,18 +75,17 @@ extension Store {
     }
     if let last = transaction.added.last { latest = last }
     transaction.confirmBases()
-    // The next version is mostly based on one of these.
+    // The next version is usually based on one of these.
     for record in transaction.added.suffix(16) { graph.remember(HistoryNode(record)) }
     index.add(chunks: transaction.newChunks, changes: transaction.changedKeys)
     return (result, !transaction.added.isEmpty)
   }
 
-  /// Returns nanoseconds since 1970.
   static func now() -> Int64 {
     let (seconds, nanoseconds) = SystemClock.realtime()
     return seconds * 1_000_000_000 + Int64(nanoseconds)
   }
 
-  /// Lets a result leave the lock on the thread that acquired it.
+  /// Carries a result out of the lock on the thread that acquired it.
   private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
 }

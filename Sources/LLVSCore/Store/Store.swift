@@ -6,12 +6,12 @@ internal import Synchronization
 ///     STORE/lock          held for life by the one writer; its text is the writer's process id
 ///     STORE/readers       share-locked by every reader
 ///     STORE/store.sqlite  versions, heads, settings, peers (``Catalog``)
-///     STORE/index.sqlite  what can be rebuilt: where chunks stand, who changed which key
+///     STORE/index.sqlite  rebuildable: locations of chunks, changes of keys
 ///     STORE/segments/     chunks and map nodes (``RecordStore``)
 /// - Concurrency: callable from any thread. Lock order: write lock, catalog's writer, record
 ///   store's writer, published state; the last two are never held while calling out.
 package final class Store: Sendable {
-  /// The committed state, as every thread sees it.
+  /// The committed state, equal for every thread.
   package struct State: Sendable {
     /// The version that the live tree continues from.
     package var head: VersionNumber?
@@ -19,18 +19,18 @@ package final class Store: Sendable {
     package var headMap: MapRoot?
     package var lastNumber: UInt32
     package var settings: [String: [UInt8]]
-    /// The names of settings that are left out because their rows are damaged.
+    /// The names of omitted settings, whose rows are damaged.
     package var damagedSettings: [String] = []
-    /// A sentence without its period for each repair or loss in the catalog that opening found.
+    /// A sentence without its period for each repair or loss in the catalog at opening.
     package var mended: [String] = []
   }
 
   /// The store's directory, with symbolic links resolved.
   package let path: String
   package let mode: AccessMode
-  /// 16 bytes that name the store; copies share them.
+  /// 16 bytes that name the store; its copies have the same.
   package let storeID: [UInt8]
-  /// The id of this copy of the store: `cp -a` makes a copy with another, ``renewReplica()`` too.
+  /// The id of this copy of the store; `cp -a` and ``renewReplica()`` give a copy another id.
   package var replicaID: String { replica.withLock { $0 } }
 
   package let catalog: Catalog
@@ -43,10 +43,10 @@ package final class Store: Sendable {
   let conflictCache = ConflictCache()
   let counters: Counters
   let lockFile: File
-  /// Locked as long as the store is open; nil for a reader.
+  /// Locked while the store is open; nil for a reader.
   let directoryLock: File?
   let openedFiles: OpenedFiles?
-  /// The copies of the databases that are read instead of the store's own; mostly nil.
+  /// The copies of the databases to read instead of the store's own; usually nil.
   private let copy: ReadableCopy?
 
   // Held during a write transaction, I/O included. It guards the version that this process committed last.
@@ -54,9 +54,9 @@ package final class Store: Sendable {
   // Leaf locks.
   let published: Mutex<State>
   let replica: Mutex<String>
-  /// The version whose values were asked for last; a leaf lock.
+  /// The version that was last asked for values; a leaf lock.
   let lastAsked = Mutex<VersionRecord?>(nil)
-  /// The listeners for new versions; a leaf lock, not held while they are called.
+  /// A leaf lock, not held while the listeners are called.
   private let versionListeners = Mutex<[ListenerID: @Sendable () -> Void]>([:])
 
   init(
@@ -85,11 +85,11 @@ package final class Store: Sendable {
 
   deinit { index.flush() }
 
-  /// Leaves the files as closing does: the catalog's log is empty, the index complete, and the segment ends with its
-  /// last record.
+  /// Leaves the files as closing does: the catalog's log is empty, the index complete, and the segment ends with
+  /// its last record.
   ///
-  /// For a process that exits without releasing this object. The store may be used afterwards; if a
-  /// step fails here, the next process that opens the store does it.
+  /// For a process that exits without releasing this object. The store remains usable; if a step fails, the next
+  /// process that opens the store repeats it.
   package func settle() {
     guard mode == .writer else { return }
     index.flush()
@@ -97,10 +97,10 @@ package final class Store: Sendable {
     records.trim()
   }
 
-  /// Changes the length at which a new segment is begun from 256 MiB, for tests.
+  /// Changes the length at which a new segment begins from 256 MiB, for tests.
   package func limitSegments(to bytes: UInt64) { records.limitSegments(to: bytes) }
 
-  /// Returns the state that is committed now; a reader sees commits of a writer in another process.
+  /// Returns the current committed state; a reader sees commits of other processes.
   package func state() throws(StoreError) -> State {
     guard mode == .reader else { return published.withLock { $0 } }
     var state = try catalog.read { (database) throws(StoreError) in try Store.loadState(database) }
@@ -111,7 +111,6 @@ package final class Store: Sendable {
   /// The number of the newest version that this writer committed or found; 0 if there is none.
   package var lastNumber: UInt32 { published.withLock { $0.lastNumber } }
 
-  /// A listener for new versions.
   package struct ListenerID: Hashable, Sendable {
     fileprivate var number: UInt64
   }
@@ -125,7 +124,7 @@ package final class Store: Sendable {
     }
   }
 
-  /// Removes a listener. A call of it that began before may still be running.
+  /// Removes a listener; a call to it may still be running.
   package func stopListening(_ id: ListenerID) { versionListeners.withLock { $0[id] = nil } }
 
   func notifyOfVersions() {

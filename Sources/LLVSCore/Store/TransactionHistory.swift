@@ -1,5 +1,5 @@
-/// The versions that a write transaction sees: the committed ones and its own.
-/// Unchecked: it lasts as long as its transaction, which one thread uses, and serves no other.
+/// The versions that a write transaction sees: the committed ones and its own. Unchecked: one thread uses the
+/// transaction, and this object lives no longer.
 final class TransactionHistory: HistorySource, VersionMaps, DocumentVersions, @unchecked Sendable {
   private unowned let transaction: WriteTransaction
   private let store: Store
@@ -10,7 +10,7 @@ final class TransactionHistory: HistorySource, VersionMaps, DocumentVersions, @u
   }
 
   private func own(_ number: VersionNumber) -> VersionRecord? {
-    // Numbers are given in order, without gaps.
+    // Numbers are allocated in order, without gaps.
     guard let first = transaction.added.first?.number, number >= first else { return nil }
     let index = Int(number.rawValue - first.rawValue)
     return index < transaction.added.count ? transaction.added[index] : nil

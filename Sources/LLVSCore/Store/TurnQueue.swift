@@ -1,7 +1,7 @@
 internal import Platform
 
-/// The queue of processes that wait to write a store: the next one has a lock on `STORE/turn`, which tells
-/// a writer that takes turns (``SharedStore``) to give up the store's own lock.
+/// The queue of processes that wait to write a store. The next one has a lock on `STORE/turn`, so a writer that
+/// takes turns (``SharedStore``) releases the store's own lock.
 struct TurnQueue: Sendable {
   private let file: File
 

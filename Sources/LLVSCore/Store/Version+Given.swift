@@ -1,6 +1,6 @@
 extension Version {
-  /// Returns the reason why a program cannot give a version this metadata; nil if it can.
-  /// Changed attributes are computed from the version's entries, so a program cannot give them.
+  /// Returns the reason why a program cannot give a version this metadata; nil if it can. Changed attributes, for
+  /// example, are computed from the version's entries.
   static func fault(ofGiven metadata: Metadata) -> String? {
     if let key = metadata.keys.filter(AttributeList.isFrame).min() {
       return "the metadata \(key.rawValue) is the store's own"

@@ -1,23 +1,23 @@
-/// A version that a user or program made, as opposed to one that a rule made.
+/// A version that a user or program made, in contrast to a rule's.
 package struct AuthoredVersion {
-  /// Reserved by ``WriteTransaction/reserveVersion()``, since new entries refer to it.
+  /// Reserved by ``WriteTransaction/reserveVersion()``, because new entries refer to it.
   package var number: VersionNumber
   /// The predecessor that the map was edited from; nil for a root.
   package var first: VersionNumber?
-  /// The other predecessor of a merge that was asked for; nil otherwise.
+  /// The other predecessor of a requested merge; nil otherwise.
   package var second: VersionNumber?
   package var base: ValueMap
   package var map: ValueMap
-  /// The name of its line; nil for the unnamed one.
+  /// Nil for the unnamed line.
   package var line: Branch?
   package var author: Author?
   package var message: String?
   package var metadata: Version.Metadata
-  /// The change list to record for a merge; nil if it follows from the maps.
+  /// The change list to record for a merge; nil if the maps determine it.
   package var changes: StoredContent?
-  /// All changes from the base to the map, in ascending order; nil if the maps have to be compared.
+  /// All changes from the base to the map, in ascending order; nil if the maps must be compared.
   var known: [MapChange]?
-  /// The bytes of extended attributes that one version may change; others go into later versions.
+  /// The bytes of extended attributes that one version may change; others are in later versions.
   package var extendedLimit = AttributeList.ownExtended
 
   package init(
@@ -48,11 +48,9 @@ extension WriteTransaction {
 
   /// Adds a version with a random id, a digest, and the attributes that it changes.
   ///
-  /// If it changes more extended attributes than peers accept in one version, the rest is in
-  /// versions that follow it; the last one is returned, and has the draft's map.
-  ///
-  /// With `isBounded`, metadata of a size that no peer accepts is refused. Cuts of the live tree
-  /// are not bounded: they could never be made otherwise.
+  /// If it changes more extended attributes than peers accept in one version, following versions have the rest; the
+  /// last one is returned, and has the draft's map. With `isBounded`, metadata that is too large for peers is
+  /// refused. Cuts of the live tree are not bounded, because they could never be made otherwise.
   package func add(
     _ draft: AuthoredVersion, isBounded: Bool = false
   ) throws(StoreError) -> VersionRecord {
@@ -133,7 +131,7 @@ extension WriteTransaction {
     return (keys, size)
   }
 
-  /// Returns the time now, or after every predecessor that is not a day ahead of this clock.
+  /// Returns the current time, or a time after every predecessor that is not a day ahead of this clock.
   package func timestamp(after predecessors: [VersionNumber]) throws(StoreError) -> Double {
     let now = Double(Store.now()) / 1e9 - 978_307_200
     var result = now

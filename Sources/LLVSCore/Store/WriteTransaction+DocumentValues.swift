@@ -1,6 +1,6 @@
 extension WriteTransaction {
-  /// Adds versions that each write a value at keys of documents: the first has each key's first
-  /// value, and so on. A value is written even if it was there; nil is a removal.
+  /// Adds versions that each write a value at keys of documents: the first has each key's first value, and so on.
+  /// Values are written even if unchanged; nil is a removal.
   package func addValues(
     _ keys: [(key: Key, values: [Entry?])], on head: VersionNumber, line: Branch?
   ) throws(StoreError) -> [VersionNumber] {

@@ -64,7 +64,7 @@ extension WriteTransaction {
     }
     var short = new
     short.attributes.extended = []
-    // The same bytes with other attributes need another revision.
+    // Equal bytes with other attributes need another revision.
     short.revision = try allotRevisions()
     return short
   }

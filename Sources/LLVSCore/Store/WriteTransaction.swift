@@ -2,7 +2,6 @@
 /// - Concurrency: used by the thread that runs the body, and only while it runs.
 package final class WriteTransaction: ChunkTransaction {
   package let store: Store
-  /// The number that the next reserved version gets.
   private var nextNumber: UInt32
   private(set) var added: [VersionRecord] = []
   private(set) var changedKeys: [(VersionNumber, [Key])] = []
@@ -19,12 +18,12 @@ package final class WriteTransaction: ChunkTransaction {
   private var addedByID: [Version.ID: Int] = [:]
   private var names: Set<String> = []
   private(set) var newChunks: [Digest: Location] = [:]
-  /// Committed versions that were read: a version's predecessors are needed several times.
+  /// Committed versions that were read, because predecessors are needed several times.
   private var known: [VersionNumber: VersionRecord] = [:]
   private static let mostKnown = 64
   private var bases: KnownBases?
   let documentStates = DocumentStateCache()
-  /// The version that was committed last; mostly the next one is based on it.
+  /// The version that was committed last; usually the next one is based on it.
   private let latest: VersionRecord?
 
   init(store: Store, lastNumber: UInt32, latest: VersionRecord?) {
@@ -42,10 +41,9 @@ package final class WriteTransaction: ChunkTransaction {
     return fresh
   }
 
-  /// The newest version that was there before.
+  /// The newest version before the transaction.
   var lastCommitted: VersionNumber { VersionNumber(base) }
 
-  /// Keeps the virtual bases of versions that are committed now.
   func confirmBases() { bases?.confirm() }
   package var nodes: any NodeStorage { store.records }
   package var nextVersion: VersionNumber { VersionNumber(nextNumber) }

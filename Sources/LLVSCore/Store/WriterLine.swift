@@ -1,14 +1,14 @@
-/// The writer of a version, which tells the writes of one writer from another's: metadata `llvs.writer`, a
-/// JSON string `REPLICA.NUMBER`.
+/// The writer of a version, to distinguish the writes of several writers: metadata `llvs.writer`, a JSON string
+/// `REPLICA.NUMBER`.
 ///
-/// INVARIANT W1: the authored versions with one writer are a line, each a descendant of the one before, so
-/// whoever knows the newest knows all. The number is that of the line's first version in this store; a version
+/// INVARIANT W1: the authored versions with one writer are a line, each a descendant of the one before, so a
+/// replica that knows the newest knows all. The number is that of the line's first version in this store; a version
 /// that does not descend from the last one begins a line. A copied or restored store has another replica id.
 struct WriterLine: Hashable {
   var number: UInt32
   var last: VersionNumber
 
-  /// The setting that carries the line from one run to the next.
+  /// The setting that keeps the line between runs.
   static let setting = "writer"
 
   init(number: UInt32, last: VersionNumber) {
@@ -16,7 +16,7 @@ struct WriterLine: Hashable {
     self.last = last
   }
 
-  /// Reads what ``encoded`` gave; nil for anything else.
+  /// Decodes ``encoded``; nil for anything else.
   init?(decoding bytes: [UInt8]?) {
     guard let bytes else { return nil }
     let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
@@ -34,9 +34,9 @@ extension Version.MetadataKey {
 }
 
 extension WriteTransaction {
-  /// The metadata that names the writer of an authored version, which is added next.
-  /// - Complexity: O(1) where a predecessor is the writer's last version; else O(the predecessors' ancestors
-  ///   that are younger than that).
+  /// The metadata of the writer of an authored version, the next one to be added.
+  /// - Complexity: O(1) if a predecessor is the writer's last version; else O(the predecessors' ancestors that are
+  ///   younger than that).
   func writer(
     of number: VersionNumber, after predecessors: [VersionNumber]
   ) throws(StoreError) -> Version.MetadataValue {
@@ -52,7 +52,7 @@ extension WriteTransaction {
   private func writerLine() throws(StoreError) -> WriterLine? {
     var setting = settings.last { $0.0 == WriterLine.setting }?.1
     if setting == nil { setting = try store.state().settings[WriterLine.setting] }
-    // A line that ends in no version of this store is none.
+    // A line must end in a version of this store.
     guard let line = WriterLine(decoding: setting), try version(line.last) != nil else {
       return nil
     }

@@ -21,9 +21,9 @@ extension Store {
     ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
   }
 
-  /// Returns the conflicts that are open at a head (docs/merging.md, M12), in ascending order of keys: the
-  /// same on every replica that has the head. Contents are read of the wanted keys alone.
-  /// - Complexity: O(versions since the head last asked about, and what is open).
+  /// Returns the conflicts that are open at a head (docs/merging.md, M12), in ascending order of keys: the same on
+  /// every replica that has the head. Reads only the contents of the wanted keys.
+  /// - Complexity: O(versions since the head of the last call, and open conflicts).
   package func openConflicts(
     at head: VersionNumber, where isWanted: (Key) -> Bool = { _ in true }
   ) throws(StoreError) -> [ValueConflict] {
@@ -36,8 +36,8 @@ extension Store {
     return (conflicts + more).sorted { $0.key < $1.key }
   }
 
-  /// The conflicts open at one head and settled at another, as a version made on the other names them to open
-  /// it again: drops of merges that the first came from.
+  /// The conflicts open at one head and settled at another, in the form in which a version made on the other
+  /// reopens them: drops of merges that the first descends from.
   /// - Complexity: as ``openConflicts(at:where:)`` of both.
   package func settledDrops(
     at head: VersionNumber, since other: VersionNumber
@@ -60,7 +60,7 @@ extension Store {
     return settled
   }
 
-  /// The keys of the conflicts open at a head, ascending: what ``openConflicts(at:where:)`` finds.
+  /// The keys of the conflicts of ``openConflicts(at:where:)``, ascending.
   package func openConflictKeys(at head: VersionNumber) throws(StoreError) -> [Key] {
     let directories = try documentDirectories(at: head)
     let keys = try finder.keys(try unsettledDrops(at: head))

@@ -1,10 +1,10 @@
-/// Conflicts at the keys of documents (docs/merging.md, M12): the values that nobody replaced, except the tree's.
+/// Conflicts at the keys of documents (docs/merging.md, M12): all values not replaced, except the tree's own.
 extension Store {
   package var documents: DocumentStates {
     DocumentStates(source: history, cache: history.documentStates)
   }
 
-  /// The directories of which a version, or an ancestor, holds what was imported from a document.
+  /// The directories with imported documents in a version or its ancestors.
   package func documentDirectories(
     at number: VersionNumber
   ) throws(StoreError) -> [DocumentDirectory] {
@@ -47,7 +47,7 @@ extension Store {
     var theirs: [ValueConflict.Revision] = []
     var kept: HistoryNode?
     for value in known.live.sorted(by: { DocumentValue.isBefore($1, $0) }) {
-      // Until the version that holds it is merged too, it is that version's.
+      // Until the version that holds the value is merged, the value belongs to that version.
       guard let holder = value.holder else { continue }
       let node = try graph.node(holder)
       if value.dot == known.held { kept = node }

@@ -1,6 +1,5 @@
-/// Merging with an arbiter of the program's own.
 extension Store {
-  /// Returns the merge of two versions as an arbiter gets it, or the version that needs none.
+  /// Returns the merge of two versions for an arbiter, or the version that needs no merge.
   package func planMerge(
     of firstId: Version.ID, with secondId: Version.ID, metadata: Version.Metadata,
     isUnrelatedAllowed: Bool
@@ -28,8 +27,8 @@ extension Store {
         first: a, second: b, bases: bases, forks: forks))
   }
 
-  /// Makes the version that a planned merge and an arbiter's changes give; the plan may come from
-  /// another object of the same store.
+  /// Makes the version of a planned merge and an arbiter's changes. The plan may come from another object of the
+  /// same store.
   /// - Throws: ``StoreError/unresolvedConflict(_:)`` if a conflicting value has no change.
   package func make(
     _ planned: PlannedMerge, by changes: [Value.Change], _ metadata: Version.Metadata
@@ -76,13 +75,12 @@ package struct PlannedMerge: Sendable {
   fileprivate let forks: [Key: ForkedValue]
 }
 
-/// A merge to decide, or the version that two versions have without one.
+/// A merge to decide, or the version of two versions that need no merge.
 package enum MergeOrVersion: Sendable {
   case fastForward(Version)
   case merge(PlannedMerge)
 }
 
-/// A fork with what each side holds.
 struct ForkedValue: Sendable {
   let fork: Value.Fork
   let triple: MergeTriple
@@ -104,7 +102,7 @@ extension WriteTransaction {
       case .removed(.second): recorded[key] = .removal
       case .inserted(.first), .updated(.first), .removed(.first), .twiceRemoved: break
       case .twiceInserted, .twiceUpdated, .removedAndUpdated:
-        // Equal bytes need nobody to decide.
+        // Equal bytes need no decision.
         guard let a = forked.triple.first, let b = forked.triple.second, a.hasSameUnit(as: b)
         else { throw .unresolvedConflict(key) }
       }
@@ -120,7 +118,7 @@ extension WriteTransaction {
     return try addMerge(of: first, second, recorded, number: number, given)
   }
 
-  /// Adds an authored merge whose bytes are as recorded, and all else as every peer makes it from that.
+  /// Adds an authored merge: the bytes are recorded, and every peer computes everything else from these.
   func addMerge(
     of first: HistoryNode, _ second: HistoryNode, _ recorded: [Key: RecordedMergeChange],
     number: VersionNumber, _ given: Version.Metadata
@@ -146,7 +144,7 @@ extension WriteTransaction {
       let entry = try store.map(of: record).entry(at: reference.valueId),
       entry.storedVersion == record.number
     else { throw .invalid("there is no value of \(reference.valueId.rawValue) to preserve") }
-    // A predecessor that holds it is known by the reference; else they are new bytes (docs/merging.md, M10).
+    // The reference shows that a predecessor holds it; else they are new bytes (docs/merging.md, M10).
     return .value(entry.stored, kind: nil, storedBy: entry.storedVersion)
   }
 }

@@ -1,6 +1,6 @@
-/// The result of merging: the versions that were made, if any, and the version that the tree goes to.
+/// The result of merging: the new versions, if any, and the version that the tree moves to.
 package struct MergeReport: Sendable {
-  /// A version that was made. Its keys are only counted: each of many merges may take every key.
+  /// A new version. Its keys are only counted, because each of many merges may take every key.
   package struct Made: Sendable {
     package var record: VersionRecord
     /// As ``MergeResult/changedCount``.
@@ -9,17 +9,17 @@ package struct MergeReport: Sendable {
 
   /// In the order made; more than one where more than two heads were merged.
   package private(set) var made: [Made] = []
-  /// The version that holds everything merged, also where nothing had to be made.
+  /// The version that holds everything merged, even if no version had to be made.
   package fileprivate(set) var outcome: VersionNumber?
-  /// True if nothing is left of what was to be merged.
+  /// True if everything was merged.
   package fileprivate(set) var isWhole = true
-  /// Clashes, in all: a key counts in each merge again.
+  /// All clashes; a key counts in each merge.
   package private(set) var clashCount = 0
-  /// The keys that clashed, each once, in the order met, those of one merge ascending.
+  /// The keys that clashed, each once, in order of merges; those of one merge ascend.
   package private(set) var clashes: [Key] = []
   private var clashed: Set<Key> = []
 
-  /// Keys that the merges changed, in all.
+  /// The number of keys that the merges changed.
   package private(set) var changedCount = 0
 
   fileprivate mutating func add(_ record: VersionRecord, _ result: MergeResult) {
@@ -33,16 +33,16 @@ package struct MergeReport: Sendable {
 }
 
 extension WriteTransaction {
-  /// The changed keys that one transaction merges, since it holds them all until it commits.
+  /// The most changed keys that one transaction merges; it holds them all in memory until it commits.
   package static let mergedAtOnce = 65_536
 
-  /// Merges the heads of a line, oldest first, as every replica does (docs/merging.md, M3 and M5); heads of
-  /// unrelated histories stay.
+  /// Merges the heads of a line, oldest first, as every replica does (docs/merging.md, M3 and M5), but not those of
+  /// unrelated histories.
   ///
-  /// `outcome` is the head that then holds `live`, or the line's only head when there is no live tree. Once the
-  /// merges changed `limit` keys no further one is made, and `isWhole` is false where one is left: the next
-  /// transaction goes on to the same versions.
-  /// - Throws: ``StoreError/cancelled``, asked for before each merge.
+  /// `outcome` is the head that then holds `live`, or the line's only head without a live tree. Once the merges
+  /// changed `limit` keys no further one is made, and `isWhole` is false if one is left: the next transaction
+  /// continues to the same versions.
+  /// - Throws: ``StoreError/cancelled``; tested before each merge.
   package func mergeHeads(
     ofLine line: Branch?, live: VersionNumber?, upTo limit: Int = .max,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) },
@@ -50,13 +50,13 @@ extension WriteTransaction {
   ) throws(StoreError) -> MergeReport {
     var report = MergeReport()
     var live = live
-    // One for all: nothing that it remembers changes when a version is added.
+    // One for all merges, because new versions do not invalidate its caches.
     let merger = self.merger
     let graph = merger.graph
     var heads = try graph.uncontainedHeads(ofLine: line)
     while true {
       if let number = live {
-        // Two heads that say the same, or a head that another was merged into: the live tree follows.
+        // Two heads with equal content, or a head that another was merged into: the live tree moves to it.
         let node = try graph.node(number)
         live = try graph.container(of: node, amongUncontained: heads)?.number ?? number
       }
@@ -77,8 +77,8 @@ extension WriteTransaction {
     }
   }
 
-  /// Merges versions of this store, the live one and then the oldest first, as an automatic merge would: the
-  /// sides of a cut, whose writers had last seen different versions.
+  /// Merges versions of this store, the live one and then the oldest first, as an automatic merge would: the sides
+  /// of a cut, whose writers had seen different versions.
   package func mergeSides(
     _ sides: [VersionNumber], live: VersionNumber?, allowingUnrelated: Bool = false,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
@@ -87,8 +87,8 @@ extension WriteTransaction {
     var live = live
     var rest: [HistoryNode] = []
     for side in sides { rest.append(try merger.graph.node(side)) }
-    // The tree's version holds all that the sides were made on: with it each has one base. A merge
-    // of the sides alone would have a base of each with the live tree.
+    // The tree's version holds everything that the sides were made on: with it each has one base. A merge of the
+    // sides alone would have a base of each with the live tree.
     rest.sort { a, b in
       (a.number == live) != (b.number == live) ? a.number == live : HistoryNode.mergesBefore(a, b)
     }
@@ -116,8 +116,8 @@ extension WriteTransaction {
     return report
   }
 
-  /// The sides that are no ancestors of the live version and whose one predecessor is: with it, and with what is
-  /// merged of it and such sides, each has that predecessor as its one base. None where not all are such.
+  /// The sides that are no ancestors of the live version and whose only predecessor is: that predecessor is their
+  /// one base with it, and with merges of it and such sides. Empty unless all sides are such.
   private func madeBeside(
     _ live: VersionNumber, _ sides: [HistoryNode]
   ) throws(StoreError) -> Set<VersionNumber> {
@@ -133,7 +133,7 @@ extension WriteTransaction {
         return []
       }
     }
-    // The first that was made on what the live tree goes on from is that, further on.
+    // A side made on the live version itself continues it.
     return Set(sides.filter { $0.first != live }.map(\.number))
   }
 
@@ -143,7 +143,7 @@ extension WriteTransaction {
   ) throws(StoreError) -> VersionNumber {
     switch plan {
     case .fastForward(let node):
-      // Two heads are never ancestors of each other.
+      // A head is never an ancestor of another.
       throw .corrupt("version \(node.id.rawValue) is a head and has a successor")
     case .merge(let bases):
       let number = try reserveVersion()
@@ -159,10 +159,10 @@ extension WriteTransaction {
     }
   }
 
-  /// Merges another version into the live tree's by command: an authored version, or none where one holds the
-  /// other already. `keepingLine` makes one also where `other` is on another line and holds `live`. With
-  /// `settling` the version settles what clashed (docs/merging.md, M12). A caller that merges several gives the
-  /// same `merger` each time, which remembers the history that it read.
+  /// Merges another version into the live tree's by command: as an authored version, or none if one contains the
+  /// other. `keepingLine` makes one also if `other` is on another line and contains `live`. With `settling` the
+  /// version settles what clashed (docs/merging.md, M12). A caller that merges several passes the same `merger`
+  /// each time, because it caches the history.
   package func merge(
     _ other: VersionNumber, into live: VersionNumber, allowingUnrelated: Bool = false,
     line: Branch?, keepingLine: Bool = false, settling: Bool = false, author: Author? = nil,
@@ -203,7 +203,7 @@ extension WriteTransaction {
     return report
   }
 
-  /// The result that a merge would have; nothing is kept.
+  /// The result that a merge would have; changes nothing.
   package func dryRun(
     _ first: VersionNumber, _ second: VersionNumber, allowingUnrelated: Bool = false,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
@@ -235,7 +235,7 @@ extension WriteTransaction {
     return try store.metadata(of: record)
   }
 
-  /// Adds the version of a merge, with its change list as every route tells it.
+  /// Adds the version of a merge, with its change list in every form.
   func add(
     _ result: MergeResult, _ version: Version, number: VersionNumber, flags: VersionRecord.Flags
   ) throws(StoreError) -> VersionRecord {
@@ -262,7 +262,7 @@ extension WriteTransaction {
     var recorded: [RecordedChange] = []
     recorded.reserveCapacity(changes.count)
     var ids: [VersionNumber: Version.ID] = [:]
-    // Each merge of many heads may name what stored the values of all before it.
+    // Each merge of many heads may name the versions that stored the values of all before it.
     let history = TransactionHistory(self)
     for change in changes {
       switch change {
