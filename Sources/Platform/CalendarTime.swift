@@ -27,7 +27,6 @@ package struct CalendarTime: Hashable, Sendable {
     second = unsafe Int(parts.tm_sec)
   }
 
-  /// The local time.
   package init?(local seconds: Int64) {
     self.init(utc: seconds &+ SystemClock.localOffset(at: seconds))
   }

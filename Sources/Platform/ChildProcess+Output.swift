@@ -42,7 +42,7 @@ extension ChildProcess {
       }
       throw SystemError(errno: ETIMEDOUT, call: "run", subject: arguments.first ?? "")
     } catch {
-      // Not reaped yet, so the id is still this session's.
+      // Not reaped yet, so the session still has this id.
       kill(-child.id, SIGKILL)
       _ = try? child.exitCode(waiting: true)
       throw error

@@ -9,8 +9,8 @@ extension ChildProcess {
     return ends
   }
 
-  /// Starts a program in a session of its own, found as execvp(3) finds it. Descriptors of -1 are /dev/null; without
-  /// `environment` the program gets this process's.
+  /// Starts a program in a session of its own, found as execvp(3) finds it. A descriptor of -1 is /dev/null. The
+  /// default of `environment` is this process's.
   static func spawn(
     _ arguments: [String], environment: [String]? = nil, input: Int32 = -1, output: Int32 = -1,
     errors: Int32 = -1
@@ -20,8 +20,8 @@ extension ChildProcess {
       output: output, errors: errors)
   }
 
-  /// The same with arguments of any bytes but NUL; `path` is a program of another path. Unless `keepsSignals`, the
-  /// signal mask and handlers are the default ones.
+  /// The same with arguments of any bytes but NUL; `path` is the program if it is not the first argument. Unless
+  /// `keepsSignals`, the signal mask and handlers are the default ones.
   static func spawn(
     bytes arguments: [[UInt8]], path: String? = nil, environment: [String]? = nil,
     input: Int32 = -1, output: Int32 = -1, errors: Int32 = -1, keepsSignals: Bool = false
@@ -40,7 +40,7 @@ extension ChildProcess {
       unsafe posix_spawnattr_destroy(&attributes)
       unsafe posix_spawn_file_actions_destroy(&actions)
     }
-    // Signals that this process blocks or ignores must work in the program.
+    // The program must get signals that this process blocks or ignores.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)

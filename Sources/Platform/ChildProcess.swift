@@ -13,7 +13,7 @@ package struct ChildProcess: Sendable {
       keepsSignals: true)
   }
 
-  /// Runs a program with this process's input and output; returns its exit code, or 128 plus a signal's number.
+  /// Runs a program with this process's input and output; returns its exit code, or 128 plus the signal number.
   package static func run(_ arguments: [String]) throws(SystemError) -> Int32 {
     try run(bytes: arguments.map { Array($0.utf8) })
   }
@@ -44,7 +44,7 @@ package struct ChildProcess: Sendable {
   }
 
   /// Runs a program in a session of its own, without input and output. After `patience` nanoseconds, or once
-  /// `isGivenUp` is true, it is killed with its group.
+  /// `isGivenUp` is true, its group is killed.
   package static func run(
     _ arguments: [String], patience: UInt64, isGivenUp: () -> Bool = { false }
   ) throws(SystemError) -> Ending {
@@ -81,17 +81,17 @@ package struct ChildProcess: Sendable {
       if unsafe poll(&waiting, 1, pause) > 0 { isSilent = drain(ends[0], into: &ending.said) }
       pause = min(pause * 2, 20)
     }
-    // Not reaped yet, so the id is still this process's.
+    // Not reaped yet, so the process still has this id.
     kill(-child.id, SIGKILL)
     _ = try child.exitCode(waiting: true)
     _ = drain(ends[0], into: &ending.said)
     return ending
   }
 
-  /// Reads everything that a pipe holds, of which the first bytes are kept; true at the end of the output.
+  /// Reads everything in a pipe and keeps the first bytes; true at the end of the output.
   private static func drain(_ pipe: Int32, into said: inout [UInt8]) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    // A pipe holds no more than this.
+    // A pipe holds no more.
     for _ in 0..<16 {
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe Glibc.read(pipe, $0.baseAddress, $0.count)

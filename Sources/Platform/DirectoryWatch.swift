@@ -2,14 +2,14 @@ internal import CShims
 internal import Glibc
 internal import Synchronization
 
-/// The changed names in directories, as inotify(7) reports them: not those of other machines on a file server.
+/// The changed names in directories, as inotify(7) reports them: changes by other machines on a file server are
+/// not.
 /// - Concurrency: one thread calls ``changes()``, any the other methods; the lock is a leaf.
 package final class DirectoryWatch: Sendable {
   /// A name that was made, written or replaced in a directory.
   package struct Change: Hashable, Sendable {
-    /// As it was given.
     package var directory: String
-    /// Nil if any of the directory's may have changed.
+    /// Nil if any name in the directory may have changed.
     package var name: String?
 
     package init(directory: String, name: String?) {
@@ -27,7 +27,7 @@ package final class DirectoryWatch: Sendable {
 
   private static let events =
     UInt32(IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE)
-  /// The time between two looks for missing directories, in milliseconds.
+  /// The time between two checks for missing directories, in milliseconds.
   private static let pause: Int32 = 30_000
   private let state = Mutex(State())
   private let queue: Int32
@@ -97,7 +97,6 @@ package final class DirectoryWatch: Sendable {
     }
   }
 
-  /// Begins and ends watches.
   private func follow() -> [Change] {
     let (missing, surplus) = state.withLock { state in
       let known = Set(state.watched.values)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The errno values that other modules name, so that they need not import the C library.
+/// The errno values for other modules, so that they need not import the C library.
 package enum Errno {
   package static let operationNotPermitted = EPERM
   package static let noEntry = ENOENT

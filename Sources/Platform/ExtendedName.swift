@@ -11,7 +11,7 @@ package enum ExtendedName {
   }
 
   package static func isACL(_ name: some Collection<UInt8>) -> Bool {
-    // The kernel asks at each write, nearly always for another name.
+    // The kernel asks at each write, usually for another name.
     name.count == accessACL.count && name.elementsEqual(accessACL)
       || name.count == defaultACL.count && name.elementsEqual(defaultACL)
   }

@@ -5,7 +5,7 @@ internal import Synchronization
 package enum SystemCall: String, Hashable, Sendable, CaseIterable {
   case open, read, write, sync, truncate, allocate, punch, rename, link, unlink, makeDirectory
   case removeDirectory, status, list, lock
-  /// Not a call, but a reply to the kernel.
+  /// A reply to the kernel, not a call.
   case reply
 }
 
@@ -19,14 +19,13 @@ package enum Faults {
     case fail(Int32)
     /// A write transfers at most this many bytes, as write(2) may.
     case short(Int)
-    /// A write transfers this many bytes, an allocation or a hole is made whole, another call is not made; then the
+    /// A write transfers this many bytes, an allocation or a hole is completed, another call is not made; then the
     /// process ends as by kill -9.
     case dieAfter(Int)
     /// The process ends as by kill -9, before the call.
     case die
   }
 
-  /// A fault and its calls.
   package struct Plan: Sendable {
     package var calls: Set<SystemCall>
     /// Paths with this prefix count, except those with `sparing`.
@@ -55,7 +54,6 @@ package enum Faults {
   }
 
   package enum Phase: Hashable, Sendable {
-    /// With its path.
     case before
     /// After a sync, an allocation or a hole that succeeded, with a path for reading the file.
     case after(String)
@@ -80,7 +78,7 @@ package enum Faults {
   }
 
   private static let isArmed = Atomic<Bool>(false)
-  // A leaf lock: no other lock is acquired while it is held.
+  // A leaf lock.
   private static let state = Mutex(State())
 
   package static func arm(_ plan: Plan) -> Token {
@@ -172,7 +170,7 @@ package enum Faults {
     notify(.reply, "\(path)/\(what)", .before)
   }
 
-  /// Applies a fault to a write; returns the bytes that it may transfer, and whether the process dies then.
+  /// Applies a fault to a write; returns the bytes that it may transfer, and true if the process dies then.
   @inline(__always)
   static func passWrite(
     _ name: StaticString, _ path: String, _ count: Int

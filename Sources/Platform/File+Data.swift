@@ -1,7 +1,7 @@
 internal import CShims
 internal import Glibc
 
-// Reads and writes at offsets are whole, whatever signals and short transfers come between.
+// Reads and writes at offsets are complete, in spite of signals and short transfers.
 
 extension File {
   /// Reads until the buffer is full or the file ends.
@@ -43,7 +43,7 @@ extension File {
     }
     guard count >= 0 else { throw failed("preadv", code) }
     guard count > 0, count < first.count + second.count else { return count }
-    // The file ends here, or a signal came between.
+    // The end of the file, or a signal in between.
     if count < first.count {
       let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: first[count...])
       count += unsafe try read(into: rest, at: offset + UInt64(count))
@@ -133,10 +133,8 @@ extension File {
     }
   }
 
-  /// Copies the bytes up to `end` durably into a new file; holes become zeros.
-  ///
-  /// `progress` is called with the bytes since its last call; false stops the copy without a sync. EEXIST if the target
-  /// exists.
+  /// Copies the bytes up to `end` durably into a new file; holes become zeros. EEXIST if the target exists.
+  /// `progress` is called with the bytes since its last call; false stops the copy without a sync.
   package func copy(
     to target: String, upTo end: UInt64? = nil, permissions: UInt32 = 0o600,
     progress: (UInt64) -> Bool = { _ in true }

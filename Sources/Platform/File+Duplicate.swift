@@ -5,8 +5,7 @@ extension File {
   /// The most bytes of one call.
   private static let part = 1 << 27
 
-  /// Copies the file into a new one, which shares its blocks if possible; the caller syncs it. EEXIST if the target
-  /// exists.
+  /// Copies the file into a new one, sharing blocks if possible; the caller syncs it. EEXIST if the target exists.
   package func duplicate(to target: String, permissions: UInt32 = 0o600) throws(SystemError) {
     let copy = try File(target, [.readWrite, .create, .exclusive], permissions: permissions)
     var done: UInt64 = 0

@@ -16,7 +16,7 @@ extension File {
     Faults.passed(.sync, path, descriptor)
   }
 
-  /// Asks the system to begin to write a range, so that a later sync waits less.
+  /// Asks the system to begin writing a range, so that a later sync waits less.
   package func startWriteback(_ range: Range<UInt64>) {
     llvs_start_writeback(
       descriptor, Int64(clamping: range.lowerBound),
@@ -46,7 +46,7 @@ extension File {
     try fallocated(range, keeping: keepingSize, punching: false)
   }
 
-  /// Makes a range a hole; the size stays.
+  /// Makes a range a hole without changing the size.
   package func punchHole(_ range: Range<UInt64>) throws(SystemError) {
     try fallocated(range, keeping: true, punching: true)
   }

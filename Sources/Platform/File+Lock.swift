@@ -4,8 +4,7 @@ internal import Glibc
 extension File {
   package enum LockKind: Sendable { case shared, exclusive }
 
-  /// Acquires a lock on the whole file for this open file (an OFD lock); false if another has it and `waiting` is
-  /// false.
+  /// Acquires a lock on the whole file for this open file (an OFD lock); false if another has it and not `waiting`.
   package func lock(_ kind: LockKind, waiting: Bool = false) throws(SystemError) -> Bool {
     try Faults.pass(.lock, "fcntl", path)
     while true {
@@ -21,8 +20,8 @@ extension File {
 
   package func unlock() { _ = llvs_lock(descriptor, Int32(F_UNLCK), 0) }
 
-  /// True if the file, which must be open for reading alone, is open elsewhere: the kernel then refuses a lease for
-  /// writing. False also if the file system has no leases.
+  /// True if the file, open for reading only, is open elsewhere: the kernel then refuses a lease for writing. False
+  /// also if the file system has no leases.
   package var isOpenElsewhere: Bool {
     // fcntl(2): F_SETLEASE is 1024.
     if fcntl(descriptor, 1024, F_WRLCK) == 0 {
@@ -32,8 +31,8 @@ extension File {
     return errno == EAGAIN
   }
 
-  /// Acquires flock(2), which a directory can have too, for this open file without waiting; false if another has it,
-  /// true also if the file system has none.
+  /// Acquires flock(2), also possible for a directory, for this open file without waiting; false if another has it,
+  /// true if the file system lacks it.
   package func lockEntirely() throws(SystemError) -> Bool {
     try Faults.pass(.lock, "flock", path)
     while true {

@@ -4,18 +4,17 @@ internal import Glibc
 // Root may mount another user's store: files that root makes there must not lock the owner out.
 
 extension File {
-  /// Opens a regular file; a created one gets the owner of its directory, or is removed if that fails. EINVAL for
-  /// another kind of file.
+  /// Opens a regular file, else EINVAL; a created one gets the owner of its directory, or is removed if that fails.
   package static func kept(
     _ path: String, _ mode: Mode, permissions: UInt32 = 0o600
   ) throws(SystemError) -> File {
     let file = try made(path, mode.union(.nonBlocking), permissions: permissions)
-    // A file of this call is regular.
+    // A file created by this call is regular.
     return mode.contains(.exclusive) ? file : try file.checkedToBeRegular()
   }
 
-  /// Opens an existing regular file, not through a symbolic link; EINVAL for another kind. Opening a FIFO without
-  /// O_NONBLOCK would block uninterruptibly where the kernel waits for this process.
+  /// Opens an existing regular file, not through a symbolic link; EINVAL for another kind. Without O_NONBLOCK,
+  /// opening a FIFO would block uninterruptibly where the kernel waits for this process.
   package static func regular(_ path: String, _ mode: Mode) throws(SystemError) -> File {
     try File(path, mode.union([.noFollow, .nonBlocking])).checkedToBeRegular()
   }

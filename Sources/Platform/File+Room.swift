@@ -5,9 +5,8 @@ extension File {
   private static let leastAvailable: UInt64 = 64 << 20
   private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
 
-  /// Writes zeros from the file's `end` to `newEnd`; true if they are there. `isAllotted` says that the file has its
-  /// blocks and keeps them. Nothing depends on it: after a failure the file ends where it did, or after some of the
-  /// zeros.
+  /// Writes zeros from the file's `end` to `newEnd`; true if it did. `isAllotted` says that the file has its blocks
+  /// and keeps them. Nothing depends on the zeros: after a failure there are none or some.
   package func makeRoom(
     from end: UInt64, to newEnd: UInt64, isAllotted: Bool = false
   ) -> Bool {
@@ -26,7 +25,7 @@ extension File {
       }
       return true
     } catch {
-      // Zeros that were written are removed again.
+      // Removes the zeros that were written.
       if !isAllotted { try? truncate(to: end) }
       return false
     }

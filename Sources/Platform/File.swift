@@ -26,7 +26,7 @@ package final class File: Sendable {
   /// The path at the opening, for messages.
   package let path: String
 
-  /// Opens a file with O_CLOEXEC, relative to a directory; `permissions` is the mode of a created file before the
+  /// Opens a file with O_CLOEXEC, relative to a directory. `permissions` is the mode of a new file before the
   /// umask.
   package convenience init(
     _ path: String, in directory: File? = nil, _ mode: Mode, permissions: UInt32 = 0o644
@@ -70,7 +70,7 @@ package final class File: Sendable {
   }
 
   deinit {
-    // close(2) releases the descriptor even when it fails; a sync reported errors of writes.
+    // close(2) releases the descriptor even when it fails; a sync has reported errors of writes.
     _ = close(descriptor)
   }
 

@@ -2,10 +2,10 @@ internal import CShims
 internal import Glibc
 
 package enum FileSystem {
-  /// What becomes of a target that is there.
+  /// The effect on an existing target.
   package enum RenameMode: Sendable { case replacing, exclusive, exchanging }
 
-  /// Each path is relative to its directory where one is given.
+  /// Each path is relative to its directory, if any.
   package static func rename(
     _ old: String, in directory: File? = nil, to new: String, in target: File? = nil,
     _ mode: RenameMode = .replacing
@@ -38,7 +38,7 @@ package enum FileSystem {
     try text(readlink(Array(path.utf8)))
   }
 
-  /// Removes a name that is not a directory's.
+  /// Removes a name of a file, not of a directory.
   package static func unlink(_ path: String) throws(SystemError) { try unlink(Array(path.utf8)) }
 
   /// Makes a directory; `permissions` is its mode before the umask.

@@ -1,8 +1,8 @@
 internal import CShims
 internal import Glibc
 
-/// A file or directory that is held but not opened (O_PATH): its names cannot come to lead elsewhere.
-/// Files below it are reached without symbolic links and without other mounts.
+/// A file or directory that is held but not opened (O_PATH), so renames cannot redirect it. Files below it are
+/// reached without symbolic links and without other mounts.
 package struct HeldPath: ~Copyable, Sendable {
   private let descriptor: Int32
 
@@ -17,7 +17,7 @@ package struct HeldPath: ~Copyable, Sendable {
 
   deinit { close(descriptor) }
 
-  /// Holds what is at a path below this directory; itself for an empty path. ELOOP for a symbolic link on the way,
+  /// Holds the file at a path below this directory; itself for an empty path. ELOOP for a symbolic link on the way,
   /// EXDEV for a mount, ENOSYS before Linux 5.6.
   package func below(_ path: [UInt8]) throws(SystemError) -> HeldPath {
     let flags = UInt64(llvs_open_path_only() | llvs_open_no_follow())

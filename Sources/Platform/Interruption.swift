@@ -1,19 +1,19 @@
 internal import Glibc
 internal import Synchronization
 
-/// SIGINT as a request: a command stops where it can, and says what it has done.
+/// SIGINT as a request: a command stops where it can, and reports what it has done.
 /// - Concurrency: any thread.
 package enum Interruption {
-  // The handler of a signal may run while any lock is held: it only stores a word.
+  // The handler of a signal may run while any lock is held, so it only stores a word.
   private static let requested = Atomic<Bool>(false)
   private static let watched = Atomic<Bool>(false)
   private static let patience: UInt64 = 900_000_000
   private static let glance: UInt64 = 50_000_000
 
-  /// Has SIGINT request the end from now on, and end calls of the system that wait.
+  /// Makes SIGINT request the end and interrupt waiting system calls.
   ///
-  /// After 0.9 s the program is in a call that nothing ends: `farewell` is called, and the program ends as without
-  /// this. A second signal ends it too.
+  /// After 0.9 s the program is in a call that cannot be interrupted: `farewell` is called, and the program ends by
+  /// the signal's default. A second signal ends it too.
   package static func watch(_ farewell: @escaping @Sendable () -> Void = {}) {
     guard !watched.exchange(true, ordering: .relaxed) else { return }
     _ = requested.load(ordering: .relaxed)
@@ -23,12 +23,12 @@ package enum Interruption {
     let handler = unsafe unsafeBitCast(old.__sigaction_handler.sa_handler, to: UInt.self)
     guard handler != 1 else { return }
     var action = sigaction()
-    // Without SA_RESTART, so that a call that waits returns; with SA_RESETHAND the second signal ends it.
+    // Without SA_RESTART, so that a waiting call returns; with SA_RESETHAND the second signal ends the program.
     unsafe action.__sigaction_handler.sa_handler = { _ in Interruption.request() }
     unsafe sigemptyset(&action.sa_mask)
     action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
     unsafe sigaction(SIGINT, &action, nil)
-    // Without the thread only such a call is not cut short.
+    // Without the thread only such a call cannot be ended.
     try? SystemThread.detach(name: "llvs-interrupt") {
       while !isRequested { SystemClock.sleep(nanoseconds: glance) }
       SystemClock.sleep(nanoseconds: patience)

@@ -6,8 +6,8 @@ internal import Glibc
 /// The class is usable from inline: without that the compiler inlines none of its methods into other modules.
 /// - Concurrency: not recursive. `body` must not call anything that acquires the same monitor.
 @usableFromInline @safe package final class Monitor<State>: @unchecked Sendable {
-  // Unchecked: `state` is touched only while `mutex` is held. For the same reason Swift need not watch for accesses
-  // that overlap, which costs as much as the lock.
+  // Unchecked: `state` is used only while `mutex` is held. Swift therefore need not check for overlapping accesses,
+  // which cost as much as the lock.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   @exclusivity(unchecked) @usableFromInline var state: State
@@ -32,8 +32,8 @@ internal import Glibc
     unsafe mutex.deallocate()
   }
 
-  /// Runs `body` with the lock held.
-  /// Inlinable, so that callers in other modules get no closure and no result through memory.
+  /// Runs `body` with the lock held. Inlinable, so that callers in other modules need no closure and no result in
+  /// memory.
   @inlinable @inline(__always)
   package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
     lock()
@@ -46,11 +46,10 @@ internal import Glibc
 
   package func broadcast() { unsafe pthread_cond_broadcast(condition) }
 
-  /// Wakes one waiting thread; enough where all wait for the same thing and only one can have it.
+  /// Wakes one waiting thread; enough if all wait for the same thing and only one can have it.
   package func signal() { unsafe pthread_cond_signal(condition) }
 
-  /// Waits until `body`, which runs with the lock held, returns a result; nil if the time, without which it waits for
-  /// ever, was up first.
+  /// Waits until `body`, which runs with the lock held, returns a result; nil after the time, if one is given.
   @inlinable
   package func wait<R, E: Error>(
     nanoseconds: UInt64? = nil, until body: (inout State) throws(E) -> R?
@@ -66,7 +65,7 @@ internal import Glibc
     }
   }
 
-  /// Waits with the lock held for a signal; false if the time was up first.
+  /// Waits with the lock held for a signal; false after the time.
   @usableFromInline func sleep(until deadline: Deadline?) -> Bool {
     guard let deadline else {
       unsafe pthread_cond_wait(condition, mutex)

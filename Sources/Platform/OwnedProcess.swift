@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A program that ends with the last reference to it, and with this process in whatever way that ends.
+/// A program that ends with the last reference to it, and when this process ends in any way.
 package final class OwnedProcess: Sendable {
-  /// The shell sees the end of this process by the end of its input, and ends the program. The two have a process
-  /// group of their own, so no number is signalled that another program has by then.
+  /// The shell gets the end of its input when this process ends, and then ends the program. The two have a process
+  /// group of their own, so no reused id gets a signal.
   private static let guardScript = """
     exec 3<&0 </dev/null
     "$@" 3<&- &
@@ -20,12 +20,12 @@ package final class OwnedProcess: Sendable {
   }
 
   private let child: ChildProcess
-  /// The end of its input that this process has.
+  /// This process's end of the shell's input.
   private let life: Int32
   private let reader: Int32
   private let state = Monitor(State())
 
-  /// The most that is kept of what it says.
+  /// The most bytes of output that are kept.
   private static let mostSaid = 1 << 16
 
   /// Starts a program, found as execvp(3) finds it; `environment` has `NAME=VALUE`. The error of pipe(2) or
@@ -65,14 +65,14 @@ package final class OwnedProcess: Sendable {
   }
 
   deinit {
-    // The shell sees the end of its input.
+    // The shell gets the end of its input.
     close(life)
     let end = SystemClock.monotonic() + 2_000_000_000
     while SystemClock.monotonic() < end {
       if let code = try? child.exitCode(), code >= 0 { return }
       SystemClock.sleep(nanoseconds: 5_000_000)
     }
-    // Not reaped yet, so the number is still this session's.
+    // Not reaped yet, so the session still has this id.
     kill(-child.id, SIGKILL)
     _ = try? child.exitCode(waiting: true)
   }
@@ -96,10 +96,10 @@ package final class OwnedProcess: Sendable {
   /// The first bytes of both outputs together.
   package var said: String { state.withLock { String(decoding: $0.said, as: UTF8.self) } }
 
-  /// True if the program has ended, or has closed its outputs.
+  /// True if the program has ended or closed its outputs.
   package var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Returns what `body` finds in the output so far; nil if the time was up, or the program ended, first.
+  /// Returns what `body` finds in the output so far; nil after the time, or if the program ended first.
   package func wait<R>(nanoseconds: UInt64, for body: (String) -> R?) -> R? {
     let found: R?? = state.wait(nanoseconds: nanoseconds) { state in
       let found = body(String(decoding: state.said, as: UTF8.self))

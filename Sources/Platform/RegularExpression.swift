@@ -1,8 +1,7 @@
 internal import Glibc
 
-/// A POSIX extended regular expression over bytes, as `grep -E` takes it (regcomp(3)).
-///
-/// `^` and `$` match at the ends of each line; only a newline matches a newline. For one thread at a time.
+/// A POSIX extended regular expression over bytes, as in `grep -E` (regcomp(3)). `^` and `$` match at the ends of
+/// each line; only a newline matches a newline. For one thread at a time.
 @safe package final class RegularExpression {
   package struct Fault: Error {
     /// A clause of the C library.

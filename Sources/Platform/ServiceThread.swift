@@ -1,4 +1,4 @@
-/// A thread that sleeps until it is woken or a time is up, works, and ends when it is asked to. Its lock is a leaf.
+/// A thread that sleeps until it is woken or a time passes, works, and ends on request. Its lock is a leaf.
 package final class ServiceThread: Sendable {
   private struct State {
     var isRunning = false
@@ -10,8 +10,7 @@ package final class ServiceThread: Sendable {
 
   package init() {}
 
-  /// Starts the thread; `body` must call ``sleep(_:wakes:)`` or check ``isEnding`` often. EAGAIN: there are too many
-  /// threads.
+  /// Starts the thread; `body` must call ``sleep(_:wakes:)`` or check ``isEnding`` often. EAGAIN: too many threads.
   package func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
     state.withLock { $0.isRunning = true }
     do throws(SystemError) {
@@ -38,8 +37,8 @@ package final class ServiceThread: Sendable {
     state.broadcast()
   }
 
-  /// Puts the calling thread, which must be this one, to sleep until the time is up (nil: never), the end, or a wake-up
-  /// if `wakes`; earlier wake-ups are forgotten. False once the thread has to end.
+  /// Sleeps in the calling thread, which must be this one, until the time (nil: never), the end, or a wake-up if
+  /// `wakes`; earlier wake-ups are forgotten. False once the thread must end.
   package func sleep(_ nanoseconds: UInt64?, wakes: Bool) -> Bool {
     _ = state.wait(nanoseconds: nanoseconds) { state in
       state.isEnding || wakes && state.isWoken ? true : nil
@@ -50,7 +49,7 @@ package final class ServiceThread: Sendable {
     }
   }
 
-  /// Asks the thread to end and waits until it has; `stirring` interrupts any wait of its own.
+  /// Requests the end and waits for it; `stirring` interrupts any wait of the thread's own.
   package func end(stirring: () -> Void = {}) {
     state.withLock { $0.isEnding = true }
     state.broadcast()

@@ -5,20 +5,19 @@ package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2
 
-  /// Opens /dev/null where a standard stream is closed: otherwise the next opened file would get its number, and
-  /// messages.
+  /// Opens /dev/null for closed standard streams: otherwise the next opened file would get messages.
   /// - Concurrency: call before the process opens anything.
   package static func openClosed() {
-    // open(2) gives the lowest number that is free.
+    // open(2) returns the lowest free number.
     for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
       _ = unsafe open("/dev/null", O_RDWR)
     }
   }
 
-  /// Writes everything, or as much as the reader takes; errors are ignored.
+  /// Writes everything, or until the reader has gone; errors are ignored.
   package func write(_ text: String) { try? write(Array(text.utf8)) }
 
-  /// Writes everything; EPIPE if there is no reader any more. A part may have been written before an error.
+  /// Writes everything; EPIPE if the reader has gone. A part may have been written before an error.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     var bytes = bytes[...]
     while !bytes.isEmpty {

@@ -21,12 +21,12 @@ package enum SystemClock {
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
   }
 
-  /// Puts the calling thread to sleep, signals notwithstanding.
+  /// Sleeps in the calling thread, in spite of signals.
   package static func sleep(nanoseconds: UInt64) {
     var rest = timespec(
       tv_sec: time_t(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     var left = timespec()
-    // nanosleep(2) writes what is left when a signal wakes it.
+    // nanosleep(2) writes the rest of the time when a signal wakes it.
     while unsafe nanosleep(&rest, &left) != 0, errno == EINTR { rest = left }
   }
 }
@@ -62,9 +62,9 @@ package enum SystemProcess {
   package static var parent: Int32 { getppid() }
 
   /// Sets the process's name in lists of processes, at most 15 bytes of it.
-  /// - Concurrency: on the thread that the process began with.
+  /// - Concurrency: on the process's first thread.
   package static func call(_ name: String) {
-    // The file knows no offsets.
+    // The file has no offsets.
     guard let file = try? File("/proc/self/comm", .write) else { return }
     _ = unsafe Array(name.utf8).withUnsafeBytes {
       unsafe Glibc.write(file.descriptor, $0.baseAddress, $0.count)
@@ -80,10 +80,10 @@ package enum SystemProcess {
     umask(mask)
     return mask
   }
-  /// The user id that permissions are checked for.
+  /// The user id of permission checks.
   package static var effectiveUser: UInt32 { geteuid() }
 
-  /// Each boot has another.
+  /// Different for each boot.
   package static func bootID() throws(SystemError) -> String {
     let text = try FileSystem.read("/proc/sys/kernel/random/boot_id", atMost: 128)
     return String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)

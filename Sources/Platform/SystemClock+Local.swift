@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension SystemClock {
-  /// Returns by how many seconds local time is ahead of UTC at a number of seconds since 1970.
+  /// Returns the difference of local time from UTC, in seconds, at a number of seconds since 1970.
   package static func localOffset(at seconds: Int64) -> Int64 {
     // tzset(3): the zone's file may have been replaced since the last call.
     tzset()

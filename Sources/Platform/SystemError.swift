@@ -16,7 +16,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     self.subject = subject
   }
 
-  /// True if a file could be opened, and its bytes could not be read.
+  /// True if a file could be opened but not read.
   package var isOfReading: Bool { call == "pread" || call == "preadv" }
 
   /// For example `open /a: No such file or directory`.

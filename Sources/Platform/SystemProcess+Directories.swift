@@ -3,7 +3,7 @@ internal import Glibc
 
 extension SystemProcess {
   /// Returns the inode numbers of the directories on a file system that are the working directory or root of a
-  /// thread, as far as this process may see that. It asks no file system, so none can block it.
+  /// thread, if this process may see it. It calls no file system, so none can block it.
   /// - Complexity: two system calls a thread of the machine.
   package static func workingDirectories(onDeviceOf path: String) -> Set<UInt64> {
     var device: UInt64 = 0

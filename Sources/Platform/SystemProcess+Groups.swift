@@ -2,13 +2,13 @@ internal import CShims
 internal import Glibc
 
 extension SystemProcess {
-  /// Returns true if a thread is the first of its process, whose id it has then.
+  /// Returns true if a thread is the first of its process; it then has the process's id.
   package static func isFirstThread(_ thread: Int32) -> Bool {
     // tgkill(2) finds a thread only in the given group; signal 0 checks and sends nothing.
     thread > 0 && llvs_has_thread(thread, thread) != 0
   }
 
-  /// Returns the process of a thread; nil if there is no such thread.
+  /// Returns the process of a thread; nil if the thread does not exist.
   package static func group(ofThread thread: Int32) -> Int32? {
     guard thread > 0 else { return nil }
     guard let text = try? FileSystem.read("/proc/\(thread)/status", atMost: 65_536) else {
@@ -22,7 +22,7 @@ extension SystemProcess {
     return nil
   }
 
-  /// Returns when a process began by ``SystemClock/boottime()``, at most 10 ms too early; nil if it is gone.
+  /// Returns the start of a process by ``SystemClock/boottime()``, at most 10 ms too early; nil if it has ended.
   package static func start(of process: Int32) -> UInt64? {
     guard let text = try? FileSystem.read("/proc/\(process)/stat", atMost: 8192),
       let end = text.lastIndex(of: UInt8(ascii: ")"))

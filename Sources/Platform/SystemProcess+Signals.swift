@@ -4,8 +4,8 @@ extension SystemProcess {
   /// The signals that ask a process to stop waiting: from a terminal, a timer, or kill(1).
   private static let endings = [SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGALRM, SIGTERM]
 
-  /// Returns true if a thread has a pending, unblocked signal that asks it to end; nil if it cannot be looked at.
-  /// The source is `/proc/THREAD/status` (proc(5): SigPnd, ShdPnd, SigBlk).
+  /// Returns true if a thread has a pending, unblocked signal that asks it to end; nil if this is unknown. The
+  /// source is `/proc/THREAD/status` (proc(5): SigPnd, ShdPnd, SigBlk).
   package static func isAskedToEnd(thread: Int32) -> Bool? {
     guard thread > 0, let text = try? FileSystem.read("/proc/\(thread)/status", atMost: 16_384)
     else { return nil }

@@ -17,8 +17,8 @@ package struct FileSystemUse: Hashable, Sendable {
 }
 
 extension SystemProcess {
-  /// Returns the uses of file systems (`major:minor`) by all processes that this one may look at, except `spared`. It
-  /// asks no file system, so none can block it.
+  /// Returns the uses of file systems (`major:minor`) by all processes that this one may see, except `spared`. It
+  /// calls no file system, so none can block it.
   /// - Complexity: two system calls for each open file of the machine.
   package static func uses(
     ofDevices devices: Set<String>, besides spared: Set<Int32>

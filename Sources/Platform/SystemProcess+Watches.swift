@@ -4,14 +4,14 @@ internal import Glibc
 package struct WatchedFiles: Hashable, Sendable {
   /// The inode numbers of files and directories that are watched themselves.
   package var inodes: Set<UInt64> = []
-  /// True if somebody watches all of the file system.
+  /// True if a program watches all of the file system.
   package var isWhole = false
 
   package var isEmpty: Bool { inodes.isEmpty && !isWhole }
 
   package init() {}
 
-  /// Takes the lines of a file in /proc/PID/fdinfo (proc_pid_fdinfo(5)) that have a file system's number.
+  /// Adds the lines of a file in /proc/PID/fdinfo (proc_pid_fdinfo(5)) with a file system's number.
   mutating func add(_ lines: [UInt8], onDevice device: UInt64) {
     for line in lines.split(separator: 0x0A) {
       let words = String(decoding: line, as: UTF8.self).split(separator: " ")
@@ -29,7 +29,7 @@ package struct WatchedFiles: Hashable, Sendable {
 }
 
 extension SystemProcess {
-  /// Returns the files on a file system that other processes watch, as far as this one may see that. It asks no file
+  /// Returns the files on a file system that other processes watch, if this one may see them. It calls no file
   /// system.
   /// - Complexity: a system call for each open file of the machine, and a line for each watch.
   package static func watchedFiles(onDevice name: String) -> WatchedFiles {

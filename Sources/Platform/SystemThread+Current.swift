@@ -4,9 +4,9 @@ internal import Glibc
 extension SystemThread {
   package static var current: UInt { pthread_self() }
 
-  /// Gives the calling thread the lowest priority, for work that nobody waits for.
+  /// Gives the calling thread the lowest priority, for work that no thread waits for.
   package static func yieldToOthers() {
-    // In Linux the priority is that of a thread, and 0 is the calling one (setpriority(2)). A failure does no harm.
+    // In Linux a priority belongs to a thread, and 0 is the calling one (setpriority(2)). A failure does no harm.
     _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
   }
 

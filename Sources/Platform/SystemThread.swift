@@ -5,7 +5,7 @@ internal import Glibc
 package struct SystemThread: ~Copyable {
   private let thread: pthread_t
 
-  /// Starts a thread that must be joined; /proc shows 15 bytes of `name`. EAGAIN: there are too many threads.
+  /// Starts a thread that must be joined; /proc shows 15 bytes of `name`. EAGAIN: too many threads.
   package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     thread = try Self.start(name: name, body)
   }
@@ -50,7 +50,7 @@ package struct SystemThread: ~Copyable {
         guard let argument = unsafe argument else { return nil }
         let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
         if let name = body.name { unsafe llvs_name_thread(name) }
-        // The thread may inherit the processor that its creator is bound to; it is to run on any.
+        // The thread may inherit the processor that its creator is bound to, but must run on any.
         _ = llvs_let_thread_roam(0, getpid())
         body.run()
         return nil
@@ -73,7 +73,7 @@ package enum Signals {
     unsafe sigemptyset(&set)
     for signal in signals { unsafe sigaddset(&set, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-    // Writing to a peer that has gone is to fail with EPIPE and not to end the process.
+    // Writing to a closed connection must fail with EPIPE, not end the process.
     signal(SIGPIPE, SIG_IGN)
   }
 
@@ -87,7 +87,7 @@ package enum Signals {
     return received
   }
 
-  /// Lets ``interrupt(thread:)`` interrupt system calls; SIGALRM does nothing else from then on.
+  /// Enables ``interrupt(thread:)``; from then on SIGALRM only interrupts system calls.
   package static func admitInterrupts() {
     signal(SIGALRM, { _ in })
     var set = sigset_t()
@@ -96,6 +96,6 @@ package enum Signals {
     unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
-  /// Interrupts the system call that a thread (``SystemThread/kernelID``) waits in; nothing if it has ended.
+  /// Interrupts the system call that a thread (``SystemThread/kernelID``) waits in, if it exists.
   package static func interrupt(thread: Int32) { _ = llvs_signal_thread(thread, SIGALRM) }
 }

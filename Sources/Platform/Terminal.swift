@@ -2,7 +2,7 @@ internal import CShims
 internal import Glibc
 
 extension StandardStream {
-  /// The number of columns of the terminal; nil if this is not a terminal, or it does not say.
+  /// The number of columns of the terminal; nil if this is no terminal, or the number is unknown.
   package var columns: Int? {
     let columns = llvs_terminal_columns(rawValue)
     return columns > 0 ? Int(columns) : nil
@@ -10,8 +10,8 @@ extension StandardStream {
 }
 
 extension StandardStream {
-  /// Reads a line that the terminal does not show; nil at the end of the stream, after Ctrl-C, or if it shows it
-  /// all the same. Ctrl-C sends SIGINT to this process only when the terminal shows again what is typed.
+  /// Reads a line that the terminal does not show; nil at the end of the stream, after Ctrl-C, or if hiding fails.
+  /// Ctrl-C sends SIGINT to this process only when the terminal shows typing again.
   package func readHiddenLine() -> String? {
     var before = termios()
     guard unsafe tcgetattr(rawValue, &before) == 0 else { return nil }
@@ -31,7 +31,7 @@ extension StandardStream {
     return end == nil && line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
   }
 
-  /// Returns the bytes up to one of some others, and which one that is; nil for it at the end of the stream.
+  /// Returns the bytes before the first byte of `ends`, and that byte; nil for it at the end of the stream.
   private func readBytes(to ends: [UInt8]) -> (bytes: [UInt8], end: UInt8?) {
     var bytes: [UInt8] = []
     while true {
@@ -51,14 +51,15 @@ package final class Pager: Sendable {
 
   private init(process: ChildProcess) { self.process = process }
 
-  /// Runs a command of `sh -c` and connects standard output to its input; an error leaves standard output as it was.
-  /// A write after the command has ended fails with EPIPE. `defaults` are for variables that the environment lacks.
+  /// Runs a command of `sh -c` and connects standard output to its input; an error leaves standard output
+  /// unchanged. A write after the command has ended fails with EPIPE. `defaults` are for missing environment
+  /// variables.
   package static func start(
     _ command: String, defaults: [(name: String, value: String)]
   ) throws(SystemError) -> Pager {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { throw SystemError(errno: errno, call: "pipe") }
-    // With the writing end open in it, the program would never see the end of its input.
+    // With an inherited writing end the program would never see the end of its input.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { for end in ends { close(end) } }
     for (name, value) in defaults { unsafe setenv(name, value, 0) }

@@ -2,7 +2,6 @@
 package final class WorkerPool: Sendable {
   private struct State {
     var queue: [@Sendable () -> Void] = []
-    /// The number of threads that wait for work.
     var idle = 0
     var running = 0
   }
@@ -31,7 +30,7 @@ package final class WorkerPool: Sendable {
     do throws(SystemError) {
       try SystemThread.detach(name: name) { [self] in serve() }
     } catch {
-      // Another thread takes the work when it is free; if there is none, this thread does it now.
+      // Another thread does the work when it is free; without one this thread does it now.
       let mine = state.withLock { state -> (@Sendable () -> Void)? in
         state.running -= 1
         return state.running == 0 ? state.queue.popLast() : nil
@@ -54,7 +53,7 @@ package final class WorkerPool: Sendable {
     if let found { return found }
     return state.withLock { state in
       state.idle -= 1
-      // Work that came between the end of the wait and now must not stay in the queue.
+      // Work that was added after the wait must not stay in the queue.
       if !state.queue.isEmpty { return state.queue.removeFirst() }
       state.running -= 1
       return nil

@@ -3,7 +3,7 @@ internal import CSQLite
 extension Database {
   package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
   package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
-  /// Rows that this connection has changed so far, by triggers too.
+  /// The number of rows that this connection has changed, by triggers too.
   package var totalChanges: Int64 { sqlite3_total_changes64(handle) }
   package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
@@ -26,11 +26,11 @@ extension Database {
     guard code == SQLITE_OK else { throw failure(code, "distrust") }
   }
 
-  /// Calls a body for each changed row of a table; it replaces the body before and must not use the connection.
+  /// Calls a body for each changed row of a table; it replaces the previous body and must not use the connection.
   package func onChange(of table: String, _ body: @escaping () -> Void) {
     let observer = ChangeObserver(table: table, body: body)
     changeObserver = observer
-    // The connection holds the observer, and is closed before it lets go of it.
+    // The connection keeps the observer alive until it is closed.
     sqlite3_update_hook(
       handle,
       { context, _, _, table, _ in

@@ -1,10 +1,8 @@
 internal import CSQLite
 internal import Platform
 
-/// A connection to an SQLite file, which keeps its prepared statements.
-///
-/// Every call throws ``DatabaseError``.
-/// - Concurrency: one thread at a time; the owner sees to that.
+/// A connection to an SQLite file; it keeps its prepared statements and throws only ``DatabaseError``.
+/// - Concurrency: one thread at a time; the owner ensures this.
 package final class Database {
   /// `create` makes a missing file.
   package enum Mode: Sendable { case readWrite, create, readOnly }
@@ -76,8 +74,8 @@ package final class Database {
     sqlite3_busy_timeout(opened, patience)
   }
 
-  /// Refuses what is not a regular file, and makes a missing file private, as SQLite's next to it will be.
-  /// An existing file is not opened: closing it would release SQLite's locks (fcntl(2)).
+  /// Throws unless the file is regular, and makes a missing file private, as SQLite's files next to it will be. An
+  /// existing file is not opened, because closing it would release SQLite's locks (fcntl(2)).
   private static func prepare(_ path: String, isMade: Bool) throws(SystemError) {
     guard try FileSystem.exists(path) else {
       if isMade { _ = try File.kept(path, [.readWrite, .create, .exclusive]) }
@@ -110,7 +108,7 @@ package final class Database {
     return statement
   }
 
-  /// Compiles one statement, which the caller ends with ``Statement/close()``.
+  /// Compiles one statement; the caller must call ``Statement/close()``.
   package func statement(_ sql: String) throws(DatabaseError) -> Statement { try compiled(sql, 0) }
 
   private func compiled(_ sql: String, _ flags: UInt32) throws(DatabaseError) -> Statement {
@@ -179,7 +177,7 @@ package final class Database {
       }, context)
   }
 
-  /// Writes changed pages to the log before the commit, which then cannot lack room on the disk.
+  /// Writes changed pages to the log before the commit, which then cannot fail for lack of space.
   package func flushPages() throws(DatabaseError) {
     let code = sqlite3_db_cacheflush(handle)
     guard code == SQLITE_OK else { throw failure(code, "flush") }
@@ -187,20 +185,20 @@ package final class Database {
 
   /// Copies the log's frames into the database, except those that a reader still needs.
   package func checkpoint() {
-    // After a failure all is in the log, and the next commit tries again.
+    // After a failure everything is in the log, and the next commit tries again.
     sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
   }
 
-  /// Copies the log into the database and empties it, unless another connection uses it.
+  /// Copies the log into the database and empties it, unless another connection is using it.
   package func emptyLog() {
     sqlite3_busy_timeout(handle, 0)
-    // After a failure, as on a full disk, all is in the log, which the next connection reads.
+    // After a failure, as on a full disk, everything is in the log; the next connection reads it.
     let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     sqlite3_busy_timeout(handle, patience)
     if code == SQLITE_OK { logFrames = 0 }
   }
 
-  /// Copies the present database into a new file.
+  /// Copies the database in its current state into a new file.
   package func copy(to target: String) throws(DatabaseError) {
     try copy(into: try Database(path: target, mode: .create))
   }

@@ -3,20 +3,20 @@ internal import Platform
 
 /// Routes SQLite's syncs through ``Platform/Faults``, so that tests can force them to fail.
 ///
-/// SQLite lets a program replace its write calls but not its syncs. Those are made by a VFS that differs from
-/// `unix` in nothing else. Nothing is active until a test installs it.
+/// SQLite lets a program replace its write calls but not its syncs. A VFS makes these; otherwise it equals `unix`.
+/// Nothing is active until a test installs it.
 package enum DatabaseFaults {
   private typealias Methods = sqlite3_io_methods
   private typealias Sync = @convention(c) (UnsafeMutablePointer<sqlite3_file>?, Int32) -> Int32
 
   private struct OpenFile {
     var path: String
-    /// True until a new log's first sync, at which SQLite syncs the directory too.
+    /// True until a new log's first sync, when SQLite syncs the directory too.
     var isNew: Bool
   }
 
   private struct State: @unchecked Sendable {
-    // Unchecked: the objects last as long as the process and are only read.
+    // Unchecked: the objects live as long as the process and are only read.
     var unix: UnsafeMutablePointer<sqlite3_vfs>?
     var sync: Sync?
     /// Copies of methods by the address of the original.

@@ -81,7 +81,7 @@ enum LogSums {
       if isPage, result == SQLITE_OK {
         log.sums[offset] = sum
       } else {
-        // A page that was written in part is unknown.
+        // The content of a partly written page is unknown.
         log.sums[page(at: offset)] = nil
         log.sums[page(at: offset + Int64(count) - 1)] = nil
       }

@@ -5,9 +5,9 @@ internal import Platform
 /// Files of SQLite whose pages have checksums, so that a damaged page is found when it is read.
 ///
 /// The checksum is XXH3-64 of the page, seeded with its number, in the eight bytes that SQLite leaves free
-/// (`SQLITE_FCNTL_RESERVE_BYTES`). A VFS over the default one adds and checks it. A page in the write-ahead
-/// log has no room for it, and SQLite checks the log's own sums only when it opens the log. So the sums of
-/// pages that this process wrote to a log are in memory (``LogSums``).
+/// (`SQLITE_FCNTL_RESERVE_BYTES`). A VFS over the default one adds and checks it. A page in the write-ahead log has
+/// no room for it, and SQLite checks the log's own sums only when it opens the log. So the sums of pages that this
+/// process wrote to a log are in memory (``LogSums``).
 enum PageSums {
   typealias Methods = sqlite3_io_methods
 
@@ -81,7 +81,7 @@ enum PageSums {
         byteCount: size, alignment: MemoryLayout<Methods>.alignment)
       let copy = raw.bindMemory(to: Methods.self, capacity: 1)
       copy.initialize(to: original.pointee)
-      // Mapped pages would pass no function.
+      // Mapped pages would bypass all functions.
       copy.pointee.xFetch = nil
       copy.pointee.xUnfetch = nil
       copy.pointee.iVersion = min(original.pointee.iVersion, 2)

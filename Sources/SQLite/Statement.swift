@@ -27,7 +27,7 @@ package final class Statement {
     sqlite3_clear_bindings(handle)
   }
 
-  // A value of nil leaves the parameter, numbered from 1, as it is, which is NULL after a reset.
+  // A value of nil leaves the parameter, numbered from 1, unchanged: NULL after a reset.
 
   @discardableResult
   package func bind(_ index: Int32, _ value: Int64?) -> Statement {
