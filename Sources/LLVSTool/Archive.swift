@@ -1,7 +1,7 @@
 import Grammar
 import Platform
 
-/// An archive that tar(1) reads, as an import takes it.
+/// An archive for tar(1) to import.
 struct Archive {
   private static let endings = [
     ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".txz", ".tar.zst",
@@ -16,8 +16,8 @@ struct Archive {
     self.path = path
   }
 
-  /// Unpacks the archive into a directory that only lasts while `body` runs.
-  /// - Throws: ``ControlError`` of kind damaged for one that tar(1) cannot read.
+  /// Unpacks the archive into a directory that exists only while `body` runs.
+  /// - Throws: ``ControlError`` of kind damaged if tar(1) cannot read it.
   func unpacked<R>(_ body: ([UInt8]) throws -> R) throws -> R {
     guard SystemProcess.isInstalled("tar") else {
       throw ControlError(.notFound, "tar is not installed, which unpacks archives")

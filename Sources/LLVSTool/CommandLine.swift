@@ -3,7 +3,7 @@ import Platform
 
 struct CommandLine: Equatable {
   var verb = ""
-  /// The words after the verb that are no options.
+  /// The words after the verb, except options.
   var words: [String] = []
   /// The same words as bytes: a path need not be UTF-8, and a String would replace invalid bytes.
   var bytes: [[UInt8]] = []
@@ -15,7 +15,7 @@ struct CommandLine: Equatable {
   var isQuiet = false
   var failsOnConflict = false
   var wantsHelp = false
-  /// The options of single verbs, keyed by the last of their names, without dashes.
+  /// The options of single verbs by the last of their names, without dashes.
   var options: [String: String] = [:]
   var optionBytes: [String: [UInt8]] = [:]
   init(_ arguments: [String]) throws { try self.init(bytes: arguments.map { Array($0.utf8) }) }
@@ -29,7 +29,7 @@ struct CommandLine: Equatable {
       } else if word == "--" {
         wordsBeforeDashes = words.count
       } else if word == "--dry-run" {
-        // The commands' own grammar parses this option.
+        // The grammar of the commands parses this option.
         append(word, bytes)
       } else {
         try take(word, bytes, &rest)
@@ -107,7 +107,7 @@ struct CommandLine: Equatable {
 
   func has(_ option: String) -> Bool { options[option] != nil }
 
-  /// Returns the number that is an option's value; nil if the option is not given.
+  /// Returns the number in an option's value; nil if the option is not given.
   func number(_ option: String, atMost most: Int = .max) throws -> Int? {
     guard let text = options[option] else { return nil }
     guard let number = Int(text), (0...most).contains(number) else {

@@ -8,10 +8,10 @@ import Platform
 /// The target of a command: a mounted store, through its control file, or the store itself.
 enum CommandTarget {
   case mounted(MountView, store: String)
-  /// `isForced` writes it even on a kind of file system that is not safe for a store.
+  /// `isForced` writes it even on an unsafe kind of file system.
   case store(String, isForced: Bool)
 
-  /// Finds the target that a command line names, or the mount that the current directory is in.
+  /// Finds the target that a command line names, or the mount of the current directory.
   init(_ line: CommandLine) throws {
     let mounts = HistoryMount.others(of: try MountTable())
     if let store = line.store {
@@ -27,7 +27,7 @@ enum CommandTarget {
     let path =
       try line.mount.map { Array(try FileSystem.resolve($0).utf8) }
       ?? SystemProcess.workingDirectory
-    // The deepest mount that contains the path; of several on one directory, the last.
+    // The deepest mount that contains the path; of several at one directory, the last.
     var found: MountEntry?
     for entry in mounts where Self.contains(entry.path, path) {
       if entry.path.count >= found?.path.count ?? 0 { found = entry }
@@ -60,7 +60,7 @@ enum CommandTarget {
   func reader() throws -> Store {
     switch self {
     case .mounted(_, let store):
-      // The daemon that writes the store is on this machine, so locks work between the two processes.
+      // The writing daemon is on this machine, so locks work between the two processes.
       return try Store.open(path: store, mode: .reader, isForced: true)
     case .store(let store, let isForced):
       return try Store.open(path: store, mode: .reader, isForced: isForced)
@@ -117,7 +117,7 @@ struct Answer {
 }
 
 extension Console {
-  /// Prints the result of a command; not with --quiet, unless the command only shows something.
+  /// Prints the result of a command; with --quiet, only that of commands that show something.
   func tell(_ answer: Answer, _ line: CommandLine) {
     if line.isJSON {
       tell(answer.json)
@@ -152,7 +152,7 @@ extension CommandTarget {
     switch self {
     case .store:
       let service = try ControlService.open(try writer(), opener: .besideMounts(own: nil))
-      // Nobody is left to run them once this process has ended.
+      // No process runs them after the end of this one.
       defer { service.hooks.finish() }
       answer = Answer(try service.run(command, context: context))
     case .mounted(let tree, _):
@@ -171,7 +171,7 @@ extension CommandTarget {
     let quote = UInt8(ascii: "\"")
     var end = [quote]
     if !text.contains(0x0A) {
-      // A quote that has no end is refused, unless it is in a message of lines.
+      // A quote without an end is refused, except in a message of several lines.
       guard let first = text.first, first == quote || first == UInt8(ascii: "'"),
         !text.dropFirst().contains(first)
       else { return Array(text) }
@@ -199,7 +199,7 @@ extension CommandTarget {
     do {
       try file.writeOnce(line + [0x0A], at: 0)
     } catch {
-      // These errnos come from the mount, not from a command: a command's failures are EHOSTUNREACH and EBUSY.
+      // These errnos come from the mount, because a command's failures are EHOSTUNREACH and EBUSY.
       guard !error.tellsOfEndedDaemon else { throw EndedDaemon(root: root) }
       let reply = (try? text(of: file)) ?? ""
       let words = reply.split(separator: "\n").last.map(String.init) ?? ""

@@ -2,15 +2,15 @@ import Foundation
 import LLVSCore
 import Platform
 
-/// Tells after a verb that conflicts are open: on a terminal only, and once until others appear.
+/// Reports open conflicts after a verb: on a terminal only, and once until others appear.
 enum ConflictNotice {
-  /// Verbs that look at a store or change it, and do not tell of its conflicts themselves.
+  /// Verbs that read a store or change it, and do not report its conflicts themselves.
   private static let verbs: Set<String> = [
     "commit", "sync", "retrieve", "send", "exchange", "merge", "restore", "revert", "undo", "redo",
     "branch", "switch", "tag", "log", "diff", "show", "history", "import", "peer",
   ]
 
-  /// Tells on standard error; nothing where the output is for programs or nobody wants words.
+  /// Reports on standard error, except with --quiet and output for programs.
   static func tell(_ line: CommandLine, _ console: Console) {
     guard verbs.contains(line.verb), !line.isJSON, !line.isQuiet, StandardStream.error.isTerminal,
       let open = open(line)
@@ -28,7 +28,7 @@ enum ConflictNotice {
     var text: String
   }
 
-  /// Returns the open conflicts; nil if they cannot be known, which is no failure of the command.
+  /// Returns the open conflicts; nil if they are unknown, which is no failure of the command.
   private static func open(_ line: CommandLine) -> Open? {
     guard let target = try? CommandTarget(line), let store = try? target.reader(),
       let head = try? store.state().head, let keys = try? store.openConflictKeys(at: head)
@@ -51,7 +51,7 @@ private struct NoticeMemory {
     file = "conflicts-" + Digest.of(Array(store.utf8)).hex.prefix(16)
   }
 
-  /// True if this was not told last; remembers it. Where nothing can be remembered it is told again.
+  /// True if this was not the last report, or if that is unknown; remembers it.
   func takes(_ text: String) -> Bool {
     guard let directory else { return true }
     let digest = Array((Digest.of(Array(text.utf8)).hex + "\n").utf8)

@@ -12,10 +12,10 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case notFound = 3
   case unreachable = 4
   case unrelated = 5
-  /// Another process holds a lock or file that is needed, or a change is not saved.
+  /// Another process holds a needed lock or file, or a change is not saved.
   case busy = 6
   case noSpace = 7
-  /// Not permitted, read only, written by a newer program, or a store on a file system that is not safe for one.
+  /// Not permitted, read only, written by a newer program, or a store on an unsafe file system.
   case notPermitted = 8
   case damaged = 9
   case interrupted = 10
@@ -64,7 +64,7 @@ extension SystemError {
   var tellsOfEndedDaemon: Bool { errno == Errno.notConnected || errno == Errno.connectionAborted }
 }
 
-/// The one place that maps an error to a message and an exit code.
+/// Maps an error to a message and an exit code.
 struct Failure {
   var code: ExitCode
   /// A clause without its period.
@@ -106,7 +106,7 @@ struct Failure {
     return String(path[..<end.lowerBound])
   }
 
-  /// Creates the failure of a write to standard output: the store is not affected.
+  /// For a failed write to standard output: the store is not affected.
   init(ofOutput error: SystemError) {
     let isFull = [Errno.noSpace, Errno.quota, Errno.fileTooBig].contains(error.errno)
     self.init(isFull ? .noSpace : .failed, "standard output: \(error)")

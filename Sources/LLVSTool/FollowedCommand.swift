@@ -2,10 +2,10 @@ import Control
 import Grammar
 import Platform
 
-/// A command of a mounted store that is followed and can be cancelled.
-/// A thread's write to the control file waits for the daemon; this one polls, and interrupts it to cancel.
+/// A command of a mounted store that is followed and can be cancelled. A thread's write to the control file waits
+/// for the daemon; this thread polls, and interrupts the other to cancel.
 enum FollowedCommand {
-  /// The time between two looks, in nanoseconds.
+  /// The time between two checks, in nanoseconds.
   private static let glance: UInt64 = 250_000_000
 
   private struct State {
@@ -34,7 +34,7 @@ enum FollowedCommand {
     }
   }
 
-  /// Reads the progress of the command that has run for longest.
+  /// Reads the progress of the oldest running command.
   private static func progress(at root: String) -> CommandProgress? {
     guard let json = try? CommandTarget.status(of: root), let status = try? StoreReport(json: json),
       let first = status.running?.first

@@ -10,7 +10,7 @@ struct GuestAccess: Error {
 }
 
 /// The view of a store for other users than the mounting one: files and versions that the kernel lets them read.
-/// Authors, messages, conflicts and peers are only for the user who mounted.
+/// Authors, messages, conflicts and peers are only for the mounting user.
 struct GuestView {
   let mount: MountView
   let console: Console
@@ -94,7 +94,7 @@ struct GuestView {
     try FileSystem.names(in: directory).map { String(decoding: $0.bytes, as: UTF8.self) }.sorted()
   }
 
-  /// The names of versions, oldest first: of all, or of those that changed something at paths.
+  /// The names of versions, oldest first: of all, or of those with changes at paths.
   private func versionNames(at paths: [[UInt8]]) throws -> [String] {
     guard !paths.isEmpty else { return try listed(place("versions")) }
     var names: Set<String> = []
@@ -229,7 +229,7 @@ struct GuestView {
     return line.has("exit-code") && writer.count > 0 ? .conflict : .done
   }
 
-  /// Compares two trees at and below a path; what may not be read is named and left out.
+  /// Compares two trees at and below a path; names unreadable files and omits them.
   private func compare(
     _ old: [UInt8], _ new: [UInt8], _ path: [UInt8], _ writer: inout DiffWriter
   ) throws {
@@ -282,7 +282,7 @@ struct GuestView {
     }
     var seen: Set<UInt64> = []
     var count = 0
-    // Oldest first, so that a content is found in the version that brought it; shown newest first.
+    // Oldest first, so that a content is found in its first version; shown newest first.
     var lines: [[String]] = []
     for version in versions {
       var own: [String] = []
@@ -310,7 +310,7 @@ struct GuestView {
       }
       return
     }
-    // Equal inode numbers in history are one revision.
+    // In history equal inode numbers mean one revision.
     guard status.kind == .regular, seen.insert(status.inode).inserted,
       status.size <= UInt64(Self.limit),
       let bytes = try? File(bytes: place, .read).read(Int(status.size), at: 0)

@@ -6,7 +6,7 @@ import TreeNames
 /// A view of a tree: its mount, or a directory of it bind-mounted elsewhere.
 struct MountView: Hashable, Sendable {
   let root: String
-  /// The path in the tree of the directory that is shown; empty for the root.
+  /// The path in the tree of the shown directory; empty for the root.
   let part: [UInt8]
 
   init(_ mount: MountEntry) {

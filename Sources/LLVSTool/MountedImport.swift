@@ -6,9 +6,9 @@ import TreeNames
 
 /// Brings a directory into a mounted tree.
 ///
-/// The mount makes one version of it, so all files appear at once; the kernel copies what patterns ignore, or all
-/// if the mount cannot see the directory.
-/// Names `.llvs` are left out at every level: a copy into that directory would run the files as commands.
+/// The mount makes one version of it, so all files appear at once; the kernel copies ignored files, or all if the
+/// mount cannot see the directory. Names `.llvs` are omitted at every level, because a copy into that directory
+/// would run the files as commands.
 struct MountedImport {
   private static let reserved = TreeImport.reserved
   private let directory: [UInt8]
@@ -23,7 +23,7 @@ struct MountedImport {
   private var ignored: [[UInt8]] = []
   private var isDeep = false
 
-  /// `patterns` are the tree's; with `sparesUnsaved` nothing is copied over a file that is still written.
+  /// `patterns` are the tree's; with `sparesUnsaved` nothing is copied over a file that is still being written.
   init(
     directory: [UInt8], tree: MountView, into path: [UInt8], sparesUnsaved: Bool,
     patterns: IgnorePatterns
@@ -57,7 +57,7 @@ struct MountedImport {
     guard code == 0 else { throw UsageError("cp ended with \(code)") }
   }
 
-  /// Copies what the version that the mount made has not: what is kept out of versions.
+  /// Copies the files that are kept out of versions.
   func copyIgnored() throws {
     let state = Array("user.llvs.state".utf8)
     var copy = TreeCopy(from: directory, to: target, without: Self.reserved)
@@ -71,13 +71,13 @@ struct MountedImport {
   func scratch() -> [[UInt8]] {
     let state = Array("user.llvs.state".utf8)
     return ignored.filter { path in
-      // A file that was removed again has no such attribute.
+      // A removed file has no such attribute.
       let answer = try? FileSystem.extended(tree.place(path), state)
       return answer?.elementsEqual("scratch".utf8) ?? false
     }
   }
 
-  /// Looks for names that cp(1) cannot leave out or would fail at, and for paths that are too long for it.
+  /// Searches for names that cp(1) cannot omit or would fail at, and for paths that are too long for it.
   private mutating func examine() throws {
     var open = [(path: directory, isThere: try hasTarget())]
     while let (path, isThere) = open.popLast() {
@@ -124,7 +124,7 @@ struct MountedImport {
   private func inTree(_ place: ArraySlice<UInt8>) -> [UInt8] { prefix + place.dropFirst() }
 
   private func spare(_ place: ArraySlice<UInt8>) throws {
-    // Without this attribute it is no file that can be unsaved.
+    // A file without this attribute cannot be unsaved.
     let state = try? FileSystem.extended(target + place, Array("user.llvs.state".utf8))
     guard let state, state.elementsEqual("unsaved".utf8) else { return }
     throw ControlError(.busy, "not saved yet: \(PrintableText.text(inTree(place)))")

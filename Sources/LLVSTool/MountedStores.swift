@@ -28,7 +28,7 @@ enum MountedStores {
     return try StoreReport(json: CommandTarget.status(of: root)).store
   }
 
-  /// Returns the mount of a store: of several the newest that shows the whole tree; nil if it is not mounted.
+  /// Returns the mount of a store: the newest that shows the whole tree; nil if it is not mounted.
   static func mount(of store: String, in mounts: [MountEntry]) -> MountEntry? {
     let device = holder(of: "\(store)/lock")?.device
     let found = mounts.filter { mount in

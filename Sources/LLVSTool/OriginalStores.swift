@@ -2,7 +2,7 @@ internal import Foundation
 import Grammar
 import LLVS
 
-/// Stores in the formats of the original LLVS, which a store's versions come from or go to.
+/// Stores in the formats of the original LLVS, for import and export.
 enum OriginalStores {
   enum Format: String, CaseIterable {
     case files = "llvs-store"
@@ -25,8 +25,7 @@ enum OriginalStores {
     }
   }
 
-  /// Adds the versions of a store in one of the original's formats to a store that nobody mounts.
-  /// - Returns: how many are new.
+  /// Adds the versions of a store in one of the original's formats to an unmounted store; returns how many are new.
   static func importVersions(of directory: String, into store: String) throws -> Int {
     try translated {
       let url = URL(fileURLWithPath: directory)
@@ -40,8 +39,8 @@ enum OriginalStores {
     }
   }
 
-  /// Adds the versions of a store to one in one of the original's formats, which is made if there is none.
-  /// - Returns: how many are new.
+  /// Adds the versions of a store to one in one of the original's formats, made if missing; returns how many are
+  /// new.
   static func exportVersions(
     of store: String, to directory: String, as format: Format
   ) throws -> Int {

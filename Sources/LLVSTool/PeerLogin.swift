@@ -3,13 +3,13 @@ import Grammar
 import ObjectStores
 import Platform
 
-/// Asks for the credentials of a peer and keeps them with the store, where only its owner may read them.
+/// Asks for the credentials of a peer and keeps them in the store; only its owner can read them.
 struct PeerLogin {
   let store: String
   let name: String
 
-  /// Writes `secrets/NAME` of the store: secrets are typed unseen on a terminal, else each is a line of input.
-  /// - Throws: ``UsageError`` for a peer that takes no credentials, or if an answer is missing.
+  /// Writes `secrets/NAME` of the store: secrets are typed invisibly on a terminal, else each is a line of input.
+  /// - Throws: ``UsageError`` for a peer without credentials, or if an answer is missing.
   func run(_ address: String, _ console: Console) throws {
     let questions: [(prompt: String, key: String, isSecret: Bool)]
     switch try PeerAddress(Array(address.utf8)) {

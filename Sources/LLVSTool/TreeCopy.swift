@@ -1,8 +1,8 @@
 import Platform
 
-/// Copies a directory tree into another directory as `cp -a` does: kinds, modes, owners if that is permitted,
-/// times, attributes below `user.`, hard links and holes. Paths may be longer than cp(1) accepts.
-/// Existing files are replaced; existing directories are entered.
+/// Copies a directory tree into another directory as `cp -a` does: kinds, modes, owners if permitted, times,
+/// attributes below `user.`, hard links and holes. Paths may be longer than cp(1) accepts. Existing files are
+/// replaced; existing directories are entered.
 struct TreeCopy {
   private struct Level {
     var source: [UInt8]
@@ -23,22 +23,22 @@ struct TreeCopy {
   private var links: [FileLink: [UInt8]] = [:]
   private var made: Set<[UInt8]> = []
 
-  /// Creates a copy; `leftOut` is a name that is not copied at any level.
+  /// `leftOut` is a name that is not copied at any level.
   init(from directory: [UInt8], to target: [UInt8], without leftOut: [UInt8]) {
     self.directory = directory
     self.target = target
     self.leftOut = leftOut
   }
 
-  /// Copies the tree, or of its files those at whose copies' paths `isWanted` is true; throws at the first error.
+  /// Copies the tree, or those of its files for whose copies' paths `isWanted` is true; throws at the first error.
   mutating func run(
     _ isWanted: (([UInt8]) throws(SystemError) -> Bool)? = nil
   ) throws(SystemError) {
     try enter(directory, target)
     while var level = levels.popLast() {
       guard let name = level.names.popFirst() else {
-        // Last, when nothing is made in it any more. The slash lets the copied directory be given as a link.
-        // Directories that were there already keep what they have.
+        // Last, when nothing is made in it any more. The slash permits a link to the copied directory. Existing
+        // directories keep their attributes.
         if isWanted != nil, !made.contains(level.copy) { continue }
         let source = level.source + (levels.isEmpty ? [0x2F] : [])
         try copyAttributes(of: source, try FileSystem.status(source), to: level.copy)
@@ -112,7 +112,7 @@ struct TreeCopy {
         try to.write(part, at: offset)
         offset += UInt64(part.count)
       }
-      // The file became shorter in the meantime.
+      // The file became shorter during the copy.
       guard offset == end else { break }
     }
     try to.truncate(to: max(offset, try from.status().size))
@@ -130,7 +130,7 @@ struct TreeCopy {
       try FileSystem.setOwner(copy, uid: status.uid, gid: status.gid)
     } catch {
       guard error.errno == Errno.operationNotPermitted else { throw error }
-      // As cp -a does: without the right to change owners the copy loses the set-id bits.
+      // As in cp -a: without the right to change owners the copy loses the set-id bits.
       mode &= 0o1777
     }
     if status.kind != .symlink { try FileSystem.setMode(copy, mode) }

@@ -5,8 +5,8 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// Writes a version's tree into a directory as a mount shows it, with escaped names where needed. Only the owner
-/// has access until they are complete; files that cannot be written are left out and reported.
+/// Writes a version's tree into a directory as a mount shows it, with escaped names if necessary. Only the owner
+/// has access until it is complete; files that cannot be written are omitted and reported.
 struct TreeExport {
   private let store: Store
   private let target: [UInt8]
@@ -204,7 +204,7 @@ struct TreeExport {
         complaints.append("\(FileSystem.text(path)) lacks an extended attribute: \(error)")
       }
     }
-    // Until here the owner alone has access.
+    // Until now only the owner has access.
     if entry.kind != .symlink {
       let common: UInt32 = entry.kind == .directory ? 0o777 : 0o666
       try FileSystem.setMode(

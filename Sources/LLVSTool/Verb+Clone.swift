@@ -27,13 +27,13 @@ extension Verb {
     _ console: Console
   ) throws -> Told {
     let isNew = try !FileSystem.exists(path)
-    // It refuses a directory that holds anything.
+    // Throws unless the directory is empty.
     let store = try Store.open(
       path: path, mode: .writer, create: true, isForced: line.has("force"))
     do {
       return try fill(store, from: address, named: name, line, console)
     } catch {
-      // All that the new store holds came from the peer.
+      // Everything in the new store came from the peer.
       try remove(path, isNew: isNew)
       throw error
     }

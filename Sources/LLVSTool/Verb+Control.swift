@@ -29,8 +29,8 @@ extension Verb {
     return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
   }
 
-  /// Asks before words that name files become a message, which other programs take as files.
-  /// - Throws: ``UsageError`` if the answer is no, or nobody can be asked.
+  /// Asks before words that name files become a message, because in other programs they are files.
+  /// - Throws: ``UsageError`` if the answer is no, or no terminal is available.
   private static func confirmMessage(
     _ line: CommandLine, _ site: CommandTarget, _ console: Console
   ) throws {
@@ -94,7 +94,7 @@ extension Verb {
 }
 
 extension CommandTarget {
-  /// Returns the words of a command with its paths as the control file takes them: from the root of the tree.
+  /// Returns the words of a command with paths in the control file's form: from the root of the tree.
   fileprivate func commandWords(_ line: CommandLine) throws -> [[UInt8]] {
     let form = Commands.forms.first { $0.name == line.verb }
     let paths = line.has("check") ? 0..<Int.max : line.has("all") ? 0..<0 : form?.paths ?? 0..<0

@@ -5,7 +5,7 @@ import Platform
 
 /// `llvs document`: a KeyValueCRDT document by itself, without a store.
 struct DocumentCommand {
-  /// The words behind the file, each with what it does.
+  /// The words after the file, and their effects.
   static let actions: [(name: String, usage: String, help: String)] = [
     ("stats", "stats", "counts of values, authors and notes; also without a word"),
     ("list", "list", "the names of all values"),
@@ -51,7 +51,7 @@ struct DocumentCommand {
     }
   }
 
-  /// Merges a document into another, as an arbiter's command, by the vectors of both; nothing else may write.
+  /// Merges a document into another by the vectors of both, as an arbiter's command; no other process may write.
   private static func join(into path: String, _ other: String) throws {
     for file in [path, other] where try FileSystem.status(file).size == 0 {
       throw ControlError(.refused, "\(file) is empty, and no document")

@@ -4,7 +4,7 @@ import LLVSCore
 import ObjectStores
 import Platform
 
-// The tool asks for passphrases itself: none goes through the control file of a mounted store.
+// The tool itself asks for passphrases, because none may go through the control file of a mounted store.
 extension Verb {
   @Sendable static func key(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(2...3)
@@ -58,14 +58,14 @@ extension Verb {
     return result
   }
 
-  /// Gets the keys of an encrypted place for a store that is being made from it.
-  /// - Throws: ``ControlError`` of kind `notFound` for a place that is not encrypted.
+  /// Gets the keys of an encrypted place for a new store of its versions.
+  /// - Throws: ``ControlError`` of kind `notFound` if the place is not encrypted.
   static func openKeys(
     _ name: String, at address: String, _ store: Store, _ line: CommandLine, _ console: Console
   ) throws {
     let keys = try peerKeys(name, try PeerAddress(Array(address.utf8)), store, line, console)
     let asking = asking(line, console)
-    // A new passphrase is asked for where no key stands yet.
+    // A place without a key gets a new passphrase.
     _ = try keys.open(label: "") { (isNew) throws(ControlError) in
       guard !isNew else {
         throw ControlError(.notFound, "\(address) holds no versions, and no key of encrypted ones")
@@ -108,7 +108,7 @@ extension Verb {
       ["files": files.map { "\(directory)/\($0.name)" }])
   }
 
-  /// Returns what asks for passphrases: the environment first, then the terminal, twice for a new one.
+  /// Returns a function that gets passphrases from the environment, else from the terminal, twice for a new one.
   private static func asking(_ line: CommandLine, _ console: Console) -> PeerKeys.Asking {
     { (isNew) throws(ControlError) in
       if let given = try Passphrase.given(isGivenUp: console.context.isCancelled) { return given }
@@ -130,7 +130,7 @@ extension Verb {
   private static func typed(_ prompt: String, _ console: Console) throws(ControlError) -> [UInt8] {
     console.ask(prompt)
     let typed = StandardStream.input.readHiddenLine()
-    // Ctrl-C is a request while commands watch for it; nothing here has to be finished first.
+    // Commands may turn Ctrl-C into a request; nothing here has to be finished first.
     if Interruption.isRequested { Interruption.end() }
     guard let text = typed, !text.isEmpty else {
       throw ControlError(.notPermitted, "no passphrase was typed")

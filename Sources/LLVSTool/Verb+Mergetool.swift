@@ -132,7 +132,7 @@ private struct TextsInFiles {
     case left(String)
   }
 
-  /// Runs a tool to its end, and removes its files.
+  /// Runs a tool and removes its files.
   func run(_ tool: MergeTool) throws -> Outcome {
     let parent = SystemProcess.temporaryDirectory
     let directory = "\(parent)/llvs-merge-\(SystemRandom.hex(8))"
@@ -160,7 +160,7 @@ private struct TextsInFiles {
     return .merged(bytes)
   }
 
-  /// Returns a file name such as `notes.ours.txt`: programs look at the extension.
+  /// Returns a file name such as `notes.ours.txt`, because programs check the extension.
   private func fileName(_ label: String) -> String {
     let last = name.split(separator: "/").last.map(String.init) ?? ""
     let parts = last.split(separator: ".", omittingEmptySubsequences: false)

@@ -74,7 +74,7 @@ extension Verb {
     // Called before the first thread starts: every thread of the process inherits the mask.
     Signals.block(Signals.endings)
     let daemon = try MountDaemon(request)
-    // Otherwise the file system that the command was given in stays busy. Both paths are resolved.
+    // Otherwise the current file system would stay busy. Both paths are resolved.
     SystemProcess.leaveWorkingDirectory()
     for loss in daemon.recovery.losses { console.complain("llvs: \(loss).") }
     if let obstacle = daemon.recovery.obstacle { console.complain("llvs: \(obstacle).") }
@@ -94,7 +94,7 @@ extension Verb {
 
   private static let noHistory = "fasthistory is not in force"
 
-  /// Waits until history is mounted as a separate file system, or the daemon has reported why not.
+  /// Waits until history is mounted as a separate file system, or the daemon has reported a failure.
   private static func awaitHistory(_ path: String, _ errors: File, _ console: Console) throws {
     let place = Array(HistoryMount.path(below: try FileSystem.resolve(path)).utf8)
     let end = SystemClock.monotonic() + 10_000_000_000
@@ -150,7 +150,7 @@ extension Verb {
   }
 
   private static func mount(at path: String) throws -> MountEntry? {
-    // The path of a mount whose daemon died cannot be resolved; the new daemon unmounts it.
+    // The path of a dead mount cannot be resolved; the new daemon unmounts it.
     guard let resolved = try? FileSystem.resolve(path) else { return nil }
     let entry = try MountTable().mount(at: Array(resolved.utf8))
     return entry?.type == "fuse.llvs" ? entry : nil
@@ -181,7 +181,7 @@ extension Verb {
     do {
       store = try MountedStores.store(of: entry)
     } catch let error as SystemError where error.errno == Errno.accessDenied {
-      // A user who may not search a mount may not unmount it either, as a rule: the kernel decides.
+      // A user who may not search a mount usually may not unmount it either: the kernel decides.
       try release(point, entry, isForced: line.has("force"))
       console.reply(line, "\(point) is unmounted", ["mountPoint": point])
       return .done
@@ -200,11 +200,11 @@ extension Verb {
     var events = EventLog(directory: store).reader()
     while !events.next().isEmpty {}
     try SystemProcess.terminate(daemon)
-    // umount(2) does not wait for a daemon: the store's lock is free when the daemon is done.
+    // umount(2) does not wait for a daemon: the store's lock is free when the daemon has ended.
     while MountedStores.holder(of: lock)?.process == daemon {
       SystemClock.sleep(nanoseconds: 20_000_000)
     }
-    // The daemon does not know about bind mounts, of which this may be one: they are dead now.
+    // The daemon does not know bind mounts: these are dead now, perhaps this one too.
     for place in [point] + others.map({ FileSystem.text($0.entry.path) }) {
       try MountPoint.removeStale(place)
     }
@@ -228,7 +228,7 @@ extension Verb {
     return .done
   }
 
-  /// Returns the other mounts of the file system in order, each with whether it is older than this one.
+  /// Returns the other mounts of the file system in order; `isFirst` if older than this one.
   private static func others(of entry: MountEntry) throws -> [(entry: MountEntry, isFirst: Bool)] {
     let same = try MountTable().entries.filter { $0.device == entry.device && $0.isFuse }
     let own = same.firstIndex { $0.id == entry.id } ?? 0
@@ -251,8 +251,8 @@ extension Verb {
     if let use = use(of: entry, table, besides: [daemon]) { throw use }
   }
 
-  /// Unmounts a mount whose daemon goes on, or is not known.
-  /// - Throws: ``ControlError`` of kind busy, which names the programs that use the mount; ``FuseError``.
+  /// Unmounts a mount whose daemon continues, or is unknown.
+  /// - Throws: ``ControlError`` of kind busy, with the programs that use the mount; ``FuseError``.
   private static func release(_ point: String, _ entry: MountEntry, isForced: Bool) throws {
     do {
       try MountPoint.unmount(point, lazily: isForced)
@@ -266,7 +266,7 @@ extension Verb {
     }
   }
 
-  /// Returns the error that names the programs that use a mount, with the path that each uses; nil if none is seen.
+  /// Returns the error that names the programs that use a mount, with their paths; nil if none is found.
   private static func use(
     of entry: MountEntry, _ table: MountTable, besides spared: [Int32]
   ) -> ControlError? {
@@ -300,7 +300,7 @@ extension Verb {
     return LastWriterStatus(of: daemon, inLock: String(decoding: bytes ?? [], as: UTF8.self))
   }
 
-  /// Returns the log's reason that a mount's last version could not be made; nil if there is none.
+  /// Returns the logged reason why a mount's last version could not be made; nil if it was.
   private static func lostCut(_ events: inout EventReader) -> String? {
     var bytes: [UInt8] = []
     while true {

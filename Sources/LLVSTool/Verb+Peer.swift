@@ -114,7 +114,7 @@ extension Verb {
     }
   }
 
-  /// Refuses a directory that holds other things, before anything is exchanged with it.
+  /// Throws if a directory contains other files, before anything is exchanged with it.
   private static func refuseOccupied(
     _ address: String, _ name: String, at site: CommandTarget
   ) throws {
@@ -126,7 +126,7 @@ extension Verb {
     try ControlService.refuseOccupied(path, name: name)
   }
 
-  /// True for a mount point of another store, which stands for that store.
+  /// True for a mount point of another store; its address means that store.
   private static func isMountPoint(_ path: String) throws -> Bool {
     (try? FileSystem.exists("\(path)/.llvs/control")) ?? false
   }
@@ -135,7 +135,7 @@ extension Verb {
     String(decoding: peer.address.prefix { $0 != 0x0A }, as: UTF8.self)
   }
 
-  /// Makes a relative path, or one below `~`, absolute: the daemon has another current directory.
+  /// Makes a relative path, or one below `~`, absolute, because the daemon has another current directory.
   static func wholeAddress(_ address: String) throws -> String {
     let prefix = address.hasPrefix("bundle+") ? "bundle+" : ""
     let path = String(address.dropFirst(prefix.count))

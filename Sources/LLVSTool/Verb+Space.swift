@@ -109,7 +109,7 @@ private struct PeerSpace {
 
 enum ByteCount {
   private static let width = 8
-  /// Stands in a column for a number that is not known.
+  /// The column's text for an unknown number.
   static let unknown = String(repeating: " ", count: width - 1) + "?"
 
   /// Formats bytes with three digits: `512 B`, `1.21 kB`, `34.0 MB`; a kB is 1000 bytes.
@@ -124,7 +124,7 @@ enum ByteCount {
     let places = value < 9.995 ? 100.0 : value < 99.95 ? 10 : 1
     let rounded = (value * places).rounded() / places
     var digits = places == 1 ? "\(Int(rounded))" : "\(rounded)"
-    // Swift leaves out zeros at the end.
+    // Swift omits zeros at the end.
     let decimals = places == 100 ? 2 : places == 10 ? 1 : 0
     if decimals > 0, let point = digits.firstIndex(of: ".") {
       let have = digits.distance(from: point, to: digits.endIndex) - 1

@@ -163,7 +163,7 @@ struct StoreReport: Decodable {
     return lines
   }
 
-  /// Leaves out pending names in new directories; the line of the directory has their number.
+  /// Omits pending names in new directories; the line of the directory has their number.
   private static func folded(_ paths: [Substring]) -> [String] {
     var folded: [String] = []
     var open: (line: Substring, count: Int)?

@@ -35,7 +35,7 @@ extension Verb {
     case (.equal, _): throw UsageError("\(shown) is the store itself")
     case (.inside, _): throw UsageError("\(shown) is in the store itself")
     case (.above, .mounted):
-      // The copy would contain itself, and grow while it is made.
+      // The copy would contain itself, and grow during the copying.
       throw UsageError("\(shown) holds the store itself")
     default: break
     }
@@ -93,7 +93,7 @@ extension Verb {
     return complain(of: source.leftOut, console)
   }
 
-  /// Has the mount make a version of a directory; nil if it cannot see it, or would ask itself for it.
+  /// Makes the mount create a version of a directory; nil if the mount cannot see it, or would read itself.
   private static func importedAtOnce(
     _ directory: [UInt8], into: [UInt8], _ tree: MountView, _ site: CommandTarget,
     _ line: CommandLine, _ console: Console
@@ -114,8 +114,8 @@ extension Verb {
     }
   }
 
-  /// Refuses a directory of the mount itself, or one that holds it: the copy would contain itself.
-  /// Versions may be copied into the tree.
+  /// Throws for a directory in the mount, or one that contains it, because the copy would contain itself. Versions
+  /// may be copied into the tree.
   private static func refuseMount(_ tree: MountView, _ directory: [UInt8], _ shown: String) throws {
     let slash: [UInt8] = [0x2F]
     let (real, root) = (try FileSystem.resolve(directory), Array(tree.root.utf8))
@@ -169,7 +169,7 @@ extension Verb {
     return export.complaints.isEmpty ? .done : .failed
   }
 
-  /// Refuses a target among a store's own files.
+  /// Throws for a target among a store's own files.
   private static func refuseInside(_ store: Store, _ target: String) throws {
     guard try PathRelation.of(mountPoint: target, toStore: store.path) != .inside else {
       throw UsageError("\(target) is in the store itself")

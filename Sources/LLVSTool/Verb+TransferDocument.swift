@@ -6,7 +6,7 @@ import Platform
 import TreeNames
 
 extension Verb {
-  /// Returns true if what is to be imported is a file: a document, as directories are imported otherwise.
+  /// Returns true for the import of a file: a document, because other imports are directories.
   static func isDocument(_ path: String) throws -> Bool {
     guard try FileSystem.exists(path) else { return path.hasSuffix(".kvcrdt") }
     return try FileSystem.status(path).kind == .regular
@@ -27,7 +27,7 @@ extension Verb {
     return .done
   }
 
-  /// Has the mount read the directory itself, so that all files become visible at once.
+  /// Makes the mount read the directory itself, so that all files appear at once.
   static func importAtOnce(
     _ directory: [UInt8], on base: String, into path: [UInt8], _ site: CommandTarget,
     _ line: CommandLine, _ console: Console

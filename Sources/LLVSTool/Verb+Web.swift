@@ -6,14 +6,14 @@ import TreeNames
 import Web
 
 extension Verb {
-  /// Serves the page about a store until the process is told to end.
+  /// Serves the page about a store until a signal ends the process.
   @Sendable static func web(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...0)
     let port = UInt16(try line.number("port", atMost: 65_535) ?? 0)
     let site = try CommandTarget(line)
     var mountPoint: String?
     if case .mounted(let tree, _) = site { mountPoint = tree.root }
-    // Before the first thread is started: all of them inherit this.
+    // Before the first thread starts: all threads inherit this.
     Signals.block(Signals.endings)
     let place = StorePlace(line, site)
     let options = WebService.Options(
@@ -40,7 +40,7 @@ extension Verb {
     return .done
   }
 
-  /// Opens a file in the browser, on another thread: some programs stay until the browser ends.
+  /// Opens a file in the browser, on another thread, because some programs run until the browser ends.
   private static func open(_ file: PrivateFile, _ console: Console) throws {
     let known = [["xdg-open"], ["gio", "open"], ["exo-open"], ["sensible-browser"]]
     guard let opener = known.first(where: { SystemProcess.isInstalled($0[0]) }) else {
@@ -58,8 +58,8 @@ extension Verb {
   }
 }
 
-/// A file that only its owner can read and that leads a browser to an address.
-/// Arguments of programs are to be seen by every user of the machine, and the address is a secret.
+/// A file, readable only by its owner, that redirects a browser to an address. Every user of the machine can see
+/// arguments of programs, and the address is a secret.
 private struct PrivateFile: Sendable {
   private let directory: String
   let path: String
@@ -75,7 +75,7 @@ private struct PrivateFile: Sendable {
   func remove() { try? FileSystem.removeTree(directory) }
 }
 
-/// A store whose commands are run one by one: it may be mounted and unmounted between them.
+/// A store whose commands run one by one: it may be mounted and unmounted between them.
 private struct StorePlace: Sendable {
   private let line: CommandLine
 
@@ -102,7 +102,7 @@ private struct StorePlace: Sendable {
   private func run(_ words: [[UInt8]], _ context: CommandContext) throws -> Answer {
     let site = try site
     guard case .mounted(let tree, _) = site else { return try site.run(bytes: words, context) }
-    // Another one is made on that thread: it is not for two.
+    // That thread makes another one, because it is not for two threads.
     return try FollowedCommand.run(at: tree.root, context) { [self] in
       try self.site.run(bytes: words)
     }
@@ -131,7 +131,7 @@ private struct StorePlace: Sendable {
     }
   }
 
-  /// Throws any error as one that the page can tell.
+  /// Converts any error to one for the page.
   private func told<R>(_ body: () throws -> R) throws(ControlError) -> R {
     do {
       return try body()

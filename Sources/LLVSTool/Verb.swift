@@ -6,7 +6,7 @@ import HistoryTree
 package struct Verb: Sendable {
   package let name: String
   package let usage: String
-  /// Sentences; the list of verbs has the first line alone.
+  /// Sentences; the list of verbs contains only the first line.
   package let help: String
   /// The options of this verb alone.
   package var options: [VerbOption] = []
@@ -14,7 +14,7 @@ package struct Verb: Sendable {
   let run: @Sendable (CommandLine, Console) throws -> ExitCode
   static func named(_ name: String) -> Verb? { all.first { $0.name == name } }
 
-  /// Returns the verbs with names similar to a word that is no verb.
+  /// Returns the verbs with names similar to an unknown word.
   static func nearest(to word: String) -> [String] {
     let word = Array(word.utf8.prefix(64))
     let near = all.compactMap { verb in
@@ -55,7 +55,6 @@ package struct Verb: Sendable {
     return .done
   }
 
-  /// The usage, the help and the options.
   package var description: String {
     var text = "\(usage)\n\n\(help)\n"
     if !options.isEmpty { text += "\n" + Self.list(options) }

@@ -2,8 +2,8 @@ internal import CShims
 internal import Glibc
 internal import Synchronization
 
-/// The changed names in directories, as inotify(7) reports them: changes by other machines on a file server are
-/// not.
+/// The changed names in directories, as inotify(7) reports them: without changes by other machines on a file
+/// server.
 /// - Concurrency: one thread calls ``changes()``, any the other methods; the lock is a leaf.
 package final class DirectoryWatch: Sendable {
   /// A name that was made, written or replaced in a directory.

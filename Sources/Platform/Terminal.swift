@@ -51,9 +51,8 @@ package final class Pager: Sendable {
 
   private init(process: ChildProcess) { self.process = process }
 
-  /// Runs a command of `sh -c` and connects standard output to its input; an error leaves standard output
-  /// unchanged. A write after the command has ended fails with EPIPE. `defaults` are for missing environment
-  /// variables.
+  /// Runs a command of `sh -c` and connects standard output to its input; an error changes nothing. A write after
+  /// the command has ended fails with EPIPE. `defaults` are for missing environment variables.
   package static func start(
     _ command: String, defaults: [(name: String, value: String)]
   ) throws(SystemError) -> Pager {

@@ -2,7 +2,6 @@ import Grammar
 import LLVSCore
 import Reports
 
-/// Writes differences in the form that a command line requests.
 struct DiffWriter {
   enum Form { case patch, stat, nameStatus, nameOnly }
 
@@ -15,7 +14,7 @@ struct DiffWriter {
   private let isPatchWanted: Bool
   private(set) var count = 0
 
-  /// `standard` is the default form. Patches contain binary bytes on request, or for applying off a terminal.
+  /// `standard` is the default form. Patches contain binary bytes on request, or off a terminal for applying.
   init(
     _ line: CommandLine, _ console: Console, standard: Form, isToApply: Bool = false,
     indent: String = ""

@@ -26,7 +26,7 @@ enum LivePlace: ComparedTree {
   }
 
   func pending(in store: Store) throws -> [(change: PendingPath.Change, path: [UInt8])] {
-    // Also what a view of a part does not show: a comparison of it says so.
+    // Also what a view of a part does not show, because a comparison reports this.
     switch self {
     case .mount(let view):
       Self.pending(try CommandTarget.mounted(view, store: store.path).run(["pending"]).text)

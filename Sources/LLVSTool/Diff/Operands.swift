@@ -11,8 +11,8 @@ struct Operands {
   /// The versions were given as `A..B`.
   var isRange = false
 
-  /// Takes up to `most` words as versions while they name some, the rest and all after `--` as paths; an
-  /// abbreviated version yields to a path. Throws ``ControlError`` of kind notFound for a word that is neither.
+  /// Takes up to `most` words as versions while they name some, the rest and all after `--` as paths; a path has
+  /// precedence over an abbreviated version. Throws ``ControlError`` of kind notFound for a word that is neither.
   init(
     _ line: CommandLine, _ site: CommandTarget, _ store: Store, versions most: Int,
     live: () -> LivePlace? = { nil }
@@ -20,7 +20,7 @@ struct Operands {
     let dashes = line.wordsBeforeDashes ?? line.words.count
     for (index, word) in line.words.enumerated() {
       if index < dashes, paths.isEmpty, versions.count < most {
-        // Pending changes are not looked at for a word that may be a version.
+        // For a word that may be a version, pending changes are ignored.
         let isPath =
           try !Self.isName(word, store)
           && isThere(try site.path(line.bytes[index]), site, store) { nil }
@@ -42,7 +42,7 @@ struct Operands {
     }
   }
 
-  /// True if a word is the full name of a version: not the beginning of one, and without steps.
+  /// True if a word is the full name of a version, without steps.
   private static func isName(_ word: String, _ store: Store) throws -> Bool {
     if word == "head" || word.hasPrefix("at/") { return true }
     if try store.newestHead(ofLine: word) != nil || store.version(tagged: word) != nil {
@@ -51,7 +51,7 @@ struct Operands {
     return try store.version(named: word) != nil || store.version(Version.ID(word)) != nil
   }
 
-  /// True if a word that names no version was probably meant as one.
+  /// True if a word that names no version was probably meant to.
   private static func resemblesVersion(_ word: String, _ store: Store) throws -> Bool {
     try word == "head" || word.hasPrefix("at/") || !store.nearestNames(to: word).isEmpty
   }
@@ -104,8 +104,8 @@ extension CommandTarget {
     return [tree.part]
   }
 
-  /// Returns the path that a word means: relative to the current directory in the mount, else from the root.
-  /// - Throws: ``ControlError`` of kind grammar for a path that leads out of the tree.
+  /// Returns the path of a word: relative to the current directory in the mount, else from the root.
+  /// - Throws: ``ControlError`` of kind grammar for a path out of the tree.
   func path(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
     let slash = UInt8(ascii: "/")
     var parts: [ArraySlice<UInt8>] = []

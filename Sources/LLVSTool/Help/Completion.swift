@@ -26,7 +26,7 @@ extension Verb {
 }
 
 struct Completion {
-  /// Stands for files and directories, which the shell completes itself.
+  /// Makes the shell complete files and directories.
   static let files = ":files"
   private static let versionLimit = 200
   private let before: [String]
@@ -37,7 +37,7 @@ struct Completion {
     word = words.last ?? ""
   }
 
-  /// Returns the completions; never fails, since the shell shows no messages.
+  /// Returns the completions; never fails, because the shell shows no messages.
   func words() -> [String] {
     var seen: Set<String> = []
     // A common option may also be an option of the verb.

@@ -1,4 +1,4 @@
-/// The scripts that make shells complete the words of llvs. Each asks the program for the words.
+/// The scripts that make shells complete words; they call the program for the words.
 enum CompletionScript {
   static let all = ["bash": bash, "zsh": zsh, "fish": fish]
 

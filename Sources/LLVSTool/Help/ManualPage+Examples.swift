@@ -1,7 +1,6 @@
 extension ManualPage {
-  /// A use of the program: a sentence, and the commands that do it.
+  /// A use of the program: a sentence, and the commands.
   package struct Example: Sendable {
-    /// Says what the commands do, with a period.
     package let text: String
     package let commands: [String]
   }

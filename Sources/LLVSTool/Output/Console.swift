@@ -7,7 +7,7 @@ import TreeNames
 /// The tool's output: results on standard output, errors and progress on standard error.
 final class Console: Sendable {
   private let isQuiet: Bool
-  /// True if somebody sees the progress.
+  /// True if standard error is visible to a person.
   let showsProgress: Bool
   /// The time when the bar was last drawn, on the monotonic clock; 0 if there is none.
   private let bar = Monitor<UInt64>(0)
@@ -51,7 +51,7 @@ final class Console: Sendable {
     output.page(command)
   }
 
-  /// Appends to a long result, which is written in large pieces.
+  /// Appends to a long result, written in large pieces.
   func stream(_ bytes: some Sequence<UInt8>) { output.write(bytes) }
 
   func stream(line: String) {
@@ -78,7 +78,7 @@ final class Console: Sendable {
 
   func tell(json reply: ReplyValue) { tell(reply.json) }
 
-  /// Prints text that the command line requested; also with --quiet.
+  /// Prints requested text; also with --quiet.
   func tell(_ text: String) {
     clear()
     guard !text.isEmpty else { return }
@@ -86,7 +86,7 @@ final class Console: Sendable {
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
   }
 
-  /// Writes a question, after which the answer is typed on the same line.
+  /// Writes a question; the answer is typed on the same line.
   func ask(_ text: String) {
     clear()
     flush()
@@ -137,7 +137,7 @@ final class Console: Sendable {
       isCancelled: { Interruption.isRequested }, progress: { [self] in progress($0) })
   }
 
-  /// Ends the program as the Ctrl-C that a user typed ends others, after everything is written.
+  /// Writes everything, then ends the program as Ctrl-C ends others.
   func endByInterrupt() {
     guard Interruption.isRequested else { return }
     flush()

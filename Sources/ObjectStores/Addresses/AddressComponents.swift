@@ -1,7 +1,7 @@
 struct AddressComponents {
   var host: String
   var port: UInt16?
-  /// From the first slash on; empty where there is none.
+  /// From the first slash on; empty without a slash.
   var path: String
   var query: [(name: String, value: String)] = []
 

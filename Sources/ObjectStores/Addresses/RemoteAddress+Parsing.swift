@@ -1,7 +1,7 @@
 extension RemoteAddress {
   package static let longest = 4096
 
-  /// - Throws: ``RemoteError`` with `invalid`, whose words say how an address looks.
+  /// - Throws: ``RemoteError`` with `invalid`; its words show the form of an address.
   package init(_ text: String) throws(RemoteError) {
     guard text.utf8.count <= Self.longest else {
       throw Self.wrong("an address has at most \(Self.longest) bytes")
@@ -60,7 +60,7 @@ extension RemoteAddress {
     guard path.utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
       throw wrong("the top of all directories cannot be a remote")
     }
-    // Written with escapes it would be printed as an address that cannot be read.
+    // With escapes it would be printed as an address that cannot be parsed.
     try checkCharacters(of: path)
     return .directory(path: path, isBundles: false)
   }
@@ -166,7 +166,7 @@ extension RemoteAddress {
     return name
   }
 
-  /// A path without slashes at its ends, which can begin the name of an object.
+  /// A path without slashes at its ends; objects' names may begin with it.
   private static func place(_ path: String) throws(RemoteError) -> String {
     var rest = path[...]
     while rest.hasPrefix("/") { rest.removeFirst() }

@@ -7,7 +7,7 @@
 /// https+webdav://HOST[:PORT]/PATH          http+webdav://…
 /// rclone:REMOTE:PATH
 /// ```
-/// Printing one gives the same place in one form, without secrets.
+/// All spellings of a place are printed in one form, without secrets.
 package enum RemoteAddress: Hashable, Sendable {
   /// A directory, or another store.
   case directory(path: String, isBundles: Bool)
@@ -19,20 +19,20 @@ package enum RemoteAddress: Hashable, Sendable {
 
 package struct S3Address: Hashable, Sendable {
   package var place: S3Location
-  /// Nil for the environment's, or the profile's.
+  /// Nil for the environment's or the profile's region.
   package var region: String?
   /// The part of `~/.aws` with the keys; nil for the usual one.
   package var profile: String?
-  /// A file of certificates that are trusted in place of the system's.
+  /// A file of certificates that replace the system's.
   package var certificates: String?
   package init(_ place: S3Location) { self.place = place }
 }
 
 package struct WebDAVAddress: Hashable, Sendable {
   package var place: WebDAVLocation
-  /// A file of certificates that are trusted in place of the system's.
+  /// A file of certificates that replace the system's.
   package var certificates: String?
-  /// True if a password may be sent over a connection that is not encrypted.
+  /// True if a password may be sent over an unencrypted connection.
   package var isInsecure = false
   package init(_ place: WebDAVLocation) { self.place = place }
 }

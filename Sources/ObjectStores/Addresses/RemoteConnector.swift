@@ -3,11 +3,11 @@ package struct RemoteConnector: Sendable {
   package var address: RemoteAddress
   package var credentials: CredentialSources
   package var control: TransferControl
-  /// Nil for those of the kind of remote.
+  /// Nil for the default of the kind of remote.
   package var limits: RemoteLimits?
   /// The name of this store's own directory for unfinished objects in a remote that is a directory.
   package var scratch: String
-  /// The most objects in a page of a list, where the remote lets that be chosen.
+  /// The most objects in a page of a list, if the remote supports this.
   package var pageLength = 1000
 
   package init(
@@ -21,7 +21,7 @@ package struct RemoteConnector: Sendable {
   }
 
   /// Opens a remote that retries failed requests.
-  /// - Throws: ``RemoteError`` if there are no credentials, or no program that is needed.
+  /// - Throws: ``RemoteError`` if credentials or a required program are missing.
   package func open() throws(RemoteError) -> any ObjectStore {
     RetryingStore(try openOnce(), limits: limits ?? usualLimits, control: control)
   }

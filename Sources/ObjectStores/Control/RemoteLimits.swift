@@ -6,12 +6,12 @@ package struct RemoteLimits: Hashable, Sendable {
   /// The longest wait before the second attempt; it doubles with each attempt.
   package var firstWait: UInt64 = 500_000_000
   package var longestWait: UInt64 = 30_000_000_000
-  /// The longest `Retry-After` that is waited for.
+  /// The longest accepted `Retry-After`.
   package var longestRetryAfter: UInt64 = 120_000_000_000
   package var connect: UInt64 = 10_000_000_000
   /// The longest time without a byte in either direction.
   package var stall: UInt64 = 30_000_000_000
-  /// Bytes a second in both directions together; nil for as many as there is room for.
+  /// Bytes a second in both directions together; nil for no limit.
   package var bytesPerSecond: UInt64?
   package init() {}
 

@@ -1,10 +1,10 @@
 internal import Platform
 internal import Synchronization
 
-/// Objects that appear whole at a server: moved from temporary names, or put when they are published.
+/// Objects that appear whole at a server: moved from temporary names, or put only when they are published.
 final class RemoteStaging: ObjectStaging {
   private struct Ready {
-    /// The name until it is published; nil for an object that is not at the remote yet.
+    /// The temporary name; nil for an object that is not at the remote yet.
     var place: ObjectName?
     var body: ObjectBody
   }
@@ -22,7 +22,7 @@ final class RemoteStaging: ObjectStaging {
   // A leaf lock.
   private let state = Mutex(State())
   private static let width = 8
-  /// The most looks for an object that a list does not show yet, half a second apart.
+  /// The most checks for an object that a list does not show yet, half a second apart.
   private static let looks = 10
   /// The longest time for removing unpublished objects, in nanoseconds.
   private static let patience: UInt64 = 500_000_000
@@ -46,7 +46,7 @@ final class RemoteStaging: ObjectStaging {
     try clear()
   }
 
-  /// Removes what an interrupted send has left.
+  /// Removes the objects of an interrupted send.
   private func clear() throws(RemoteError) {
     guard let prefix = ObjectPrefix(folder: folder) else { return }
     let left = try store.all(prefix)
@@ -66,7 +66,7 @@ final class RemoteStaging: ObjectStaging {
       spool = BodySpool(directory: staging.temporary)
     }
 
-    /// Looks at this machine's disk, where the unfinished object waits.
+    /// Checks this machine's disk, where the unfinished object is.
     func checkRoom(for length: UInt64) throws(RemoteError) {
       let room: UInt64
       do throws(SystemError) {
@@ -143,7 +143,7 @@ final class RemoteStaging: ObjectStaging {
     }
   }
 
-  /// Waits until lists show the objects, and replaces others where it should.
+  /// Waits until lists show the objects, and replaces others if `replacing`.
   private func check(_ objects: [Publishing], replacing: Bool) throws(RemoteError) {
     var open = objects
     for look in 0..<Self.looks where !open.isEmpty {
@@ -194,7 +194,7 @@ final class RemoteStaging: ObjectStaging {
     }
     let end = SystemClock.monotonic() + Self.patience
     for place in left where !control.isCancelled && SystemClock.monotonic() < end {
-      // A file that cannot be removed now is removed by the next send.
+      // The next send removes a file that cannot be removed now.
       try? store.delete(place)
     }
   }

@@ -1,7 +1,6 @@
 internal import Platform
 internal import Synchronization
 
-/// Requests from several threads at once.
 package enum RequestThreads {
   private static let pool = WorkerPool(name: "llvs-requests")
 

@@ -1,13 +1,13 @@
 internal import Platform
 
 /// A remote that repeats failed requests and limits concurrent ones.
-/// A get that breaks off continues after the bytes that came, so objects must be immutable or hash-checked.
+/// A get that is interrupted continues after the received bytes, so objects must be immutable or hash-checked.
 package final class RetryingStore: ObjectStore {
   private let base: any ObjectStore
   private let limits: RemoteLimits
   private let control: TransferControl
   private let free: Monitor<Int>
-  /// The bytes that make an attempt count as progress: the next failure is the first again.
+  /// An attempt that transfers this many bytes resets the count of failures.
   private static let progress: UInt64 = 1 << 20
 
   package init(_ base: any ObjectStore, limits: RemoteLimits = .init(), control: TransferControl) {
@@ -99,20 +99,20 @@ package final class RetryingStore: ObjectStore {
     }
   }
 
-  /// Waits for the next attempt; throws the error where there is none.
+  /// Waits for the next attempt; throws the error if there is none.
   private func wait(after error: RemoteError, _ failures: inout Int) throws(RemoteError) {
     failures += 1
     guard error.isTransient, failures < limits.attempts, !control.isCancelled else {
       throw control.isCancelled ? .cancelled : error
     }
     guard let asked = error.retryAfter else {
-      // Random, so that clients that failed at once do not come back at once.
+      // Random, so that clients that failed at once do not retry at once.
       let doublings = min(failures - 1, 32)
       let (grown, overflows) = limits.firstWait.multipliedReportingOverflow(by: 1 << doublings)
       let most = overflows ? limits.longestWait : min(grown, limits.longestWait)
       return try control.pause(nanoseconds: UInt64.random(in: 0...most))
     }
-    // A server that wants to be left alone for longer is not asked before.
+    // A server that demands a longer wait gets no retry.
     guard asked <= limits.longestRetryAfter else { throw error }
     try control.pause(nanoseconds: asked)
   }

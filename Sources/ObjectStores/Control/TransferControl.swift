@@ -8,21 +8,21 @@ package final class TransferControl: Sendable {
   package static let patience: UInt64 = 100_000_000
   private let isCancelledFlag = Atomic<Bool>(false)
   private let isStopped: @Sendable () -> Bool
-  /// Called with sentences for the user about what did not fail.
+  /// Called with sentences for the user about problems that failed nothing.
   let tell: @Sendable (String) -> Void
   private let moved: @Sendable (_ sent: UInt64, _ received: UInt64) -> Void
-  /// When the bytes were last reported, on ``SystemClock/monotonic()``.
+  /// The time of the last report, on ``SystemClock/monotonic()``.
   private let told = Atomic<UInt64>(0)
   /// The least time between two reports, in nanoseconds.
   private static let interval: UInt64 = 100_000_000
   private let bytesPerSecond: UInt64?
   private let sentBytes = Atomic<UInt64>(0)
   private let receivedBytes = Atomic<UInt64>(0)
-  /// When the line is free again, on ``SystemClock/monotonic()``.
+  /// The time when the next bytes may be sent, on ``SystemClock/monotonic()``.
   private let pace = Monitor<UInt64>(0)
 
-  /// `bytesPerSecond` limits both directions together. `isStopped` is called at least, and `moved` with the bytes
-  /// so far at most, ten times a second, from any thread.
+  /// `bytesPerSecond` limits both directions together. Ten times a second, from any thread, `isStopped` is called
+  /// at least, and `moved` at most, with the bytes so far.
   package init(
     bytesPerSecond: UInt64? = nil, isStopped: @escaping @Sendable () -> Bool = { false },
     moved: @escaping @Sendable (_ sent: UInt64, _ received: UInt64) -> Void = { _, _ in },
@@ -47,7 +47,6 @@ package final class TransferControl: Sendable {
     return true
   }
 
-  /// Throws ``RemoteError/cancelled`` after a cancellation.
   package func check() throws(RemoteError) {
     if isCancelled { throw .cancelled }
   }
@@ -65,25 +64,25 @@ package final class TransferControl: Sendable {
     }
   }
 
-  /// Bytes that went to the remote, with those of failed attempts.
+  /// Bytes sent to the remote, with those of failed attempts.
   package var sent: UInt64 { sentBytes.load(ordering: .relaxed) }
-  /// Bytes that came from the remote, with those of failed attempts.
+  /// Bytes received from the remote, with those of failed attempts.
   package var received: UInt64 { receivedBytes.load(ordering: .relaxed) }
 
-  /// Limits the bytes that are handed over at once, so that a speed limit does not come in jerks.
+  /// Limits the bytes of one call, so that a speed limit gives a steady rate.
   func piece(_ most: Int) -> Int {
     guard let bytesPerSecond else { return most }
     return max(1, min(most, Int(clamping: bytesPerSecond / 8)))
   }
 
-  /// Notes bytes on their way to the remote, and waits for the limit.
+  /// Counts bytes on their way to the remote, and waits for the limit.
   func send(_ count: Int) throws(RemoteError) {
     sentBytes.add(UInt64(count), ordering: .relaxed)
     report()
     try takeTurn(UInt64(count))
   }
 
-  /// Notes bytes that came, and waits for the limit.
+  /// Counts received bytes, and waits for the limit.
   func receive(_ count: Int) throws(RemoteError) {
     receivedBytes.add(UInt64(count), ordering: .relaxed)
     report()
@@ -110,7 +109,7 @@ package final class TransferControl: Sendable {
       free = begins &+ needed
       return begins
     }
-    // Each waits for those before it, so after the first bytes the rate is the limit's.
+    // Each call waits for those before it, so after the first bytes the rate is the limit's.
     try pause(nanoseconds: begins - now)
   }
 }

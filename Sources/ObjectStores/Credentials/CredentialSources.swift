@@ -1,13 +1,13 @@
 internal import Platform
 
-/// The places of the credentials for a remote; the first that has some counts:
+/// The places of the credentials for a remote, in order of precedence:
 ///
 /// 1. a file of the store's own, which only its owner may read;
-/// 2. a file that systemd hands to a service (`LoadCredential=`);
+/// 2. a file that systemd passes to a service (`LoadCredential=`);
 /// 3. for S3 the variables `AWS_*`, then a profile in `~/.aws`;
 /// 4. for WebDAV `~/.netrc`.
 package struct CredentialSources: Sendable {
-  /// The peer's name, which the first two files have.
+  /// The peer's name, also the name of the first two files.
   package var peer: String
   package var secrets: String?
   package var environment: @Sendable (String) -> String?
@@ -26,7 +26,7 @@ package struct CredentialSources: Sendable {
 
   package struct Found: Sendable {
     package var credentials: RemoteCredentials
-    /// Where they were found, for messages.
+    /// The place of the credentials, for messages.
     package var place: String
   }
 
@@ -64,7 +64,7 @@ package struct CredentialSources: Sendable {
     return Found(credentials: credentials, place: path)
   }
 
-  /// The places, for a message that nothing is there.
+  /// The places, for a message that none has credentials.
   package func places(forS3 isS3: Bool) -> String {
     let own = secrets.map { "\($0)/\(peer)" } ?? "the store's secrets"
     let others =
@@ -86,7 +86,7 @@ package struct CredentialSources: Sendable {
   }
 
   private func own(_ control: TransferControl) throws(RemoteError) -> Found? {
-    // A name that leads out of the directory is no peer's.
+    // A name with a path out of the directory is no peer's.
     guard !peer.contains("/"), peer != ".", peer != ".." else { return nil }
     let directory = variable("CREDENTIALS_DIRECTORY")
     for path in [secrets.map { "\($0)/\(peer)" }, directory.map { "\($0)/llvs.\(peer)" }] {
@@ -151,7 +151,7 @@ package struct CredentialSources: Sendable {
     var settings: [String: String] = [:]
     for (path, section) in files {
       guard let path, let bytes = try read(path) else { continue }
-      // The usual profile has this name in both files.
+      // The default profile has this name in both files.
       let names: Set = name == "default" ? [section, name] : [section]
       settings.merge(CredentialText.section(names, of: bytes)) { $1 }
     }
@@ -176,7 +176,7 @@ package struct CredentialSources: Sendable {
       case Errno.noEntry, Errno.notDirectory: return nil
       case Errno.operationNotPermitted where isOwn:
         throw RemoteError(.denied, "\(path) can be read by others: chmod 600 it")
-      // The home of another user, as a service may see it, holds nothing for this user.
+      // A service may see another user's home, which has nothing for this user.
       case Errno.accessDenied where !isOwn: return nil
       default: throw RemoteError(.denied, "the credentials cannot be read: \(error)")
       }

@@ -5,8 +5,8 @@ enum CredentialText {
     var command: String?
   }
 
-  /// Reads a file of secrets, in which lines may be empty or begin with `#`.
-  /// - Throws: ``RemoteError`` with `invalid`, which names the line by its number alone.
+  /// Reads a file of secrets; lines may be empty or begin with `#`.
+  /// - Throws: ``RemoteError`` with `invalid`, which contains only the line's number.
   static func lines(_ bytes: [UInt8], of file: String) throws(RemoteError) -> Lines {
     var lines = Lines()
     for (index, line) in text(bytes).enumerated() {
@@ -66,7 +66,7 @@ enum CredentialText {
 
   /// Returns the login and password for a host in a `.netrc` (netrc(5)).
   static func netrc(_ bytes: [UInt8], host: String) -> RemoteCredentials? {
-    // Macros run to the next empty line and may hold anything.
+    // Macros extend to the next empty line and may contain anything.
     var plain: [Substring] = []
     var isMacro = false
     for line in text(bytes) {

@@ -1,5 +1,5 @@
 /// The credentials of a user at a remote.
-/// INVARIANT: printing one, also as a part of something else, shows none of its secrets.
+/// INVARIANT: printing them, also as a part of something else, shows no secrets.
 package struct RemoteCredentials: Hashable, Sendable, CustomStringConvertible,
   CustomDebugStringConvertible, CustomReflectable
 {

@@ -7,7 +7,7 @@ final class DirectoryStaging: ObjectStaging {
     var folders: [String: File] = [:]
     var ready: [ObjectName: String] = [:]
     var number = 0
-    /// The directory of the unfinished files; no process can remove it while one is in it.
+    /// The directory of the unfinished files; while it contains one, no process can remove it.
     var scratch: File
   }
 
@@ -66,7 +66,7 @@ final class DirectoryStaging: ObjectStaging {
     return try Writing(self, name, "\(directory.token)-staged-\(number)")
   }
 
-  /// Creates an unfinished file, in a new directory if an earlier use of this one removed it.
+  /// Creates an unfinished file, in a new directory if another use removed this one.
   private func created(_ path: String, for name: ObjectName) throws(RemoteError) -> File {
     let options: File.Mode = [.readWrite, .create, .truncate, .noFollow]
     let scratch = state.withLock { $0.scratch }
@@ -85,7 +85,7 @@ final class DirectoryStaging: ObjectStaging {
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError) {
     try control.check()
     let (ready, scratch) = state.withLock { ($0.ready, $0.scratch) }
-    // One call for all files, so that their bytes are on the disk before their names.
+    // One call for all files, so that their bytes are durable before their names.
     try directory.translating(try scratch.syncFileSystem())
     var touched: [String: File] = [:]
     for name in names {
@@ -139,7 +139,7 @@ final class DirectoryStaging: ObjectStaging {
       return (Array(state.ready.values), state.scratch)
     }
     let end = SystemClock.monotonic() + Self.patience
-    // A file that is not removed now is removed by the next use of the directory.
+    // The next use of the directory removes the remaining files.
     for path in left {
       guard SystemClock.monotonic() < end else { return }
       try? FileSystem.unlink("\(scratch.path)/\(path)")

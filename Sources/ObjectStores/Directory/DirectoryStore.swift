@@ -6,19 +6,18 @@ internal import Synchronization
 /// INVARIANT 1: an object appears under its name only when all its bytes are durable.
 /// INVARIANT 2: a file is written in a directory of this writer's own and then renamed, so a program that reads
 /// every name in a folder finds whole objects only.
-/// INVARIANT 3: only regular files are opened, never through a link in the store, and never so that opening
-/// can block.
-/// INVARIANT 4: a folder that was removed, replaced or covered by a mount while this object is in use does not
-/// read as an empty one, and nothing is written in its place: that is an error.
+/// INVARIANT 3: only regular files are opened, never through a link in the store, and opening never blocks.
+/// INVARIANT 4: a folder that was removed, replaced or covered by a mount during this object's use causes an error:
+/// it is not read as an empty one, and nothing is written in its place.
 package final class DirectoryStore: ObjectStore {
   private let path: String
   private let scratch: String
   private let control: TransferControl
-  /// Begins the names of this object's unfinished files, which other objects of the writer leave alone.
+  /// The prefix of this object's unfinished files; other objects of the writer do not touch them.
   let token = String(UInt64.random(in: .min ... .max), radix: 16)
   private let number = Atomic<UInt64>(0)
   private let isPrepared = Atomic<Bool>(false)
-  /// The open folders, in which a file is found by its name alone. A leaf lock.
+  /// The open folders, for looking up files by name. A leaf lock.
   private let opened = Mutex<[String: Folder]>([:])
 
   /// An open folder; a later directory of the same name has another place.
@@ -27,7 +26,7 @@ package final class DirectoryStore: ObjectStore {
     let place: Place
   }
 
-  /// The directory when it was first used. A leaf lock.
+  /// The directory at its first use. A leaf lock.
   private let seen = Mutex<Place?>(nil)
 
   private struct Place: Hashable {
@@ -52,7 +51,7 @@ package final class DirectoryStore: ObjectStore {
   }
 
   deinit {
-    // A file that is not removed now is removed by the next use of the same directory.
+    // The next use of the directory removes the remaining files.
     let end = SystemClock.monotonic() + Self.patience
     try? clear("\(token)-") { SystemClock.monotonic() < end }
   }
@@ -72,7 +71,7 @@ package final class DirectoryStore: ObjectStore {
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try control.check()
     try checkPlace()
-    // Removes the files of an earlier use that crashed; later there may be puts under way.
+    // Removes the files of an earlier use that crashed; later, puts may be in progress.
     if !isPrepared.exchange(true, ordering: .relaxed) {
       try translating(try clear("") { !control.isCancelled })
     }
@@ -131,7 +130,7 @@ package final class DirectoryStore: ObjectStore {
       try control.receive(count)
       done += UInt64(count)
       guard try sink(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { break }
-      // A regular file gives less only at its end.
+      // A regular file returns less only at its end.
       guard count == wanted else { break }
     }
     return done
@@ -143,7 +142,7 @@ package final class DirectoryStore: ObjectStore {
       throw absent(name)
     }
     do throws(SystemError) {
-      // Opening a device can have an effect, opening a FIFO could block.
+      // Opening a device can have an effect; opening a FIFO could block.
       guard let status = try status(name.last, in: directory) else {
         throw SystemError(errno: Errno.noEntry, call: "open")
       }
@@ -209,7 +208,7 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
-  /// Opens something in the scratch directory, which is made if an earlier object has removed it.
+  /// Opens something in the scratch directory; makes the directory if an earlier object has removed it.
   private func inScratch(
     _ object: String, _ open: () throws(SystemError) -> File
   ) throws(RemoteError) -> File {
@@ -261,7 +260,7 @@ package final class DirectoryStore: ObjectStore {
       do throws(SystemError) {
         try FileSystem.rename(old, to: new, .exclusive)
       } catch  where error.errno == Errno.invalid || error.errno == Errno.notImplemented {
-        // Some file systems do not know RENAME_NOREPLACE.
+        // Some file systems lack RENAME_NOREPLACE.
         try FileSystem.link(old, to: new)
         try FileSystem.unlink(old)
       }
@@ -305,7 +304,7 @@ package final class DirectoryStore: ObjectStore {
     )
   }
 
-  /// - Throws: `noPlace` for a link, and for a folder that is not the one that was seen before.
+  /// - Throws: `noPlace` for a link, and for a folder other than the one seen before.
   func folder(_ folder: String) throws(RemoteError) -> File? {
     if let known = opened.withLock({ $0[folder] }) { return known.file }
     guard let found = try findFolder(folder) else { return nil }
@@ -314,7 +313,7 @@ package final class DirectoryStore: ObjectStore {
     return found
   }
 
-  /// Throws `noPlace` if an open folder is not the one at its path any more.
+  /// Throws `noPlace` if an open folder is no longer at its path.
   func checkFolder(_ folder: String) throws(RemoteError) {
     guard let known = opened.withLock({ $0[folder] }) else { return }
     let path = folder.isEmpty ? path : "\(path)/\(folder)"
@@ -431,6 +430,6 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
-  /// The call in an error about missing room; the bytes follow.
+  /// The call in an error about missing space; the bytes follow.
   static let needing = "room for "
 }

@@ -2,9 +2,9 @@ internal import CCurl
 internal import Platform
 
 /// A connection of libcurl's.
-/// - Concurrency: used by one thread at a time, whichever.
+/// - Concurrency: used by one thread at a time, of any thread.
 final class CurlHandle: @unchecked Sendable {
-  // Unchecked: ``HTTPClient`` gives a handle to one thread at a time, which is all that libcurl asks for.
+  // Unchecked: ``HTTPClient`` gives a handle to one thread at a time, as libcurl requires.
   private let easy: UnsafeMutableRawPointer
   private let multi: UnsafeMutableRawPointer
   /// libcurl(3): once, before anything else; thread-safe since 7.84.
@@ -76,9 +76,9 @@ final class CurlHandle: @unchecked Sendable {
     llvs_curl_set_number(easy, CURLOPT_FOLLOWLOCATION, 0)
     llvs_curl_set_number(easy, CURLOPT_PATH_AS_IS, 1)
     llvs_curl_set_number(easy, CURLOPT_NOSIGNAL, 1)
-    // A cancelled request does not wait for the end of its name lookup.
+    // A cancelled request does not wait for its name lookup.
     llvs_curl_set_number(easy, CURLOPT_QUICK_EXIT, 1)
-    // A connection has one request at a time, where HTTP/2 gains nothing.
+    // A connection has one request at a time, so HTTP/2 would not help.
     llvs_curl_set_number(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     llvs_curl_set_number(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     llvs_curl_set_number(easy, CURLOPT_SSL_VERIFYPEER, 1)
@@ -115,7 +115,7 @@ final class CurlHandle: @unchecked Sendable {
         return .failed(message.pointee.data.result)
       }
       if control.isCancelled { return .cancelled }
-      // Bytes that libcurl handed to the kernel may still be on their way out.
+      // Bytes that libcurl passed to the kernel may still be unsent.
       let now = unsentBytes()
       if now != unsent {
         unsent = now

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Platform
 
-/// The state of one request, which libcurl's callbacks work on.
+/// The state of one request, for libcurl's callbacks.
 final class CurlTransfer {
   enum Ending {
     /// libcurl's result, which may be success.
@@ -130,7 +130,7 @@ final class CurlTransfer {
     }
   }
 
-  /// A kept connection may turn out to be closed after bytes were handed over, which are sent again.
+  /// A kept connection may turn out to be closed after libcurl took bytes; these are sent again.
   private func rewind(to offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard offset == 0, origin == 0, let body = request.body else { return CURL_SEEKFUNC_CANTSEEK }
     do throws(RemoteError) {

@@ -1,9 +1,9 @@
 internal import Platform
 internal import Synchronization
 
-/// Makes requests over kept connections.
-/// It follows no redirects, adds no credentials, unpacks nothing, and always verifies TLS.
-/// - Concurrency: callable from any thread; each request has a connection to itself.
+/// Makes requests over kept connections. It follows no redirects, adds no credentials, unpacks nothing, and always
+/// verifies TLS.
+/// - Concurrency: callable from any thread; each request has its own connection.
 final class HTTPClient: Sendable {
   struct Settings: Sendable {
     /// A file of certificates that replace the system's.
@@ -34,8 +34,8 @@ final class HTTPClient: Sendable {
     self.control = control
   }
 
-  /// Makes a request and returns the answer, of any status.
-  /// A sink receives the body of a status of 200, 206 or 207; other bodies are kept up to the request's bound.
+  /// Makes a request and returns the answer, of any status. A sink receives the body of a status of 200, 206 or
+  /// 207; other bodies are kept up to the request's bound.
   func send(_ request: HTTPRequest, into sink: Sink? = nil) throws(RemoteError) -> HTTPResponse {
     try control.check()
     let kept = idle.withLock { $0.popLast() }
@@ -46,7 +46,7 @@ final class HTTPClient: Sendable {
       idle.withLock { $0.append(handle) }
       return response
     } catch {
-      // The handle is dropped, since the state of its connection is unknown.
+      // The handle is dropped, because the state of its connection is unknown.
       throw error.about(request.object)
     }
   }

@@ -6,7 +6,7 @@ struct HTTPRequest {
   var body: Body?
   /// The object or folder that messages name.
   var object: String
-  /// The most bytes of an answer that are kept where no sink takes them.
+  /// The most bytes of an answer that are kept without a sink.
   var bound = 1 << 16
 
   enum Body {
@@ -33,7 +33,7 @@ struct HTTPHead {
   /// A header by its lower-case name.
   subscript(_ name: String) -> String? { values[name] }
 
-  /// Adds a line; one with `HTTP/` begins again, as after `100 Continue`. False after too many headers.
+  /// Adds a line; a line with `HTTP/` clears the others, as after `100 Continue`. False after too many headers.
   mutating func add(line: String) -> Bool {
     if line.hasPrefix("HTTP/") {
       let words = line.split(separator: " ", maxSplits: 2)

@@ -37,7 +37,7 @@ enum HTTPStatusError {
     }
   }
 
-  /// Returns text from a server as a message may show it.
+  /// Returns text from a server in a form for messages.
   static func shown(_ text: String) -> String {
     let line = text.unicodeScalars.prefix(200).map { scalar -> Character in
       let isPlain = scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)

@@ -1,6 +1,6 @@
 /// Percent-encoding of the parts of a URL (RFC 3986).
 enum PercentCoding {
-  /// Encodes all bytes but letters, digits, `-`, `.`, `_`, `~` and, if they are kept, slashes.
+  /// Encodes all bytes except letters, digits, `-`, `.`, `_`, `~` and, if `keepingSlashes`, slashes.
   static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
     let digits = Array<UInt8>("0123456789ABCDEF".utf8)
     var out: [UInt8] = []

@@ -1,6 +1,6 @@
-/// Cuts a range out of an answer, whether the server gave the range or the whole object.
+/// Cuts a range out of an answer that has the range or the whole object.
 struct RangeFilter {
-  /// The wanted range, and the one that the server is asked for.
+  /// The wanted range, and the range in the request.
   private let range: Range<UInt64>
   private let asked: Range<UInt64>?
   private var position: UInt64?
@@ -8,7 +8,7 @@ struct RangeFilter {
 
   private init(_ range: Range<UInt64>?) {
     self.range = range ?? 0..<UInt64.max
-    // HTTP has no range of nothing: the first byte says whether the object is there.
+    // HTTP has no empty range: requesting the first byte shows if the object exists.
     asked = range.map { $0.isEmpty ? 0..<1 : $0 }
   }
 
@@ -18,7 +18,7 @@ struct RangeFilter {
     return [(name: "Range", value: "bytes=\(asked.lowerBound)-\(end)")]
   }
 
-  /// Makes a request whose answer's range goes into a sink; returns the number of bytes.
+  /// Makes a request and passes the range of its answer to a sink; returns the number of bytes.
   static func run(
     _ range: Range<UInt64>?, into sink: ObjectSink,
     _ request: (@escaping HTTPClient.Sink) throws(RemoteError) -> Void
@@ -30,7 +30,7 @@ struct RangeFilter {
     }
   }
 
-  /// Passes the wanted bytes on; false if no more are wanted. `malformed` for some other range.
+  /// Passes the wanted bytes on; false if no more are wanted. `malformed` for another range.
   private mutating func take(
     _ head: HTTPHead, _ bytes: UnsafeRawBufferPointer, _ sink: ObjectSink
   ) throws(RemoteError) -> Bool {
@@ -51,13 +51,13 @@ struct RangeFilter {
   }
 
   private func start(_ head: HTTPHead) throws(RemoteError) -> UInt64 {
-    // RFC 9110 section 14.4: `bytes 5-9/10`. Some servers say so with a status of 200.
+    // RFC 9110 section 14.4: `bytes 5-9/10`. Some servers send it with a status of 200.
     guard head.status == 206 || head["content-range"] != nil else { return 0 }
     let words = (head["content-range"] ?? "").split(whereSeparator: { $0 == " " || $0 == "-" })
     guard words.count >= 2, words[0] == "bytes", let start = UInt64(words[1]),
       start == asked?.lowerBound
     else { throw RemoteError(.malformed, "the server gives another range than was asked for") }
-    // A server that has no such range may still send bytes; they are from elsewhere in the object.
+    // A server without such a range may send other bytes of the object.
     let total = words.last?.split(separator: "/").last.flatMap { UInt64($0) }
     return total.map { start >= $0 } == true ? range.upperBound : start
   }

@@ -40,7 +40,7 @@ enum ServerTime {
     return sign == UInt8(ascii: "+") ? local - offset : local + offset
   }
 
-  /// A time as S3 signs it: `19941106T084937Z`.
+  /// A time in the form of S3 signatures: `19941106T084937Z`.
   static func basic(_ seconds: Int64) -> String {
     guard let time = CalendarTime(utc: seconds) else { return "19700101T000000Z" }
     let text = "\(time.date)T\(time.time)Z"

@@ -1,7 +1,7 @@
 internal import Platform
 
-/// One `rclone rcd`, which runs while this object exists.
-/// It listens at a unix socket, or before 1.61 at a port of 127.0.0.1, and asks for a name and password.
+/// One `rclone rcd`, which runs while this object exists. It listens at a unix socket, or before 1.61 at a port of
+/// 127.0.0.1, and requires a name and password.
 final class RcloneProcess: Sendable {
   private static let patience: UInt64 = 15_000_000_000
   private let process: OwnedProcess
@@ -17,7 +17,7 @@ final class RcloneProcess: Sendable {
     let version = try Self.version(of: program, control)
     user = SystemRandom.hex(8)
     password = SystemRandom.hex(24)
-    // rclone's S3 does not start where this is set, and trusts the system's certificates without it.
+    // With this variable rclone's S3 does not start; without it rclone trusts the system's certificates.
     let dropped = ["AWS_CA_BUNDLE=", "RCLONE_RC_", "RCLONE_LOG_", "RCLONE_VERBOSE="]
     let kept = SystemProcess.environment.filter { variable in
       !dropped.contains { variable.hasPrefix($0) }
@@ -84,7 +84,7 @@ final class RcloneProcess: Sendable {
   }
 
   private static func makeDirectory() throws(RemoteError) -> String {
-    // The kernel takes 108 bytes for a socket's path (unix(7)).
+    // The kernel accepts 108 bytes for a socket's path (unix(7)).
     let usual = SystemProcess.temporaryDirectory
     let parent = usual.utf8.count <= 64 ? usual : "/tmp"
     let path = "\(parent)/llvs-rclone-\(SystemRandom.hex(8))"

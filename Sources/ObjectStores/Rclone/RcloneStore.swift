@@ -2,7 +2,7 @@ internal import Foundation
 internal import Platform
 internal import Synchronization
 
-/// A remote of rclone's: Google Drive, OneDrive, Box, SFTP and some sixty more.
+/// A remote of rclone: Google Drive, OneDrive, Box, SFTP and some sixty more.
 package final class RcloneStore: ObjectStore {
   private struct Item: Decodable {
     var Name: String
@@ -30,8 +30,9 @@ package final class RcloneStore: ObjectStore {
   package let capabilities: StoreCapabilities
   private static let longestList = 1 << 26
 
-  /// Starts rclone, found as execvp(3) finds it, and asks what the remote can do.
-  /// - Throws: ``RemoteError`` with `unsupported` if rclone is not installed, `noPlace` if it knows no such remote.
+  /// Starts rclone, found as execvp(3) finds it, and queries the features of the remote.
+  /// - Throws: ``RemoteError`` with `unsupported` if rclone is not installed, `noPlace` if the remote is unknown to
+  ///   it.
   package init(
     _ place: String, program: String = "rclone", limits: RemoteLimits, control: TransferControl
   ) throws(RemoteError) {
@@ -56,7 +57,7 @@ package final class RcloneStore: ObjectStore {
     let answer = try Self.call(
       "operations/fsinfo", ["fs": place], process.origin, authorization, client, object: place)
     let info = try Self.decoded(Info.self, answer, object: place)
-    // Without either, rclone would fetch the bytes and send them again.
+    // Without either, rclone would download the bytes and upload them again.
     let moves = info.Features.Move == true || info.Features.Copy == true
     capabilities = moves ? [.move] : []
   }
@@ -96,7 +97,7 @@ package final class RcloneStore: ObjectStore {
     }
   }
 
-  /// Translates a failure of rclone by its words, because its status is mostly 500.
+  /// Translates a failure of rclone by its words, because its status is usually 500.
   private static func error(_ response: HTTPResponse, _ object: String) -> RemoteError {
     let failure = try? JSONDecoder().decode(Failure.self, from: Data(response.body))
     let said = failure?.error ?? response.text
@@ -140,14 +141,14 @@ package final class RcloneStore: ObjectStore {
         [
           "fs": place, "remote": prefix.folder,
           "opt": ["filesOnly": true, "noMimeType": true],
-          // Else some clouds are asked once more for each object.
+          // Otherwise some clouds get one more request for each object.
           "_config": ["UseServerModTime": true],
         ], object: "\(prefix)")
     } catch  where error.kind == .absent {
       return ListPage(objects: [])
     }
     let found = try Self.decoded(List.self, response, object: "\(prefix)").list ?? []
-    // Google Drive lets two objects have one name: the longer is the one that is whole.
+    // Google Drive allows two objects with one name: the longer one is whole.
     var objects: [ObjectName: ListedObject] = [:]
     for item in found where !item.IsDir && item.Size >= 0 {
       guard let name = prefix.name(of: item.Name), after.map({ name > $0 }) ?? true,
@@ -175,7 +176,7 @@ package final class RcloneStore: ObjectStore {
         }
       }
     } catch {
-      // For a range behind the end, some remotes of rclone report that there is no such object.
+      // For a range behind the end, some remotes of rclone report that the object does not exist.
       guard error.kind == .absent, let range, range.lowerBound > 0, try isThere(name) else {
         throw error
       }
@@ -186,7 +187,7 @@ package final class RcloneStore: ObjectStore {
   package func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
     try control.check()
     guard body.length > 0 else {
-      // Some clouds take none, others lose them.
+      // Some clouds accept no empty objects, others lose them.
       try body.reader().start()
       throw RemoteError(.invalid, "an object of rclone's is never empty", object: name.text)
     }
@@ -220,7 +221,7 @@ package final class RcloneStore: ObjectStore {
     guard capabilities.contains(.move) else {
       throw RemoteError(.unsupported, "this remote of rclone's cannot move", object: name.text)
     }
-    // rclone would replace what is there: of two who move at once, one may win.
+    // rclone would replace an existing object: of two concurrent moves, one may win.
     guard try !isThere(target) else {
       throw RemoteError(.exists, "the name is taken", object: target.text)
     }

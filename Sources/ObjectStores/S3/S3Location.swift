@@ -1,7 +1,7 @@
 /// A bucket, and the part of it that belongs to this remote.
 package struct S3Location: Hashable, Sendable {
   package var isEncrypted = true
-  /// Nil for Amazon's, which differs by region.
+  /// Nil for Amazon's, which depends on the region.
   package var host: String?
   /// Nil for the scheme's own.
   package var port: UInt16?
@@ -22,7 +22,7 @@ package struct S3Location: Hashable, Sendable {
 
   func host(in region: String) -> String {
     guard let host else {
-      // Amazon's own names for its partition in China end otherwise.
+      // Amazon's names for its partition in China have another ending.
       return "s3.\(region).amazonaws.com" + (region.hasPrefix("cn-") ? ".cn" : "")
     }
     let isUsual = port == nil || port == (isEncrypted ? 443 : 80)

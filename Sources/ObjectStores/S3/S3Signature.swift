@@ -4,8 +4,8 @@ struct S3Signature {
   var credentials: RemoteCredentials
   var region: String
 
-  /// `path` is encoded, `query` not (the URL must hold ``text(_:)`` of it), `time` in seconds since 1970.
-  /// - Throws: ``RemoteError`` with `denied` where a key is missing.
+  /// `path` is encoded, `query` not (the URL must contain its ``text(_:)``), `time` in seconds since 1970.
+  /// - Throws: ``RemoteError`` with `denied` if a key is missing.
   func headers(
     method: String, host: String, path: String, query: [(String, String)], hash: SHA256Digest,
     time: Int64

@@ -3,12 +3,11 @@ internal import Synchronization
 
 /// A bucket of S3, or a part of one: Amazon's, Ceph's, MinIO's or another's. An object is one PUT.
 package final class S3Store: ObjectStore {
-  /// The facts that the server's responses told.
+  /// The facts learnt from the server's responses.
   private struct Learnt {
     var region: String
-    /// Seconds that the server's clock is ahead.
     var skew: Int64 = 0
-    /// True once a list was answered, so that the bucket exists.
+    /// True after a successful list, which proves that the bucket exists.
     var hasListed = false
   }
 
@@ -19,7 +18,7 @@ package final class S3Store: ObjectStore {
   private let pageLength: Int
   // A leaf lock.
   private let learnt: Mutex<Learnt>
-  /// The largest object that one PUT may be.
+  /// The largest object of one PUT.
   private static let largest: UInt64 = 5 << 30
   private static let nothing = SHA256Digest.of([])
 
@@ -148,7 +147,7 @@ package final class S3Store: ObjectStore {
     }
   }
 
-  /// Returns the region that an answer refers to, if it can be one.
+  /// Returns the region that an answer refers to, if it is valid.
   private func otherRegion(
     _ response: HTTPResponse, _ failure: S3Response.Failure, than region: String
   ) -> String? {
@@ -184,7 +183,7 @@ package final class S3Store: ObjectStore {
     case "QuotaExceeded", "EntityTooLarge":
       return other(.noSpace, HTTPStatusError.shown(words))
     case "RequestTimeout", "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody":
-      // The bytes were right when they were read, so they changed or were lost on the way.
+      // The bytes were right when they were read, so they changed or were lost during the transfer.
       return other(.unreachable, HTTPStatusError.shown(words), isTransient: true)
     default: return usual
     }

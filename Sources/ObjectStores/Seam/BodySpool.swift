@@ -1,6 +1,6 @@
 internal import Platform
 
-/// Collects the bytes of an object with their hash: in memory while they are few, else in an unnamed file.
+/// Collects the bytes of an object with their hash: in memory up to a limit, else in an unnamed file.
 /// - Concurrency: for one thread at a time.
 package final class BodySpool {
   private let directory: String

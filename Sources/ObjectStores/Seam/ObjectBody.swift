@@ -32,8 +32,8 @@ package struct ObjectBody: Sendable {
 
   /// Reads a body once.
   ///
-  /// INVARIANT: the last bytes are handed out only if all have the expected length and hash, so a remote that
-  /// holds an object whole holds the right one.
+  /// INVARIANT: the last bytes are returned only if all have the expected length and hash, so a whole object at a
+  /// remote is the right one.
   struct Reader {
     private let body: ObjectBody
     private var done: UInt64 = 0
@@ -104,7 +104,7 @@ package struct ObjectBody: Sendable {
     }
   }
 
-  /// Returns the first bytes as a body: what a torn put leaves.
+  /// Returns the first bytes as a body, like the remains of an interrupted put.
   package func torn(at count: UInt64) throws(RemoteError) -> ObjectBody {
     var bytes: [UInt8] = []
     try read { (piece) throws(RemoteError) in

@@ -1,18 +1,18 @@
-/// The name of an object at a remote, relative to the address: folders and a name, with `/` between them.
-/// Names are bytes: two encodings of an accent are two names.
+/// The name of an object at a remote, relative to the address: folders and a name, with `/` between them. Names are
+/// bytes: two encodings of an accent are two names.
 package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The longest name, and the longest part of one, in bytes.
   package static let longest = 1024
   package static let longestPart = 255
   package let text: String
 
-  /// Nil for text that some remote could not hold: an empty part, `.`, `..`, control characters, too many bytes.
+  /// Nil for text that not all remotes accept: an empty part, `.`, `..`, control characters, too many bytes.
   package init?(_ text: String) {
     guard Self.isUsable(text) else { return nil }
     self.text = text
   }
 
-  // A list shows thousands of names.
+  // Fast, because a list has thousands of names.
   static func isUsable(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { bytes in
@@ -59,9 +59,9 @@ package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertib
   }
 }
 
-/// The objects of one folder, without those in folders below, whose names begin with something.
+/// The objects of one folder, without those of folders below, whose names have a prefix.
 package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
-  /// Without a slash at the end; empty for the place that the address names.
+  /// Without a slash at the end; empty for the place of the address.
   package let folder: String
   package let beginning: String
   package let description: String
@@ -74,7 +74,7 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
     // An address is no folder before a slash.
     guard slash == nil || ObjectName.isUsable(folder) else { return nil }
     description = folder.isEmpty ? beginning : "\(folder)/\(beginning)"
-    // Any letter after it makes it a name, also for the beginnings `` and `.`.
+    // Any letter after it makes it a name, even after `` and `.`.
     guard ObjectName.isUsable(beginning + "x") else { return nil }
   }
 
@@ -85,7 +85,7 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
     return all.starts(with: start) && !all.dropFirst(start.count).contains(UInt8(ascii: "/"))
   }
 
-  /// Returns the name of an object in the folder; nil if it cannot be one, or begins otherwise.
+  /// Returns the name of an object in the folder; nil if it is invalid or lacks the prefix.
   package func name(of last: String) -> ObjectName? {
     guard last.utf8.starts(with: beginning.utf8), !last.utf8.contains(UInt8(ascii: "/")) else {
       return nil

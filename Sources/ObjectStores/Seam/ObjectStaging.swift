@@ -1,9 +1,9 @@
 /// Objects that are written first and appear later, many at once.
 ///
-/// INVARIANT 1: under an object's name nothing but the whole object ever is, not for a moment.
-/// INVARIANT 2: when ``publish(_:replacing:)`` returns, the objects are there, whole and durable.
-/// - Concurrency: objects may be written by several threads, also while others are published; publishing and
-///   abandoning are for one thread at a time.
+/// INVARIANT 1: under an object's name there is never anything but the whole object.
+/// INVARIANT 2: when ``publish(_:replacing:)`` returns, the objects exist, whole and durable.
+/// - Concurrency: several threads may write objects, also during a publication; only one at a time may publish or
+///   abandon.
 package protocol ObjectStaging: AnyObject, Sendable {
   /// Begins an object, which replaces an unpublished one of the same name.
   func begin(_ name: ObjectName) throws(RemoteError) -> any StagedObject
@@ -11,16 +11,16 @@ package protocol ObjectStaging: AnyObject, Sendable {
   /// Makes written objects appear; after an error those that appeared stay.
   /// With `replacing`, in any order, replacing objects of another length; otherwise in order, dropping taken names.
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError)
-  /// Removes unpublished objects, as far as that takes less than a moment; the remote's next user removes the rest.
+  /// Removes unpublished objects within a moment; the remote's next user removes the rest.
   func abandon()
 }
 
 /// - Concurrency: for one thread at a time.
 package protocol StagedObject: AnyObject {
-  /// Throws `noSpace` if there is no room for this many more bytes where they are written first.
+  /// Throws `noSpace` if the temporary place has no room for this many more bytes.
   func checkRoom(for length: UInt64) throws(RemoteError)
   func append(_ bytes: UnsafeRawBufferPointer) throws(RemoteError)
-  /// Ends the object, which may be published then.
+  /// Ends the object, which may then be published.
   func finish() throws(RemoteError)
 }
 

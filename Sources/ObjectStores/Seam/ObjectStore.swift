@@ -1,7 +1,7 @@
-/// A place that holds objects: whole files under names, and nothing else.
+/// A place for objects: whole files under names, and nothing else.
 ///
-/// Most servers keep no conditional promises: two writers may put a name at once, a put that failed may have
-/// left nothing, a part, or the whole, and a list may not show what was just put or deleted.
+/// Most servers have no conditional writes: two writers may put a name at once, a failed put may leave nothing, a
+/// part, or the whole, and a list may be out of date.
 ///
 /// Back-ends make one request at a time for each call, once; ``RetryingStore`` repeats it.
 /// - Concurrency: every call blocks, and may be made from any thread.
@@ -13,7 +13,7 @@ package protocol ObjectStore: Sendable {
   func prepare(_ folders: [String]) throws(RemoteError)
 
   /// Lists a page of the objects of a folder after a name, in any order.
-  /// A missing folder holds nothing; some servers hide dot names. `page` is the `next` of the page before.
+  /// A missing folder is empty; some servers hide names with a dot. `page` is the `next` of the previous page.
   func list(
     _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
   ) throws(RemoteError) -> ListPage
@@ -32,7 +32,7 @@ package protocol ObjectStore: Sendable {
   /// Gives an object an unused name.
   /// - Throws: ``RemoteError``: `absent`, `exists`, or `unsupported` where ``capabilities`` has no `move`.
   func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError)
-  /// Returns a way of its own to write objects that appear whole; nil where they are put and moved.
+  /// Returns the store's own way to write objects that appear whole; nil to put and move them.
   func ownStaging(scratch: String) throws(RemoteError) -> (any ObjectStaging)?
 }
 
@@ -46,7 +46,7 @@ package typealias ObjectSink = (UnsafeRawBufferPointer) throws(RemoteError) -> B
 package struct StoreCapabilities: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
-  /// An object appears whole or not at all, whatever happens to the put.
+  /// An object appears whole or not at all, even if the put fails.
   package static let wholePuts = StoreCapabilities(rawValue: 1)
   package static let move = StoreCapabilities(rawValue: 2)
   package static let emptyObjects = StoreCapabilities(rawValue: 4)
@@ -57,7 +57,7 @@ package struct StoreCapabilities: OptionSet, Hashable, Sendable {
 package struct ListedObject: Hashable, Sendable {
   package var name: ObjectName
   package var length: UInt64
-  /// When it was last written, by the remote's clock in seconds since 1970; nil where that is not told.
+  /// The last write, by the remote's clock in seconds since 1970; nil if unknown.
   package var modified: Int64?
 
   package init(name: ObjectName, length: UInt64, modified: Int64? = nil) {
@@ -76,7 +76,7 @@ package struct ListPage: Sendable {
   }
 
   package var objects: [ListedObject]
-  /// The names of folders, links and devices; only directories tell them.
+  /// The names of folders, links and devices; only directories list them.
   package var others: [ObjectName] = []
   package var next: Next?
 
@@ -87,7 +87,7 @@ package struct ListPage: Sendable {
 }
 
 extension ObjectStore {
-  /// - Throws: ``RemoteError``, also if the pages begin again; an error of `body`.
+  /// - Throws: ``RemoteError``, also if pages repeat; an error of `body`.
   package func list(
     _ prefix: ObjectPrefix, after: ObjectName? = nil,
     _ body: ([ListedObject]) throws(RemoteError) -> Void

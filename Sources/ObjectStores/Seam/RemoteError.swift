@@ -3,14 +3,14 @@ package import Platform
 /// A failure of a remote, or of the way to it.
 package struct RemoteError: Error, Sendable, CustomStringConvertible {
   package enum Kind: Hashable, Sendable {
-    /// No answer, an answer that the server cannot now, or one that cannot be trusted (TLS).
+    /// No answer, a temporary failure of the server, or an answer that cannot be trusted (TLS).
     case unreachable
-    /// The connection is there and no byte came for too long.
+    /// A connection exists, but no byte came for too long.
     case stalled
     /// The credentials are wrong, or do not allow the request.
     case denied
     case absent
-    /// The bucket or directory that the address names is not there.
+    /// The bucket or directory of the address does not exist.
     case noPlace
     case exists
     /// The remote is full, a quota is used up, or the object is too large for it.
@@ -29,12 +29,12 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
   package let kind: Kind
   /// A sentence about the failure and, if known, about the remedy.
   package let words: String
-  /// The object or folder it is about; empty for the place of the address.
+  /// The object or folder; empty for the place of the address.
   package var object: String?
   package var status: Int?
-  /// True if the same request may succeed a little later.
+  /// True if the same request may succeed later.
   package var isTransient: Bool
-  /// The wait that the server asks for, in nanoseconds.
+  /// The wait that the server demands, in nanoseconds.
   package var retryAfter: UInt64?
 
   package init(

@@ -1,4 +1,4 @@
-/// The answer to PROPFIND (RFC 4918 section 9.1): what is in a folder.
+/// The answer to PROPFIND (RFC 4918 section 9.1): the content of a folder.
 struct Multistatus {
   struct Entry {
     /// A path or a whole URL, encoded.
@@ -26,7 +26,7 @@ struct Multistatus {
     <propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getlastmodified/></prop></propfind>
     """.utf8)
 
-  /// Reads an answer: elements are known by namespace, and properties whose status is not 200 are ignored.
+  /// Reads an answer by the elements' namespaces; ignores properties whose status is not 200.
   static func read(
     _ answer: ResponseSpool, _ take: (Entry) throws(RemoteError) -> Void
   ) throws(RemoteError) {

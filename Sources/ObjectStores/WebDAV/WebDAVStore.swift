@@ -39,7 +39,7 @@ package final class WebDAVStore: ObjectStore {
     return isFolder && !parts.isEmpty ? path + "/" : path
   }
 
-  /// Makes a folder after those above it. nginx wants a slash at its end.
+  /// Makes a folder after those above it. nginx requires a slash at its end.
   private func make(path parts: [String]) throws(RemoteError) {
     guard try !isThere(parts) else { return }
     guard !parts.isEmpty else {
@@ -50,7 +50,7 @@ package final class WebDAVStore: ObjectStore {
     let response = try send("MKCOL", path(parts, isFolder: true), object: object)
     switch response.status {
     case 200, 201, 204: return
-    // Servers say in different ways that it exists: another writer was first.
+    // Servers use different statuses for an existing folder: another writer was first.
     case 405, 409, 301, 302: guard try !isThere(parts) else { return }
     default: break
     }
@@ -86,7 +86,7 @@ package final class WebDAVStore: ObjectStore {
       return true
     }
     if response.status == 404 || response.status == 410 {
-      // A missing folder holds nothing, unless nothing is there at all.
+      // A missing folder is empty, unless the whole place is missing.
       if !prefix.folder.isEmpty, try isThere(self.parts("")) { return ListPage(objects: []) }
       throw RemoteError(.noPlace, "\(place.path) is not there on the server", object: place.path)
     }
@@ -107,7 +107,7 @@ package final class WebDAVStore: ObjectStore {
     return ListPage(objects: objects)
   }
 
-  /// Returns the last part of a path; a proxy may change what is before the folder's own name.
+  /// Returns the last part of a path; a proxy may change the parts before the folder's own name.
   private static func last(of path: String, in folder: String) -> String? {
     let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true)
     guard let last = parts.last else { return nil }
@@ -145,7 +145,7 @@ package final class WebDAVStore: ObjectStore {
 
   package func delete(_ name: ObjectName) throws(RemoteError) {
     let response = try send("DELETE", path(parts(name.text)), object: name.text)
-    // 409 is a server's word for a missing folder.
+    // Some servers return 409 for a missing folder.
     guard [200, 202, 204, 404, 409, 410].contains(response.status) else {
       throw HTTPStatusError.error(response, name.text)
     }
@@ -163,7 +163,7 @@ package final class WebDAVStore: ObjectStore {
     switch response.status {
     case 200, 201, 204: return
     case 412: throw HTTPStatusError.error(response, target.text)
-    // 403 is a server's word for a missing object.
+    // Some servers return 403 for a missing object.
     case 403 where try !isThere(parts(name.text), isFolder: false):
       throw RemoteError(.absent, "not there", object: name.text, status: 403)
     default: throw HTTPStatusError.error(response, name.text)

@@ -23,7 +23,7 @@ struct XMLInput {
     RemoteError(.malformed, "the answer is not XML, or not whole: \(words)")
   }
 
-  /// Returns the next byte, which stays the next; nil at the end.
+  /// Returns the next byte without consuming it; nil at the end.
   mutating func peek() throws(RemoteError) -> UInt8? {
     if position == end {
       position = 0
@@ -44,7 +44,7 @@ struct XMLInput {
     return byte
   }
 
-  /// Appends the next bytes that belong, until there are `limit` bytes or those in the buffer are used up.
+  /// Appends the next bytes that belong, up to `limit` bytes or the end of the buffer.
   mutating func take(_ belongs: (UInt8) -> Bool, into bytes: inout [UInt8], limit: Int) {
     let stop = min(end, position + max(0, limit - bytes.count))
     var next = position
@@ -57,7 +57,6 @@ struct XMLInput {
 
   mutating func skip() { position += 1 }
 
-  /// Skips a byte if it is the next.
   mutating func skip(_ byte: UInt8) throws(RemoteError) -> Bool {
     guard try peek() == byte else { return false }
     position += 1
@@ -81,7 +80,7 @@ struct XMLInput {
 
   /// Skips everything up to the end of a text such as `-->`.
   mutating func skip(past text: StaticString) throws(RemoteError) {
-    // The last bytes, as many as the text has; it has four at most.
+    // The last bytes, as many as the text has: at most four.
     var recent: UInt32 = 0
     var (wanted, mask) = (UInt32(0), UInt32(0))
     for index in 0..<text.utf8CodeUnitCount {

@@ -1,13 +1,13 @@
 /// Reads an XML answer in UTF-8: elements, namespaces, text with references, CDATA, comments, instructions.
 ///
-/// Servers are not trusted: there are no declarations, so nothing expands, and depth, names and texts are limited.
+/// Servers are not trusted: declarations are refused, so nothing expands, and depth, names and texts are limited.
 ///
 /// Source: "Extensible Markup Language (XML) 1.0 (Fifth Edition)" and "Namespaces in XML 1.0", W3C.
-/// - Complexity: linear in the bytes; memory is bounded whatever the answer holds.
+/// - Complexity: linear in the bytes; memory is bounded for any answer.
 struct XMLStreamReader {
   /// A name without its prefix.
   typealias Start = (_ name: String, _ isDAV: Bool) -> Void
-  /// At the end, with the text after the last element in it.
+  /// Called at the end of an element, with the text after its last child.
   typealias End = (_ name: String, _ isDAV: Bool, _ text: String) throws(RemoteError) -> Void
   private static let deepest = 32
   private static let longestText = 1 << 14
@@ -17,7 +17,7 @@ struct XMLStreamReader {
   private static let davNamespace = Array("DAV:".utf8)
 
   private struct Open {
-    /// As it is written, with its prefix.
+    /// As written, with its prefix.
     var tag: [UInt8]
     var name: String
     var isDAV: Bool
@@ -122,7 +122,7 @@ struct XMLStreamReader {
       throw XMLInput.malformed("a name is none")
     }
     let isDAV = namespaces.last { $0.prefix.elementsEqual(prefix) }?.isDAV ?? false
-    // Text between elements is layout: a list of a million would add up to a long text.
+    // Text between elements is layout; that of a million elements would be long.
     if let last = open.indices.last { open[last].text.removeAll(keepingCapacity: true) }
     open.append(Open(tag: tag, name: name, isDAV: isDAV, namespaces: known))
     start(name, isDAV)
@@ -159,7 +159,7 @@ struct XMLStreamReader {
     return name
   }
 
-  /// Letters beyond ASCII are not told apart.
+  /// All letters beyond ASCII are accepted.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -182,7 +182,7 @@ struct XMLStreamReader {
     return (tag[..<colon], tag[(colon + 1)...])
   }
 
-  /// Reads attributes, of which only namespaces matter; true if the element ends where it begins.
+  /// Reads attributes but keeps only namespaces; true if the element is empty.
   private mutating func attributes() throws(RemoteError) -> Bool {
     var names: [[UInt8]] = []
     while true {
@@ -269,7 +269,7 @@ struct XMLStreamReader {
     }
   }
 
-  /// Adds a byte of the answer: all ends of lines are one byte.
+  /// Adds a byte of the answer; all line ends become one byte.
   private mutating func addRaw(_ byte: UInt8) throws(RemoteError) {
     guard byte >= 0x20 || XMLInput.isSpace(byte) else {
       throw XMLInput.malformed("a text has control characters")
@@ -309,11 +309,11 @@ struct XMLStreamReader {
     return Array(String(Character(scalar)).utf8)
   }
 
-  /// Returns the character of a number in decimal or, after `x`, hexadecimal digits; nil if XML lacks it.
+  /// Returns the character of a number in decimal or, after `x`, hexadecimal digits; nil if XML forbids it.
   private static func scalar(_ text: ArraySlice<UInt8>) -> Unicode.Scalar? {
     let isHex = text.first == UInt8(ascii: "x")
     let digits = isHex ? text.dropFirst() : text
-    // UInt32 also reads a sign.
+    // UInt32 would also accept a sign.
     guard let first = digits.first, first != UInt8(ascii: "+"),
       let number = UInt32(String(decoding: digits, as: UTF8.self), radix: isHex ? 16 : 10),
       let scalar = Unicode.Scalar(number)
