@@ -37,7 +37,7 @@ extension fuse_lowlevel_ops {
     }
   }
 
-  /// Requests for operations that are not in the set are answered with ENOSYS.
+  /// Omitted operations are answered with ENOSYS.
   init(_ set: OperationSet) {
     self.init()
     installBase()

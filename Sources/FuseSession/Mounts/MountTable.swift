@@ -27,7 +27,7 @@ package struct MountTable: Sendable {
   /// Reads `/proc/self/mountinfo`.
   package init() throws(FuseError) { self.init(parsing: try Self.read("/proc/self/mountinfo")) }
 
-  /// Skips lines of another form.
+  /// Skips malformed lines.
   package init(parsing bytes: [UInt8]) {
     entries = bytes.split(separator: UInt8(ascii: "\n")).compactMap(Self.entry)
   }
@@ -59,7 +59,6 @@ package struct MountTable: Sendable {
     return UInt32(String(decoding: option.dropFirst(prefix.count), as: UTF8.self))
   }
 
-  /// Decodes bytes that are written as `\` and three octal digits.
   static func unescaped(_ word: ArraySlice<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(word.count)

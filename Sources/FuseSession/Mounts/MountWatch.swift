@@ -1,12 +1,12 @@
 import Glibc
 import Platform
 
-/// Follows the options that a mount has in the kernel, which mount(8) changes with `remount`.
+/// Follows the kernel's options of a mount, which mount(8) changes with `remount`.
 /// - Concurrency: callable from any thread.
 package final class MountWatch: Sendable {
   private struct State {
     var entry: MountEntry?
-    /// The end of a pipe whose bytes end the thread.
+    /// A pipe; writing to it ends the thread.
     var end: Int32?
     var isRunning = false
   }

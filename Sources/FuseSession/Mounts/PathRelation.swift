@@ -8,8 +8,8 @@ package enum PathRelation: Hashable, Sendable {
   case above
   case inside
 
-  /// Compares two directories by identity, so symbolic links and bind mounts make no difference. For a missing store
-  /// the nearest existing directory and the missing names decide.
+  /// Compares two directories by identity, so symbolic links and bind mounts make no difference. A missing store is
+  /// compared by the nearest existing directory and the missing names.
   package static func of(
     mountPoint: String, toStore store: String
   ) throws(FuseError) -> PathRelation {

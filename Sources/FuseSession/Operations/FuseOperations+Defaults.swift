@@ -1,6 +1,5 @@
 import Glibc
 
-// Defaults: ENOSYS where nothing else is given.
 extension FuseOperations {
   package func initialized(_ connection: ConnectionInfo) {}
 

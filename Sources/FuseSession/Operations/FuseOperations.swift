@@ -1,7 +1,8 @@
-// Methods are called on libfuse's threads, several at once. Names and bytes are valid only during the call. A name may
-// be longer than NAME_MAX. Each method answers through its reply, as its last action and with no lock held, or parks
-// the reply: a method that waits blocks one of few threads. Threads and programs that a method starts inherit a mask
-// that blocks all signals, and perhaps the restriction to one processor: start them elsewhere.
+// Several of libfuse's threads call the methods concurrently. Names and bytes are valid only during the call. A
+// name may be longer than NAME_MAX. Each method answers through its reply, as its last action and with no lock
+// held, or parks the reply: a method that waits blocks one of few threads. Threads and programs that a method
+// starts inherit a mask that blocks all signals, and perhaps the restriction to one processor, so start them
+// elsewhere.
 
 /// The requests that a session passes on (fuse_lowlevel.h), by default answered with ENOSYS.
 package protocol FuseOperations: AnyObject, Sendable {
@@ -38,8 +39,8 @@ package protocol FuseOperations: AnyObject, Sendable {
     _ node: NodeID, as name: UnsafeRawBufferPointer, in parent: NodeID,
     reply: consuming EntryReply)
 
-  /// `flags` are those of open(2) without O_CREAT, O_EXCL and O_NOCTTY; `clearsSetIDs` comes with O_TRUNC from a caller
-  /// that may not keep set-user-id and set-group-id bits.
+  /// `flags` are those of open(2) without O_CREAT, O_EXCL and O_NOCTTY; `clearsSetIDs` comes with O_TRUNC from a
+  /// caller that may not keep set-user-id and set-group-id bits.
   func open(_ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply)
   /// Makes and opens a regular file.
   func create(

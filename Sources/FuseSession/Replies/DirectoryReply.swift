@@ -88,8 +88,8 @@ package struct ListingReply<Form>: ~Copyable, FuseReply {
 }
 
 extension ListingReply where Form == PlainListing {
-  /// Adds an entry, of whose mode the file type counts; false if the buffer is full. `next` is the offset after it,
-  /// which is not 0.
+  /// Adds an entry with the file type of its mode; false if the buffer is full. `next` is the offset after it, not
+  /// 0.
   package mutating func add(
     _ name: UnsafeRawBufferPointer, inode: UInt64, mode: UInt32, next: Int64
   ) -> Bool {
@@ -106,8 +106,8 @@ extension ListingReply where Form == PlainListing {
 extension ListingReply where Form == ListingWithAttributes {
   /// Adds an entry with its attributes; false if the buffer is full. `next` is the offset after it, which is not 0.
   ///
-  /// The kernel counts a look-up for every added entry, except `.`, `..` and entries with node 0, whose name, type and
-  /// inode number alone it uses.
+  /// The kernel counts a look-up for every added entry, except `.`, `..` and entries with node 0: it uses only
+  /// their name, type and inode number.
   package mutating func add(
     _ name: UnsafeRawBufferPointer, _ entry: borrowing EntryAttributes, next: Int64
   ) -> Bool {

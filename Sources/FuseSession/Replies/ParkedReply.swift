@@ -12,9 +12,9 @@ package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
   private let number: UInt64
   private let requests: ParkedRequests?
 
-  /// `onInterrupt` is called at most once, on a thread of the session, when a signal tells the caller to stop waiting
-  /// (SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGKILL) or the session ends; it may still run when the reply was taken. It
-  /// may take the reply and answer EINTR. The end of the session waits until the reply is answered.
+  /// `onInterrupt` is called at most once, on a thread of the session, when a signal asks the caller to stop
+  /// waiting (SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGKILL) or the session ends; it may still run after the reply
+  /// was taken. It may take the reply and answer EINTR. The end of the session waits until the reply is answered.
   package init(
     _ reply: consuming Reply,
     onInterrupt: @escaping @Sendable (ParkedReply<Reply>) -> Void = { $0.take()?.error(EINTR) }

@@ -3,8 +3,8 @@ import Platform
 /// The parked requests of a session, and the thread that interrupts them.
 ///
 /// The kernel reports once that a caller has a signal, but not which. A signal that the caller handles (a child
-/// ended, a terminal was resized) interrupts no call here, as in a local file system. So the thread looks up the
-/// caller's pending signals again and again.
+/// ended, a terminal was resized) interrupts no call here, as in a local file system. So the thread reads the
+/// caller's pending signals periodically.
 /// - Concurrency: Callable from any thread; handlers run without a lock held.
 final class ParkedRequests: Sendable {
   private enum Slot {
@@ -21,7 +21,7 @@ final class ParkedRequests: Sendable {
     var run: @Sendable () -> Void
   }
 
-  /// The interval between two looks at the signals of callers, in nanoseconds.
+  /// The interval between two checks of callers' signals, in nanoseconds.
   private static let glance: UInt64 = 200_000_000
 
   private struct State {
@@ -76,14 +76,14 @@ final class ParkedRequests: Sendable {
     monitor.broadcast()
   }
 
-  /// Removes the handler of a request that is being answered.
+  /// Removes the handler of a request before its answer.
   func remove(_ number: UInt64) {
     // Released outside the lock.
     let slot = monitor.withLock { $0.slots.removeValue(forKey: number) }
     withExtendedLifetime(slot) {}
   }
 
-  /// Runs a known request's handler if the caller's signals demand it.
+  /// Runs a known request's handler if the caller's signals require it.
   func interrupt(_ number: UInt64) {
     monitor.withLock { state in
       switch state.slots[number] {

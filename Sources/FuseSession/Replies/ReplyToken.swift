@@ -29,8 +29,8 @@ extension RequestPointer {
       umask: context.pointee.umask)
   }
 
-  /// True if the caller belongs to a group, also a supplementary one. Valid only until the request is answered; reads
-  /// /proc unless it is the first group.
+  /// True if the caller belongs to a group, also a supplementary one. Valid only until the answer; reads /proc
+  /// unless it is the first group.
   package func isCallerMember(of group: UInt32) -> Bool {
     if caller.gid == group { return true }
     // 65536 is NGROUPS_MAX; most callers have few groups.
@@ -59,7 +59,7 @@ package protocol FuseReply: ~Copyable, Sendable {
 extension FuseReply where Self: ~Copyable {
   package var caller: FuseCaller { request.caller }
 
-  /// True once a signal told the caller to stop waiting.
+  /// True once a signal has asked the caller to stop waiting.
   package var isInterrupted: Bool { unsafe fuse_req_interrupted(request.raw) != 0 }
 }
 

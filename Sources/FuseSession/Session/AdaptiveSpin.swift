@@ -2,8 +2,8 @@ import CShims
 
 /// Polls for the next request for a short time before its thread waits in the kernel.
 ///
-/// Polling pays only while the calling program runs on another processor and no thread wants this one. Each time that
-/// no request comes, twice as many of the following ones are waited for in the kernel at once.
+/// Polling pays only while the calling program runs on another processor and no thread wants this one. Each time
+/// that no request comes, the next requests are not polled for, twice as many as the last time.
 struct AdaptiveSpin {
   /// The longest time to poll, in nanoseconds.
   static let patience: UInt64 = 50_000

@@ -1,15 +1,15 @@
 // Ends connections whose daemon has died.
 //
-// The kernel ends a connection when no process has its descriptor open. A killed daemon may never get that far: a
-// thread that notifies the kernel of a name waits, uninterruptibly, for the lock of a directory that a program holds,
-// and that program waits for the daemon's answer (fuse_reverse_inval_entry and fuse_atomic_open take the same lock).
+// The kernel ends a connection when no process has its descriptor open. A killed daemon may never end: a thread
+// that notifies the kernel of a name waits, uninterruptibly, for the lock of a directory that a program holds, and
+// that program waits for the daemon's answer (fuse_reverse_inval_entry and fuse_atomic_open take the same lock).
 // All descriptors stay open while the process has one thread, so programs, waiters for the store's lock and callers
-// on the mount would wait for ever. The same holds for a thread of the daemon that makes a request to its own mount.
+// on the mount would wait forever. A daemon's thread with a request to its own mount has the same effect.
 //
-// So a small process, forked before the daemon has threads or memory, has one end of a pipe. The other end belongs to
-// a waiting thread of the daemon with a descriptor table of its own, so it closes when the daemon is killed. Then, or
-// when the daemon reports a crash (whose core dump waits for all threads), the process writes to the `abort` files of
-// the connections (fusectl, Documentation/filesystems/fuse.rst). It got open descriptors of them, since numbers of
+// So a small process, forked before the daemon has threads or memory, has one end of a pipe. A waiting thread of
+// the daemon with its own descriptor table has the other end, which closes when the daemon is killed. Then, or when
+// the daemon reports a crash (its core dump waits for all threads), the process writes to the `abort` files of the
+// connections (fusectl, Documentation/filesystems/fuse.rst). It has open descriptors of them, because numbers of
 // connections are reused, and ends with the daemon. Without it (it was killed, fusectl is not mounted, or a stack
 // overflowed), MountedStores+Dead.swift does the rest.
 
@@ -29,7 +29,7 @@ package final class ConnectionWatch: Sendable {
     let length = SystemProcess.arguments.reduce(0) { $0 + $1.count + 1 }
     guard unsafe llvs_start_watcher(length, &life, &words) == 0 else { return nil }
     self.words = words
-    // Both descriptors stay open until the process ends, which their closing signals.
+    // Both descriptors stay open until the process ends; closing signals the end.
     do throws(SystemError) {
       let pipe = life
       let isAlone = Monitor<Bool?>(nil)
@@ -42,7 +42,7 @@ package final class ConnectionWatch: Sendable {
       let isKept = isAlone.wait { isKept -> Bool? in isKept }
       if isKept == true { close(life) }
     } catch {
-      // All threads then share the descriptor, which closes when the last of them has ended.
+      // All threads then share the descriptor; it closes when the last of them has ended.
     }
     llvs_tell_of_crashes(words)
   }

@@ -1,6 +1,6 @@
 // State: made -> mounted (`mount(at:)`) -> serving (`run()` or `start()`) -> ended. A session is used once. An
 // unmount by any process ends it: the kernel then answers the waiting threads with ENODEV. At the end libfuse's
-// threads and the notifier's thread are joined, parked requests are interrupted and waited for, and the session is
+// threads and the notifier's thread are joined, parked requests are interrupted and answered, and the session is
 // destroyed.
 
 import CFuse3
@@ -117,7 +117,7 @@ package final class FuseSession: Sendable {
     } catch {
       status = error.errno
     }
-    // Programs must not wait for answers that will not come.
+    // Programs must not wait for answers that will never come.
     if status != 0 { _ = try? MountPoint.unmount(path, lazily: true) }
     notifier.close(notifierThread)
     box.parked.close()
@@ -128,7 +128,7 @@ package final class FuseSession: Sendable {
     if status != 0 { throw .system(call: "read /dev/fuse", errno: status) }
   }
 
-  /// Serves on another thread, where `ended` is called at the end with the error of ``run()``.
+  /// Serves on another thread; it calls `ended` at the end with the error of ``run()``.
   package func start(
     ended: @escaping @Sendable (FuseError?) -> Void = { _ in }
   ) throws(FuseError) {
@@ -144,7 +144,7 @@ package final class FuseSession: Sendable {
     }
   }
 
-  /// Ends the session by unmounting, `lazily` even while files are open, which are served until they are closed.
+  /// Ends the session by unmounting, `lazily` even while files are open: these are served until they are closed.
   /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while the mount is in use.
   package func requestUnmount(lazily: Bool = false) throws(FuseError) {
     guard let path = mountPoint else { return }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The mount(8) options that the kernel itself follows.
+/// The mount(8) options that the kernel itself implements.
 package struct MountFlags: Hashable, Sendable {
   /// When a read updates the access time (mount(2)).
   package enum AccessTimes: Hashable, Sendable {
@@ -10,15 +10,12 @@ package struct MountFlags: Hashable, Sendable {
     case never
   }
 
-  /// `ro`.
   package var isReadOnly = false
   /// Device nodes work (`dev`).
   package var allowsDevices = false
   /// Set-user-ID and set-group-ID bits work (`suid`).
   package var allowsSetIDs = false
-  /// `exec`.
   package var allowsPrograms = true
-  /// `symfollow`.
   package var followsSymlinks = true
   /// Every write is durable before it returns (`sync`).
   package var isSynchronous = false
@@ -44,8 +41,8 @@ package struct MountFlags: Hashable, Sendable {
     if accessTimes == .relative, !words.contains("relatime") { accessTimes = .strict }
   }
 
-  /// Sets the flag of a word of `-o` (mount(8)), which overrides earlier ones; false for another word. Some words
-  /// have no effect here.
+  /// Sets the flag of a word of `-o` (mount(8)), overriding earlier ones; false for another word. Some words have
+  /// no effect.
   package mutating func take(_ word: String) -> Bool {
     switch word {
     case "ro": isReadOnly = true
@@ -87,7 +84,6 @@ package struct MountFlags: Hashable, Sendable {
     return words
   }
 
-  /// mount(2).
   private enum Flag {
     static let readOnly: UInt = 1
     static let noSetIDs: UInt = 2
@@ -109,14 +105,14 @@ package struct MountFlags: Hashable, Sendable {
   }
 
   /// Sets the flags that libfuse could not pass to the kernel, after the mount. In an ordinary user's mount only
-  /// ``followsSymlinks`` fails, because the daemon keeps access times by itself.
+  /// ``followsSymlinks`` fails, because the daemon itself keeps access times.
   func complete(at path: String) throws(FuseError) {
     guard isBeyondLibrary, geteuid() == 0 || !followsSymlinks else { return }
     try remount(path)
   }
 
-  /// Sets all flags of a mount and its file system: EPERM except for root; EBUSY for a read-only mount while files are
-  /// open for writing.
+  /// Sets all flags of a mount and its file system: EPERM unless root; EBUSY for a read-only mount with files open
+  /// for writing.
   package func remount(_ path: String) throws(FuseError) {
     var flags = Flag.remount
     if isReadOnly { flags |= Flag.readOnly }

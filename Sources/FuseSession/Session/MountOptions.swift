@@ -20,7 +20,7 @@ package struct MountOptions: Sendable {
     return words.joined(separator: ",")
   }
 
-  /// Escapes a comma, which ends an option, and a backslash, which escapes (fuse_opt.h).
+  /// Escapes commas, which end an option, and backslashes, which escape (fuse_opt.h).
   private static func escaped(_ word: String) -> String {
     var result = ""
     for scalar in word.unicodeScalars {
@@ -31,7 +31,7 @@ package struct MountOptions: Sendable {
   }
 }
 
-/// What a session negotiates with the kernel, and the number of its threads.
+/// A session's settings for the negotiation with the kernel, and its number of threads.
 package struct ConnectionOptions: Sendable {
   /// When the kernel sends READDIRPLUS instead of READDIR.
   package enum ReaddirPlus: Sendable { case never, automatic, always }
@@ -60,7 +60,7 @@ package struct ConnectionOptions: Sendable {
   /// The most background requests (readahead, direct I/O), and the number that counts as congestion.
   package var largestBackground: UInt32 = 64
   package var congestionThreshold: UInt32 = 48
-  /// The most threads; only as many run as there is work for.
+  /// The most threads; only the necessary number runs.
   package var threads: UInt32 = 10
   /// Processors are kept from sleeping during a stream of requests, which costs power.
   package var staysAwake = true

@@ -1,7 +1,7 @@
 // Notifies the kernel that cached entries, attributes or bytes are no longer valid.
 //
-// A notification takes kernel locks that a request in progress may hold (`inval_entry`: the parent directory's). So one
-// thread sends them all, in order, which serves no requests and holds no lock that serving needs.
+// A notification takes kernel locks that a request in progress may hold (`inval_entry`: the parent directory's). So
+// one thread sends them all, in order; it serves no requests and holds no lock that serving needs.
 
 import CFuse3
 import Glibc
@@ -71,8 +71,8 @@ package final class Notifier: KernelCache {
     monitor.wait { $0.delivered >= target || $0.isClosed || $0.session == nil ? () : nil }
   }
 
-  /// Invalidates the node's attributes at once, also while serving a request: the kernel takes no lock for it
-  /// (fuse_reverse_inval_inode).
+  /// Invalidates the node's attributes at once, also while serving a request, because the kernel takes no lock for
+  /// it (fuse_reverse_inval_inode).
   package func invalidateAttributesAtOnce(_ node: NodeID) {
     let session = monitor.withLock { state -> SessionPointer? in
       guard !state.isClosed, let session = state.session else { return nil }
@@ -108,7 +108,7 @@ package final class Notifier: KernelCache {
     }
   }
 
-  /// Ends the thread after its current notification, since the mount is gone.
+  /// Ends the thread after its current notification, because the mount no longer exists.
   func close(_ thread: consuming SystemThread) {
     monitor.withLock { state in
       state.isClosed = true
@@ -132,7 +132,7 @@ package final class Notifier: KernelCache {
     return batch
   }
 
-  /// Ignores errors: the kernel does not know the node or name (ENOENT), or the mount is gone.
+  /// Ignores errors: the kernel does not know the node or name (ENOENT), or the mount no longer exists.
   private static func send(_ notification: Notification, to session: OpaquePointer) {
     switch notification {
     case .node(let node, let offset, let length):

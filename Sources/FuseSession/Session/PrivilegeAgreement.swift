@@ -1,9 +1,9 @@
 // FUSE_HANDLE_KILLPRIV_V2: the file system clears set-user-id and set-group-id bits itself.
 //
-// Without it the kernel reads `security.capability` before every write(2), in a round trip. With it, the kernel reads
-// it once for each inode, and WRITE, OPEN and SETATTR say when bits must be cleared. libfuse 3.14 does not know the
-// flag. So the answer to INIT is changed on its way to the kernel, and the demand in OPEN and WRITE becomes a bit of
-// the open flags, which libfuse passes on, as it passes on the bit of SETATTR.
+// Without it the kernel reads `security.capability` before every write(2), in a round trip. With it, the kernel
+// reads it once for each inode, and WRITE, OPEN and SETATTR say when bits must be cleared. libfuse 3.14 does not
+// know the flag. So the answer to INIT is changed on its way to the kernel. The demand in OPEN and WRITE becomes a
+// bit of the open flags, which libfuse passes on like the bit of SETATTR.
 
 import CFuse3
 import CShims
@@ -16,11 +16,12 @@ final class PrivilegeAgreement: Sendable {
   /// A bit of a request's open flags that open(2) does not have (fcntl.h).
   static let mark: Int32 = 1 << 30
 
-  /// The INIT request with the kernel's offer, until that is answered; else 0.
+  /// The INIT request with the kernel's offer until it is answered; else 0.
   private let offer = Atomic<UInt64>(0)
   private let isAgreed = Atomic<Bool>(false)
 
-  /// Moves a request's demand to clear these bits to the flags that libfuse passes on. `memory` is the whole request.
+  /// Moves a request's demand to clear these bits to the flags that libfuse passes on. `memory` is the whole
+  /// request.
   func prepare(_ memory: UnsafeMutableRawBufferPointer) {
     guard let header = unsafe Self.part(fuse_in_header.self, of: memory, at: 0) else { return }
     let body = MemoryLayout<fuse_in_header>.size

@@ -2,9 +2,9 @@ import Platform
 
 /// Keeps processors from sleeping so deeply that waking takes longer than a request.
 ///
-/// Waking an idle processor takes ten times as long as an answer, above all in a virtual machine, where the host must
-/// help. PM QoS forbids deep sleep while a descriptor is open (Documentation/power/pm_qos_interface.rst). Only root
-/// may use it; other users get ``AdaptiveSpin``.
+/// Waking an idle processor takes ten times as long as an answer, above all in a virtual machine, where the host is
+/// involved. PM QoS forbids deep sleep while a descriptor is open (Documentation/power/pm_qos_interface.rst). Only
+/// root may use it; other users get ``AdaptiveSpin``.
 struct ProcessorLatency {
   static let device = "/dev/cpu_dma_latency"
   private static let driver = "/sys/devices/system/cpu/cpuidle/current_driver"

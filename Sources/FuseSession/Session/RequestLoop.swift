@@ -6,8 +6,8 @@
 //
 // - at a tick, if a request is pending, no thread waits for requests, and none was taken since the last tick; or if a
 //   request is pending at several ticks in a row;
-// - when a handler announces that it will take long (`aboutToBlock`). If all requests have come from one thread for a
-//   while, which waits for this answer, no thread is woken: that would cost more than an fsync(2).
+// - when a handler announces that it will take long (`aboutToBlock`). If one calling thread made all recent
+//   requests and waits for this answer, no thread is woken, because that would cost more than an fsync(2).
 //
 // A woken thread goes back to sleep when, after a request, another thread waits and nothing is pending. Waking a
 // sleeping processor costs more than the rest of a round trip, so the warden also
@@ -43,14 +43,14 @@ final class RequestLoop: Sendable {
 
   /// The time that the warden lets an untaken request wait, in microseconds.
   private static let tick: UInt32 = 500
-  /// The ticks in a row with a pending request before another thread is woken: a single program leaves one now and
-  /// then.
+  /// The ticks in a row with a pending request before another thread is woken; single programs leave one
+  /// occasionally.
   private static let overloadTicks = 6
   /// The ticks without a request before the warden sleeps.
   private static let quietTicks = 20
   /// The size of a READ that counts as readahead: copying it takes as long as waking a processor.
   private static let largeRead: UInt32 = 64 << 10
-  /// After this many requests in a row from one thread, no others are expected while it waits.
+  /// After this many requests in a row from one thread, other threads are not expected to make any while it waits.
   private static let aloneRequests = 64
   private let session: SessionPointer
   private let descriptor: Int32
@@ -58,7 +58,7 @@ final class RequestLoop: Sendable {
   private let mostThreads: Int
   private let staysAwake: Bool
   private let monitor = Monitor(State())
-  /// Separate, so that waking a thread does not wake the warden, and the other way round.
+  /// Separate, so that waking a thread does not wake the warden, or vice versa.
   private let watchMonitor = Monitor(Watch())
   /// The number of threads that wait for a request, or are about to.
   private let waiting = Atomic<Int>(0)
@@ -66,7 +66,7 @@ final class RequestLoop: Sendable {
   /// The thread that made the last request, and the thread that took it.
   private let caller = Atomic<Int32>(0)
   private let taker = Atomic<Int32>(0)
-  /// The requests from `caller` since the last one from another thread.
+  /// The requests from `caller` since the last request from another thread.
   private let alone = Atomic<Int>(0)
   private let readsAhead = Atomic<Bool>(false)
   private let wardenSleeps = Atomic<Bool>(true)
@@ -90,7 +90,7 @@ final class RequestLoop: Sendable {
     monitor.withLock { $0.threads = 1 }
     waiting.add(1, ordering: .sequentiallyConsistent)
     do throws(SystemError) {
-      // On the caller's thread it would leave that bound to a processor.
+      // The caller's thread would remain bound to a processor.
       try SystemThread(name: "llvs-fuse") { [self] in serve() }.join()
     } catch {
       monitor.withLock { $0.threads = 0 }
@@ -101,7 +101,7 @@ final class RequestLoop: Sendable {
     return monitor.wait { $0.threads == 0 ? $0.error : nil } ?? 0
   }
 
-  /// Wakes another thread if none waits for requests and others may come.
+  /// Wakes another thread if no thread waits for requests and others may come.
   func aboutToBlock() {
     guard alone.load(ordering: .relaxed) < Self.aloneRequests else { return }
     if waiting.load(ordering: .sequentiallyConsistent) == 0 { call() }
@@ -235,7 +235,7 @@ final class RequestLoop: Sendable {
       state.isOver = true
       if status < 0, state.error == 0 { state.error = -status }
     }
-    // Threads that wait in the kernel see the end by themselves.
+    // Threads that wait in the kernel notice the end themselves.
     unsafe fuse_session_exit(session.raw)
     monitor.broadcast()
     watchMonitor.withLock { $0.isOver = true }

@@ -1,4 +1,4 @@
-/// Detects a stream, in which programs wait for one answer after another.
+/// Detects a stream: programs that wait for one answer after another.
 struct RequestRate {
   /// In nanoseconds.
   static let window: UInt64 = 4_000_000

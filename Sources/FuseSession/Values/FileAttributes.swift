@@ -20,7 +20,7 @@ package struct FileTime: Hashable, Sendable {
 }
 
 package struct FileAttributes: Hashable, Sendable {
-  /// st_ino, which the kernel does not use to find the node.
+  /// st_ino; the kernel does not find the node by it.
   package var inode: UInt64
   package var mode: UInt32
   package var linkCount: UInt32 = 1
@@ -63,10 +63,10 @@ package struct FileAttributes: Hashable, Sendable {
 package struct EntryAttributes: Hashable, Sendable {
   /// 0 for a negative entry (LOOKUP) or one without attributes (READDIRPLUS).
   package var node: NodeID
-  /// Tells nodes apart that had the same number.
+  /// Distinguishes nodes that had the same number.
   package var generation: UInt64 = 0
   package var attributes: FileAttributes
-  /// Seconds for which the kernel may keep the name; ``forever`` if it makes every change or gets a notice of it.
+  /// Seconds for which the kernel may keep the name; ``forever`` if all changes go through the kernel or notify it.
   package var entryTimeout: Double
   package var attributeTimeout: Double
   package static var forever: Double { 1e9 }

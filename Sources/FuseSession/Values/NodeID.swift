@@ -1,4 +1,4 @@
-/// The number by which the kernel refers to a node until it forgets it.
+/// The kernel's number of a node until it forgets the node.
 package struct NodeID: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt64
 

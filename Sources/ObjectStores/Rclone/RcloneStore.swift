@@ -31,8 +31,7 @@ package final class RcloneStore: ObjectStore {
   private static let longestList = 1 << 26
 
   /// Starts rclone, found as execvp(3) finds it, and queries the features of the remote.
-  /// - Throws: ``RemoteError`` with `unsupported` if rclone is not installed, `noPlace` if the remote is unknown to
-  ///   it.
+  /// - Throws: ``RemoteError`` with `unsupported` if rclone is not installed, `noPlace` for an unknown remote.
   package init(
     _ place: String, program: String = "rclone", limits: RemoteLimits, control: TransferControl
   ) throws(RemoteError) {
