@@ -4,7 +4,7 @@ import LLVSCore
 import LLVSExchange
 import WorkingTree
 
-/// Adopts a lost device's bundles: this store keeps them few and removes those that it replaced.
+/// Adopts a lost device's bundles: this store reduces their number and removes those that it replaced.
 struct AdoptCommand: Command {
   static let forms = [CommandForm("adopt", "PEER WRITER")]
   let peer: String

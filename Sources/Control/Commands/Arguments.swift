@@ -80,7 +80,7 @@ package struct Arguments {
     return texts
   }
 
-  /// Takes a path from the mount's root; empty components and `.` are left out.
+  /// Takes a path from the mount's root; drops empty components and `.`.
   mutating func pathIfAny() throws(ControlError) -> [UInt8]? {
     guard let word = rest.popFirst() else { return nil }
     guard !word.isEmpty else { throw misused("an empty path") }

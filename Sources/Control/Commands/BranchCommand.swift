@@ -24,7 +24,7 @@ struct BranchCommand: Command {
   enum Request: Hashable {
     case list
     case begin(String)
-    /// Also where no other line holds its versions, if `isForced`.
+    /// If `isForced`, even if no other line has its versions.
     case remove(String, isForced: Bool)
     case rename(String, to: String)
   }
@@ -75,7 +75,7 @@ extension ControlService {
     return moved(outcome, "on \(name)")
   }
 
-  /// Lists the lines with their newest versions; a star is before the one that the tree is on.
+  /// Lists the lines with their newest versions; a star marks the tree's line.
   fileprivate func branches() throws -> CommandResult {
     let current = try headRecord()?.line ?? VersionRecord.unnamedLine
     var items: [(name: String, version: VersionRecord)] = []
@@ -147,7 +147,6 @@ extension ControlService {
       ["branch": new, "renamedFrom": old, "version": outcome.head?.name])
   }
 
-  /// The heads of a line at which its name was not removed, oldest first.
   private func openHeads(of name: String) throws -> [VersionRecord] {
     guard name != VersionRecord.unnamedLine else {
       throw ControlError(.grammar, "the unnamed line has no name to remove or change")
@@ -159,7 +158,8 @@ extension ControlService {
     return heads
   }
 
-  /// Returns the last version up to a head that changed something, as `branch` begins a line with another.
+  /// Returns the last version up to a head that changed something, because `branch` begins a line with an empty
+  /// version.
   private func lastChange(at head: VersionRecord) throws -> VersionRecord {
     var record = head
     while record.flags.contains(.changedNothing), record.second == nil, let first = record.first,
@@ -170,7 +170,7 @@ extension ControlService {
     return record
   }
 
-  /// Returns the first of some heads that no other line contains; nil if others contain all.
+  /// Returns the first head that no other line contains; nil if others contain all.
   private func firstHeldNowhere(
     _ heads: [VersionRecord], of name: String
   ) throws -> VersionRecord? {

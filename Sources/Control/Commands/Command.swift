@@ -1,11 +1,10 @@
 package import Grammar
 
-/// A command of the control file: how it is written, read and carried out.
 package protocol Command: Hashable, Sendable {
   /// The ways to write the command, one for each of its names.
   static var forms: [CommandForm] { get }
   init(_ arguments: inout Arguments) throws(ControlError)
-  /// The command as a user would write it, shortened: for the log and for errors.
+  /// The command as a user would write it, shortened, for the log and for errors.
   var title: String { get }
   var effect: CommandEffect { get }
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult
@@ -18,20 +17,19 @@ extension Command {
 
 /// The part of a store that a command changes.
 package enum CommandEffect: Sendable {
-  /// No progress: the status keeps the command before it.
+  /// No progress: the status continues to show the previous command.
   case query
-  /// Others than versions.
+  /// Changes something other than versions.
   case change
-  /// Versions too, so it waits while another handle holds.
+  /// Changes versions too, so it waits while another handle holds.
   case version
 }
 
-/// A way to write a command, also as a verb of the tool.
+/// A spelling of a command, also as a verb of the tool.
 package struct CommandForm: Sendable {
   package let name: String
-  /// The name, and the words after it.
   package let usage: String
-  /// The help of the verb; empty if the tool has no such verb, or runs it by itself.
+  /// The help of the verb; empty if the tool has no such verb, or implements it without the command.
   package let help: String
   package let options: [VerbOption]
   package let operands: VerbOption.Completion

@@ -4,7 +4,7 @@ import TreeNames
 package struct CommandProgress: Hashable, Sendable {
   package var what: String
   package var done: Int
-  /// The number of all steps; 0 if it is not known.
+  /// The number of all steps; 0 if unknown.
   package var total: Int
 
   package init(_ what: String, done: Int, total: Int) {
@@ -19,9 +19,9 @@ package struct CommandContext: Sendable {
   /// Called often; true ends the command with ``ControlError/Kind/interrupted``.
   package var isCancelled: @Sendable () -> Bool
   package var progress: @Sendable (CommandProgress) -> Void
-  /// True if no user asked for the command: the settings for automatic versions and merges apply to it too.
+  /// True if no user requested the command: the settings for automatic versions and merges apply to it too.
   package var isAutomatic: Bool
-  /// The open control file that the command came through; nil for none.
+  /// The open control file of the command; nil for none.
   package var handle: VersionHolds.Handle?
 
   package init(
@@ -40,7 +40,7 @@ package struct CommandContext: Sendable {
 }
 
 package struct CommandResult: Sendable {
-  /// One or a few lines, without the last newline; control characters in names from peers are escaped.
+  /// One or more lines, without the last newline; control characters in names from peers are escaped.
   package let text: String
   package let reply: ReplyValue
 

@@ -38,7 +38,7 @@ extension VerbOption {
 struct Commit {
   /// The name of the version and the number of its changes; nil if there were none.
   let made: String?
-  /// Clauses about what is in no version.
+  /// Clauses about changes that are in no version.
   let notes: String
   let reply: ReplyValue
 

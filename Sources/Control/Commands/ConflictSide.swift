@@ -16,13 +16,13 @@ package struct ConflictSide: Replying, Sendable {
     version = record.name
     author = Author(try store.metadata(of: record))
     let time = Attributes.Time(ofVersion: record.timestamp)
-    // Times go some centuries further than nanoseconds in 64 bits do.
+    // Times may be some centuries beyond the range of nanoseconds in 64 bits.
     let seconds = min(max(time.seconds, -9_000_000_000), 9_000_000_000)
     self.time = seconds * 1_000_000_000 + Int64(time.nanoseconds)
     self.isRemoval = isRemoval
   }
 
-  /// For example `laptop, Ann, 10:12`; what is not known is left out.
+  /// For example `laptop, Ann, 10:12`, without unknown parts.
   package var text: String {
     let names = [author.machine, author.name].compactMap(\.self).filter { !$0.isEmpty }
       .map { PrintableText.text(Array($0.utf8.prefix(200))) }
@@ -38,7 +38,7 @@ package struct ConflictSide: Replying, Sendable {
   }
 }
 
-/// Both sides of a conflict: what was kept, and what was dropped, newest first.
+/// Both sides of a conflict: the kept value, and the dropped ones, newest first.
 package struct ConflictSides: Sendable {
   package let kept: ConflictSide?
   package let dropped: [ConflictSide]
@@ -53,7 +53,7 @@ package struct ConflictSides: Sendable {
     }
   }
 
-  /// Returns the version that made what was kept, even if undo of settling brought its bytes back.
+  /// Returns the version that made the kept value, even if undo of settling restored its bytes.
   private static func maker(
     ofKept conflict: ValueConflict, in store: Store
   ) throws(StoreError) -> HistoryNode? {

@@ -33,7 +33,6 @@ extension ControlService {
     package var conflict: ValueConflict
   }
 
-  /// Returns the open conflicts at the head, in order of keys, at a path and below it; all by default.
   package func openConflicts(below path: [UInt8] = []) throws(ControlError) -> [OpenConflict] {
     try Self.openConflicts(in: store, below: path)
   }
@@ -57,7 +56,7 @@ extension ControlService {
     }
   }
 
-  /// Returns the number of values that have open conflicts or are displaced by a directory.
+  /// Returns the number of values with open conflicts or displaced by a directory.
   func countOpenConflicts() throws -> Int {
     guard let head = try store.state().head else { return 0 }
     return try Set(store.openConflictKeys(at: head))
@@ -110,10 +109,10 @@ extension ControlService {
     ]
   }
 
-  /// The most conflicts whose sides a command reports that is about other things.
+  /// The most conflicts whose sides the reply of another command contains.
   static let conflictsTold = 5
 
-  /// The makers of the sides of the first conflicts at some paths; a path without a conflict is left out.
+  /// The makers of the sides of the first conflicts at some paths; omits paths without a conflict.
   func sides(of paths: [[UInt8]]) throws -> [(item: OpenConflict, sides: ConflictSides)] {
     try paths.prefix(Self.conflictsTold).compactMap { path in
       guard let item = try openConflicts(below: path).first(where: { $0.path == path }) else {

@@ -20,10 +20,10 @@ extension ControlService {
   /// Longer files are not read for their type.
   private static let longestTyped: UInt64 = 64 << 20
 
-  /// Returns an extended attribute that tells what a file is in the documents of its directory:
+  /// Returns an extended attribute that describes a file as a value in the documents of its directory:
   /// `user.llvs.type`, `.scope`, `.scopedkey` and `.dots`, the last as in the head; nil for another name.
   /// - Throws: ``FSError/noData`` for a file that is no value of a document.
-  /// - Complexity: O(the file's bytes) for the type of one that can be a text.
+  /// - Complexity: O(the file's bytes) for the type of a file that may be a text.
   package func documentAttribute(
     _ name: [UInt8], of number: InodeNumber
   ) throws(FSError) -> [UInt8]? {
@@ -54,7 +54,7 @@ extension ControlService {
     }
   }
 
-  /// The directories that have documents: those of peers, and those that were imported.
+  /// The directories of document peers, and of imported documents.
   private func documentDirectories(
     at head: VersionNumber?
   ) throws(StoreError) -> Set<DocumentDirectory> {
@@ -77,7 +77,7 @@ extension ControlService {
         guard case .noData = error else { throw error }
       }
     }
-    // The bytes of most blobs tell nothing about the type.
+    // For most blobs the type does not depend on the bytes.
     if DocumentType.type(of: [], attributes) == .blob { return .blob }
     let length = try tree.files.status(of: number).size
     guard length <= Self.longestTyped else { throw .fileTooBig }

@@ -8,7 +8,7 @@ import TreeNames
 import WorkingTree
 
 extension ControlService {
-  /// Refuses a half of an exchange alone with a peer, asked for by name, that does the other half only.
+  /// Throws for one half of an exchange with a named peer that does only the other half.
   func refuse(_ halves: [ExchangeHalf], named names: [String]) throws(ControlError) {
     guard halves.count == 1, let half = halves.first else { return }
     for name in names {
@@ -50,7 +50,7 @@ extension ControlService {
     return found
   }
 
-  /// Does one half of the exchange with each peer; if one peer fails, the others are still done.
+  /// Does one half of the exchange with each peer; after a failure it continues with the next peer.
   func run(
     _ half: ExchangeHalf, with peers: [Peer], _ session: PeerSession,
     _ outcome: inout ExchangeOutcome
@@ -102,7 +102,8 @@ extension ControlService {
         }
       }
     }
-    // A laptop is not always at home, and a stick is not always plugged in. One that goes in the middle has failed.
+    // A laptop is not always at home, and a stick is not always plugged in. Disappearing during an exchange is a
+    // failure.
     let isAway =
       (error.kind == .unreachable || error.kind == .timedOut) && !session.hasAnswered(peer.name)
     let state: ExchangeOutcome.PeerOutcome.State =
@@ -136,7 +137,7 @@ extension ControlService {
     }
   }
 
-  /// Adds to a refusal of the remote how much could not be sent.
+  /// Adds to a refusal by the remote how much could not be sent.
   private func unsent(
     _ error: ControlError, _ peer: Peer, _ session: PeerSession
   ) throws(ControlError) -> ControlError {
@@ -149,7 +150,7 @@ extension ControlService {
     return ControlError(error.kind, "\(error.message); \(versions)")
   }
 
-  /// Runs a body with a peer, which is opened if it is not, while no other command uses that peer's address.
+  /// Runs a body with a peer, opened if necessary, while no other command uses that peer's address.
   func asking<R>(
     _ peer: Peer, _ session: PeerSession,
     _ body: (any RemoteLayout, ExchangeControl) throws -> R
@@ -195,14 +196,14 @@ extension ControlService {
       log.add("exchange", "\(peer.name): \(text)")
     }
     let refusal = half == .send ? "not sent" : "refused"
-    // Faults come before the faults that they cause.
+    // Faults are logged before the faults that they cause.
     for fault in report.refused.prefix(Self.faultsLogged) {
       log.add("error", "\(peer.name): \(refusal) \(fault.id.rawValue): \(fault.reason)")
     }
     let more = report.refused.count - Self.faultsLogged
     if more > 0 { log.add("error", "\(peer.name): \(refusal), and \(more) more") }
     let unsent = half == .send ? report.refused : []
-    // A version that is not in this store any more counts as the next to send.
+    // A version that this store no longer has counts as the next to send.
     let numbers = unsent.compactMap { (try? store.version($0.id))?.number.rawValue }
     update(peer) { state in
       switch half {
@@ -243,8 +244,8 @@ extension ControlService {
     }
   }
 
-  /// Sets the address of a peer, and adds the peer if it is new.
-  /// - Throws: ``ControlError/Kind/grammar`` for an invalid name or address, which is logged too, since few
+  /// Sets the address of a peer, and adds a new peer.
+  /// - Throws: ``ControlError/Kind/grammar`` for an invalid name or address, which is logged too, because few
   ///   programs check close(2).
   package func setPeer(_ name: String, address: [UInt8]) throws(ControlError) {
     if let fault = StoreName.fault(name) { throw ControlError(.grammar, fault) }
@@ -263,7 +264,7 @@ extension ControlService {
     let before = try translating {
       try store.write { (transaction) throws(StoreError) in
         let known = try store.peers().first { $0.name == name }
-        // The state belongs to the address: another address starts without any.
+        // The state belongs to the address, so another address starts without any.
         transaction.setPeer(
           known?.address == address
             ? Peer(name: name, address: address, state: known?.state)
@@ -291,7 +292,7 @@ extension ControlService {
     if let known { log.add("peer", "\(name): forgotten, it was \(Self.shown(known.address))") }
   }
 
-  /// An address as the log has it: without what is before an `@`, which may be a password.
+  /// An address for the log, without the part before an `@`, which may be a password.
   private static func shown(_ address: [UInt8]) -> String {
     let text = String(decoding: address.prefix { $0 != 0x0A }.prefix(400), as: UTF8.self)
     guard let start = text.firstRange(of: "://"),

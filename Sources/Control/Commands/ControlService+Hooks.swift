@@ -4,10 +4,10 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-// When the commands of on-version, on-conflict and on-sync are run.
+// Finds out when to run the commands of on-version, on-conflict and on-sync.
 
 extension ControlService {
-  /// Looks at what a transition came to; called while others wait for theirs, so it only notes it.
+  /// Queues the hooks of a transition; the caller blocks other transitions, so nothing runs here.
   func noteTransition(_ outcome: CutOutcome) {
     guard let head = outcome.head, head.number != outcome.before else { return }
     let (before, settings) = (outcome.before, settings)
@@ -27,7 +27,7 @@ extension ControlService {
     }
   }
 
-  /// Notes that an exchange with peers has ended, in which the tree moved from one head to another.
+  /// Queues the hooks of an exchange, during which the tree moved from `before` to the present head.
   func noteSync(from before: VersionRecord?) {
     let command = settings.onSync
     guard !command.isEmpty else { return }
@@ -71,7 +71,7 @@ extension ControlService {
     return paths
   }
 
-  /// The paths of conflicts that are open at a head and were not at the one before.
+  /// The paths of conflicts that are open at a head but not at the one before.
   private func newConflicts(
     at head: VersionRecord, since before: VersionNumber?
   ) throws -> [[UInt8]] {

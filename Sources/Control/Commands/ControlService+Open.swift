@@ -7,7 +7,7 @@ import TreeNames
 import WorkingTree
 
 extension ControlService {
-  /// Opens the working tree of a store that is not mounted, so that commands work on it as in a mount.
+  /// Opens the working tree of an unmounted store, so that commands work on it as in a mount.
   /// - Throws: the errors of ``TreeSession/open(_:defaults:ignore:settings:log:longCut:notify:)``.
   package static func open(
     _ store: Store, opener: PeerOpener = .standard
@@ -22,7 +22,7 @@ extension ControlService {
       defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
       ignore: stored[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
       settings: settings, log: log,
-      // The process may end, or open the store once more, as soon as its command has ended.
+      // The process may end, or open the store again, when its command has ended.
       longCut: .max)
     for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
     let service = ControlService(tree, log: log, opener: opener)

@@ -6,11 +6,11 @@ import ObjectStores
 import Platform
 import WorkingTree
 
-// A peer is known by what was seen there. A place that held versions and shows none of them is an empty mount
-// point, a stick of somebody else or one that was wiped: nothing is sent there before its user says so.
+// A peer is recognised by the versions seen there. A place that had versions and shows none of them is an empty
+// mount point, another stick or a wiped one: nothing is sent there until its user allows it.
 
 extension ControlService {
-  /// Returns the peers whose places are those that they were at the last exchange; the others are reported.
+  /// Returns the peers whose places are the same as at the last exchange; reports the others.
   func present(
     among peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
   ) throws(ControlError) -> [Peer] {
@@ -49,19 +49,19 @@ extension ControlService {
     guard state.succeeded == nil, !state.isWelcome, case .directory(let path, _) = address else {
       return
     }
-    // Other reasons against the place are told first.
+    // Other reasons against the place have precedence.
     guard try !asking(peer, session, { remote, _ in remote is StorePeer }) else { return }
     try Self.refuseOccupied(path, name: peer.name)
   }
 
-  /// Refuses a directory that is no peer's and holds other things.
-  /// - Throws: ``ControlError`` of kind `exists`, which names one of them.
+  /// Throws if a directory is no peer's and contains other files.
+  /// - Throws: ``ControlError`` of kind `exists`, with one of their names.
   package static func refuseOccupied(_ path: String, name: String) throws(ControlError) {
-    // A directory that cannot be read is reported by the exchange.
+    // The exchange reports an unreadable directory.
     guard let names = try? FileSystem.list(path) else { return }
     let own: Set = ["versions", "changes", "bundles", "keys", "snapshots", "store.sqlite"]
     guard !names.contains(where: own.contains) else { return }
-    // Programs that synchronise folders, and file systems, keep files of their own in hidden ones.
+    // Programs that synchronise folders, and file systems, have hidden files of their own.
     guard let other = names.sorted().first(where: { !$0.hasPrefix(".") && $0 != "lost+found" })
     else { return }
     throw ControlError(

@@ -4,10 +4,10 @@ import LLVSCore
 import Search
 
 extension ControlService {
-  /// The most files that a directory below `.llvs/search` shows.
+  /// The most files in a directory below `.llvs/search`.
   private static let shownLimit = 1000
 
-  /// Returns the paths of the files below a directory that have the words, the best first; none for no word.
+  /// Returns the paths of the files below a directory that have the words, the best first; none without words.
   func foundPaths(_ words: [UInt8], below directory: [UInt8]) throws -> [[UInt8]] {
     guard let text = String(validating: words, as: UTF8.self), let query = SearchQuery(text) else {
       return []

@@ -2,12 +2,12 @@ import Grammar
 import LLVSCore
 import LLVSExchange
 
-// Peers with an unrelated history: another memory stick under the same path, or another user's
-// folder. Versions that a sync retrieved from there would stay here, and go to all other peers. So
-// a sync neither retrieves nor sends anything there until a user says that the two belong together.
+// Peers with an unrelated history: another memory stick under the same path, or another user's folder. A sync would
+// keep versions from there, and send them to all other peers. So it neither retrieves nor sends anything there
+// until a user confirms that the two belong together.
 
 extension ControlService {
-  /// Returns the peers that hold nothing or a history related to the tree's; the others are reported as failed.
+  /// Returns the peers that hold nothing or a history related to the tree's; reports the others as failed.
   func known(
     among peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
   ) throws(ControlError) -> [Peer] {

@@ -53,7 +53,7 @@ extension ControlService {
     }
   }
 
-  /// Returns the name of a line as versions have it; nil for the unnamed line.
+  /// Returns the name of a line in versions' form; nil for the unnamed line.
   static func branch(_ line: String) -> Branch? {
     line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
   }

@@ -16,7 +16,7 @@ package final class ControlService: Sendable {
   let opener: PeerOpener
   let displaced = DisplacedValues()
   let documentMemory = DocumentMemory()
-  /// The handle that keeps changes out of versions, if one does.
+  /// The handle that keeps changes out of versions, if any.
   package let holds = VersionHolds()
   package let hooks: HookRunner
 
@@ -24,19 +24,20 @@ package final class ControlService: Sendable {
     var settings: StoreSettings
     /// The settings that were changed since the store was opened.
     var confirmed: Set<StoreSettings.Assignment> = []
-    /// The newest result, as the status shows it, and its time.
+    /// The newest result in the status, and its time.
     var last: (reply: ControlReply, time: Int64)?
-    /// The log has a line saying that the store's directory is not at its path any more.
+    /// True if the log reports that the store's directory is no longer at its path.
     var isGone = false
-    /// The last peer whose address was refused: a shell's write and close fail alike, and only one is logged.
+    /// The last peer whose address was refused. A shell's write and close fail alike, but only one failure is
+    /// logged.
     var refusedPeer: (name: String, address: [UInt8])?
   }
 
   let state: Monitor<State>
   let busyPeers = Monitor<Set<String>>([])
-  /// The commands that run, as the status shows them; its lock is a leaf.
+  /// The running commands, for the status; its lock is a leaf.
   let underWay = Monitor(UnderWay())
-  /// A counter that changes with the settings and the peers, for threads that wait for that.
+  /// A counter of changes of settings and peers; threads wait for it.
   let settingsChanged: Monitor<UInt64> = Monitor(0)
   private let isInterrupted = Atomic<Bool>(false)
   package var store: Store { tree.store }

@@ -5,7 +5,7 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-/// The values of a head that directories of their names displace, computed from those of another head.
+/// The values of a head that are displaced by directories of their names, computed from those of another head.
 /// - Concurrency: any thread; the lock is a leaf and not held during I/O.
 final class DisplacedValues: Sendable {
   private struct Known: Sendable {
@@ -40,7 +40,7 @@ final class DisplacedValues: Sendable {
     return keys
   }
 
-  /// Returns the result in the index; nil if it is about no version of this store.
+  /// Returns the result in the index; nil if it belongs to no version of this store.
   private static func stored(in store: Store) throws(StoreError) -> Known? {
     guard let bytes = store.noted(indexName), let (known, id) = decode(bytes),
       try store.version(known.head)?.id == id

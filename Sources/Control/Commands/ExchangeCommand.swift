@@ -4,7 +4,7 @@ import LLVSExchange
 
 enum ExchangeHalf: Hashable { case retrieve, send }
 
-/// Gets versions from peers, sends versions to them, or both; without names, all peers.
+/// Gets versions from peers, sends versions to them, or both; without names, from and to all peers.
 struct ExchangeCommand: Command {
   static let forms = [
     CommandForm(
@@ -41,7 +41,7 @@ struct ExchangeCommand: Command {
       try service.refuse(halves, named: peers)
       for half in halves { try service.run(half, with: present, session, &outcome) }
       outcome.failIfAllAreAway()
-      // A user who retrieves looks first and merges later.
+      // After a retrieval without a merge, the reply reports heads to merge.
       outcome.waitingHeads = halves.contains(.retrieve) ? try service.countToMerge() : 0
     }
     return try service.reply(outcome)

@@ -2,19 +2,19 @@ import Grammar
 import LLVSCore
 import LLVSExchange
 
-/// The outcome of exchanging with some peers, which is told also where a part of it failed.
+/// The outcome of exchanging with some peers, reported even if a part of it failed.
 struct ExchangeOutcome {
   struct PeerOutcome {
     enum State: String {
       case ok
-      /// The peer is not there now, which is no failure where nobody asked for it by name.
+      /// The peer is absent; no failure unless a user named it.
       case away
       case failed
       case interrupted
     }
 
     let name: String
-    /// The numbers of versions; nil where that half was not begun.
+    /// The numbers of versions; nil if that half did not begin.
     var retrieved: Int?
     var sent: Int?
     var refused = 0
@@ -33,7 +33,7 @@ struct ExchangeOutcome {
 
     var received: String? { retrieved.map { Self.text("From \(name): ", $0, retrieving) } }
 
-    /// Without what was said already of the other half.
+    /// Without facts that are in the other half's words.
     var delivered: String? {
       sent.map { Self.text("To \(name): ", $0, sending.filter { !retrieving.contains($0) }) }
     }
@@ -45,12 +45,12 @@ struct ExchangeOutcome {
   }
 
   private(set) var peers: [PeerOutcome] = []
-  /// Nil if none was made, as for the merge.
+  /// Nil if none was made; likewise for the merge.
   var commit: Commit?
   var merge: MergeOutcome?
-  /// The heads that wait for a merge, where none was to be made.
+  /// The heads that wait for a merge, if none was requested.
   var waitingHeads = 0
-  /// The first failure; its message has the others too.
+  /// The first failure; its message includes the others.
   private(set) var failure: ControlError?
 
   mutating func note(_ name: String, _ change: (inout PeerOutcome) -> Void) {
@@ -61,7 +61,7 @@ struct ExchangeOutcome {
 
   func isOver(_ name: String) -> Bool { peers.contains { $0.name == name && $0.state != .ok } }
 
-  /// Notes a failure; of several the first decides what the command ends with.
+  /// Notes a failure; the first one decides the command's result.
   mutating func fail(_ error: ControlError) {
     guard let known = failure else {
       failure = error
@@ -71,7 +71,7 @@ struct ExchangeOutcome {
     failure = ControlError(known.kind, "\(known.message); \(error.message)")
   }
 
-  /// Makes it a failure if no peer could be asked at all.
+  /// Makes it a failure if all peers are absent.
   mutating func failIfAllAreAway() {
     guard failure == nil, !peers.isEmpty, peers.allSatisfy({ $0.state == .away }) else { return }
     for index in peers.indices {

@@ -10,7 +10,7 @@ struct HoldCommand: Command {
     guard let handle = context.handle else {
       throw ControlError(.grammar, "hold needs an open control file, which is closed at its end")
     }
-    // Others wait from here on, so that the version has nothing of what the holder writes next.
+    // Others wait from here on, so that the version has none of the holder's next changes.
     while !service.holds.begin(handle, nanoseconds: nanoseconds) {
       try service.holds.waitToBegin(handle, context.isCancelled)
     }
@@ -27,7 +27,7 @@ struct HoldCommand: Command {
 }
 
 extension HoldCommand {
-  /// A time up to ten minutes; a minute without one.
+  /// A time up to ten minutes; default: one minute.
   init(_ arguments: inout Arguments) throws(ControlError) {
     guard let text = try arguments.textIfAny() else {
       nanoseconds = 60_000_000_000

@@ -18,9 +18,9 @@ package final class HookRunner: Sendable {
 
   /// The longest time that a command may take, in nanoseconds.
   package static let patience: UInt64 = 60_000_000_000
-  /// So many wait at most; what comes then is dropped, and the log says so.
+  /// The most commands that wait; further ones are dropped and logged.
   private static let queueLimit = 64
-  /// So many paths, and bytes of them, are given.
+  /// The most paths of a command, and their most bytes.
   private static let pathLimit = 1000
   private static let byteLimit = 100_000
 
@@ -39,7 +39,7 @@ package final class HookRunner: Sendable {
     self.log = log
   }
 
-  /// Has a command run; which one, and with what, is found on the thread that runs it.
+  /// Queues a command; its thread computes which one, and with what arguments.
   func add(_ make: @escaping @Sendable () -> Call?) {
     let (isNew, isFull) = state.withLock { state -> (Bool, Bool) in
       if state.isEnding { return (false, false) }
@@ -61,7 +61,7 @@ package final class HookRunner: Sendable {
     }
   }
 
-  /// Waits until everything has run that was asked for, and takes nothing more.
+  /// Runs all queued commands and accepts no more.
   package func finish() {
     state.withLock { $0.isEnding = true }
     _ = state.wait(nanoseconds: Self.patience) { $0.isRunning ? nil : true }
@@ -92,7 +92,7 @@ package final class HookRunner: Sendable {
       paths.append(path)
     }
     let event = String(call.setting.rawValue.dropFirst(3))
-    // The words that say what happened are taken off before the command sees the paths.
+    // The command gets only the paths, without the words that describe the event.
     let names = call.command.contains { ";&|<>$".contains($0) } ? "" : " \"$@\""
     let script = """
       LLVS_EVENT=$1 LLVS_VERSION=$2 LLVS_STORE=$3; export LLVS_EVENT LLVS_VERSION LLVS_STORE; shift 3

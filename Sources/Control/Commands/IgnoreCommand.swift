@@ -4,7 +4,7 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-/// Adds lines to the store's own ignore patterns, lists them, or tells which pattern keeps paths out.
+/// Adds lines to the store's own ignore patterns, lists them, or reports which pattern matches a path.
 struct IgnoreCommand: Command {
   static let forms = [
     CommandForm(

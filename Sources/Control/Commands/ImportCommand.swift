@@ -19,14 +19,13 @@ struct ImportCommand: Command {
   enum Source: Hashable {
     /// A KeyValueCRDT document: `kvcrdt:/PATH#DIRECTORY`.
     case document(String)
-    /// A directory outside of the tree; its absolute path.
     case directory([UInt8])
   }
 
   let source: Source
-  /// The directory of the tree that a directory's files go to; empty for its top.
+  /// The target directory in the tree; empty for its top.
   var into: [UInt8] = []
-  /// The version that the new one is based on; nil for the head.
+  /// Nil for the head.
   var base: String?
   /// The caller's device and inode of the directory, which another container may see differently; else nil.
   var identity: [UInt64]?
@@ -83,7 +82,7 @@ extension ImportCommand {
 }
 
 extension ControlService {
-  /// Takes what a document says, once; it becomes no peer.
+  /// Imports a document once; it becomes no peer.
   fileprivate func importDocument(
     _ text: String, isUnrelated: Bool, _ context: CommandContext
   ) throws -> CommandResult {
@@ -102,7 +101,7 @@ extension ControlService {
       ["versions": report.taken.count] + merged.reply)
   }
 
-  /// Makes one version that holds the files of a directory too, and shows all of them at once.
+  /// Makes one version with the files of a directory, and shows all of them at once.
   fileprivate func importDirectory(
     _ path: [UInt8], _ command: ImportCommand, _ context: CommandContext
   ) throws -> CommandResult {

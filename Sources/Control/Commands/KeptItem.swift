@@ -7,11 +7,11 @@ import WorkingTree
 /// A file or a directory that leaves the versions and stays in the working tree.
 struct KeptItem: Sendable {
   var path: [UInt8]
-  /// Nil for a directory that no entry stands for.
+  /// Nil for a directory without an entry.
   var entry: Entry?
   var isDirectory: Bool { entry?.isDirectory ?? true }
 
-  /// Returns a directory and everything below it, directories before what is in them.
+  /// Returns a directory and everything below it, directories before their contents.
   static func all(
     below path: [UInt8], _ entry: Entry?, in view: TreeView
   ) throws(StoreError) -> [KeptItem] {
@@ -25,7 +25,7 @@ struct KeptItem: Sendable {
 }
 
 extension ControlService {
-  /// Makes files and directories in the working tree that a version had, where nothing is now.
+  /// Makes a version's files and directories in the working tree where nothing exists now.
   func keep(_ items: [KeptItem]) throws(FSError) {
     var told: [KernelNotice] = []
     defer { tree.notifyKernel(told) }

@@ -4,18 +4,18 @@ import LLVSCore
 import ObjectStores
 import WorkingTree
 
-/// Shows and changes the keys of an encrypted peer; passphrases come from the environment alone.
+/// Shows and changes the keys of an encrypted peer; passphrases come only from the environment.
 struct KeyCommand: Command {
   static let forms = [CommandForm("key", "list|open|add|remove|rotate PEER [LABEL]")]
 
   enum Request: String {
-    /// Lists the key files there, the keys held here, and how many bundles each encrypts.
+    /// Lists the peer's key files, this store's keys, and how many bundles each encrypts.
     case list
     /// Makes the first key, or gets those that a passphrase opens.
     case open
     /// Lets another passphrase open the keys.
     case add
-    /// Removes what a passphrase opens.
+    /// Removes the files that a passphrase opens.
     case remove
     /// Makes another key, which encrypts from now on.
     case rotate

@@ -27,7 +27,7 @@ struct MergeCommand: Command {
   }
 
   var target = Target.heads
-  /// Nil for the arbiter of the settings.
+  /// Nil for the arbiter in the settings.
   var arbiter: ArbiterChoice?
   /// True if histories without a common ancestor may be merged.
   var isUnrelated = false
@@ -74,7 +74,7 @@ struct MergeSummary {
   var values = 0
   private(set) var clashes: [[UInt8]] = []
   private var clashed: Set<[UInt8]> = []
-  /// The user chose the side to take, so no clash remains to be settled.
+  /// The user chose a side, so no clash remains to be settled.
   var isSettled = false
   /// The own paths of values that a directory of the other side now displaces; no arbiter settles these.
   private(set) var displaced: [[UInt8]] = []
@@ -96,7 +96,7 @@ struct MergeSummary {
     }
   }
 
-  /// The paths on which a user still has to decide.
+  /// The paths that need a user's decision.
   var conflicts: [[UInt8]] { isSettled ? displaced : clashes + displaced }
   /// The clashes that the user's choice of a side settled.
   var settled: [[UInt8]] { isSettled ? clashes : [] }
@@ -262,7 +262,7 @@ extension ControlService {
     return merged(outcome, &summary, from: before)
   }
 
-  /// Merges many heads of the line in transactions of limited size without moving the tree; counts the versions.
+  /// Merges many heads of the line in bounded transactions without moving the tree; counts the versions.
   private func mergeMore(
     _ context: CommandContext, _ arbitration: Arbitration, _ summary: inout MergeSummary
   ) throws -> Int {
@@ -303,7 +303,7 @@ extension ControlService {
       before = head
       let line = try self.line(of: head, in: transaction)
       var current = head
-      // One merger for all: with each merge there is more history to examine.
+      // One merger for all, because with each merge there is more history to examine.
       let merger = transaction.merger
       for other in try others(merger.graph, line) {
         if context.isCancelled() { throw .cancelled }
@@ -385,7 +385,7 @@ extension ControlService {
     return count
   }
 
-  /// The makers of the sides that clashed, as far as they can be read: the merge is made all the same.
+  /// The makers of the sides that clashed, if readable: the merge is made in any case.
   private func toldConflicts(
     _ summary: MergeSummary
   ) -> [(item: OpenConflict, sides: ConflictSides)] {

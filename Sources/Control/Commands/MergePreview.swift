@@ -2,7 +2,6 @@ import Grammar
 import LLVSCore
 import TreeNames
 
-/// The changes that a merge would make to the working tree, path by path.
 struct MergePreview {
   private var signs: [[UInt8]: String] = [:]
   /// The makers of both sides of each value that both changed, by path.
@@ -79,14 +78,14 @@ struct MergePreview {
 }
 
 extension ControlService {
-  /// The maker of what a version has at a key, or of the version if it has nothing there.
+  /// The maker of a version's value at a key, or of the version without one.
   private func side(of key: Key, in record: VersionRecord) throws(StoreError) -> ConflictSide {
     let entry = try store.map(of: record).entry(at: key)
     let node = try store.graph.node(entry?.storedVersion ?? record.number)
     return try ConflictSide(node, isRemoval: entry == nil, in: store)
   }
 
-  /// Reports the changes and clashes of a merge, and changes nothing; pending changes are not considered.
+  /// Reports the changes and clashes of a merge without making it; pending changes are not considered.
   func dryRun(
     _ merge: MergeCommand, _ others: [VersionRecord]?, _ arbitration: Arbitration
   ) throws -> CommandResult {

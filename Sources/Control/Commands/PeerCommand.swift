@@ -7,9 +7,9 @@ struct PeerCommand: Command {
   static let forms = [CommandForm("peer", "NAME --reset|--force")]
 
   enum Change: String {
-    /// Forgets what was seen there: the place is empty, or another one, on purpose.
+    /// Forgets the versions seen there: the place is empty, or another one, on purpose.
     case reset = "--reset"
-    /// Allows the place to hold other things too.
+    /// Allows other files at the place.
     case force = "--force"
   }
 

@@ -3,9 +3,9 @@ import LLVSCore
 import LLVSExchange
 import ObjectStores
 
-/// The keys of a peer at which everything is encrypted (docs/formats.md, "Encrypted remotes").
+/// The keys of an encrypted peer (docs/formats.md, "Encrypted remotes").
 package struct PeerKeys {
-  /// Returns a passphrase; true for one that is new, which people type twice.
+  /// Returns a passphrase; people type a new one twice.
   package typealias Asking = (_ isNew: Bool) throws(ControlError) -> [UInt8]
   private let name: String
   private let ring: KeyRing
@@ -16,7 +16,7 @@ package struct PeerKeys {
   package var isLight = false { didSet { strength = isLight ? .light : .usual } }
 
   /// Opens the place of a peer.
-  /// - Throws: ``ControlError`` for a document or store, which cannot be encrypted, or as opening a peer does.
+  /// - Throws: ``ControlError`` for a document or store, which cannot be encrypted; the errors of opening a peer.
   package init(_ opening: PeerOpening, at address: PeerAddress) throws(ControlError) {
     guard case .remote(let remote) = address else {
       throw ControlError(.grammar, "a document cannot be encrypted")
@@ -31,8 +31,8 @@ package struct PeerKeys {
       objects, peer: opening.name, place: PeerOpener.place(of: remote), store: opening.store)
   }
 
-  /// Makes the first key of a remote where nothing stands yet, or gets the keys that a passphrase opens.
-  /// - Throws: ``ControlError`` of kind `exists` if plain data is there, `notPermitted` for a wrong passphrase.
+  /// Makes the first key of an empty remote, or gets the keys that a passphrase opens.
+  /// - Throws: ``ControlError`` of kind `exists` if plain data exists, `notPermitted` for a wrong passphrase.
   package func open(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
     let files = try translating { try ring.files() }
     if !files.isEmpty {
@@ -53,7 +53,7 @@ package struct PeerKeys {
       ["peer": name, "isNew": true, "key": key.name])
   }
 
-  /// Refuses a remote that holds versions: nothing encrypts them afterwards.
+  /// Throws if a remote has versions, because these stay unencrypted.
   private func refuseOccupied() throws(ControlError) {
     for folder in [ExchangeFolders.bundles, ExchangeFolders.versions] {
       guard let prefix = ObjectPrefix(folder: folder) else { continue }
@@ -122,7 +122,7 @@ package struct PeerKeys {
     return done("the passphrase \(label) opens \(name) too", label)
   }
 
-  /// Refuses a label that is taken: two passphrases could not be told apart.
+  /// Throws for a label in use, because labels distinguish passphrases.
   private func refuseLabel(_ label: String) throws(ControlError) {
     let files = try translating { try ring.files() }
     guard !files.contains(where: { $0.label == label }) else {
@@ -160,7 +160,7 @@ package struct PeerKeys {
       ["peer": name, "label": label, "key": key.name])
   }
 
-  /// Returns files of the keys held, which a passphrase opens, by their names.
+  /// Returns files of this store's keys that a passphrase opens, by their names.
   package func export(
     label: String, _ passphrase: Asking
   ) throws(ControlError) -> [(name: String, bytes: [UInt8])] {

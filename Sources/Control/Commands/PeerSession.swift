@@ -3,7 +3,7 @@ import LLVSCore
 import LLVSExchange
 import ObjectStores
 
-/// The peers that one command has opened: each is opened once, for all that the command does with it.
+/// The peers of one command; each is opened once.
 /// - Concurrency: for the command's thread.
 final class PeerSession {
   struct Opened {
@@ -28,7 +28,7 @@ final class PeerSession {
   func noteAnswer(of peer: Peer) { answered.insert(peer.name) }
   func begin(_ half: ExchangeHalf, with peer: Peer) { halves[peer.name] = half }
 
-  /// Returns how far the current half of an exchange came: its versions, and the same in words.
+  /// Returns the progress of the current half of an exchange: its versions, as a number and in words.
   func reached(_ peer: Peer) -> (half: ExchangeHalf?, count: Int, text: String) {
     guard let half = halves[peer.name] else { return (nil, 0, "") }
     let step = peers[peer.name]?.progress.step

@@ -24,10 +24,10 @@ extension PendingCommand {
 }
 
 extension TreeSession {
-  /// The most changes in a list: callers work on each of them.
+  /// The most changes in a list: callers process each of them.
   private static let pendingLimit = 200_000
 
-  /// - Throws: ``ControlError`` of kind busy if there are too many to work on each.
+  /// - Throws: ``ControlError`` of kind busy if there are too many.
   package func somePending() throws -> [PendingPath] {
     guard let pending = try pendingPaths(atMost: Self.pendingLimit) else {
       throw ControlError(

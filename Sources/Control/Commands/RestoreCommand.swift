@@ -4,7 +4,7 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-/// Brings back some paths, or without any the whole tree, as a version has them.
+/// Restores some paths, or without any the whole tree, from a version.
 struct RestoreCommand: Command {
   static let forms = [
     CommandForm(
@@ -55,7 +55,7 @@ extension ControlService {
   /// The most paths that a reply names.
   private static let namesTold = 3
 
-  /// Makes a version with another's contents, at some paths or whole; `withConflicts` also its conflicts.
+  /// Makes a version with another's contents, at some paths or whole; `withConflicts` also restores its conflicts.
   func restore(
     _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: HeadReason, message: String? = nil,
     withConflicts: Bool = false, _ context: CommandContext
@@ -94,7 +94,7 @@ extension ControlService {
           number: try transaction.reserveVersion(), first: head, base: base, map: map,
           line: line, author: self.author, message: text, metadata: conflicts.metadata)
       ).number
-      // At a document's key a conflict is open because several versions wrote it.
+      // At a document's key several versions must write values to open a conflict.
       var live = made
       for other in try transaction.addValues(conflicts.values, on: head, line: line) {
         live =
@@ -125,10 +125,10 @@ extension ControlService {
       ])
   }
 
-  /// Collects the metadata that opens the conflicts of another version again in a version made on the head.
+  /// Collects the metadata that reopens the conflicts of another version in a version made on the head.
   private struct ConflictChanges {
     var metadata: Version.Metadata = [:]
-    /// The values of documents that have to be written next to what the version itself holds.
+    /// The values of documents to write in addition to the version's own.
     var values: [(key: Key, values: [Entry?])] = []
 
     var isEmpty: Bool { metadata.isEmpty }
@@ -149,7 +149,7 @@ extension ControlService {
     for conflict in try store.documentConflicts(openAt: source.number, notAt: head) {
       changes.values.append((conflict.key, conflict.theirs.map(\.entry)))
     }
-    // A value that is written again replaces what settled the conflict.
+    // A rewritten value replaces the value that settled the conflict.
     closed += changes.values.map(\.key)
     if !opened.isEmpty { changes.metadata[.reopened] = Version.MetadataValue(reopened: opened) }
     if !closed.isEmpty { changes.metadata[.settled] = Version.MetadataValue(keys: closed) }
@@ -187,7 +187,7 @@ private struct Restoration {
         entry.stored = old.stored
         entry.storedVersion = old.storedVersion
       } else {
-        // The entry does not refer to the other version: this version counts as the one that stored the bytes.
+        // The entry must not refer to the other version: this version counts as the one that stored the bytes.
         entry.storedVersion = number
       }
       entry.revision = try nextRevision()

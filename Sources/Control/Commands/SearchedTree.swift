@@ -19,7 +19,7 @@ package struct SearchedFile {
   var kind: EntryKind
   var length: UInt64
   var time: Int64
-  /// Reads bytes from the beginning, at most so many; nil if it has gone.
+  /// Reads up to a number of bytes from the beginning; nil if the file was removed.
   var read: (Int) throws -> [UInt8]?
 
   package init(
@@ -33,7 +33,7 @@ package struct SearchedFile {
 }
 
 extension SearchPending {
-  /// Reads what a working tree has and no version has yet.
+  /// Reads the files of a working tree that no version has yet.
   /// - Complexity: O(pending files); reads at most ``SearchPending/limit`` bytes.
   package init(of tree: some SearchedTree, textLimit: Int) throws {
     self.init()
@@ -54,7 +54,7 @@ extension SearchPending {
         try file.read(Int(length))
       }
     case .directory:
-      // Files that came along from another name are not listed one by one.
+      // Files below a renamed directory are not listed one by one.
       guard isWhole else { return }
       for name in try tree.searchedNames(in: path) {
         try add(path + [0x2F] + name, of: tree, isWhole: true, textLimit)

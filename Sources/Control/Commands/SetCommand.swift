@@ -27,7 +27,7 @@ struct SetCommand: Command {
   ]
 
   enum Request: Hashable {
-    /// Without names, all.
+    /// All without names.
     case list([StoreSettings.Name])
     case assign([StoreSettings.Assignment])
     case assignOfPeers([PeerSettings.Assignment])
@@ -97,7 +97,7 @@ extension SetCommand {
 
 extension ControlService {
   fileprivate func set(_ assignments: [StoreSettings.Assignment]) throws -> CommandResult {
-    // An impossible value is refused before anything is written.
+    // Invalid values are refused before anything is written.
     var scratch = settings
     for assignment in assignments { try scratch.assign(assignment) }
     try store.write { (transaction) throws(StoreError) in
@@ -107,7 +107,7 @@ extension ControlService {
           to: assignment.value.isEmpty ? nil : Array(assignment.value.utf8))
       }
     }
-    // Read under the lock: of two commands at once the later one wins.
+    // Read under the lock: of two concurrent commands the later one wins.
     let settings = try state.withLock { state in
       var faults: [String] = []
       state.confirmed.formUnion(assignments)
@@ -120,7 +120,7 @@ extension ControlService {
     // The reply has the requested values, even if another handle has changed them since.
     let changed = assignments.map { ($0.name.rawValue, scratch.text(of: $0.name)) }
     var reply = ReplyValue.record(changed.map { ReplyField($0, .text($1)) })
-    // A program may be installed later, so the setting is taken; but a slip is noticed now.
+    // A program may be installed later, so the setting is accepted with a warning.
     let missing = assignments.flatMap { scratch.missingPrograms(of: $0.name) }
     if !missing.isEmpty { reply += ["missingPrograms": missing] }
     let notes = missing.map { "; \(PrintableText.text(Array($0.utf8))) is not installed here" }
@@ -133,9 +133,9 @@ extension ControlService {
     settingsChanged.broadcast()
   }
 
-  /// Makes autosync look again for what it has to do.
+  /// Makes autosync compute its next sync again.
   func wakeAutosync() {
-    // The lock is taken once, so that the thread either looks after this or is waiting already.
+    // Acquires the lock once, so that the thread either checks after this or is waiting already.
     settingsChanged.withLock { _ in }
     settingsChanged.broadcast()
   }
@@ -168,7 +168,7 @@ extension ControlService {
       ])
   }
 
-  /// Lists settings, all without names: the value in force, and whether it was set in this store.
+  /// Lists settings, all without names: the current value, and if it was set in this store.
   fileprivate func list(_ names: [StoreSettings.Name]) throws -> CommandResult {
     let stored = try store.state().settings
     let settings = settings

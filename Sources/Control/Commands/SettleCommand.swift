@@ -7,7 +7,7 @@ import WorkingTree
 
 /// The value that settling stores at a path.
 package enum Settlement: Hashable, Sendable {
-  /// The value that the tree holds now.
+  /// The tree's current value.
   case asIs
   /// The working tree's side.
   case ours
@@ -56,7 +56,7 @@ struct SettleCommand: Command {
 
 extension SettleCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
-    // The top of the tree stands for all that is below it.
+    // The top of the tree means everything below it.
     if arguments.takes("--all") {
       path = []
     } else {
@@ -78,7 +78,7 @@ extension ControlService {
   ) throws(ControlError) -> CommandResult {
     var source: ValueMap?
     if case .version(let word) = settlement { source = store.map(try version(word).map) }
-    // Changes that were written already may have settled it.
+    // Changes that were already written may have settled it.
     try cut()
     let open = try openConflicts(below: path)
     let shown = path.isEmpty ? "all" : String(decoding: path, as: UTF8.self)
@@ -146,7 +146,7 @@ extension ControlService {
 
   /// Stores bytes that a user made from the sides as the value at a path, and settles its conflict. They are a
   /// change of the version `seen`, by default the head, and are merged if the value has changed since.
-  /// - Throws: `notFound` if nothing is at the path.
+  /// - Throws: `notFound` if the path does not exist.
   @discardableResult
   package func settle(
     _ path: [UInt8], with bytes: [UInt8], seen: VersionNumber? = nil,
@@ -219,7 +219,7 @@ extension ControlService {
     return a.hasSameUnit(as: b)
   }
 
-  /// Returns the edit that gives a key other bytes; the attributes were merged already and stay.
+  /// Returns the edit that gives a key other bytes; the merged attributes stay.
   private static func edit(
     _ key: Key, to wanted: Entry?, from old: Entry?, _ number: VersionNumber,
     _ transaction: WriteTransaction
@@ -232,7 +232,7 @@ extension ControlService {
       entry.attributes.device = device
       entry.attributes.mtime = mtime
     }
-    // This version counts as the one that stored the bytes, so it has written the key.
+    // This version counts as the one that stored the bytes, so it wrote the key.
     entry.storedVersion = number
     entry.revision = try transaction.allotRevisions()
     return .put(entry)

@@ -42,7 +42,7 @@ package struct StoreStatus: Sendable {
 }
 
 extension ControlService {
-  /// Returns the state of the store; waits for no command. A part that is damaged is reported as damaged.
+  /// Returns the state of the store, with damaged parts reported as damaged; waits for no command.
   /// - Complexity: O(pending + heads + peers).
   package func status() throws(ControlError) -> StoreStatus { try translating { try describe() } }
 
@@ -108,7 +108,7 @@ extension ControlService {
     }
   }
 
-  /// Reports whether the store's directory is still at its path, which its open files do not show.
+  /// Reports if the store's directory is no longer at its path; its open files do not show this.
   private func describePresence(_ status: inout StoreStatus) {
     var fault: String?
     do throws(StoreError) { try store.checkPresence() } catch {
@@ -249,7 +249,7 @@ extension ControlService {
         .map { try view.path(of: $0) })
   }
 
-  /// Reports the newest result; a failure, which stays until a command succeeds, with its time.
+  /// Reports the newest result; a failure, with its time, until a command succeeds.
   private func describeLast(_ status: inout StoreStatus) {
     let last = state.withLock { $0.last }
     var text = last?.reply.text ?? "nothing yet"
@@ -259,7 +259,7 @@ extension ControlService {
       ["last": last?.reply.text, "lastTime": last.map { TimestampText.iso($0.time) }])
   }
 
-  /// True if so little space is free that no automatic versions are made.
+  /// True if free space is too low for automatic versions.
   package var isBelowReserve: Bool {
     guard let status = try? FileSystem.fileSystem(of: store.path) else { return false }
     return status.availableBytes < settings.reserve

@@ -17,7 +17,7 @@ struct SwitchCommand: Command {
 
   /// A version, a branch, or `-` for the unnamed line.
   let target: String
-  /// The line that begins there; nil to go on with that of the target.
+  /// The line that begins there; nil to continue the target's.
   let line: String?
   var title: String { "switch \(target)" + (line.map { " as \($0)" } ?? "") }
 

@@ -55,7 +55,7 @@ struct TagCommand: Command {
 extension TagCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
     switch try arguments.change() {
-    // A tag is no place where versions are: nothing is lost with it.
+    // A tag contains no versions: nothing is lost with it.
     case .delete(let name, _): request = .remove(name)
     case .rename(let old, let new): request = .rename(old, to: try StoreName.checked(tag: new))
     case nil:
@@ -81,7 +81,7 @@ extension TagCommand {
 }
 
 extension ControlService {
-  /// Gives a version a lasting name, which is exchanged like a version; the head is tagged if no version is named.
+  /// Gives a version, by default the head, a lasting name, which is exchanged like a version.
   /// - Throws: ``ControlError/Kind/exists`` if another version has the name and it is not `moves`.
   fileprivate func tag(_ name: String, _ word: String?, moves: Bool) throws -> CommandResult {
     if try store.hasOpenHead(name) { throw ControlError(.exists, "there is a branch \(name)") }
@@ -98,7 +98,7 @@ extension ControlService {
     if let word {
       found = try version(word)
     } else {
-      // Checked first, so that no version is made for a name that it cannot have.
+      // Checked first, so that no version is made for an invalid name.
       try keepName(from: try store.state().head)
       try cut()
       found = try version("head")
@@ -155,7 +155,7 @@ extension ControlService {
     return found
   }
 
-  /// Refuses a name that is the name or id of a version.
+  /// Throws if a name is the name or id of a version.
   func refuseVersion(_ name: String) throws {
     if try store.version(exactly: name) != nil {
       throw ControlError(.exists, "\(name) is a version's name")

@@ -6,15 +6,15 @@ import Platform
 import TreeNames
 package import WorkingTree
 
-/// Imports a directory into a store as one version.
-/// Files are read in the order of their keys; memory holds the names on the path and the index's keys.
+/// Imports a directory into a store as one version. Files are read in the order of their keys; memory holds the
+/// names on the path and the index's keys.
 package struct TreeImport {
-  /// The name that a mount has for itself in every directory.
+  /// The mount's own name in every directory.
   package static let reserved = Array(".llvs".utf8)
 
   private struct Item {
     enum What { case entry, below }
-    /// The bytes that order it among its siblings.
+    /// Its siblings are sorted by these bytes.
     var order: [UInt8]
     var name: [UInt8]
     var what: What
@@ -24,17 +24,17 @@ package struct TreeImport {
     var path: [UInt8]
     var directory: [UInt8]
     var items: ArraySlice<Item>
-    /// The patterns for names in it; nil if none are asked.
+    /// The patterns for names in it; nil for none.
     var scope: IgnoreScope?
   }
 
   private let directory: [UInt8]
   private let prefix: [UInt8]
-  /// The tree whose ignore patterns keep files out; nil to take all.
+  /// The tree whose ignore patterns exclude files; nil to import all.
   private let ignoring: TreeSession?
   private let progress: (Int) -> Void
   package private(set) var count = 0
-  /// The paths of files and directories named `.llvs`, which a mount uses itself.
+  /// The paths of omitted files and directories named `.llvs`.
   package private(set) var leftOut: [[UInt8]] = []
   private var levels: [Level] = []
   /// Entries whose escaped keys sort at another place.
@@ -68,7 +68,7 @@ package struct TreeImport {
     let isUntouched = try Self.system(try !FileSystem.exists("\(store.path)/journal"))
     let state = try store.state()
     if isUntouched, state.head == nil {
-      // This store was never mounted: its first version can be made without a working tree.
+      // This store was never mounted, so its first version is made without a working tree.
       let made = try store.write { (transaction) throws(StoreError) -> VersionRecord? in
         guard let record = try add(to: transaction, head: nil, store, message) else { return nil }
         try transaction.setHead(record.number, map: record.map, reason: .imported)
@@ -130,7 +130,7 @@ package struct TreeImport {
       }
     }
     try descend(into: directory, at: prefix, scope, view)
-    // The closure works on a copy, since an escaping closure cannot borrow `self`.
+    // The closure works on a copy, because an escaping closure cannot borrow `self`.
     let puller = Puller(source: self, view: view, number: number, transaction: transaction)
     var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
       .applying { () throws(StoreError) in try puller.next() }
@@ -194,7 +194,7 @@ package struct TreeImport {
     levels.append(Level(path: path, directory: directory, items: items[...], scope: scope))
   }
 
-  /// The patterns for names in a directory: its file `.llvsignore` comes along, and counts already.
+  /// The patterns for names in a directory; its own file `.llvsignore` already applies.
   private func scope(
     _ above: IgnoreScope, in directory: [UInt8], at path: [UInt8], _ names: [DirectoryName]
   ) throws(StoreError) -> IgnoreScope {

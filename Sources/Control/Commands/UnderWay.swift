@@ -23,7 +23,7 @@ struct UnderWay {
 }
 
 extension ControlService {
-  /// Runs a command that the status shows in the meantime, with its progress.
+  /// Runs a command that the status shows, with its progress.
   func shown(
     _ command: any Command, _ context: CommandContext,
     _ body: (CommandContext) throws -> CommandResult

@@ -4,7 +4,7 @@ import HistoryTree
 import LLVSCore
 import WorkingTree
 
-/// Goes back by one change of the head, or makes the change again that undo took back.
+/// Goes back by one change of the head, or repeats the change that undo took back.
 struct UndoCommand: Command {
   static let forms = [
     CommandForm(

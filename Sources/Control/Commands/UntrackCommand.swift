@@ -6,7 +6,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// Takes paths out of versions; they stay in the working tree, and a pattern keeps them unversioned.
+/// Removes paths from versions; they stay in the working tree, and a pattern keeps them unversioned.
 struct UntrackCommand: Command {
   static let forms = [
     CommandForm(
@@ -35,7 +35,7 @@ extension UntrackCommand {
 }
 
 extension ControlService {
-  /// - Throws: `notFound` for a path that is in no version now, `busy` for one that is not saved.
+  /// - Throws: `notFound` for a path that is in no version now, `busy` for an unsaved one.
   fileprivate func untrack(_ paths: [[UInt8]], _ context: CommandContext) throws -> CommandResult {
     let cut = try cut()
     if let unsaved = cut.allUnsaved.first(where: { path in
@@ -87,12 +87,11 @@ extension ControlService {
       ["version": outcome.head?.name, "untracked": paths, "files": files, "patterns": patterns])
   }
 
-  /// The pattern that matches one path alone.
   private static func pattern(for path: [UInt8], isDirectory: Bool) -> [UInt8] {
     let special = Array("\\*?[".utf8)
     var text: [UInt8] = []
     for byte in path { text += special.contains(byte) ? [0x5C, byte] : [byte] }
-    // Spaces at the end of a line count only behind a backslash.
+    // Trailing spaces of a line count only with a backslash before them.
     if text.last == 0x20 { text.insert(0x5C, at: text.count - 1) }
     return [0x2F] + text + (isDirectory ? [0x2F] : [])
   }

@@ -68,7 +68,7 @@ extension ControlService {
       ["damage": faults])
   }
 
-  /// Reads all of a peer into a temporary store, and compares the contents of the versions that both have.
+  /// Reads all of a peer into a temporary store, and compares the contents of the versions in both.
   fileprivate func verifyPeer(_ name: String, _ context: CommandContext) throws -> CommandResult {
     let peer = try peer(name)
     if case .document = try PeerAddress(peer.address) {
@@ -78,7 +78,7 @@ extension ControlService {
       return CommandResult("sound: \(count) values", ["values": count])
     }
     let scratch = "\(store.path)/verify-\(SystemRandom.hex(8)).tmp"
-    // If it cannot be removed now, it is still no part of the store.
+    // Even if it cannot be removed now, it is no part of the store.
     defer { try? FileSystem.removeTree(scratch) }
     let session = PeerSession(context)
     let (compared, report, faults) = try asking(peer, session) { remote, control in
@@ -127,7 +127,7 @@ extension ControlService {
 
   private static let faultsShown = 5
 
-  /// Reads the peer's versions; if some that this store has are missing there, reads again with those added.
+  /// Reads the peer's versions. If the peer lacks some of this store's, reads again with those added.
   private func readAll(
     of remote: any RemoteLayout, into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {

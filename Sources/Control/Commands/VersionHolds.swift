@@ -2,8 +2,8 @@ import Grammar
 import Platform
 private import Synchronization
 
-/// Keeps changes out of versions so that a program's many files become one version (docs/control-file.md).
-/// One handle holds at a time, until it commits, is closed (also by a kill), or the time is up.
+/// Keeps changes out of versions so that a program's many files become one version (docs/control-file.md). One
+/// handle holds at a time, until it commits, is closed (also by a kill), or the time is over.
 /// - Concurrency: any thread; a leaf lock.
 package final class VersionHolds: Sendable {
   package struct Handle: Hashable, Sendable {
@@ -15,7 +15,6 @@ package final class VersionHolds: Sendable {
 
   private struct Hold {
     var handle: Handle
-    /// On the monotonic clock.
     var end: UInt64
   }
 
@@ -27,13 +26,13 @@ package final class VersionHolds: Sendable {
   private let state = Monitor(State())
   init() {}
 
-  /// The time that is left, in nanoseconds; nil while nothing is held.
+  /// The remaining time, in nanoseconds; nil while no handle holds.
   package var left: UInt64? {
     let now = SystemClock.monotonic()
     return state.withLock { state in state.hold.flatMap { $0.end > now ? $0.end - now : nil } }
   }
 
-  /// Waits until no handle but this one holds; nil stands for no handle.
+  /// Waits until no handle but this one holds; nil means no handle.
   func wait(for handle: Handle?, _ isCancelled: () -> Bool) throws(ControlError) {
     state.withLock { $0.waiting += 1 }
     defer {
@@ -52,12 +51,12 @@ package final class VersionHolds: Sendable {
   ) throws(ControlError) {
     while !state.withLock({ isReady($0) }) {
       if isCancelled() { throw ControlError(.interrupted, "interrupted") }
-      // Also wakes up to see whether it was cancelled and whether the time is up.
+      // Also wakes to check for cancellation and the end of the time.
       _ = state.wait(nanoseconds: 100_000_000) { isReady($0) ? true : nil }
     }
   }
 
-  /// Begins to hold; false if another handle does, or if commands have waited for the end of that.
+  /// Begins to hold; false if another handle holds, or if commands have waited for its end.
   func begin(_ handle: Handle, nanoseconds: UInt64) -> Bool {
     state.withLock { state in
       guard Self.mayBegin(state, handle) else { return false }
@@ -71,7 +70,7 @@ package final class VersionHolds: Sendable {
     state.broadcast()
   }
 
-  /// Commands that waited go first: one holder after the other would keep them waiting for ever.
+  /// Commands that waited go first, because successive holders would block them forever.
   private static func mayBegin(_ state: State, _ handle: Handle) -> Bool {
     isFree(state.hold, for: handle) && state.waiting == 0
   }

@@ -7,13 +7,13 @@ package final class DocumentMemory: Sendable {
   private struct State {
     /// The state of each document's file when its contents were those of a version.
     var equal: [DocumentAddress: (stamp: DocumentStamp, head: VersionNumber)] = [:]
-    /// The rows that were read last, until they are sent to: those of one document, as there may be many.
+    /// The rows of the last read document, until the send to it; only one document's, because there may be many.
     var comparison: (DocumentAddress, DocumentStamp, DocumentComparison.Remembered)?
   }
 
   private let state = Mutex(State())
 
-  /// Returns true if a document says what the head says, and there is no copy next to it.
+  /// Returns true if a document equals the head, and no copy exists next to it.
   func isUntouched(_ address: DocumentAddress, _ store: Store) -> Bool {
     guard let known = state.withLock({ $0.equal[address] }),
       let head = try? store.state().head, head == known.head,
@@ -28,12 +28,12 @@ package final class DocumentMemory: Sendable {
     state.withLock { $0.equal[address] = (stamp, head) }
   }
 
-  /// Keeps the result of reading a document until it is sent to, or another one is read.
+  /// Keeps the result of reading a document until the send to it, or the next reading.
   func keep(
     _ comparison: DocumentComparison.Remembered, of address: DocumentAddress, _ stamp: DocumentStamp
   ) { state.withLock { $0.comparison = (address, stamp, comparison) } }
 
-  /// Returns what was kept of a document that has not changed since, and forgets it.
+  /// Returns and forgets the kept result of a document that has not changed since.
   func takeComparison(
     of address: DocumentAddress, _ stamp: DocumentStamp
   ) -> DocumentComparison.Remembered? {

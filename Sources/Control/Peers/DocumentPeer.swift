@@ -6,19 +6,19 @@ import Platform
 
 /// A KeyValueCRDT document that is a peer: its values are the files of a directory.
 ///
-/// New rows of the document become versions, which are merged like those of any peer; what the head says is written
+/// New rows of the document become versions, which are merged like those of any peer; the head's values are written
 /// into it (docs/documents.md, "What is read from a document" and "What is written to a document").
 struct DocumentPeer: RemoteLayout {
   let address: DocumentAddress
   let authorName: String
   let memory: DocumentMemory
-  /// True to take a document that has nothing in common with the directory.
+  /// True to accept a document that has nothing in common with the directory.
   var isUnrelatedAllowed = false
-  /// The number of attempts to read a document that others write in the meantime.
+  /// The number of attempts to read a document while others write it.
   private static let attempts = 3
-  /// The most times a day that a key is written again because a merge of the original brought old values back.
+  /// The most times a day that a key is rewritten because a merge of the original restored old values.
   private static let rewritesADay = 3
-  /// The most new authors that a merge of the original library takes.
+  /// The most new authors that a merge of the original library accepts.
   private static let authorsOfOriginal = 1000
 
   func retrieve(
@@ -49,7 +49,7 @@ struct DocumentPeer: RemoteLayout {
     return report
   }
 
-  /// Takes what is new; returns whether there was something, nil for a document that was never written.
+  /// Imports new rows; returns true if there were any, nil for a document that was never written.
   private func retrieve(
     _ path: String, into store: Store, _ report: inout ExchangeReport
   ) throws(StoreError) -> Bool? {
@@ -59,7 +59,7 @@ struct DocumentPeer: RemoteLayout {
     return try take(document, file.stamp, path, into: store, &report)
   }
 
-  /// Takes what is new in what a document says; returns whether there was something.
+  /// Imports the new rows of a read document; returns true if there were any.
   private func take(
     _ document: DocumentSnapshot, _ stamp: DocumentStamp?, _ path: String, into store: Store,
     _ report: inout ExchangeReport
@@ -135,7 +135,7 @@ struct DocumentPeer: RemoteLayout {
         try DocumentStamp(path: address.path)
       }
     }
-    // The file is not open while it is replaced.
+    // The file must not be open while it is replaced.
     file?.close()
     let outcome = try Self.translating(
       try DocumentWriter(address.path, store, authorName: authorName).write(
@@ -147,7 +147,7 @@ struct DocumentPeer: RemoteLayout {
             + "library can open it, but not merge it into an open document")
       }
       if !export.isEmpty { report.sent = [try store.graph.node(head).id] }
-      // The next reading finds the keys that have to be written again.
+      // The next reading finds the keys to rewrite.
       if !outgoing.isRewriteDue { memory.note(address, store) }
     }
     return outcome
@@ -190,7 +190,7 @@ struct DocumentPeer: RemoteLayout {
     return line?.rawValue ?? VersionRecord.unnamedLine
   }
 
-  /// A document belongs to the line that the tree was on when it was first exchanged.
+  /// A document belongs to the tree's line at the time of its first exchange.
   private func isOnItsLine(
     _ store: Store, _ report: inout ExchangeReport
   ) throws(StoreError) -> Bool {

@@ -1,8 +1,8 @@
 import LLVSCore
 import Platform
 
-/// The last look for the original's files at a remote on a server, where each look is a request.
-/// A remote that held none is not asked again for an hour: only a program of the original's begins them.
+/// The last check for the original's files at a remote on a server, because each check is a request. A remote
+/// without them is checked once an hour: only a program of the original's creates them.
 struct FilesSight {
   private let store: Store
   private let name: String
@@ -14,7 +14,7 @@ struct FilesSight {
     name = "peer.without-files \(place)"
   }
 
-  /// True if there were none within the last hour, by a clock that has not gone back since.
+  /// True if there were none within the last hour, by a clock that was not set back since.
   var isFresh: Bool {
     guard let bytes = store.noted(name), let seen = Int64(String(decoding: bytes, as: UTF8.self))
     else { return false }

@@ -1,14 +1,14 @@
 package import Grammar
 import Platform
 
-/// A passphrase that the environment gives: `LLVS_PASSPHRASE_FILE` names a file whose first line it is,
-/// `LLVS_PASSPHRASE_COMMAND` a command of the shell whose first line of output it is.
+/// A passphrase from the environment: the first line of the file `LLVS_PASSPHRASE_FILE`, or of the output of the
+/// shell command `LLVS_PASSPHRASE_COMMAND`.
 package enum Passphrase {
   package static let longest = 4096
-  /// The longest that a command may take, in nanoseconds.
+  /// The longest time for a command, in nanoseconds.
   private static let patience: UInt64 = 120_000_000_000
 
-  /// Returns the passphrase; nil if the environment gives none.
+  /// Returns the passphrase; nil if the environment has none.
   /// - Throws: ``ControlError`` if the file cannot be read, the command fails, or there is no line.
   package static func given(isGivenUp: () -> Bool = { false }) throws(ControlError) -> [UInt8]? {
     if let path = variable("LLVS_PASSPHRASE_FILE") {

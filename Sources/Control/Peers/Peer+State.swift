@@ -1,7 +1,7 @@
 import LLVSCore
 import LLVSExchange
 
-/// The state of the exchanges with a peer, as its row in the store keeps it.
+/// The state of the exchanges with a peer, in its row in the store.
 struct PeerState: Hashable, Sendable {
   /// The time of the last successful exchange, in nanoseconds since 1970.
   var succeeded: Int64?
@@ -15,15 +15,15 @@ struct PeerState: Hashable, Sendable {
   /// The number of versions that the last retrieval refused or could not read.
   var refused = 0
   var refusal = ""
-  /// The number of versions of which the last retrieval found only a part.
+  /// The number of versions that the last retrieval found only partly.
   var waiting = 0
-  /// Sentences without a period about what the last retrieval and the last send left.
+  /// Sentences without a period about the remains of the last retrieval and the last send.
   var notes: [String] { takingNotes + sendingNotes.filter { !takingNotes.contains($0) } }
   private var takingNotes: [String] = []
   private var sendingNotes: [String] = []
-  /// The most notes that are kept of each half.
+  /// The most notes that are kept for each half.
   private static let noteLimit = 20
-  /// True if the user said that the place may be used though it holds other things.
+  /// True if the user accepted the place in spite of its other files.
   var isWelcome = false
   init() {}
   /// The number of this store's versions that the peer is known to have.
@@ -92,6 +92,6 @@ struct PeerState: Hashable, Sendable {
     taken = UInt32(clamping: Int(newest) - Int(sent) - unsent.count)
   }
 
-  /// Returns the number of versions that the peer lacks, as far as is known without asking it.
+  /// Returns the number of versions that the peer lacks, as far as known without a request.
   func countToSend(newest: UInt32) -> Int { max(0, Int(newest) - Int(sent) - Int(taken)) }
 }

@@ -4,7 +4,6 @@ import LLVSCore
 package import ObjectStores
 import Platform
 
-/// The address of a peer, as users write it.
 package enum PeerAddress: Hashable, Sendable {
   /// A place for objects, or another store.
   case remote(RemoteAddress)
@@ -35,7 +34,7 @@ package enum PeerAddress: Hashable, Sendable {
     }
   }
 
-  /// The path of the directory, or of a document's directory; nil for a peer that is elsewhere.
+  /// The path of the directory, or of a document's directory; nil for other peers.
   package var directoryPath: String? {
     switch self {
     case .remote(.directory(let path, _)): path

@@ -5,15 +5,15 @@ package import LLVSExchange
 package import ObjectStores
 import Platform
 
-/// All that is needed to open a peer, besides its address.
+/// Everything needed to open a peer, except its address.
 package struct PeerOpening: Sendable {
   package var name: String
   package var store: Store
   /// Stops the requests, limits their speed and counts their bytes.
   package var transfer: TransferControl
-  /// True for a peer that is not known to have anything: its folder on a server may have to be made.
+  /// True for a peer that may have nothing: its folder on a server may have to be made.
   package var isNew = false
-  /// What is known of the store's documents.
+  /// The known states of the store's documents.
   package var documents = DocumentMemory()
 
   package init(name: String, store: Store, transfer: TransferControl) {
@@ -31,8 +31,8 @@ package struct PeerOpener: Sendable {
     _ open: @escaping @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
   ) { self.open = open }
 
-  /// Opens a directory as a store if it holds one, and every other place in its layouts; empty places get bundles,
-  /// and empty directories the original's format unless the address says bundles.
+  /// Opens a directory with a store as a store, and every other place in its layouts; empty places get bundles, and
+  /// empty directories the original's format unless the address says bundles.
   package static let standard = PeerOpener { (address, opening) throws(ControlError) in
     let remote: RemoteAddress
     switch address {
@@ -59,7 +59,7 @@ package struct PeerOpener: Sendable {
     if case .webDAV = address, opening.isNew { try makeFolder(objects) }
     let files = FileLayout(objects, transfer: opening.transfer)
     let bundles = BundleRemote(objects, options)
-    // Bundles that are not encrypted are neither read nor written there.
+    // There, unencrypted bundles are neither read nor written.
     if options.keys != nil { return bundles }
     if case .directory(_, let isBundles) = address {
       let hasFiles = try holds(ExchangeFolders.versions, objects)
@@ -98,7 +98,7 @@ package struct PeerOpener: Sendable {
     return options
   }
 
-  /// Makes the folder that an address names, and those above it, where nothing is there.
+  /// Makes the folder of an address, and those above it, if missing.
   private static func makeFolder(_ objects: any ObjectStore) throws(RemoteError) {
     guard let top = ObjectPrefix(folder: "") else { return }
     do throws(RemoteError) {
@@ -109,7 +109,7 @@ package struct PeerOpener: Sendable {
     }
   }
 
-  /// The one name of a place, however its address is written.
+  /// The one name of a place, for all spellings of its address.
   static func place(of address: RemoteAddress) -> String {
     if case .directory(let path, _) = address { return path }
     return "\(address)"
@@ -123,7 +123,7 @@ package struct PeerOpener: Sendable {
       control: opening.transfer, scratch: FileLayout.scratch(of: opening.store))
   }
 
-  /// True if something is in a folder of a remote, or, where that can be seen, the folder itself.
+  /// True if a folder of a remote contains something, or, if folders can be seen, exists.
   private static func holds(
     _ folder: String, _ objects: any ObjectStore
   ) throws(RemoteError) -> Bool {
@@ -136,7 +136,7 @@ package struct PeerOpener: Sendable {
     return try !objects.list(prefix, after: nil, page: nil).objects.isEmpty
   }
 
-  /// Refuses a store, and a folder inside one, for a peer that is to be encrypted.
+  /// Throws for a store, and a folder inside one, if the peer is to be encrypted.
   static func refuseStore(_ address: RemoteAddress, _ opening: PeerOpening) throws(ControlError) {
     guard case .directory(let path, _) = address else { return }
     guard try !existing(path) else {
@@ -145,7 +145,7 @@ package struct PeerOpener: Sendable {
     try refuseInsideStore(path, opening.store)
   }
 
-  /// Refuses a document whose directory contains, or is in, another document's: a value would be two.
+  /// Throws if the document's directory contains, or is in, another document's: a value would be two.
   private static func refuseOverlap(
     _ address: DocumentAddress, _ store: Store
   ) throws(ControlError) {
@@ -161,7 +161,7 @@ package struct PeerOpener: Sendable {
     }
   }
 
-  /// The name that a document's list of authors has for this store.
+  /// This store's name in a document's list of authors.
   private static func name(in store: Store) -> String {
     var faults: [String] = []
     guard let settings = try? StoreSettings(of: store, faults: &faults) else {
@@ -209,12 +209,12 @@ package struct PeerOpener: Sendable {
     }
   }
 
-  /// Refuses a folder inside a store's directory. A folder that contains stores is allowed.
+  /// Throws for a folder inside a store's directory. A folder that contains stores is allowed.
   private static func refuseInsideStore(_ path: String, _ store: Store) throws(ControlError) {
     var above = try reaching(path) { () throws(SystemError) in try FileSystem.resolve(path) }
     while above != "/" {
       above = FileSystem.directory(of: above)
-      // If this user may not search a directory, it cannot hold a store of this user either.
+      // If this user may not search a directory, it cannot contain this user's store either.
       guard (try? FileSystem.exists("\(above)/store.sqlite")) == true else { continue }
       let which = try isSame(above, store.path) ? "this store" : "the store \(above)"
       throw ControlError(

@@ -1,37 +1,37 @@
 package import LLVSCore
 import Platform
 
-/// The number of times that keys were written again lately because a merge of the original brought old values back:
-/// limited by day, also over restarts, so that programs that always bring them back make no endless exchange.
-/// The text of the setting has a line for each key: its bytes in hexadecimal, and times in seconds since 1970.
+/// Counts how often keys were rewritten in the last day because a merge of the original restored old values. The
+/// limit, which survives restarts, prevents an endless exchange with programs that always restore them. The text of
+/// the setting has a line for each key: its bytes in hexadecimal, and times in seconds since 1970.
 package final class RewriteLimits {
   package static let settingName = "document.rewritten"
   private static let day: Int64 = 86_400
-  /// The most keys that are kept; what was written again first is forgotten first.
+  /// The most keys that are kept; the oldest rewrites are forgotten first.
   private static let keyLimit = 10_000
   private let most: Int
   private let now: Int64
   private var times: [Key: [Int64]] = [:]
   /// True if a key was counted.
   package private(set) var hasChanged = false
-  /// The keys that were asked for and must not be written again today.
+  /// The keys that must not be rewritten again today.
   package private(set) var held: Set<Key> = []
 
-  /// Reads them; `now` is in seconds since 1970.
+  /// Reads `stored`; `now` is in seconds since 1970.
   package init(_ stored: [UInt8]?, most: Int, now: Int64 = SystemClock.realtime().seconds) {
     self.most = most
     self.now = now
     for line in (stored ?? []).split(separator: 0x0A) {
       let words = String(decoding: line, as: UTF8.self).split(separator: " ")
       guard let first = words.first, let key = Self.bytes(first) else { continue }
-      // A clock that was set back must not block a key for ever.
+      // A clock that was set back must not block a key permanently.
       let recent = words.dropFirst().compactMap { Int64($0) }
         .filter { $0 > now - Self.day && $0 <= now + Self.day }
       if !recent.isEmpty { times[Key(bytes: key)] = recent }
     }
   }
 
-  /// Returns true if a key was written again less often than the limit in the last day, and counts it.
+  /// Returns true, and counts it, if a key was rewritten less often than the limit in the last day.
   package func mayRewrite(_ key: Key) -> Bool {
     guard times[key, default: []].count < most else {
       held.insert(key)

@@ -5,11 +5,11 @@ import Platform
 import WorkingTree
 
 /// Makes versions automatically, and makes pending changes durable: docs/writes.md, rules 2 and 6.
-/// - Concurrency: two threads of its own; its locks are leaves and are taken under the tree's.
+/// - Concurrency: two threads of its own; its locks are leaves and are acquired under the tree's.
 package final class Autosaver: Sendable {
-  /// The longest wait before the next cut's time is computed again while changes are pending, in nanoseconds.
+  /// The longest wait before the next cut's time is recomputed while changes are pending, in nanoseconds.
   private static let glance: UInt64 = 500_000_000
-  /// The wait after a cut that failed, and while too little space is free; in nanoseconds.
+  /// The wait after a failed cut, and while free space is too low; in nanoseconds.
   private static let pause: UInt64 = 5_000_000_000
   private let service: ControlService
   private let pendingSync: PendingSync

@@ -4,7 +4,8 @@ package import LLVSCore
 import Platform
 
 /// Syncs with all peers at the interval of `autosync`, varied at random so that replicas do not sync together, and
-/// changed documents (``DocumentWatch``). No versions below the reserve, no merges with `automerge=off`.
+/// changed documents (``DocumentWatch``). It makes no versions below the reserve, and no merges with
+/// `automerge=off`.
 /// - Concurrency: two threads of its own.
 package final class Autosync: Sendable {
   private let service: ControlService
@@ -23,11 +24,11 @@ package final class Autosync: Sendable {
     }
   }
 
-  /// Ends the thread, and the exchange that it is in, and waits until it has ended.
+  /// Ends the thread and its exchange, and waits for it.
   package func stop() {
     documents.stop()
     thread.end {
-      // The lock is taken once, so that the thread either sees that it must end or is waiting already.
+      // Acquires the lock once, so that the thread either notices the end or is waiting already.
       service.settingsChanged.withLock { _ in }
       service.settingsChanged.broadcast()
     }
@@ -48,7 +49,7 @@ package final class Autosync: Sendable {
     }
   }
 
-  /// Syncs due documents until the time is up, then all peers; returns early where settings or peers change.
+  /// Syncs due documents until the time is over, then all peers; returns early if settings or peers change.
   private func waitForChange(of seen: UInt64, _ end: UInt64?) {
     while true {
       let due = documents.due
@@ -82,7 +83,7 @@ package final class Autosync: Sendable {
     documents.follow(addresses)
   }
 
-  /// Syncs the documents that somebody else changed and that rest now.
+  /// Syncs the documents that other programs changed and that are now idle.
   private func syncDocuments() {
     let names = documents.take(at: SystemClock.monotonic())
       .filter { !service.documentMemory.isUntouched($0.address, service.store) }.map(\.name)

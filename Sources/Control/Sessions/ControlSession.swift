@@ -25,7 +25,7 @@ package final class ControlSession: Sendable {
       self.completion = completion
     }
 
-    /// Ends the running commands with EINTR; one in a long system call ends after it, but is answered before.
+    /// Ends the running commands with EINTR; a command in a long system call ends later, but is answered now.
     package func cancel() {
       guard !flag.exchange(true, ordering: .relaxed) else { return }
       pool.run { [self] in
@@ -53,13 +53,13 @@ package final class ControlSession: Sendable {
   private struct State {
     var jobs: [Job] = []
     var isRunning = false
-    /// Commands are refused until the reply is read.
+    /// True until the reply of a failed command is read; commands are refused until then.
     var hasFailed = false
     /// The replies to the commands of this handle; nil before the first command.
     var reply: [UInt8]?
     /// The reply was read, so the next command starts a new one.
     var isRead = false
-    /// The offset in the file at which the reply, or the status, begins.
+    /// The offset in the file where the reply, or the status, begins.
     var base: UInt64?
     var status: [UInt8] = []
   }
@@ -80,7 +80,7 @@ package final class ControlSession: Sendable {
     self.progress = progress
   }
 
-  /// Ends what the handle holds, when the last descriptor of it is closed.
+  /// Ends the handle's hold when its last descriptor is closed.
   package func close() { service.holds.end(of: handle) }
 
   /// Runs the commands of one write; `completion` gets the number of accepted bytes on another thread.
@@ -115,7 +115,7 @@ package final class ControlSession: Sendable {
   private func run(_ job: Job) -> Result<Int, ControlError> {
     let isRefused = state.withLock { state -> Bool in
       if state.hasFailed { return true }
-      // A reply that was read is not needed any more.
+      // A reply that was read is no longer needed.
       if state.isRead || state.reply == nil { state.reply = [] }
       state.isRead = false
       state.base = nil
@@ -128,7 +128,7 @@ package final class ControlSession: Sendable {
     do throws(ControlError) {
       var script = try ControlScript(job.text)
       while let command = try next(&script) {
-        // Commands that are done stay done: only the rest is interrupted.
+        // Finished commands stay finished: only the rest is interrupted.
         if job.pending.isCancelled { throw ControlError(.interrupted, "interrupted") }
         try run(command, inJSON: script.isForPrograms, job.pending)
       }
@@ -189,7 +189,7 @@ package final class ControlSession: Sendable {
       return Self.slice(reply, &state.base, offset, count)
     }
     if let known { return known }
-    // The status is made when its first bytes are read, and does not change while it is read on.
+    // The status is made when its first bytes are read, and does not change during further reading.
     let isFresh = state.withLock { $0.base == nil || offset <= ($0.base ?? 0) }
     if isFresh { service.tree.awaitShown() }
     let status = isFresh ? Array((try service.status().text + "\n").utf8) : nil

@@ -3,7 +3,7 @@ import LLVSCore
 import Platform
 import Synchronization
 
-/// Tells when changed documents are to be synced: ``quiet`` after a change, at most once in ``pause``.
+/// Reports when to sync changed documents: ``quiet`` after a change, at most once in ``pause``.
 /// - Concurrency: any thread; the lock is a leaf.
 final class DocumentWatch: Sendable {
   /// The time without a change after which a document is synced, in nanoseconds.
@@ -13,11 +13,11 @@ final class DocumentWatch: Sendable {
 
   private struct Followed {
     var address: DocumentAddress
-    /// The time of the last change that is not followed by a sync.
+    /// The time of the last change without a later sync.
     var changed: UInt64?
     var synced: UInt64?
 
-    /// The time at which it is to be synced; nil while nothing has changed.
+    /// The time for its next sync; nil if nothing has changed.
     var due: UInt64? {
       changed.map { changed in
         max(changed + DocumentWatch.quiet, synced.map { $0 + DocumentWatch.pause } ?? 0)
@@ -30,7 +30,7 @@ final class DocumentWatch: Sendable {
   private let thread = ServiceThread()
   private let wake: @Sendable () -> Void
 
-  /// Prepares the watch; where the system gives none, nothing is told.
+  /// Prepares the watch; without support of the system it never reports anything.
   init(wake: @escaping @Sendable () -> Void) {
     self.wake = wake
     directories = try? DirectoryWatch()
@@ -78,12 +78,12 @@ final class DocumentWatch: Sendable {
   ) -> Bool {
     guard change.directory == FileSystem.directory(of: address.path) else { return false }
     guard let name = change.name else { return true }
-    // SQLite keeps what it has not written yet into the file next to it.
+    // SQLite keeps unwritten changes in the file next to it.
     return name == address.name || name == "\(address.name)-wal"
       || ConflictCopies.isCopy(name, of: address.name)
   }
 
-  /// The earliest time at which a document is to be synced; nil if none is.
+  /// The earliest time for a document's sync; nil for none.
   var due: UInt64? { documents.withLock { $0.values.compactMap(\.due).min() } }
 
   func take(at now: UInt64) -> [(name: String, address: DocumentAddress)] {

@@ -5,11 +5,11 @@ import Platform
 import Search
 import WorkingTree
 
-/// Brings the index of words up to each new version, once somebody has searched and so made one.
-/// A commit only wakes its thread, which runs at low priority. `search=off` ends it; searches then catch up.
+/// Brings the index of words up to each new version, once a search has created it. A commit only wakes its thread,
+/// which runs at low priority. `search=off` ends it; searches then catch up.
 /// - Concurrency: a thread of its own.
 package final class SearchFeed: Sendable {
-  /// The wait behind a version, so that several that follow each other are taken together; in nanoseconds.
+  /// The wait after a version, so that several successive ones are processed together; in nanoseconds.
   private static let pause: UInt64 = 1_000_000_000
   private let service: ControlService
   private let thread = ServiceThread()
@@ -26,7 +26,7 @@ package final class SearchFeed: Sendable {
     }
   }
 
-  /// Ends the thread, and the catching up that it is in, and waits until it has ended.
+  /// Ends the thread and its catching up, and waits for it.
   package func stop() { thread.end() }
 
   private func run() {
