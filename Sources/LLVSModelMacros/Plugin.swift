@@ -4,9 +4,7 @@ internal import SwiftSyntaxMacros
 /// The program that the compiler asks for the text of each `@MergeableModel`.
 @main
 struct Plugin: PluginProvider {
-  private struct UnknownMacro: Error, CustomStringConvertible {
-    let description: String
-  }
+  private struct UnknownMacro: Error, CustomStringConvertible { let description: String }
 
   func resolveMacro(moduleName: String, typeName: String) throws -> any Macro.Type {
     guard typeName == "MergeableModelMacro" else {

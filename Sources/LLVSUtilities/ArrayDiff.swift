@@ -48,9 +48,7 @@ public struct ArrayDiff<T: Equatable>: Equatable {
     var inserted: [Int: [T]] = [:]
     for diff in [first, second] {
       for case .delete(let index, let value) in diff.incrementalChanges { deleted[index] = value }
-      for (anchor, values) in diff.insertionsByAnchor {
-        inserted[anchor, default: []] += values
-      }
+      for (anchor, values) in diff.insertionsByAnchor { inserted[anchor, default: []] += values }
     }
     incrementalChanges = deleted.sorted { $0.key > $1.key }
       .map { .delete(originalIndex: $0.key, value: $0.value) }

@@ -49,9 +49,7 @@ public final class DynamicTaskBatcher: @unchecked Sendable {
   }
 
   /// Unchecked: what is in it is handed from one batch to the next and used by one at a time.
-  private struct Box<Value>: @unchecked Sendable {
-    let value: Value
-  }
+  private struct Box<Value>: @unchecked Sendable { let value: Value }
 
   private func outcome() async -> Result<Void, any Swift.Error> {
     var start = 0

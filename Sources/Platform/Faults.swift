@@ -49,9 +49,7 @@ package enum Faults {
     }
   }
 
-  package struct Token: Hashable, Sendable {
-    fileprivate let id: Int
-  }
+  package struct Token: Hashable, Sendable { fileprivate let id: Int }
 
   package enum Phase: Hashable, Sendable {
     case before

@@ -50,15 +50,11 @@ package final class ForkJoin: Sendable {
     return (a + b).sorted { $0.0 < $1.0 }.flatMap(\.1)
   }
 
-  private final class Counter: Sendable {
-    let value = Atomic<Int>(0)
-  }
+  private final class Counter: Sendable { let value = Atomic<Int>(0) }
 
   private final class Job: Sendable {
     /// Unchecked: one thread runs it, while the thread that it came from waits for the end.
-    private struct Work: @unchecked Sendable {
-      let run: () -> Void
-    }
+    private struct Work: @unchecked Sendable { let run: () -> Void }
 
     private enum Progress {
       case offered

@@ -129,9 +129,7 @@ extension MetaTree {
 
   static func isOwnName(_ name: some Collection<UInt8>) -> Bool {
     var rest = Array(name)
-    while rest.starts(with: DisplacedName.prefix) {
-      rest.removeFirst(DisplacedName.prefix.count)
-    }
+    while rest.starts(with: DisplacedName.prefix) { rest.removeFirst(DisplacedName.prefix.count) }
     switch String(decoding: rest, as: UTF8.self) {
     case "base", "ours", "theirs", "merged": return true
     case let text:

@@ -103,9 +103,7 @@ package struct ExtentList: Hashable, Sendable {
         }
         high += 1
       }
-      if low < high || !kept.isEmpty {
-        blocks[block].replaceSubrange(low..<high, with: kept)
-      }
+      if low < high || !kept.isEmpty { blocks[block].replaceSubrange(low..<high, with: kept) }
       if blocks[block].isEmpty {
         blocks.remove(at: block)
       } else {

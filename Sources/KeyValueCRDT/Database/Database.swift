@@ -87,9 +87,7 @@ public final class Database: Sendable {
         .misuse,
         "the statement takes \(statement.parameterCount) values and has \(arguments.count)")
     }
-    for (index, argument) in arguments.enumerated() {
-      statement.bind(Int32(index + 1), argument)
-    }
+    for (index, argument) in arguments.enumerated() { statement.bind(Int32(index + 1), argument) }
   }
 
   private static let ended = DatabaseError(

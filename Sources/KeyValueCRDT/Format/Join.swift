@@ -42,15 +42,11 @@ struct Join {
         continue
       }
       if order <= 0 {
-        if sourceVector.covers(mine.dot) {
-          removals.append(mine.row)
-        }
+        if sourceVector.covers(mine.dot) { removals.append(mine.row) }
         try mine.advance()
       }
       if order >= 0 {
-        if !receiverVector.covers(theirs.dot) {
-          arrivals.append(theirs.row)
-        }
+        if !receiverVector.covers(theirs.dot) { arrivals.append(theirs.row) }
         try theirs.advance()
       }
     }

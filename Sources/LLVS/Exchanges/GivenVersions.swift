@@ -40,9 +40,7 @@ final class GivenVersions: VersionSource, Sendable {
     return WireInput(name: name, bytes: bytes.all)
   }
 
-  private final class Bytes {
-    var all: [UInt8] = []
-  }
+  private final class Bytes { var all: [UInt8] = [] }
 
   func label(_ id: LLVSCore.Version.ID) -> String { "version \(id.rawValue)" }
   func changesLabel(_ id: LLVSCore.Version.ID) -> String { "changes of version \(id.rawValue)" }

@@ -2,9 +2,7 @@ internal import Foundation
 
 /// The two files of a version in a folder: `{"version": {...}}` and a list of changes.
 enum VersionFile {
-  private struct Description: Codable {
-    var version: Version
-  }
+  private struct Description: Codable { var version: Version }
 
   static func version(in data: Data, _ id: Version.ID) -> Version? {
     let read = try? JSONDecoder().decode(Description.self, from: data).version

@@ -33,9 +33,7 @@ final class ZoneBackend: StoreBackend {
   }
 
   /// Unchecked: only the caller gets the outcome.
-  private struct Outcome<Value>: @unchecked Sendable {
-    let result: Swift.Result<Value, any Error>
-  }
+  private struct Outcome<Value>: @unchecked Sendable { let result: Swift.Result<Value, any Error> }
 
   private func with<Result>(
     _ body: (inout VersionsInMemory, any Zone, ZoneMap) throws -> Result

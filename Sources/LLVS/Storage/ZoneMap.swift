@@ -91,9 +91,7 @@ struct ZoneMap {
         differing.append((id, first[id], second[id]))
       }
     }
-    for (id, first, second) in differing.sorted(by: { $0.0 < $1.0 }) {
-      try body(id, first, second)
-    }
+    for (id, first, second) in differing.sorted(by: { $0.0 < $1.0 }) { try body(id, first, second) }
   }
 
   /// Writes the map of a version: another version's with changed references, nil for a removed one.

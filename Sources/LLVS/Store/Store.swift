@@ -14,9 +14,7 @@ public final class Store: Sendable {
   private let format: Format
 
   /// Unchecked: a storage is used once, when the store is opened.
-  private struct Format: @unchecked Sendable {
-    var storage: (any Storage)?
-  }
+  private struct Format: @unchecked Sendable { var storage: (any Storage)? }
 
   private struct Loaded {
     var heads: [HistoryHead]

@@ -153,14 +153,10 @@ package final class Compression: Sendable {
 /// Contexts of zstd for reuse.
 private final class ContextPool: Sendable {
   // Unchecked: the list owns the pointers; between acquire and release one thread uses each.
-  private struct Contexts: @unchecked Sendable {
-    var free: [OpaquePointer] = []
-  }
+  private struct Contexts: @unchecked Sendable { var free: [OpaquePointer] = [] }
 
   /// A context between the list and the one thread that uses it.
-  private struct Loan: @unchecked Sendable {
-    let pointer: OpaquePointer?
-  }
+  private struct Loan: @unchecked Sendable { let pointer: OpaquePointer? }
 
   private static let kept = 8
   private let make: @Sendable () -> OpaquePointer?

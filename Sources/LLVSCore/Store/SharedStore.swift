@@ -53,9 +53,7 @@ package final class SharedStore: Sendable {
     var inode: UInt64
   }
 
-  private struct Weak: Sendable {
-    weak var store: SharedStore?
-  }
+  private struct Weak: Sendable { weak var store: SharedStore? }
 
   /// Opens a store for reading. A process has one object for each directory. With `create`, makes a missing store,
   /// but no directories above it.

@@ -111,9 +111,7 @@ package final class Store: Sendable {
   /// The number of the newest version that this writer committed or found; 0 if there is none.
   package var lastNumber: UInt32 { published.withLock { $0.lastNumber } }
 
-  package struct ListenerID: Hashable, Sendable {
-    fileprivate var number: UInt64
-  }
+  package struct ListenerID: Hashable, Sendable { fileprivate var number: UInt64 }
 
   /// Adds a listener for new versions, called on the committing thread before ``write(_:)`` returns.
   package func listenForVersions(_ listener: @escaping @Sendable () -> Void) -> ListenerID {

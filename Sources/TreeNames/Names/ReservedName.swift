@@ -1,4 +1,2 @@
 /// The one name that programs cannot use: `.llvs`, which exists in every directory.
-package enum ReservedName {
-  package static let bytes = Array(".llvs".utf8)
-}
+package enum ReservedName { package static let bytes = Array(".llvs".utf8) }
