@@ -61,7 +61,9 @@ extension Verb {
       try PeerLogin(store: site.storePath, name: name).run(self.address(peer), console)
       told.append("the credentials of \(name) are kept in \(site.storePath)/secrets")
     }
-    for change in changes { told.append(try site.run(["peer", name, "--\(change)"], console).text) }
+    for change in changes {
+      told.append(try site.run(["peer", name, "--\(change)"], console).text)
+    }
     if line.isJSON || words.count < 2 || line.has("encrypt") {
       console.reply(line, told.joined(separator: "; "), fields)
     }

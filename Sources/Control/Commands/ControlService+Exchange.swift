@@ -102,8 +102,7 @@ extension ControlService {
         }
       }
     }
-    // A laptop is not always at home, and a stick is not always plugged in. Disappearing during an exchange is a
-    // failure.
+    // A laptop may be away and a stick not plugged in; disappearing during an exchange is a failure.
     let isAway =
       (error.kind == .unreachable || error.kind == .timedOut) && !session.hasAnswered(peer.name)
     let state: ExchangeOutcome.PeerOutcome.State =

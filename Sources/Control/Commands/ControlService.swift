@@ -28,8 +28,7 @@ package final class ControlService: Sendable {
     var last: (reply: ControlReply, time: Int64)?
     /// True if the log reports that the store's directory is no longer at its path.
     var isGone = false
-    /// The last peer whose address was refused. A shell's write and close fail alike, but only one failure is
-    /// logged.
+    /// The last peer whose address was refused, because of a shell's failing write and close only one is logged.
     var refusedPeer: (name: String, address: [UInt8])?
   }
 

@@ -23,7 +23,7 @@ struct TagCommand: Command {
 
   enum Request: Hashable {
     case list
-    /// Names a version, the head if none is given; `moves` takes the name from another version.
+    /// Names a version, by default the head; `moves` takes the name from another version.
     case add(String, version: String? = nil, moves: Bool = false)
     case remove(String)
     case rename(String, to: String)

@@ -4,8 +4,7 @@ package import LLVSCore
 import Platform
 
 /// Syncs with all peers at the interval of `autosync`, varied at random so that replicas do not sync together, and
-/// changed documents (``DocumentWatch``). It makes no versions below the reserve, and no merges with
-/// `automerge=off`.
+/// changed documents (``DocumentWatch``). No versions below the reserve, no merges with `automerge=off`.
 /// - Concurrency: two threads of its own.
 package final class Autosync: Sendable {
   private let service: ControlService

@@ -1,8 +1,7 @@
 // Several of libfuse's threads call the methods concurrently. Names and bytes are valid only during the call. A
 // name may be longer than NAME_MAX. Each method answers through its reply, as its last action and with no lock
-// held, or parks the reply: a method that waits blocks one of few threads. Threads and programs that a method
-// starts inherit a mask that blocks all signals, and perhaps the restriction to one processor, so start them
-// elsewhere.
+// held, or parks it: a method that waits blocks one of few threads. Threads and programs that a method starts
+// inherit a mask that blocks all signals, and perhaps a binding to one processor, so start them elsewhere.
 
 /// The requests that a session passes on (fuse_lowlevel.h), by default answered with ENOSYS.
 package protocol FuseOperations: AnyObject, Sendable {

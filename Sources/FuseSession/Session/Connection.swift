@@ -4,8 +4,8 @@ extension ConnectionOptions {
   /// Chooses among the capabilities that the kernel offers in INIT, instead of libfuse's defaults.
   ///
   /// The writeback cache stays off: with it the kernel does not say which process wrote, or when.
-  /// FUSE_CAP_ASYNC_DIO stays off: after a direct write with io_submit(2) the kernel keeps pages that readers
-  /// cached during the write.
+  /// FUSE_CAP_ASYNC_DIO too: after a direct write with io_submit(2) the kernel keeps pages that readers cached
+  /// during the write.
   func negotiate(_ connection: inout fuse_conn_info) -> ConnectionInfo {
     var wanted: UInt32 = 0
     func want(_ capability: Int32, _ condition: Bool = true) {

@@ -20,8 +20,7 @@ final class PrivilegeAgreement: Sendable {
   private let offer = Atomic<UInt64>(0)
   private let isAgreed = Atomic<Bool>(false)
 
-  /// Moves a request's demand to clear these bits to the flags that libfuse passes on. `memory` is the whole
-  /// request.
+  /// Moves a request's demand to clear these bits to the flags that libfuse passes on. `memory` is the request.
   func prepare(_ memory: UnsafeMutableRawBufferPointer) {
     guard let header = unsafe Self.part(fuse_in_header.self, of: memory, at: 0) else { return }
     let body = MemoryLayout<fuse_in_header>.size

@@ -25,7 +25,9 @@ package enum ManualPage {
       ".SH NAMING VERSIONS", escaped(versionsHelp), ".SH NAMING PATHS", escaped(Verb.pathsHelp),
       ".SH EXIT STATUS",
     ]
-    for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)", escaped(code.meaning)] }
+    for code in ExitCode.allCases {
+      lines += [".TP", ".B \(code.rawValue)", escaped(code.meaning)]
+    }
     lines += exampleLines
     lines += [
       ".SH ENVIRONMENT",
