@@ -4,10 +4,10 @@ package import Platform
 /// The tree of inodes below the pending changes.
 /// - Concurrency: any thread. Two answers may come from before and after a new head; ``batch`` shows that.
 package protocol Base: AnyObject, Sendable {
-  /// Odd while a new head's tree is put in place, and different afterwards.
+  /// Odd while a new head's tree is installed, and different afterwards.
   var batch: UInt64 { get }
 
-  /// Returns the entry of a name; nil if there is none, or no such directory.
+  /// Returns the entry of a name; nil if it, or the directory, does not exist.
   func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry?
 
   /// Returns the next entries by cookie; fewer than `limit` only at the end.
@@ -19,7 +19,7 @@ package protocol Base: AnyObject, Sendable {
   /// - Complexity: O(`limit`).
   func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int
 
-  /// Nil if no name leads to the inode.
+  /// Nil if the inode has no name.
   func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode?
 
   /// Returns all names of an inode; the root has none.
@@ -107,9 +107,9 @@ package struct BaseEntry: Hashable, Sendable {
   }
 }
 
-/// The reason that a ``Base`` cannot answer.
+/// The reason why a ``Base`` cannot answer.
 package enum BaseError: Error, Sendable {
-  /// The tree's file is damaged and must be made again from the head's map; the text names file and fault.
+  /// The tree's file is damaged and must be rebuilt from the head's map; the text names file and fault.
   case damaged(String)
   case store(StoreError)
   /// A full disk included.

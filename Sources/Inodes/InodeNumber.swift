@@ -1,9 +1,7 @@
 import LLVSCore
 
-/// The number of an inode of the working tree: st_ino, d_ino and the node id that the kernel uses.
-///
-/// Numbers are not used again before ``renewal``. Comparing and hashing are inlinable, because numbers are the keys
-/// of most maps.
+/// The number of an inode of the working tree: st_ino, d_ino and the kernel's node id. Numbers are not reused
+/// before ``renewal``. Comparing and hashing are inlinable, because numbers are the keys of most maps.
 @usableFromInline
 package struct InodeNumber: Hashable, Comparable, Sendable {
   @usableFromInline package let rawValue: UInt64

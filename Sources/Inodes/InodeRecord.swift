@@ -5,7 +5,7 @@ package struct InodeRecord: Hashable, Sendable {
   package var kind: EntryKind
   /// Absent where nothing was recorded, or if ``lacksExtended``.
   package var attributes: Attributes
-  /// True if the long extended attributes are in the map alone.
+  /// True if only the map has the long extended attributes.
   package var lacksExtended: Bool
   /// None for a directory.
   package var stored: StoredContent

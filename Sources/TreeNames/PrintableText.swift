@@ -1,6 +1,6 @@
-/// Shows any bytes as text that moves no terminal's cursor.
+/// Converts any bytes to text that does not move a terminal's cursor.
 package enum PrintableText {
-  /// Writes control bytes and the backslash as `\ooo`; the byte `spared` is left as it is.
+  /// Writes control bytes and the backslash as `\ooo`; copies the byte `spared`.
   package static func visible(_ bytes: [UInt8], sparing spared: UInt8? = nil) -> [UInt8] {
     guard bytes.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x5C && $0 != spared }) else {
       return bytes

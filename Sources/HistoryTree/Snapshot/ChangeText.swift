@@ -46,7 +46,7 @@ package final class ChangeText: Sendable {
       if offset < state.start { state = State(changes: begin) }
       do throws(StoreError) {
         while state.start + UInt64(state.text.count) < end {
-          // Text that was read already is dropped.
+          // Text that was already read is dropped.
           let passed = min(UInt64(state.text.count), offset - min(offset, state.start))
           if passed > 1 << 16 {
             state.text.removeFirst(Int(passed))

@@ -3,7 +3,6 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-/// A version as a tree of files.
 final class Snapshot: Sendable {
   let record: VersionRecord
   let view: TreeView
@@ -46,7 +45,7 @@ final class Snapshots: Sendable {
     }
   }
 
-  /// Returns the time of a version, which is shown for files without a recorded time.
+  /// Returns the time of a version, for files without a recorded time.
   func time(of number: VersionNumber) throws(FSError) -> Attributes.Time {
     if let found = times.withLock({ $0[number] }) { return found }
     let node = try FSError.translating(try store.graph.node(number))

@@ -7,7 +7,7 @@ package import TreeNames
 package struct TreeDiff {
   private let old: TreeView
   private let new: TreeView
-  /// The ranges to be compared: a path, and the prefix of its keys.
+  /// The ranges to compare: a path, and the prefix of its keys.
   private var open: [(path: [UInt8], prefix: [UInt8], isEscaped: Bool)]
   private var path: [UInt8] = []
   private var isEscapedRange = false
@@ -46,7 +46,7 @@ package struct TreeDiff {
         diff = try MapDiff(from: old.map, to: new.map, prefix: next.prefix, comparing: .content)
         continue
       }
-      // A path that looks like an escaped key itself is in both ranges.
+      // A path that is also the form of an escaped key is in both ranges.
       let key = change.key
       if isEscapedRange, TreeView.ownPath(key) == key.bytes { continue }
       let shown = try (change.new == nil ? old : new).path(of: key)

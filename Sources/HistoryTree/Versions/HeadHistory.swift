@@ -20,7 +20,6 @@ package struct HeadHistory {
     try store.headLog(before: sequence, limit: 1) { damage.tell($0) }.first
   }
 
-  /// One step of undo or redo.
   package struct Step {
     /// The entry whose change is taken back or made again.
     var change: HeadLogEntry
@@ -43,7 +42,7 @@ package struct HeadHistory {
         if step.isMove { return step }
         if try content(of: target) != content(of: change) { return step }
         if try hasSettled(change, since: target) { return step }
-        // The change had no visible effect, like one that another store made and undid, so go one further.
+        // The change had no visible effect, for example because another store made and undid it: go one further.
         change = target
       }
       before = min(entry.sequence, target.sequence)
@@ -87,7 +86,7 @@ package struct HeadHistory {
     return entry
   }
 
-  /// True if conflicts were closed between two heads, or opened again.
+  /// True if conflicts were closed or reopened between two heads.
   private func hasSettled(
     _ change: HeadLogEntry, since target: HeadLogEntry
   ) throws(StoreError) -> Bool {

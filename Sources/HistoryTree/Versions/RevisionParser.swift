@@ -4,14 +4,13 @@ package import LLVSCore
 extension Store {
   /// Finds the version that a word names.
   ///
-  /// The word may be `head`; a version's name or full id, which takes precedence over branches and
-  /// tags; a branch, or `-` for the unnamed line: its newest head; a tag; the beginning of an id or
-  /// a name, if only one version has it; `at/TIME`: the version that this store's tree showed then.
-  /// `~` after any of these means the first predecessor, `~N` the same N times, `^2` the second
-  /// predecessor. `branches/` and `tags/` before a name say which of these it is; `versions/` and
-  /// `heads/` say that it is neither.
-  /// - Throws: ``ControlError`` of kind notFound, with the nearest existing names; of kind grammar
-  ///   if several versions begin with the word, or the text after `at/` is no time.
+  /// The word may be `head`; a version's name or full id, which takes precedence over branches and tags; a branch,
+  /// or `-` for the unnamed line: its newest head; a tag; the beginning of one version's id or name; `at/TIME`: the
+  /// version that this store's tree showed then. `~` after any of these means the first predecessor, `~N` the same
+  /// N times, `^2` the second predecessor. `branches/` and `tags/` before a name say which of these it is;
+  /// `versions/` and `heads/` say that it is neither.
+  /// - Throws: ``ControlError`` of kind notFound, with the nearest existing names; of kind grammar if several
+  ///   versions begin with the word, or the text after `at/` is no time.
   package func version(meant word: String) throws(ControlError) -> VersionRecord {
     if let found = try exactly(word) { return found }
     if let found = try stepped(word) { return found }
@@ -175,7 +174,7 @@ extension Store {
     return try !graph.openHeads(ofLine: Branch(rawValue: line)).isEmpty
   }
 
-  /// Returns up to three names that the user may have meant: lines, tags and the newest versions.
+  /// Returns up to three names, similar to a word, of lines, tags and the newest versions.
   /// - Complexity: O(lines and tags).
   package func nearestNames(to word: String) throws(ControlError) -> [String] {
     let word = Array(word.utf8.prefix(64))
@@ -195,7 +194,7 @@ extension Store {
       guard let distance, !near.contains(where: { $0.name == name }) else { continue }
       near.append((distance, name))
     }
-    // Of equally near names lines come before versions, and newer versions before older ones.
+    // Of equally similar names lines come before versions, and newer versions before older ones.
     return near.enumerated().sorted {
       ($0.element.distance, $0.offset) < ($1.element.distance, $1.offset)
     }.prefix(3).map(\.element.name)

@@ -1,6 +1,5 @@
 package import LLVSCore
 
-/// The texts of a conflict: the base, and the text of each side.
 package struct ConflictTexts: Sendable {
   package let base: [UInt8]
   /// The tree's text, then the dropped ones, newest first.

@@ -8,7 +8,7 @@ package struct KernelName: Hashable, Sendable {
   }
 }
 
-/// The directories that the kernel must keep although no handle says so.
+/// The directories that the kernel must keep although they have no handles.
 package struct KernelUse: Sendable {
   package var directories: Set<UInt64>
   /// Paths from the root of other mounts.
@@ -24,10 +24,10 @@ package struct KernelUse: Sendable {
 
 }
 
-/// The limit on nodes, and the closure that is called beyond it.
+/// The limit on nodes, and the listener for reaching it.
 package struct Crowd {
   package var limit = Int.max
-  /// More nodes than this are reported; above the limit while what is in use or pending has to stay.
+  /// More nodes than this are reported; above the limit while nodes are in use or pending.
   package var threshold = Int.max
   /// Called with the lock held, once for each call of the watch.
   package var isCrowded: (@Sendable () -> Void)?
@@ -39,7 +39,7 @@ package struct Crowd {
   /// Returns the nodes that a path counts for: one is about 190 bytes, and most paths are shorter.
   package static func weight(ofPath count: Int) -> Int { count / 256 }
 
-  /// Returns the next threshold after something had to stay.
+  /// Returns the next threshold after some nodes could not be freed.
   package static func threshold(over count: Int, limit: Int) -> Int {
     max(limit, count.addingReportingOverflow(limit / 8).partialValue)
   }

@@ -1,8 +1,8 @@
 import LLVSCore
 import Synchronization
 
-/// The revision that the hard links of a file share in a version, for recently used files: finding it
-/// takes a look at all of them.
+/// The shared revision of the hard links of a file in a version, for recently used files; finding it needs all of
+/// them.
 final class LinkRevisions: Sendable {
   struct File: Hashable {
     var root: MapRoot

@@ -1,7 +1,7 @@
 import Synchronization
 import TreeNames
 
-/// The limit on the memory of all drafts together, which every user may make.
+/// The limit on the memory of all drafts together, because every user may make some.
 /// - Concurrency: any thread; a leaf lock.
 final class MemoryBudget: Sendable {
   private let limit: Int
@@ -9,7 +9,7 @@ final class MemoryBudget: Sendable {
 
   init(limit: Int) { self.limit = limit }
 
-  /// The memory of one file, until it is released.
+  /// The memory of one file.
   final class Charge: Sendable {
     private let budget: MemoryBudget
     private let size = Mutex(0)

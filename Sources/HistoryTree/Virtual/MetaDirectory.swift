@@ -11,7 +11,7 @@ package final class MetaDirectory: Sendable {
     package var inode: UInt64
     /// The offset of the next name.
     package var next: UInt64
-    /// The result of the look-up, if the listing knows it.
+    /// The result of the look-up, if known from the listing.
     let found: MetaTree.Found?
   }
 
@@ -30,7 +30,7 @@ package final class MetaDirectory: Sendable {
   private let above: UInt64
   private struct Reading {
     var source: Source
-    /// The last names, not all of which may have fitted into the reply.
+    /// The last names; some may not have fitted into the reply.
     var items: ArraySlice<Item> = []
     /// The offset before these names.
     var start: UInt64 = 0
@@ -154,7 +154,7 @@ extension MetaTree {
     case .versions: return .versions(try MetaListing.OfVersions(self, node))
     case .times: return .days(MetaListing.OfDays())
     case .conflicts(let path): return .list(try conflictNames(of: path))
-    // Every name would be in it.
+    // It would contain every name.
     case .search: return .list([])
     case .found(let words, let directory): return .list(try foundNames(words, below: directory))
     case .history(let path): return .history(try MetaListing.OfHistory(self, path))

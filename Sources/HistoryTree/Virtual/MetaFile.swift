@@ -10,9 +10,8 @@ import WorkingTree
 package final class MetaFile: Sendable {
   /// The kind of an open file, which decides how the kernel may cache it.
   package enum Kind: Sendable {
-    /// It executes commands.
     case control
-    /// Made when it is opened or read. Its size is unknown before, so reads bypass the page cache.
+    /// Made when opened or read; reads bypass the page cache because the size is unknown before.
     case generated
     /// A value of a version, which never changes.
     case value(StoredContent)
@@ -93,7 +92,7 @@ package final class MetaFile: Sendable {
     }
   }
 
-  /// Returns the length of a file that never changes; made texts cost as much as reading them.
+  /// Returns the length of a file that never changes; for made texts this costs as much as reading.
   func length() throws(FSError) -> UInt64 {
     switch source {
     case .text(let bytes): UInt64(bytes.count)
@@ -117,7 +116,7 @@ package final class MetaFile: Sendable {
     return stored.length
   }
 
-  /// True if saving may make a version, and so must not run on a thread that the kernel waits for.
+  /// True if saving may make a version; it must then not run on a thread that the kernel waits for.
   package var changesStore: Bool {
     if case .writable = source { return true }
     return false
@@ -161,7 +160,7 @@ package final class MetaFile: Sendable {
       return !use.isReleased
     }
     guard isFirst else { return }
-    // close(2) got its answer at the flush.
+    // close(2) was answered at the flush.
     try? file.place.save(file)
     file.place.close(file)
   }
@@ -174,7 +173,6 @@ extension MetaTree {
     live.damage.tell(reason, of: "\(key.rawValue) in version \(version)")
   }
 
-  /// True for a file that shows what is pending.
   package func tellsPending(_ inode: UInt64) -> Bool {
     switch try? nodes.node(inode).content {
     case .status, .statusJSON: true

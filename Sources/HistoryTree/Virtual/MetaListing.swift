@@ -11,7 +11,7 @@ enum MetaListing {
     var kind: EntryKind
     var numbering: MetaNodes.Numbering
     var found: MetaTree.Found?
-    /// The position after which the next name comes.
+    /// The position before the next name.
     var position: UInt64 = 0
 
   }
@@ -119,7 +119,7 @@ enum MetaListing {
         position = UInt64(Self.lastDay - day)
         let expression = TimeExpression(
           now: MetaTree.instant(TreeSession.now()), calendar: tree.calendar)
-        // A version of another store may be older than all that this tree ever showed.
+        // A version of another store may be older than all versions that this tree showed.
         guard let instant = expression.instant(text), try tree.shown(at: instant) != nil else {
           continue
         }

@@ -25,7 +25,7 @@ enum MetaContent: Hashable, Sendable {
   case versions
   case times
   case peers
-  /// A directory of `history`, which may stand for a value, a directory or both.
+  /// A directory of `history`; its path may be that of a value, a directory or both.
   case history(path: [UInt8])
   /// A directory of `conflicts`.
   case conflicts(path: [UInt8])
@@ -38,7 +38,7 @@ enum MetaContent: Hashable, Sendable {
   case status
   case statusJSON
   case log
-  /// A directory of a version; `base` bytes of the path lead to the directory whose `.llvs` shows it.
+  /// A directory of a version; `base` bytes of the path are those of the directory whose `.llvs` shows it.
   case directory(VersionNumber, path: [UInt8], base: Int)
   case value(VersionNumber, key: Key)
   case snapshotMeta(VersionNumber, path: [UInt8], base: Int)
@@ -104,7 +104,7 @@ final class MetaNode: @unchecked Sendable {
     self.name = name
   }
 
-  /// The directory of the working tree in whose `.llvs` the node is.
+  /// The directory of the working tree whose `.llvs` contains the node.
   var root: UInt64 {
     var node = self
     while true {

@@ -35,7 +35,7 @@ final class MetaNodes: Sendable {
   private struct State {
     var nodes: [UInt64: MetaNode] = [:]
     var children: [Place: UInt64] = [:]
-    /// Numbers that listings showed, for look-ups; in two halves, of which the older is dropped.
+    /// Numbers that listings showed, for look-ups; in two halves; the older is dropped.
     var promised: [Place: UInt64] = [:]
     var promisedBefore: [Place: UInt64] = [:]
     var nextDirectory = MetaNodes.counted
@@ -67,7 +67,6 @@ final class MetaNodes: Sendable {
     }
   }
 
-  /// Returns an unused number.
   func allot() -> UInt64 { state.withLock { Self.allot(.other, &$0) } }
 
   private static func allot(_ numbering: Numbering, _ state: inout State) -> UInt64 {
@@ -130,7 +129,7 @@ final class MetaNodes: Sendable {
     }
     var inode: UInt64?
     if isPlaced {
-      // A name with another node than before gets a new number, unless a listing has shown one.
+      // A name with a new node gets a new number, unless a listing has shown one.
       inode =
         state.promised.removeValue(forKey: place)
         ?? state.promisedBefore.removeValue(forKey: place)
@@ -211,8 +210,8 @@ final class MetaNodes: Sendable {
     guard state.children[place] == node.inode else { return }
     state.children[place] = nil
   }
-  /// Sets the limit, and the closure that is called, with a lock held, once there are more nodes than
-  /// `limit` and an eighth more than had to stay; returns the number of nodes.
+  /// Sets the limit and the listener, called with a lock held, for more than `limit` nodes plus an eighth of those
+  /// that had to stay; returns the number of nodes.
   func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.crowd.limit = limit
@@ -222,8 +221,8 @@ final class MetaNodes: Sendable {
     }
   }
 
-  /// Returns the least recently used directories of history, so that the kernel frees up to `wanted` nodes
-  /// when it forgets them; values that other versions show stay.
+  /// Returns the least recently used directories of history; the kernel frees up to `wanted` nodes when it forgets
+  /// them. Values that other versions show stay.
   /// - Complexity: O(*d* · depth + *d* log *d*) for *d* directories in memory, with the lock held.
   func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {
     let isMountedOn = use.mounts.contains { path in

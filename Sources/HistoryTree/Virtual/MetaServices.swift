@@ -2,7 +2,7 @@ package import Events
 package import LLVSCore
 package import TreeNames
 
-/// The services of the rest of the program that `.llvs` shows and uses.
+/// The services of other modules for `.llvs`.
 /// - Concurrency: called from any thread, with no lock held.
 package struct MetaServices: Sendable {
   package struct Peer: Hashable, Sendable {
@@ -15,13 +15,12 @@ package struct MetaServices: Sendable {
     }
   }
 
-  /// The error of every service.
   package typealias Failure = FSError
   package typealias Text = @Sendable () throws(Failure) -> [UInt8]
   package var status: Text
   package var statusJSON: Text
   package var log: EventLog
-  /// The ignore patterns in force.
+  /// The current ignore patterns.
   package var ignore: Text
   package var setIgnore: @Sendable ([UInt8]) throws(FSError) -> Void
   package var peers: @Sendable () throws(FSError) -> [Peer]
@@ -32,7 +31,7 @@ package struct MetaServices: Sendable {
   package var settle: @Sendable ([UInt8]) throws(FSError) -> Void
   /// Settles a conflict with bytes that were made from the sides at a head.
   package var settleWith: @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void
-  /// Returns the values at a head whose paths directories have taken.
+  /// Returns the values of a head that directories displace.
   package var displaced: @Sendable (VersionNumber) throws(FSError) -> [DisplacedValue]
   /// Returns the paths of the files below a directory that have words, the best first.
   package var search: @Sendable (_ words: [UInt8], _ below: [UInt8]) throws(FSError) -> [[UInt8]]

@@ -1,4 +1,3 @@
-/// Texts that never change.
 enum MetaText {
   /// The help, which fits on one screen.
   static let readme = Array(

@@ -11,12 +11,12 @@ import WorkingTree
 // - `.llvs` of a subdirectory begins below the directories above it, which may have been closed in that version.
 
 extension MetaTree {
-  /// A value with more revisions is accessible to the user who mounted alone.
+  /// For values with more revisions, only the mounting user has access.
   private static let revisionLimit = 4096
 
-  /// Returns the permissions of a directory of history: no more than it has in the working tree, and than
-  /// the directories above each revision had.
-  /// - Complexity: O(revisions times depth); kept until there are new versions.
+  /// Returns the permissions of a directory of history: no more than in the working tree, and than those of the
+  /// directories above each revision.
+  /// - Complexity: O(revisions times depth); cached until there are new versions.
   func historyPermissions(_ path: [UInt8]) throws(FSError) -> Permissions {
     var permissions = Permissions(uid: live.defaults.uid, gid: live.defaults.gid, mode: 0o555)
     guard !path.isEmpty else { return permissions }
@@ -30,7 +30,7 @@ extension MetaTree {
       return Permissions(uid: live.defaults.uid, gid: live.defaults.gid, mode: 0o500)
     }
     for above in known.above { permissions = permissions.narrowed(bySearchOf: above) }
-    // The user who mounted can read the store itself.
+    // The mounting user can read the store itself.
     if permissions.uid == live.defaults.uid { permissions.mode |= 0o500 }
     return permissions
   }
@@ -64,7 +64,7 @@ extension MetaTree {
     return narrow
   }
 
-  /// Returns the permissions of the directories above a path that do not let all users pass.
+  /// Returns the permissions of those directories above a path that not all users may search.
   private func permissions(
     above path: [UInt8], in number: VersionNumber
   ) throws(FSError) -> Set<Permissions> {
@@ -85,7 +85,7 @@ extension MetaTree {
 struct KnownAccess: Sendable {
   var last: UInt32
   var above: Set<Permissions> = []
-  /// True if there are too many versions; then only the user who mounted has access.
+  /// True if there are too many versions; then only the mounting user has access.
   var isOwnerOnly = false
 
   init(last: UInt32) { self.last = last }

@@ -4,7 +4,7 @@ import Platform
 package import TreeNames
 package import WorkingTree
 
-// Changes in writable directories, and the refusal of all others.
+// Changes in writable directories; all other changes are refused.
 
 extension MetaTree {
   /// Names that may exist in the `.llvs` of a directory of the working tree.
@@ -47,9 +47,9 @@ extension MetaTree {
 
   /// Removes a name: a peer is removed, a scratch file is dropped.
   ///
-  /// A `process` that was refused a fixed name may remove nothing for ten seconds, so that `rm -r .llvs`
-  /// changes nothing.
-  /// - Concurrency: may make a version or wait for the kernel: not for a thread that the kernel waits for.
+  /// A `process` that was refused a fixed name may remove nothing for ten seconds, so that `rm -r .llvs` changes
+  /// nothing.
+  /// - Concurrency: may make a version or wait for the kernel, so not for a thread that the kernel waits for.
   /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func unlink(
     _ parent: UInt64, _ name: [UInt8], by process: Int32? = nil
@@ -88,7 +88,6 @@ extension MetaTree {
     try settle(path)
   }
 
-  /// Remembers a process whose change is refused.
   private func noting(
     _ process: Int32?, _ body: () throws(FSError) -> Void
   ) throws(FSError) {
@@ -145,7 +144,7 @@ extension MetaTree {
       }
       let mtime = change.mtimeIsNow ? TreeSession.now() : change.mtime
       file.place.change(file, mode: change.mode, mtime: mtime)
-      // truncate(2) by path, which no flush follows.
+      // truncate(2) by path; no flush follows it.
       if change.size != nil, handle == nil, !file.place.makesVersions, !file.place.isOpen(file) {
         try file.place.save(file)
       }

@@ -19,9 +19,9 @@ final class ConflictDirectories: Sendable {
   struct State {
     var head: VersionNumber?
     var shown: [Shown] = []
-    /// The head whose conflicts were looked up at single paths, and the number of those look-ups.
+    /// The head whose conflicts were looked up at single paths, and the number of look-ups.
     var part: (head: VersionNumber, count: Int)?
-    /// Directories whose last conflict was settled by rmdir, and until when they still exist for rm -r.
+    /// Directories whose last conflict rmdir settled, and the time until which they still exist for rm -r.
     var emptied: [[UInt8]: UInt64] = [:]
     /// The merged texts of ``mergedHead``; nil for values that are no text.
     var merged: [[UInt8]: [UInt8]?] = [:]
@@ -44,8 +44,8 @@ extension MetaTree {
 
   /// Returns the open conflicts of the shown head at and below a path, in order of keys.
   ///
-  /// Removing directories of conflicts one by one makes a new head each time, so a single path of a new head
-  /// is looked up on its own at first.
+  /// Each removal of a conflict's directory makes a new head, so at first single paths of a new head are looked up
+  /// separately.
   func shownConflicts(
     atOrBelow path: [UInt8] = []
   ) throws(FSError) -> [ConflictDirectories.Shown] {
@@ -81,7 +81,7 @@ extension MetaTree {
       }
       return shown
     }
-    // A value in a conflict has its `ours` already.
+    // A value in a conflict already has an `ours`.
     let clashed = Set(shown.map(\.conflict.key))
     let displaced = try services.displaced(head).filter { !clashed.contains($0.entry.key) }
       .map { value in

@@ -4,8 +4,8 @@ import WorkingTree
 
 // `history/PATH/V`: the distinct revisions of one value, each named after the version that first had it.
 //
-// A path leads to revisions if a value had it in any version, and to names below it if a directory had it. A
-// component that is a version's name, possibly after `%llvs%`, is shown with one more `%llvs%` before it.
+// A path has revisions if a value had it in any version, and names below it if a directory had it. A component that
+// is a version's name, possibly after `%llvs%`, is shown with one more `%llvs%` before it.
 
 extension MetaTree {
   func historyChild(of path: [UInt8], named name: [UInt8]) throws(FSError) -> Found? {
@@ -55,8 +55,8 @@ extension MetaTree {
   }
 
   /// True if a version ever had a file at or below a path.
-  /// - Complexity: O(log *n*) if the head or the index of revisions has the path, else a look-up in each
-  ///   version back to the last one that had it.
+  /// - Complexity: O(log *n*) if the head or the index of revisions has the path, else a look-up in each version
+  ///   back to the last one that had it.
   private func hasHistory(_ path: [UInt8]) throws(FSError) -> Bool {
     try FSError.wrapping { () throws(StoreError) in
       let view = live.shownBase

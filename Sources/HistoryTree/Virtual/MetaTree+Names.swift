@@ -190,7 +190,7 @@ extension MetaTree {
   ) throws(FSError) -> [[UInt8]] {
     let below = path.dropFirst(base).drop { $0 == 0x2F }
     let depth = below.isEmpty ? 0 : below.split(separator: 0x2F).count
-    // Up from `parents` and `.llvs` to the directory, and then to `versions`.
+    // Up from `parents` and `.llvs` to the directory, then to `versions`.
     let up = String(repeating: "../", count: depth + 3)
     var targets: [[UInt8]] = []
     for predecessor in try snapshots.snapshot(number).record.predecessors {

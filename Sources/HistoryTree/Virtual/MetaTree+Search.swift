@@ -3,8 +3,8 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// `search/WORDS/0001-NAME`: links to the files that have the words, the best first. The index does not know
-// who may read a file, so all is for the user who mounted.
+// `search/WORDS/0001-NAME`: links to the files that have the words, the best first. Only for the mounting user,
+// because the index does not know who may read a file.
 
 final class SearchDirectories: Sendable {
   struct Query: Equatable {
@@ -65,7 +65,7 @@ extension MetaTree {
     return paths
   }
 
-  /// The name of a link: the place in the order, and as much of the file's name as there is room for.
+  /// The name of a link: its rank, and the fitting part of the file's name.
   private static func linkName(_ number: Int, _ path: [UInt8]) -> [UInt8] {
     let digits = String(number)
     let place = String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "-"

@@ -113,7 +113,7 @@ extension MetaTree {
     var mode = live.defaults.mode(attributes, of: entry.kind)
     if hidesPrivileges, entry.kind == .regular { mode &= ~0o6000 }
     let zeros = try FSError.translating(try store.contents.shownZeroBytes(entry.stored))
-    // Two links tell du, tar and rsync that the bytes may be in other versions too.
+    // Two links show du, tar and rsync that the bytes may be in other versions too.
     let owner = live.defaults.owner(attributes)
     return InodeStatus(
       number: InodeNumber(inode), kind: entry.kind, mode: mode, links: entry.isDirectory ? 1 : 2,

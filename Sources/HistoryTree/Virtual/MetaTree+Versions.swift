@@ -111,7 +111,7 @@ extension MetaTree {
     return isPlain ? bytes : DisplacedName.candidate(0, for: Key(bytes: bytes))
   }
 
-  /// Returns the line or tag of a link. An escaped name with only a hash is compared with all.
+  /// Returns the line or tag of a link. An escaped name with only a hash is compared with all lines.
   private func line(
     named name: [UInt8], among all: () throws(FSError) -> [String]
   ) throws(FSError) -> String? {
@@ -175,8 +175,8 @@ extension MetaTree {
       try Ancestors.newest(of: head, in: store, notAfter: Self.referenceTime(instant)))
   }
 
-  /// Converts an instant to seconds since 2001-01-01 UTC, rounded down: the last instant of a day must not
-  /// become the first of the next.
+  /// Converts an instant to seconds since 2001-01-01 UTC, rounded down: the last instant of a day must not become
+  /// the first of the next.
   static func referenceTime(_ instant: Int64) -> Double {
     var seconds = instant / 1_000_000_000
     var rest = instant % 1_000_000_000

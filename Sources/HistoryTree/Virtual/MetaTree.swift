@@ -6,8 +6,7 @@ import Synchronization
 package import TreeNames
 package import WorkingTree
 
-// Lock order: none of the locks here is held while another is taken, or while the store, the working tree or
-// a service is called.
+// Lock order: all locks here are leaf locks. None is held while the store, the working tree or a service is called.
 
 /// The tree below `.llvs` in every directory of a working tree and of its versions.
 /// - Concurrency: every operation may be called from any thread.
@@ -31,7 +30,7 @@ package final class MetaTree: Sendable {
   let born: Attributes.Time
   /// The texts whose true size must be shown; nil if they show no size.
   let sized: SizedTexts?
-  /// Hides set-user-ID and set-group-ID bits: a program that was fixed in the tree could otherwise be run
+  /// Hides set-user-ID and set-group-ID bits, because a program that was fixed in the tree could otherwise be run
   /// from history with its owner's rights.
   let hidesPrivileges: Bool
   var store: Store { live.store }
@@ -56,7 +55,7 @@ package final class MetaTree: Sendable {
     sized = nil
   }
 
-  /// Creates a view with its own nodes for the file system of versions, which shows sizes.
+  /// Views `other`'s tree with separate nodes and sizes, for the file system of versions.
   init(sizing other: MetaTree) {
     // The kernel ignores these bits on that file system.
     hidesPrivileges = false
@@ -79,14 +78,14 @@ package final class MetaTree: Sendable {
 
   package var nodeCount: Int { nodes.count }
 
-  /// Sets the limit, and the closure that is called once there are more nodes than `limit` and an eighth more
-  /// than had to stay; returns their number. It is called with a lock held and must return at once.
+  /// Sets the limit and the listener for more than `limit` nodes plus an eighth of those that had to stay; returns
+  /// their number. The listener is called with a lock held and must return at once.
   @discardableResult
   package func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
     nodes.watchCrowd(limit: limit, isCrowded: isCrowded)
   }
 
-  /// Returns the least recently used names, so that the kernel frees about `wanted` nodes.
+  /// Returns the least recently used names; forgetting them frees about `wanted` nodes.
   package func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {
     nodes.coldNames(toFree: wanted, sparing: use)
   }
@@ -129,7 +128,7 @@ package final class MetaTree: Sendable {
     return try entry(of: node, found.entry)
   }
 
-  /// Returns a counted node's entry, or lowers its count.
+  /// Returns a counted node's entry, or on an error lowers its count.
   private func entry(of node: MetaNode, _ known: Entry? = nil) throws(FSError) -> MetaEntry {
     do throws(FSError) {
       return MetaEntry(

@@ -1,5 +1,5 @@
-/// The permissions of owner, group and others.
-/// A node for several files permits what all of them permit; what depends on the user's groups is denied.
+/// The permissions of owner, group and others. A node for several files permits what all of them permit;
+/// permissions that depend on the user's groups are denied.
 package struct Permissions: Hashable, Sendable {
   package var uid: UInt32
   package var gid: UInt32
@@ -16,9 +16,8 @@ package struct Permissions: Hashable, Sendable {
   private var group: UInt32 { mode >> 3 & 7 }
   private var others: UInt32 { mode & 7 }
 
-  /// Removes the permissions that a file denies, which may have another owner and group.
-  ///
-  /// `uid` may be in the other file's group, so each class keeps what all its possible classes there have.
+  /// Removes the permissions that a file, perhaps of another owner and group, denies. `uid` may be in the other
+  /// file's group, so each class keeps what all its possible classes there have.
   package func narrowed(by other: Permissions) -> Permissions {
     let isOwner = uid == other.uid
     let isGroup = gid == other.gid

@@ -4,7 +4,7 @@ package import TreeNames
 package import WorkingTree
 
 extension TreeSession {
-  /// Returns the status of a path; nil if nothing is there.
+  /// Returns the status of a path; nil if it does not exist.
   package func status(at path: [UInt8]) throws(FSError) -> InodeStatus? {
     var found: [InodeStatus] = []
     // A look-up count keeps a directory in memory.
@@ -14,7 +14,7 @@ extension TreeSession {
         found.append(try files.lookup(found.last?.number ?? .root, FileName(name)))
       }
     } catch .noEntry, .notDirectory, .nameTooLong {
-      // A path of history may not exist any more.
+      // A path of history may no longer exist.
       return nil
     }
     return found.last

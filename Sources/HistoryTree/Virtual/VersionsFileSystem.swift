@@ -4,12 +4,12 @@ import Synchronization
 package import TreeNames
 import WorkingTree
 
-// `.llvs/versions` of the root as a file system without open files. Nothing below a version changes. The
-// time of the top is that of the newest version, so that a cached listing is recognised as old.
+// `.llvs/versions` of the root as a file system without open files. Nothing below a version changes. The top has
+// the time of the newest version, so that a cached listing is recognised as old.
 
 /// - Concurrency: any thread; a leaf lock, held for memory only.
 package final class VersionsFileSystem: Sendable {
-  /// The nodes, which the original tree does not have.
+  /// The nodes, separate from those of the original tree.
   package let meta: MetaTree
   /// The directory of versions, which is the root.
   package let top: UInt64
@@ -19,18 +19,18 @@ package final class VersionsFileSystem: Sendable {
     var offset: UInt64
   }
 
-  /// Listings between two requests, because starting again would cost as much as all names before.
+  /// Listings between two requests, because a restart would read all earlier names again.
   private let listings = Mutex(RecentlyUsed<Place, MetaDirectory>(limit: 64))
 
   package init(of tree: MetaTree) throws(FSError) {
     meta = MetaTree(sizing: tree)
     let above = try meta.metaDirectory(of: TreeSession.rootInode)
-    // Never forgotten, like every root.
+    // Never forgotten, because it is a root.
     top = try meta.lookup(above.status.number.rawValue, MetaName.versions.bytes).status.number
       .rawValue
   }
 
-  /// Returns a node's attributes, which change at the root alone.
+  /// Returns a node's attributes, which change only at the root.
   package func entry(of inode: UInt64) throws(FSError) -> MetaEntry {
     var entry = try meta.entry(of: inode)
     guard inode == top, let time = try newestTime() else { return entry }
@@ -39,8 +39,8 @@ package final class VersionsFileSystem: Sendable {
     return entry
   }
 
-  /// Returns the time of the newest version to the microsecond. The nanoseconds hold part of its number, so
-  /// that the time changes even if the clock stood still.
+  /// Returns the time of the newest version to the microsecond. The nanoseconds contain a part of its number, so
+  /// the time changes even if the clock does not.
   private func newestTime() throws(FSError) -> Attributes.Time? {
     let number = meta.store.lastNumber
     guard number > 0 else { return nil }

@@ -14,9 +14,9 @@ final class WritableFile: @unchecked Sendable, Hashable {
   /// Nil once it was unlinked or replaced.
   var name: [UInt8]?
   var state: State
-  /// True if the file was changed since it last took effect.
+  /// True if the file was changed since its bytes last took effect.
   var isDirty = false
-  /// True if the bytes are in force, so that a dropped file can be read again.
+  /// True if the bytes are in effect, so that a dropped file can be read again.
   var isInEffect: Bool
   var handles = 0
   /// The name before an editor moved the file away as a backup.

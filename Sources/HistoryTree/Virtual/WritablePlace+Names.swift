@@ -4,10 +4,8 @@ import TreeNames
 import WorkingTree
 
 extension WritablePlace {
-  /// Makes the saved text take effect.
-  ///
-  /// An empty file changes nothing, because a shell truncates and flushes before it writes. A merge with
-  /// markers is a draft.
+  /// Makes the saved text take effect. An empty file changes nothing, because a shell truncates and flushes before
+  /// it writes. A merge with markers is a draft.
   /// - Throws: ``FSError/invalid`` for an invalid address, which the file keeps.
   func save(_ file: WritableFile) throws(FSError) {
     let saved = state.withLock { _ -> ([UInt8], [UInt8])? in
@@ -31,7 +29,7 @@ extension WritablePlace {
     return true
   }
 
-  /// Puts a text in force; false for a draft.
+  /// Makes a text take effect; false for a draft.
   private func apply(_ name: [UInt8], _ bytes: [UInt8]) throws(FSError) -> Bool {
     switch kind {
     case .ignore: try services.setIgnore(bytes)
@@ -67,8 +65,7 @@ extension WritablePlace {
     }
   }
 
-  /// Removes a peer or drops a scratch file; ``FSError/noEntry``, or ``FSError/notPermitted`` for the ignore
-  /// patterns.
+  /// Removes a peer or drops a scratch file; ``FSError/noEntry``, or ``FSError/notPermitted`` for ignore patterns.
   func unlink(_ name: [UInt8]) throws(FSError) {
     guard let file = try find(name) else { throw .noEntry }
     if case .ignore = kind, name == Self.ignoreName { throw .notPermitted }
@@ -95,7 +92,7 @@ extension WritablePlace {
     guard from != to, over !== file else { return }
     let bytes = look(file).bytes
     let takesEffect = isEffective(to)
-    // A backup that is renamed back holds the text in force.
+    // A backup that is renamed back has the text in effect.
     let isReturning = state.withLock { _ in file.movedFrom == to && !file.isDirty }
     var isApplied = true
     if takesEffect, !isReturning, !(bytes.isEmpty && emptySaysNothing) {

@@ -30,7 +30,7 @@ final class WritablePlace: Sendable {
 
   struct State {
     var files: [[UInt8]: WritableFile] = [:]
-    /// Names whose file an editor moved away, while their text is still in force.
+    /// Names whose file an editor moved away while their text is still in effect.
     var masked: Set<[UInt8]> = []
     /// The head whose sides the last opener of an effective name saw.
     var seen: VersionNumber?
@@ -58,13 +58,13 @@ final class WritablePlace: Sendable {
   static let ignoreName = Array("ignore".utf8)
   static let mergedName = Array("merged".utf8)
 
-  /// True if saving may make a version, and so must not run on a thread that the kernel waits for.
+  /// True if saving may make a version; it must then not run on a thread that the kernel waits for.
   var makesVersions: Bool {
     if case .merged = kind { return true }
     return false
   }
 
-  /// True if a file is open, or holds text that is not in force.
+  /// True if a file is open, or has text that is not in effect.
   var isBusy: Bool {
     state.withLock { state in
       state.files.values.contains { $0.handles > 0 || $0.isDirty || !$0.isInEffect }
@@ -83,7 +83,7 @@ final class WritablePlace: Sendable {
     }
   }
 
-  /// Returns the text in force.
+  /// Returns the text in effect.
   func stored(_ name: [UInt8]) throws(FSError) -> [UInt8]? {
     switch kind {
     case .ignore: return name == Self.ignoreName ? try services.ignore() : nil
@@ -109,7 +109,7 @@ final class WritablePlace: Sendable {
           if !Self.isSame(file.state.bytes, bytes) { file.state.bytes = bytes }
           return file
         }
-        // The conflict was settled; an editor that still writes goes on with the value itself.
+        // The conflict was settled; an editor that still writes continues with the value itself.
         if makesVersions, file.handles > 0 { return file }
         state.files[name] = nil
         file.name = nil
@@ -144,7 +144,7 @@ final class WritablePlace: Sendable {
     return names
   }
 
-  /// Drops all files, which retain their place until then; open ones can still be used.
+  /// Drops all files. Each keeps its place until then, so open ones can still be used.
   func leave() {
     state.withLock { state in
       state.files = [:]

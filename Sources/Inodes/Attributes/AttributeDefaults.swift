@@ -19,8 +19,8 @@ package struct AttributeDefaults: Sendable {
     return (attributes.uid.flatMap(Self.id) ?? uid, attributes.gid.flatMap(Self.id) ?? gid)
   }
 
-  /// Returns the mode to show. A set-user-ID bit without a recorded owner is from an ordinary user's tree, so
-  /// root's does not show it as root's.
+  /// Returns the mode to show. A set-user-ID bit without a recorded owner is from an ordinary user's tree, so a
+  /// tree of root does not show it.
   package func mode(_ attributes: Attributes, of kind: EntryKind) -> UInt32 {
     switch kind {
     case .directory: return attributes.mode ?? 0o755
@@ -34,7 +34,7 @@ package struct AttributeDefaults: Sendable {
     return mode
   }
 
-  /// Records the owner if bits of the mode act in his name; an ordinary user's tree records its user.
+  /// Records the owner if bits of the mode act with his rights; an ordinary user's tree records its user.
   package func nameOwner(in attributes: inout Attributes, of kind: EntryKind) {
     guard kind != .directory, let mode = attributes.mode else { return }
     if mode & 0o4000 != 0, attributes.uid == nil || !keepsOwners { attributes.uid = uid }

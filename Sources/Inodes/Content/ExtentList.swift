@@ -1,13 +1,13 @@
 import Platform
 
 // The places of a pending file's bytes, in blocks of at most `blockLimit`: a copy (a save) shares all blocks, and a
-// change copies one. What no extent covers reads as zeros.
+// change copies one. Bytes without an extent read as zeros.
 
 /// The extents of a file in ascending order, none overlapping.
 package struct ExtentList: Hashable, Sendable {
   private static let blockLimit = 256
   private var blocks: [[Extent]] = []
-  /// The covered bytes, and those of them in the value under the file.
+  /// The number of covered bytes, and of those in the value under the file.
   package private(set) var covered: UInt64 = 0
   package private(set) var coveredByBase: UInt64 = 0
 

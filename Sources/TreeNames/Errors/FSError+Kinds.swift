@@ -38,7 +38,7 @@ extension StoreError {
 }
 
 extension ContentStore {
-  /// Returns the bytes of holes; 0 for damaged nodes, because name and size are shown all the same.
+  /// Returns the bytes of holes; 0 for damaged nodes, so that name and size can still be shown.
   package func shownZeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
     do throws(StoreError) {
       return try zeroBytes(stored)

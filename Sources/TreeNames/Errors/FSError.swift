@@ -8,7 +8,7 @@ package enum FSError: Error, Sendable {
   case interrupted
   /// An error of the disk, or damaged data.
   case io
-  /// ENXIO, as of lseek(2) without further data.
+  /// ENXIO, as in lseek(2) without further data.
   case noDevice
   case tooBig
   case wouldBlock
@@ -28,7 +28,7 @@ package enum FSError: Error, Sendable {
   case outOfRange
   case nameTooLong
   case notEmpty
-  /// There is no such attribute.
+  /// The attribute does not exist.
   case noData
   case notSupported
   /// EBADMSG: a file of another program is malformed.
@@ -38,10 +38,10 @@ package enum FSError: Error, Sendable {
   /// A peer does not answer.
   case timedOut
   case cancelled
-  /// The file or version does not exist any more.
+  /// The file or version no longer exists.
   case stale
   case notImplemented
-  /// The errno follows from the store's error.
+  /// The store's error determines the errno.
   case store(StoreError)
   case system(SystemError)
 

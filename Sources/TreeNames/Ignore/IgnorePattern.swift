@@ -1,4 +1,4 @@
-/// One line of an ignore file, as gitignore(5) describes it.
+/// One line of an ignore file, as in gitignore(5).
 struct IgnorePattern: Hashable, Sendable {
   enum Part: Hashable, Sendable {
     case component(Glob)
@@ -38,7 +38,7 @@ struct IgnorePattern: Hashable, Sendable {
     self.parts = parts
   }
 
-  /// Returns the line without its end, and without trailing spaces that no backslash precedes.
+  /// Returns the line without its end and its trailing spaces, except a space after a backslash.
   private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var text = line
     if text.last == UInt8(ascii: "\r") { text.removeLast() }
@@ -60,7 +60,7 @@ struct IgnorePattern: Hashable, Sendable {
     return glob.firstBytes
   }
 
-  /// A pattern that ``isForNames`` is compared with the last component alone.
+  /// A pattern that ``isForNames`` is compared with only the last component.
   func matches(path: UnsafeRawBufferPointer, nameStart: Int) -> Bool {
     if isForNames {
       guard case .component(let glob) = parts.first else { return false }

@@ -4,8 +4,8 @@ extension IgnorePatterns {
 
   /// The patterns of a new store: files that editors and systems leave next to others.
   ///
-  /// Names of temporary files that people also use are not in it: ignored, a story called `sedatives` or message 4913
-  /// of a mail folder would silently never be kept. Such temporary files are mostly gone before the next cut.
+  /// It omits names of temporary files that people also use: ignored, a story called `sedatives` or message 4913 of
+  /// a mail folder would silently never be kept. Such temporary files are usually removed before the next cut.
   package static let defaultText = Array(
     """
     # Files that never enter a version: kept here, never sent. Lines as in .gitignore.

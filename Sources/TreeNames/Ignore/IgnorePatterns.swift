@@ -1,7 +1,7 @@
 /// Patterns for names that never enter a version: lines as in gitignore(5), matched on bytes.
 ///
-/// The last matching line decides. Everything in an ignored directory is ignored. A table indexed by the first
-/// and the last byte of a name excludes most lines.
+/// The last matching line decides. Everything in an ignored directory is ignored. A table indexed by the first and
+/// the last byte of a name excludes most lines.
 /// - Concurrency: immutable; any thread.
 package struct IgnorePatterns: Sendable {
   /// A line that cannot be parsed; it has no effect.

@@ -1,5 +1,4 @@
-/// The patterns of one directory: those of `.llvsignore` in it and above it, the nearest first, and then the
-/// store's own.
+/// The patterns of one directory: those of `.llvsignore` in it and above it, nearest first, then the store's own.
 /// - Concurrency: immutable; any thread.
 package struct IgnoreScope: Sendable {
   /// A file of patterns for its directory and below, versioned like all others.

@@ -2,8 +2,8 @@ package import LLVSCore
 
 /// The escaped names of keys that cannot be shown at their own path.
 ///
-/// The name is `%llvs%` and the whole key, with every byte outside `A-Za-z0-9._-` as `%XX`. Over 255 bytes, it
-/// is its beginning, `%~` and 32 hex digits of the key's SHA-256. `%~1`, `%~2` ... follow a name that is taken.
+/// The name is `%llvs%` and the whole key, with every byte outside `A-Za-z0-9._-` as `%XX`. Over 255 bytes, it is
+/// its beginning, `%~` and 32 hex digits of the key's SHA-256. `%~1`, `%~2` ... distinguish equal names.
 package enum DisplacedName {
   package static let prefix = Array("%llvs%".utf8)
   private static let digits = Array("0123456789ABCDEF".utf8)
@@ -11,7 +11,7 @@ package enum DisplacedName {
   /// The length of the beginning of a long name, before the hash and `%~` with a number.
   private static let headLimit = 200
 
-  /// Returns the name to try after `index` others were taken.
+  /// Returns the name to try after `index` names in use.
   package static func candidate(_ index: Int, for key: Key) -> [UInt8] {
     var name = prefix
     for byte in key.bytes {

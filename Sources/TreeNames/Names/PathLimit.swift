@@ -26,7 +26,7 @@ package enum PathLimit {
 
   /// True if a directory's path may have one more name.
   package static func allowsName(below directory: [UInt8]) -> Bool {
-    // For nearly every path the length decides.
+    // For nearly every path the length is enough.
     directory.count < 2 * names - 1 || directory.count { $0 == 0x2F } + 1 < names
   }
 

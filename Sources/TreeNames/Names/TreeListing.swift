@@ -1,7 +1,7 @@
 package import LLVSCore
 
-/// Lists the names of one directory of a ``TreeView``: those of literal keys, then those of escaped keys alone.
-/// A displaced key is listed in the order of its key.
+/// Lists the names of one directory of a ``TreeView``: those of literal keys, then those that only escaped keys
+/// have. A displaced key is listed in the order of its key.
 /// - Complexity: O(1) memory; O(log *n*) time for each subdirectory, less for other names.
 package struct TreeListing {
   package struct Item: Sendable {
@@ -66,7 +66,7 @@ package struct TreeListing {
     let slash = rest.firstIndex(of: 0x2F)
     let name = Array(rest[..<(slash ?? rest.endIndex)])
     guard allowsNames, DisplacedName.isName(name) else {
-      // Of keys below an invalid name, or with a name too many, values are shown here.
+      // Values with keys below an invalid name, or with a name too many, are shown here.
       if let entry = try cursor.entry(), !entry.isDirectory { try addDisplaced(entry) }
       return try cursor.advance()
     }
@@ -102,7 +102,7 @@ package struct TreeListing {
     return claim
   }
 
-  /// Adds the name of keys below it, unless an entry of its own was listed already.
+  /// Adds the name of keys below it, unless an entry of its own was already listed.
   private mutating func takeGroup(
     _ name: [UInt8], _ child: [UInt8], _ start: [UInt8], _ isEscaped: Bool
   ) throws(StoreError) {

@@ -1,10 +1,10 @@
 package import LLVSCore
 
 // Values whose own path a directory has: one side of a merge made the file and the other the directory, or a
-// program stored both. The keys differ, so no merge saw a clash. The set depends on the tree alone.
+// program stored both. The keys differ, so no merge finds a clash. The set depends on the tree alone.
 
 extension TreeView {
-  /// For more new keys a scan of the whole map is quicker than a look at each.
+  /// For more new keys, scanning the whole map is faster than looking up each.
   private static let newKeysLookedUp = 10_000
 
   /// Returns the keys of values whose path is that of a directory, ascending.
@@ -64,7 +64,7 @@ extension TreeView {
     return candidates
   }
 
-  /// Returns the same from the result for an older map and the difference of the maps.
+  /// Does the same from the result for an older map and the difference of the maps.
   /// - Complexity: O(changes log *n*).
   package func valuesBehindDirectories(
     knowing known: [Key], of old: ValueMap
@@ -109,7 +109,7 @@ extension TreeView {
     var isNew = true
     while isNew, let slash = path.lastIndex(of: 0x2F) {
       path = path[..<slash]
-      // The directories above `last` were handled in the call before.
+      // The previous call handled the directories above `last`.
       isNew = !(last.starts(with: path) && (last.count == path.count || last[path.count] == 0x2F))
       if isNew { try addValues(at: Array(path), to: &candidates) }
     }

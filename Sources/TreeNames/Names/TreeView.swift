@@ -2,9 +2,9 @@ package import LLVSCore
 import Synchronization
 
 // A key's own path is the one it decodes to, or the key's bytes for a literal key. A directory shows the keys of
-// the literal range below its path and, if any key of the map begins with `%llvs%`, of the escaped range. A key
-// is displaced if an invalid name, a directory or a literal key keeps it from its own path. It is then shown
-// under an escaped name in the deepest directory that its path reaches through valid names.
+// the literal range below its path and, if any key of the map begins with `%llvs%`, of the escaped range. A key is
+// displaced if its own path has an invalid name, or belongs to a directory or a literal key. It is then shown under
+// an escaped name in the deepest directory that its path reaches through valid names.
 
 /// One version's map as a directory tree: keys and paths are a bijection of whole trees.
 /// - Concurrency: immutable; any thread.
@@ -25,7 +25,7 @@ package struct TreeView: Sendable {
 
   package init(map: ValueMap) { self.map = map }
 
-  /// True if any key begins with `%llvs%`; the answer is kept.
+  /// True if any key begins with `%llvs%`; the answer is cached.
   package func hasEscaped() throws(StoreError) -> Bool {
     if let known = knowledge.hasEscaped.withLock({ $0 }) { return known }
     let found = try map.contains(prefix: DisplacedName.prefix)
@@ -73,7 +73,7 @@ package struct TreeView: Sendable {
     return try claims(to: join(directory, name)).winner
   }
 
-  /// The path of a key unless another key or directory takes it.
+  /// The path of a key unless another key or directory has it.
   package static func ownPath(_ key: Key) -> [UInt8] { KeyCoding.path(of: key) ?? key.bytes }
 
   /// The beginning of the escaped keys below a prefix.
@@ -110,15 +110,15 @@ package struct TreeView: Sendable {
     }
   }
 
-  /// Returns the key of a new file or directory: that of what is shown there, else the path encoded.
+  /// Returns the key for a new file or directory: that of the present one, else the encoded path.
   package func key(
     forNewPath path: [UInt8], isDirectory: Bool = false
   ) throws(StoreError) -> Key {
     Self.key(ofPath: path, showing: try find(path: path), isDirectory: isDirectory)
   }
 
-  /// Returns the key of a path, given what ``find(path:)`` found there. A directory does not take the key of a
-  /// displaced value, because the directory at the value's own path has it.
+  /// Returns the key of a path from the result of ``find(path:)``. A directory does not get the key of a displaced
+  /// value, because the directory at the value's own path has it.
   package static func key(
     ofPath path: [UInt8], showing found: Found?, isDirectory: Bool = false
   ) -> Key {
