@@ -1,6 +1,6 @@
 import Platform
 
-/// Passes each damage on once.
+/// Reports each damage once.
 /// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
 package final class DamageReport: Sendable {
   private struct State {
@@ -9,7 +9,7 @@ package final class DamageReport: Sendable {
     var waiting: [String] = []
   }
 
-  /// The most remembered sentences, after which all are forgotten.
+  /// The most remembered sentences; then all are forgotten.
   private static let limit = 4096
   private let state = Monitor(State())
 
@@ -25,7 +25,7 @@ package final class DamageReport: Sendable {
     for one in waiting { tell(one) }
   }
 
-  /// Passes a sentence on each time.
+  /// Reports a sentence each time.
   package func say(_ text: String) {
     let listener = state.withLock { s -> (@Sendable (String) -> Void)? in
       if s.tell == nil { s.waiting.append(text) }
@@ -34,7 +34,7 @@ package final class DamageReport: Sendable {
     listener?(text)
   }
 
-  /// Passes damage on once, and not without a name after it was passed on with one.
+  /// Reports damage once, and not without a name after it was reported with one.
   package func tell(_ reason: String, of name: String? = nil) {
     let text = name.map { "\($0): \(reason)" } ?? reason
     let listener = state.withLock { s -> (@Sendable (String) -> Void)? in

@@ -3,8 +3,8 @@ import LLVSCore
 import Platform
 package import TreeNames
 
-/// The log that `.llvs/log` shows: one line per version, merge, exchange and error, newest last.
-/// In `STORE/log`, whose older half is removed when it reaches 4 MiB.
+/// The log in `.llvs/log`: one line per version, merge, exchange and error, newest last. It is `STORE/log`, whose
+/// older half is removed when it reaches 4 MiB.
 package final class EventLog: Sendable {
   fileprivate static let limit = 4 << 20
   private let path: String
@@ -51,7 +51,7 @@ package final class EventLog: Sendable {
     return (named ?? (try? file.withLock { $0.0 }?.status()))?.size ?? 0
   }
 
-  /// Returns the last lines; reads no more than they need.
+  /// Returns the last lines, reading only the necessary part.
   package func lastLines(_ count: Int) -> [String] {
     let named = try? File.regular(path, .read)
     guard let file = named ?? self.file.withLock({ $0.0 }), let size = try? file.status().size,
@@ -60,7 +60,7 @@ package final class EventLog: Sendable {
     var bytes: [UInt8] = []
     var start = size
     var ends = 0
-    // One more end, so that the first line is whole.
+    // One more line end, so that the first line is whole.
     while start > 0, ends <= count {
       let length = min(start, 65_536)
       start -= length
@@ -78,7 +78,7 @@ package final class EventLog: Sendable {
 
 /// Reads the log from its beginning and follows it as it grows.
 ///
-/// When the older half is removed, a reader comes to the end of its file and continues in the new one.
+/// After the older half is removed, a reader continues from the end of its file in the new one.
 /// - Concurrency: a value for one thread at a time.
 package struct EventReader {
   private static let piece = 65_536
@@ -107,7 +107,7 @@ package struct EventReader {
     return part
   }
 
-  /// Returns the place of a log's end in the file that replaced it; 0 if that was replaced too.
+  /// Returns the place of a log's end in the file that replaced it; 0 if that file was replaced too.
   private static func end(of old: File, in new: File) -> UInt64 {
     let half = UInt64(EventLog.limit / 2)
     guard let size = try? old.status().size, size > half else { return 0 }
@@ -132,11 +132,11 @@ package struct EventReader {
 
 /// An open file that shows the log.
 ///
-/// A reader keeps the file that it began with; a read from the beginning opens the current log.
+/// A reader keeps its first file; a read from the beginning opens the current log.
 /// - Concurrency: any thread; the lock is not held while reading.
 package final class EventFile: Sendable {
   private let path: String
-  /// The file at the opening, for a log whose name is gone with the store.
+  /// The file at the opening, in case the store and its name are removed.
   private let kept: File?
   private let file = Monitor<File?>(nil)
 

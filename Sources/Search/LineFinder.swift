@@ -1,8 +1,8 @@
 internal import Foundation
 internal import SQLite
 
-/// Chooses the lines of hits: a quick look finds lines that may have one of the words, and the index's own rules
-/// say which words each of them has.
+/// Chooses the lines of hits: a fast check finds lines that may have one of the words, and the index's own rules
+/// decide which words each of them has.
 struct LineFinder {
   private struct Candidate {
     var hit: Int
@@ -79,7 +79,7 @@ struct LineFinder {
     }
   }
 
-  /// Returns where one of the words may begin.
+  /// Returns the possible beginning of one of the words.
   private static func match(
     _ beginnings: [[UInt8]], in line: UnsafeBufferPointer<UInt8>
   ) -> Int? {
@@ -158,7 +158,7 @@ struct LineFinder {
       let hit = candidates[start].hit
       let end = candidates[start...].firstIndex { $0.hit != hit } ?? candidates.count
       var lines = candidates[start..<end].filter { $0.score > 0 }
-      // A phrase may go on in the next line.
+      // A phrase may continue in the next line.
       if lines.isEmpty { lines = Array(candidates[start..<end].prefix(1)) }
       lines.sort { ($1.score, $0.line.number) < ($0.score, $1.line.number) }
       for line in lines.prefix(wanted).sorted(by: { $0.line.number < $1.line.number }) {

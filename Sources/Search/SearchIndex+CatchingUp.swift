@@ -35,7 +35,7 @@ extension SearchIndex {
   }
 
   /// Brings the index up to the store's head, and history to its newest version if it was ever searched.
-  /// - Complexity: O(*k* log *n*) for *k* files that differ, of which new contents are read.
+  /// - Complexity: O(*k* log *n*) for *k* files that differ; reads new contents.
   package func catchUp() throws(StoreError) {
     try healing {
       guard let number = try store.state().head, let head = try store.version(number) else {
@@ -114,14 +114,14 @@ extension SearchIndex {
             try endIfFull(&batch)
           }
           progress(Int(number), Int(last))
-          // The rows are right without those after them.
+          // The rows are right without later ones.
           try set("history", to: Self.name(record))
         }
       }
     }
   }
 
-  /// Reads values again that could not be read before.
+  /// Retries values that could not be read before.
   func retryUnreadable(_ head: VersionRecord) throws {
     let keys = try unreadableKeys(atMost: 64)
     guard !keys.isEmpty else { return }
@@ -146,7 +146,7 @@ extension SearchIndex {
     return keys
   }
 
-  /// The bytes and rows that the open transaction has added.
+  /// The bytes and rows of the open transaction.
   struct Batch {
     var bytes = 0
   }
@@ -185,7 +185,7 @@ extension SearchIndex {
     }
     let time = new.attributes.mtime?.seconds ?? Int64(head.timestamp + 978_307_200)
     let content = try contentID(new, &batch)
-    // INSERT OR REPLACE runs in a savepoint, at which FTS5 writes out its words: it takes twice as long.
+    // INSERT OR REPLACE would take twice as long: it runs in a savepoint, where FTS5 writes out its words.
     try database.prepared(
       """
       INSERT INTO tree VALUES (?, ?, ?)

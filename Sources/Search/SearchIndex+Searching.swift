@@ -16,7 +16,7 @@ extension SearchIndex {
     package var limit = 50
     package var lineCount = 3
     package var pending = SearchPending()
-    /// False to answer from what is indexed.
+    /// False to answer from the indexed part.
     package var isCaughtUp = true
 
     package init(_ query: SearchQuery) { self.query = query }

@@ -5,15 +5,15 @@ internal import SQLite
 /// The words of all files of a store's head and history, in `search.sqlite`.
 ///
 /// The index is a cache. The first search makes it, and each search brings it up to the head; no commit waits for
-/// it. Each distinct value is in it once.
+/// it. It contains each distinct value once.
 ///
-/// INVARIANT 1: The rows of `tree` follow from the version of the fact `head`, unless the
-/// fact `towards` exists: then catching up was interrupted, and the rows are made again.
+/// INVARIANT 1: The rows of `tree` follow from the version of the fact `head`, unless the fact `towards` exists:
+/// then catching up was interrupted, and the rows are made again.
 /// INVARIANT 2: A row of `content` is written in the transaction that indexes its words.
 /// INVARIANT 3: One connection at a time catches up: it holds a lock on `search.lock`.
 /// - Concurrency: one thread at a time; several processes may have one each.
 package final class SearchIndex {
-  /// Called with the number of steps that are done, and of all.
+  /// Called with the number of finished steps, and of all.
   package typealias Progress = (Int, Int) -> Void
   private static let format = 2
   /// The bytes of texts in one transaction.
@@ -23,13 +23,13 @@ package final class SearchIndex {
   /// With more values than this for each of the head, the index is made again.
   private static let wasteLimit = 4
   let store: Store
-  /// Longer files are indexed up to here, in bytes.
+  /// The indexed part of longer files, in bytes.
   let textLimit: Int
   let progress: Progress
   let isCancelled: () -> Bool
   private let path: String
   private(set) var database: Database
-  /// True if the store's directory cannot be written, so that the index is an unnamed file.
+  /// True if the store's directory is not writable, so that the index is an unnamed file.
   package private(set) var isTemporary = false
 
   /// Opens or makes the index of a store. `isCancelled` ends catching up with ``StoreError/cancelled``.
@@ -84,7 +84,7 @@ package final class SearchIndex {
   }
 
   private static func remove(_ path: String) {
-    // The next opening fails with the reason.
+    // If this fails, the next opening reports the reason.
     for suffix in ["", "-wal", "-shm"] { try? FileSystem.unlink(path + suffix) }
   }
 
@@ -152,7 +152,7 @@ package final class SearchIndex {
       path, "\(Self.format) \(textLimit) \(store.replicaID)")
   }
 
-  /// Empties the index if most of its values are gone from the head and history was never searched.
+  /// Empties the index if most of its values are not in the head and history was never searched.
   func renewIfWasteful(_ head: VersionRecord) throws {
     guard try fact("history") == nil,
       let known = try database.integer("SELECT max(id) FROM content")

@@ -14,7 +14,7 @@ package struct SearchPending: Sendable {
   /// The files beyond the limit, which are not searched.
   package private(set) var left: [[UInt8]] = []
 
-  /// The tree is as its head.
+  /// The tree equals its head.
   package init() {}
 
   package var isEmpty: Bool { files.isEmpty && gone.isEmpty && left.isEmpty }
@@ -22,8 +22,8 @@ package struct SearchPending: Sendable {
   /// Adds a path at which the head's files are replaced or gone.
   package mutating func hide(_ path: [UInt8]) { gone.append(path) }
 
-  /// Adds a file, which hides the head's. `time` is in seconds since 1970; `bytes` is called only if there is
-  /// room, and returns nil if the file has gone.
+  /// Adds a file, which hides the head's. `time` is in seconds since 1970; `bytes` is called only if there is room,
+  /// and returns nil if the file was removed.
   package mutating func add<E: Error>(
     _ path: [UInt8], length: UInt64, time: Int64, isCut: Bool = false,
     bytes: () throws(E) -> [UInt8]?

@@ -1,8 +1,8 @@
-/// The words of a search, all of which must be in a file, in any order.
+/// The words of a search; a file must have all of them, in any order.
 ///
-/// `"a phrase"` is a row of words, `begin*` a beginning, `-not` a word that must be missing, `a OR b` either,
-/// `name:word` a word of the path. A word with punctuation inside is a row of words, and so are the characters
-/// of Chinese, Japanese, Korean and Thai.
+/// `"a phrase"` is a row of words, `begin*` a beginning, `-not` an excluded word, `a OR b` either, `name:word` a
+/// word of the path. A word with punctuation inside is a row of words, and so are the characters of Chinese,
+/// Japanese, Korean and Thai.
 package struct SearchQuery: Hashable, Sendable {
   struct Term: Hashable, Sendable {
     var text: String
@@ -27,7 +27,7 @@ package struct SearchQuery: Hashable, Sendable {
 
   private init(groups: [[Term]]) { self.groups = groups }
 
-  /// Nil without a word that must be there, or with too many words or mixed groups.
+  /// Nil without a required word, or with too many words or mixed groups.
   package init?(_ text: String) {
     var parser = Parser(rest: Substring(text))
     var joinsNext = false
@@ -55,7 +55,7 @@ package struct SearchQuery: Hashable, Sendable {
     group.contains { $0.isName != group[0].isName }
   }
 
-  /// Queries, one of which is enough; each group is about the text or about the name, which have their indexes.
+  /// Queries; one is enough. Each group is about the text or about the name, because these have separate indexes.
   var alternatives: [SearchQuery] {
     var all: [[[Term]]] = [[]]
     for group in groups {
@@ -91,14 +91,14 @@ package struct SearchQuery: Hashable, Sendable {
 
   var lineTerms: [Term] { groups.joined().filter { !$0.isExcluded && !$0.isName } }
 
-  /// The texts that an alternative wants byte by byte: one of each group.
+  /// The texts that an alternative requires byte by byte: one of each group.
   var exactGroups: [[String]] {
     groups.map { $0.filter { !$0.isExcluded && !$0.isName }.map(\.text) }.filter { !$0.isEmpty }
   }
 }
 
 extension SearchQuery.Term {
-  /// True if one of both can be enough.
+  /// True if one of two terms can be enough.
   fileprivate func canBeEither(_ other: Self) -> Bool { !isExcluded && !other.isExcluded }
 }
 

@@ -35,8 +35,8 @@ struct SearchSQL {
     case text(String?)
   }
 
-  /// Rows of the path's id or the pending file's number, the version, 1 for a pending file, and the numbers of
-  /// the alternatives that an exact search meets.
+  /// Rows of the path's id or the pending file's number, the version, 1 for a pending file, and the numbers of the
+  /// alternatives that an exact search matches.
   var hits: String {
     let order =
       switch request.order {
@@ -127,7 +127,7 @@ struct SearchSQL {
           WHERE \(words) MATCH \(wanted.text)\(hasName ? " AND \(inName)" : "")\(rest)
         """)
     }
-    // Names count ten times as much.
+    // Names have ten times the weight.
     guard hasName != hasText, !request.isExact || !hasText else { return parts }
     if query.excludedText != nil {
       let excluded = "SELECT rowid FROM \(words) WHERE \(words) MATCH \(wanted.excludedText)"

@@ -39,7 +39,7 @@ enum SearchText {
   static func hasWord(_ text: String) -> Bool {
     text.unicodeScalars.contains { scalar in
       switch scalar.properties.generalCategory {
-      // The categories of unicode61, without marks, which it takes only after letters.
+      // The categories of unicode61, except marks, which count only after letters.
       case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
         .decimalNumber, .letterNumber, .otherNumber, .privateUse:
         true

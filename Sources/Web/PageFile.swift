@@ -1,10 +1,10 @@
-/// A file of the page itself; all are in the program.
+/// A file of the page itself, contained in the program.
 struct PageFile {
   private let bytes: [UInt8]
   private let type: String
   private var isPage: Bool { type.hasPrefix("text/html") }
 
-  /// Finds a file by its place behind the token; nil if there is none.
+  /// Finds a file by its place after the token; nil if it does not exist.
   init?(_ place: String) {
     switch place {
     case "":

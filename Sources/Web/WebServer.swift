@@ -9,12 +9,12 @@ package final class WebServer: Sendable {
   /// The address of the page, with its token.
   package let address: String
 
-  /// Serves on a port, 0 for a free one; nil if it is taken or nothing can listen here.
+  /// Serves on a port, 0 for a free one; nil if the port is in use or listening is impossible.
   package init?(
     _ store: Store, _ commands: WebCommands, _ options: WebService.Options, port: UInt16 = 0
   ) {
     let token = SystemRandom.hex(24)
-    // No request is let in before the port is known: no host is "127.0.0.1:0".
+    // No request is accepted before the port is known: no host is "127.0.0.1:0".
     service = WebService(store, commands, options, gate: Gate(token: token, port: 0))
     guard let listener = WebListener(port: port, service) else { return nil }
     self.listener = listener

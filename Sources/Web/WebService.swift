@@ -12,7 +12,7 @@ import WorkingTree
 package final class WebService: WebAnswering {
   /// The rights of the page, and the path of the store.
   package struct Options: Sendable {
-    /// True if no command is run.
+    /// True if no command may run.
     package var isReadOnly: Bool
     package var store: String
     package var mountPoint: String?
@@ -152,7 +152,7 @@ package final class WebService: WebAnswering {
   private func difference(_ request: WebRequest) throws -> ReplyValue {
     let new = try history.version(request)
     let path = try history.path(request)
-    // Without an older version, the one before: the first predecessor.
+    // By default the first predecessor.
     let old =
       request.arguments["a"] == nil
       ? try new.first.flatMap { try store.version($0) } : try history.version(request, "a")

@@ -1,6 +1,6 @@
 internal import Platform
 
-/// Copies of a document that synchronising services put next to it when two devices changed it at once.
+/// Copies of a document that synchronising services put next to it when two devices changed it concurrently.
 ///
 /// Dropbox: `NAME (HOST's conflicted copy DATE).EXT`. Nextcloud: `NAME (conflicted copy DATE TIME).EXT`.
 /// Syncthing: `NAME.sync-conflict-DATE-TIME-DEVICE.EXT`. Others: `NAME (1).EXT`.

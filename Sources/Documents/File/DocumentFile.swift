@@ -7,8 +7,8 @@ internal import SQLite
 typealias FileDatabase = SQLite.Database
 typealias FileDatabaseError = SQLite.DatabaseError
 
-/// A document's file, read by one transaction as long as this object lasts.
-/// The file is not trusted: its schema must be that of the format, and every row is checked.
+/// A document's file, read in one transaction for the life of this object. The file is not trusted: its schema must
+/// be that of the format, and every row is checked.
 package final class DocumentFile {
   private static let maximumMedia = 65_536
   /// Milliseconds that a call waits for a program that writes the file.
@@ -19,7 +19,7 @@ package final class DocumentFile {
   private var connection: FileDatabase?
   private let hasApplication: Bool
 
-  /// Opens a document; nil for one that was never written: it does not exist, or has no bytes.
+  /// Opens a document; nil if it does not exist, or is empty because it was never written.
   package static func open(_ path: String) throws(DocumentProblem) -> DocumentFile? {
     guard let stamp = try reporting(path, { try DocumentStamp(path: path) }) else {
       let directory = FileSystem.directory(of: path)
@@ -36,7 +36,7 @@ package final class DocumentFile {
   private init(_ path: String, _ stamp: DocumentStamp) throws(DocumentProblem) {
     self.path = path
     self.stamp = stamp
-    // Rolling back what a killed program left needs to write.
+    // Rolling back the changes of a killed program writes.
     let isHot = (try? FileSystem.exists("\(path)-journal")) == true
     (connection, hasApplication) = try Self.reporting(path) {
       let database = try FileDatabase(
@@ -111,7 +111,7 @@ package final class DocumentFile {
     return tables.contains("applicationIdentifier")
   }
 
-  /// A statement without blanks and quotes, in which versions of GRDB differ.
+  /// A statement without blanks and quotes, because versions of GRDB write these differently.
   private static func bare(_ sql: String) -> String {
     String(
       decoding: sql.utf8.filter {
@@ -120,7 +120,7 @@ package final class DocumentFile {
     ).lowercased()
   }
 
-  /// Reads all but the values, which the result reads from this file.
+  /// Reads everything except the values; the result reads these from this file.
   package func snapshot() throws(DocumentProblem) -> DocumentSnapshot {
     try Self.reporting(path) {
       DocumentSnapshot(
@@ -187,12 +187,12 @@ package final class DocumentFile {
       if let before = entries.last, entry.name < before.name { isAscending = false }
       entries.append(entry)
     }
-    // SQLite compares text in another order if the file is not in UTF-8.
+    // In a file that is not UTF-8, SQLite compares text in another order.
     if !isAscending { entries.sort { ($0.name, $0.dot) < ($1.name, $1.dot) } }
     return entries
   }
 
-  /// The parts of a row that the next row often has too.
+  /// Parts of a row that are often the same in the next row.
   private struct RowParts {
     var scope: [UInt8] = []
     var author: (bytes: [UInt8], id: DocumentAuthor)?

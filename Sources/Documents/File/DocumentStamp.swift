@@ -1,7 +1,7 @@
 internal import LLVSCore
 package import Platform
 
-/// While a file's stamp is equal, no program has written the file.
+/// No program has written a file while its stamp is equal.
 package struct DocumentStamp: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64

@@ -3,11 +3,11 @@ package import LLVSCore
 internal import Platform
 internal import SQLite
 
-/// Writes what a version says into a document's file.
+/// Writes a version's values into a document's file.
 ///
 /// INVARIANT D1: another program finds the old rows or the new ones: a copy is written, synced and renamed.
-/// INVARIANT D2: a file that is open elsewhere, or has a log of SQLite, is written in place by one
-///   transaction, because its open handles would go on with the old file.
+/// INVARIANT D2: a file that is open elsewhere, or has a log of SQLite, is written in place by one transaction,
+/// because its open handles would continue with the old file.
 /// INVARIANT D3: no unread change is overwritten: a file with another stamp than expected is not written.
 package struct DocumentWriter {
   package enum Outcome: Sendable {
@@ -18,7 +18,7 @@ package struct DocumentWriter {
 
   private let path: String
   private let store: Store
-  /// The name of authors who are writers of versions.
+  /// The name of authors that are writers of versions.
   private let authorName: String
 
   package init(_ path: String, _ store: Store, authorName: String) {
@@ -27,7 +27,7 @@ package struct DocumentWriter {
     self.authorName = authorName
   }
 
-  /// Writes the changes if the file's stamp is as expected; nil for a file that is to be made.
+  /// Writes the changes if the file's stamp is as expected; nil for a new file.
   /// - Throws: ``DocumentProblem``; the file is then unchanged.
   package func write(
     _ export: DocumentExport, expecting stamp: DocumentStamp?
@@ -92,7 +92,7 @@ package struct DocumentWriter {
     return .done
   }
 
-  /// Writes the rows and closes the copy, which is one file then.
+  /// Writes the rows and closes the copy, leaving one file.
   private func write(_ export: DocumentExport, toCopy copy: String) throws {
     let database = try FileDatabase(
       path: copy, mode: .create, options: .document(patience: DocumentFile.patience))
@@ -211,7 +211,7 @@ package struct DocumentWriter {
 
   private func writeNotes(_ export: DocumentExport, _ database: FileDatabase) throws {
     guard !export.notes.isEmpty else { return }
-    // The table has no index on what a note is about.
+    // The table has no index on the subjects of notes.
     let wanted = Set(export.notes.map { Subject(name: $0.name, author: $0.dot.author) })
     var rows: [Int64] = []
     try database.rows("SELECT rowid, scope, key, authorId FROM tombstone") { row in

@@ -11,7 +11,7 @@ package struct DocumentAddress: Hashable, Sendable {
     self.directory = directory
   }
 
-  /// Reads an address: behind the last `#` is the directory, and without one it is the whole tree.
+  /// Reads an address: the directory is after the last `#`; without one it is the whole tree.
   package init(_ text: String) throws(StoreError) {
     guard text.hasPrefix(Self.scheme) else {
       throw .invalid("\"\(text)\" is not an address of a document: kvcrdt:/PATH#DIRECTORY")

@@ -29,7 +29,7 @@ extension DocumentName {
     return path + [Self.slash] + key
   }
 
-  /// Nil for the path of no name.
+  /// Nil if no name has the path.
   package init?(path: [UInt8]) {
     guard let slash = path.firstIndex(of: Self.slash) else {
       self.init(scope: [], key: path)
@@ -74,7 +74,7 @@ extension DocumentName {
 extension DocumentDirectory {
   package func key(of name: DocumentName) -> Key { key(ofRelativePath: name.path) }
 
-  /// The name of the value in a key's file; nil if the path is not UTF-8, or that of no name.
+  /// The name of the value in a key's file; nil if the path is not UTF-8, or no name has it.
   package func name(of key: Key) -> DocumentName? {
     guard let path = relativePath(of: key), String(validating: path, as: UTF8.self) != nil else {
       return nil

@@ -1,7 +1,7 @@
 internal import KeyValueCRDT
 package import LLVSCore
 
-/// The type of a document's value, by the number that documents have for it.
+/// The type of a document's value, by its number in documents.
 package enum DocumentType: UInt8, Sendable {
   /// A removal.
   case null = 0
@@ -18,7 +18,7 @@ package enum DocumentType: UInt8, Sendable {
     }
   }
 
-  /// The extended attribute with the word, if bytes and media type tell another type.
+  /// The extended attribute with the type, if bytes and media type would give another one.
   package static let attribute = Array("user.kv.type".utf8)
   /// The extended attribute with the media type.
   package static let mediaAttribute = Array("user.mime_type".utf8)

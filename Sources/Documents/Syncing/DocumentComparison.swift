@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// A document next to a version: what either knows and the other does not.
+/// A comparison of a document and a version: the writes that only one of them knows.
 package struct DocumentComparison {
   package let directory: DocumentDirectory
   package let document: DocumentSnapshot
@@ -62,7 +62,7 @@ package struct DocumentComparison {
     self.differences = differences
   }
 
-  /// A comparison without the document's values, to compare the same rows with another version.
+  /// A comparison without the document's values, for comparing the same rows with another version.
   package struct Remembered: Sendable {
     fileprivate let directory: DocumentDirectory
     fileprivate let authors: [DocumentSnapshot.Author]
@@ -155,8 +155,8 @@ package struct DocumentComparison {
   }
 
   /// Returns why the document must be neither read nor written.
-  /// - Complexity: O(*n*) in the keys of both; if the document holds replaced values, also the versions
-  ///   since they were written.
+  /// - Complexity: O(*n*) in the keys of both; if the document has replaced values, also the versions since their
+  ///   writes.
   package func problem(
     allowingUnrelated isUnrelatedAllowed: Bool = false
   ) throws(StoreError) -> DocumentProblem? {
@@ -192,7 +192,7 @@ package struct DocumentComparison {
       "the document belongs to \(name(theirs)), the directory to \(name(ours))")
   }
 
-  /// The number of values that the document knows, without a row for them or for what replaced them.
+  /// The number of values that the document knows, without a row for them or their successors.
   private func lostCount(besides own: OwnWrites) -> Int {
     var count = 0
     for (key, difference) in differences where difference.values.isEmpty {
@@ -216,7 +216,7 @@ package struct DocumentComparison {
     return hasValues
   }
 
-  /// True if the document knows of something that the version does not.
+  /// True if the document has writes that the version does not know.
   package var hasNews: Bool {
     if !state.vector.covers(vector) { return true }
     if document.application != nil, state.application == nil { return true }

@@ -20,7 +20,7 @@ package struct DocumentExport {
     package var deleting: DocumentDot
   }
 
-  /// Authors of whom the document knows too little.
+  /// Authors that the document lacks, or knows only earlier writes of.
   package private(set) var authors: [(id: DocumentAuthor, name: [UInt8]?, usn: Int64)] = []
   package private(set) var values: [Value] = []
   package private(set) var removals: [Removal] = []
@@ -30,15 +30,15 @@ package struct DocumentExport {
   /// The number of files that no document can hold, and the first path.
   package private(set) var skipped: (count: Int, first: [UInt8])?
   private var maps: [VersionNumber: ValueMap] = [:]
-  /// Authors whom the document does not get.
+  /// Authors that the document does not get.
   private var untold: Set<DocumentAuthor> = []
 
-  /// True if not one byte has to be written.
+  /// True if nothing must be written.
   package var isEmpty: Bool {
     authors.isEmpty && values.isEmpty && removals.isEmpty && application == nil
   }
 
-  /// Compares a document with a version that knows all that the document holds.
+  /// Compares a document with a version that knows everything in the document.
   /// - Complexity: O(*d* log *d*) in the keys that differ.
   package init(
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store

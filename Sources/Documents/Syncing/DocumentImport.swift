@@ -1,7 +1,7 @@
 package import LLVSCore
 
-/// Versions of what is new in a document, made on the newest version that the document knows, so that they
-/// merge as if written there (docs/documents.md, "What is read from a document").
+/// Versions of a document's news, based on the newest version that the document knows, so that they merge as if
+/// written there (docs/documents.md, "What is read from a document").
 package struct DocumentImport {
   /// The values of one version; the second and later ones hold further values of the same keys.
   private typealias Layer = [(key: Key, value: DocumentValue)]
@@ -26,7 +26,7 @@ package struct DocumentImport {
       try base.map { base throws(StoreError) in
         try store.documents.state(of: directory, at: base)
       } ?? DocumentState()
-    // Elsewhere the document holds what the head holds, and the head what this version holds.
+    // At other keys the document equals the head, and the head equals this version.
     var keys = Set(comparison.differences.keys)
     DocumentKeys.differences(comparison.state.keys, state.keys) { key, _, _ in keys.insert(key) }
     var layers: [Layer] = []
@@ -70,7 +70,7 @@ package struct DocumentImport {
     return head
   }
 
-  /// Adds and returns the versions, the one to be shown first.
+  /// Adds the versions and returns them, the shown one first.
   package func add(
     to transaction: WriteTransaction, line: Branch?, message: String?
   ) throws(StoreError) -> [VersionNumber] {
@@ -126,7 +126,7 @@ package struct DocumentImport {
   ) throws(StoreError) -> Entry? {
     let source = comparison.values(at: key).first { $0.value.dot == value.dot }?.entry
     guard let source else {
-      // The version that is built on knows the value already.
+      // The base version already knows the value.
       guard let holder = value.holder,
         let record = try transaction.version(holder),
         var held = try transaction.store.map(of: record).entry(at: key)

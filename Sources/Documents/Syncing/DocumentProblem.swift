@@ -1,7 +1,7 @@
 package import LLVSCore
 internal import Platform
 
-/// Why a document is not read or not written, with a sentence for people without its period.
+/// The reason why a document is not read or written: a sentence for people without its period.
 package enum DocumentProblem: Error, Hashable, Sendable {
   /// The document or its directory does not exist.
   case missing(String)

@@ -2,8 +2,8 @@ package import LLVSCore
 
 /// Values that this store wrote in a document under a former name, before the store was set back.
 ///
-/// A join would take them for replaced, so versions write them again as conflicts (docs/documents.md,
-/// "Values written again").
+/// A join would treat them as replaced, so versions write them again as conflicts (docs/documents.md, "Values
+/// written again").
 package struct DocumentRescue {
   private let directory: DocumentDirectory
   private let document: DocumentSnapshot
@@ -62,7 +62,7 @@ package struct DocumentRescue {
     return try store.contents.bytes(file.stored) == document.bytes(entry)
   }
 
-  /// Adds a version with what the store holds, and one for each further value of a key.
+  /// Adds a version with the store's value, and one for each further value of a key.
   package func add(
     to transaction: WriteTransaction, on head: VersionNumber, line: Branch?
   ) throws(StoreError) -> [VersionNumber] {
@@ -75,7 +75,7 @@ package struct DocumentRescue {
     return try transaction.addValues(all, on: try marked(head, transaction, line), line: line)
   }
 
-  /// A version with the record that the directory has documents: only such directories have conflicts.
+  /// A version with a record that the directory has documents, because only such directories have conflicts.
   private func marked(
     _ head: VersionNumber, _ transaction: WriteTransaction, _ line: Branch?
   ) throws(StoreError) -> VersionNumber {

@@ -1,16 +1,15 @@
 package import LLVSCore
 
-/// The values that a version must write again though no program changed them: values that a merge of the original
-/// brought back, equal values, and values of too many authors (docs/documents.md, "Values written again").
+/// The values that a version must write again although no program changed them: values that a merge of the original
+/// restored, equal values, and values of too many authors (docs/documents.md, "Values written again").
 package struct DocumentRewrite {
   /// Each key with the values to write, the version's own first.
   private let keys: [(key: Key, values: [Entry?])]
-  /// True if the document would have too many authors otherwise.
+  /// True if the document would otherwise have too many authors.
   package let savesAuthors: Bool
 
-  /// Finds the keys for a version that knows all that the document holds; nil if there are none.
-  ///
-  /// `mayRewrite` returns whether to write a key that a merge brought back.
+  /// Finds the keys for a version that knows everything in the document; nil if there are none. `mayRewrite`
+  /// returns true to write a key that a merge restored.
   /// - Complexity: O(*d*) in the keys that differ, and those with several values.
   package init?(
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store,
@@ -62,8 +61,8 @@ package struct DocumentRewrite {
     self.keys = keys
   }
 
-  /// The keys whose values are new to the document and come from versions without a writer, if too many.
-  /// Each such version is an author; a version that writes all again has one.
+  /// The keys whose values are new to the document and come from versions without a writer, if too many. Each such
+  /// version is an author; a version that rewrites all has one.
   private static func ofManyAuthors(
     _ comparison: DocumentComparison, in store: Store
   ) throws(StoreError) -> Set<Key> {

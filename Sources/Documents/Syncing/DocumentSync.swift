@@ -1,23 +1,23 @@
 package import LLVSCore
 
-/// The exchange of a version with a document.
-/// The document's news is imported first, and merged by the caller; then the head's values are exported.
+/// The exchange of a version with a document: news of the document is imported first, and merged by the caller;
+/// then the head's values are exported.
 package struct DocumentSync {
-  /// The versions that were made of a document.
+  /// The versions that were made from a document.
   package struct Taken: Sendable {
     /// The versions that are to be merged into the head.
     package var versions: [VersionNumber] = []
-    /// False if values were only written again.
+    /// False if values were only rewritten.
     package var isNews = false
-    /// Saves ``DocumentSync/outgoing(to:at:bytes:)`` the comparison.
+    /// Saves ``DocumentSync/outgoing(to:at:bytes:)`` a comparison.
     package var comparison: DocumentComparison.Remembered?
   }
 
   package struct Outgoing {
     package var export: DocumentExport
-    /// True if values should be written again at the next exchange.
+    /// True if values should be rewritten at the next exchange.
     package var isRewriteDue: Bool
-    /// True if values must be written again before the export, which would have too many authors.
+    /// True if values must be rewritten before the export, because it would have too many authors.
     package var isRewriteFirst: Bool
   }
 
@@ -30,7 +30,7 @@ package struct DocumentSync {
     self.address = address
   }
 
-  /// Makes versions of a document's news, or else of values that have to be written again.
+  /// Makes versions of a document's news, else of values to rewrite.
   ///
   /// Without a head the store has no versions. `isUnrelatedAllowed` allows data that have nothing in common with
   /// the directory. `finish` runs in the transaction that makes the versions.
@@ -84,7 +84,7 @@ package struct DocumentSync {
     }
   }
 
-  /// Returns the changes that make a document hold what a version holds; nil if the document has news.
+  /// Returns the changes that give a document a version's values; nil if the document has news.
   /// - Throws: ``DocumentProblem`` as an error of a store.
   /// - Complexity: O(*n*) in the keys of both.
   package func outgoing(
@@ -94,7 +94,7 @@ package struct DocumentSync {
       try DocumentComparison(document, address.directory, with: head, in: store), at: head)
   }
 
-  /// Returns the same for an earlier comparison, whose values `bytes` reads.
+  /// Does the same for an earlier comparison, whose values `bytes` reads.
   /// - Complexity: O(*d* log *n*) in the keys at which the versions and the document differ.
   package func outgoing(
     to document: DocumentComparison.Remembered, at head: VersionNumber,

@@ -1,18 +1,18 @@
 import LLVSCore
 
-/// The writes in a document that have a writer of this store and are in no version of it.
+/// The writes in a document by a writer of this store that no version of the store has.
 ///
-/// A machine that is set back under a running mount keeps its name. A join would take the writes that it lost
-/// for replaced by its new ones, which have greater numbers.
+/// A machine that is set back under a running mount keeps its name. A join would treat the lost writes as replaced
+/// by the new ones, which have greater numbers.
 struct OwnWrites {
   private(set) var lost: Set<DocumentDot> = []
-  /// True if some of them have the present name of the store.
+  /// True if some of them have the store's present name.
   private(set) var haveThisName = false
   /// Authors of former names of the store, each with the least number of their writes.
   private(set) var formerAuthors: [DocumentAuthor: Int64] = [:]
 
-  /// - Complexity: O(*d*) in the keys that differ; if the document holds what the version replaced or does
-  ///   not know, also O(the versions since the oldest such write).
+  /// - Complexity: O(*d*) in the keys that differ; if the document has writes that the version replaced or lacks,
+  ///   also O(the versions since the oldest of them).
   init(_ comparison: DocumentComparison, in store: Store) throws(StoreError) {
     let doubtful = Self.doubtful(comparison)
     guard !doubtful.isEmpty else { return }
@@ -37,7 +37,7 @@ struct OwnWrites {
     }
   }
 
-  /// True if a write of a known version cannot be told from lost ones, because the vector covers both.
+  /// True if a write of a known version is indistinguishable from lost ones, because the vector covers both.
   func areMixed(with dot: DocumentDot) -> Bool {
     formerAuthors[dot.author].map { dot.usn >= $0 } ?? false
   }

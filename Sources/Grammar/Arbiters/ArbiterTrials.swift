@@ -1,18 +1,18 @@
 import LLVSCore
 import Platform
 
-/// Receives the failures of the commands that decide clashes; the working tree is one.
+/// Receives the failures of the commands that decide clashes, for example in the working tree.
 package protocol ArbiterFailureListener: AnyObject, Sendable {
   /// Changes the summary of the newest merge that asked a command; nil if none of its commands failed.
   func updateArbiterFailures(_ body: (inout ArbiterTrials.Summary?) -> Void)
   func say(_ line: String)
 }
 
-/// The record of the arbiter commands of one merge: what they failed on, and which are not asked again.
-/// A merge continues when a command fails; the log, the reply and the status report the failures.
+/// The record of the arbiter commands of one merge: their failures, and which are not called again. A merge
+/// continues when a command fails; the log, the reply and the status report the failures.
 /// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
 package final class ArbiterTrials: Sendable {
-  /// A clash that a command was asked to decide and did not.
+  /// A clash that a command failed to decide.
   package struct Failure: Hashable, Sendable {
     package let path: [UInt8]
     /// The reason, a clause without a period.
@@ -21,7 +21,7 @@ package final class ArbiterTrials: Sendable {
     package var text: String { "\(String(decoding: path, as: UTF8.self)): \(reason)" }
   }
 
-  /// The failures of the newest merge that asked a command, as the status shows them.
+  /// The failures of the newest merge that called a command, for the status.
   package struct Summary: Sendable {
     /// When the first command failed, in nanoseconds since 1970.
     package var time: Int64
@@ -37,14 +37,14 @@ package final class ArbiterTrials: Sendable {
     var hopeless: [String: Int] = [:]
   }
 
-  /// A command that took too long or could not be run this often in a merge is not asked again in it.
+  /// A command that took too long or could not be run this often in a merge is not called again in it.
   static let chances = 2
   private static let limit = 20
   private let listener: (any ArbiterFailureListener)?
   private let state = Monitor(State())
   package init(telling listener: (any ArbiterFailureListener)? = nil) { self.listener = listener }
 
-  /// Returns true if a command may be asked; otherwise records the clash as a failure.
+  /// Returns true if a command may be called; otherwise records the clash as a failure.
   func mayAsk(_ command: String, of path: [UInt8]) -> Bool {
     let (isFirst, isHopeless) = state.withLock { state -> (Bool, Bool) in
       defer { state.hasAsked = true }

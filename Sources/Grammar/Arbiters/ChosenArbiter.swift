@@ -18,7 +18,7 @@ package struct ChosenArbiter: ClashArbiter {
     case .text: { ContentArbiter(.text, $0, store.contents) }
     case .json: { ContentArbiter(.json, $0, store.contents) }
     case .union: { ContentArbiter(.union, $0, store.contents) }
-    // The working tree's version is the first side of a merge that a command asks for.
+    // The working tree's version is the first side of a merge by command.
     case .ours: { _ in OneSideClashArbiter(.first) }
     case .theirs: { _ in OneSideClashArbiter(.second) }
     case .exec(let command):
@@ -26,7 +26,7 @@ package struct ChosenArbiter: ClashArbiter {
     }
   }
 
-  /// If no rule matches a path, text and JSON are merged, and for other values the one stored last is taken.
+  /// Without a matching rule, text and JSON are merged, and other values are those stored last.
   package static func maker(
     _ rules: [ArbiterRule], _ store: Store, _ trials: ArbiterTrials = ArbiterTrials(),
     isCancelled: @escaping @Sendable () -> Bool = { false }

@@ -4,9 +4,9 @@ import Platform
 /// Merges two values with a command of this store's settings, like a merge driver of git.
 ///
 /// `sh` runs the command with three files: `$1` base, `$2` first side, `$3` second (appended if it names none); the
-/// result is in `$2`. Names and bytes never become shell input. On a failure, a timeout, too many bytes or an
-/// irregular file the value stored last is taken. Replicas stay alike only if their commands do.
-/// The store's write lock is held for ``patience`` at most, twice in one merge at most.
+/// result is in `$2`. Names and bytes never become shell input. After a failure, a timeout, too many bytes or an
+/// irregular file the value stored last wins. Replicas get equal merges only if their commands do. The store's
+/// write lock is held for ``patience`` at most, twice in one merge at most.
 package struct CommandArbiter: ClashArbiter {
   package static let patience: UInt64 = 10_000_000_000
   package static let maximumLength = 16 << 20
@@ -17,7 +17,7 @@ package struct CommandArbiter: ClashArbiter {
   private let trials: ArbiterTrials
   private let isCancelled: @Sendable () -> Bool
 
-  /// Creates an arbiter for the values of a store; `isCancelled` ends a command that is running.
+  /// `isCancelled` ends a running command.
   package init(
     _ command: String, _ graph: VersionGraph, _ store: Store,
     patience: UInt64 = CommandArbiter.patience, trials: ArbiterTrials = ArbiterTrials(),
@@ -55,7 +55,7 @@ package struct CommandArbiter: ClashArbiter {
     do throws(SystemError) {
       answer = try run(contents)
     } catch {
-      // A command that cannot be run must not keep the other values from being merged.
+      // A command that cannot be run must not prevent merging the other values.
       answer = .failure("could not be run: \(error)", isHopeless: true)
     }
     switch answer {
@@ -109,7 +109,7 @@ package struct CommandArbiter: ClashArbiter {
       return .failure(
         "ended with \(code)\(Self.quoted(ending.said))", isHopeless: code == 126 || code == 127)
     }
-    // The command may have put any kind of file there: a link is no result, and reading a FIFO would never end.
+    // The command may have made any kind of file: a link is no result, and reading a FIFO would never end.
     guard (try? FileSystem.status(paths[1], following: false))?.kind == .regular else {
       return .failure("left no file", isHopeless: false)
     }

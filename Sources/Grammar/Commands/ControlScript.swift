@@ -1,8 +1,8 @@
 /// The commands of one write to a control file, one per line.
 ///
 /// Words are split and quoted as in a POSIX shell, without expansions. The message of `commit` is the rest of its
-/// line, or lines in one pair of quotes; a quote without an end is refused, as bash's `echo` writes line by line.
-/// `json` before a command asks for JSON. Empty lines and lines that begin with `#` are skipped.
+/// line, or lines in one pair of quotes; a quote without an end is refused, because bash's `echo` writes line by
+/// line. `json` before a command requests JSON. Empty lines and lines that begin with `#` are skipped.
 package struct ControlScript: Sendable {
   /// The longest write that is accepted, in bytes.
   package static let maximumLength = 65_536
@@ -46,7 +46,7 @@ package struct ControlScript: Sendable {
 
   private mutating func skipBlanks() {
     rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-    // Skips the CR of a line that ends as on Windows.
+    // Skips the CR of a Windows line end.
     if rest.starts(with: "\r\n".utf8) || rest.elementsEqual("\r".utf8) { rest.removeFirst() }
   }
 
@@ -90,7 +90,7 @@ package struct ControlScript: Sendable {
     return try ControlScript.message(ControlScript.unquoted(text) ?? Array(text))
   }
 
-  /// Takes a quoted message that ends in a later line, if nothing follows the quote; nil if there is none.
+  /// Takes a quoted message that ends in a later line, if nothing follows the quote; else nil.
   private mutating func messageOfLines(_ text: ArraySlice<UInt8>) throws(ControlError) -> String? {
     var script = self
     script.rest = text.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
@@ -102,7 +102,7 @@ package struct ControlScript: Sendable {
     else { return nil }
     while let last = bytes.last, last <= UInt8(ascii: " ") { bytes.removeLast() }
     guard !bytes.isEmpty else { return nil }
-    // A message that is refused is taken too: the next command begins behind it.
+    // A refused message is taken too: the next command begins after it.
     rest = script.rest
     return try ControlScript.message(bytes)
   }

@@ -1,4 +1,4 @@
-/// The reason that a command was not carried out: a kind, which maps to an errno, and the text of the reply.
+/// The reason why a command failed: a kind, which maps to an errno, and the text of the reply.
 package struct ControlError: Error, Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     case grammar
@@ -18,7 +18,7 @@ package struct ControlError: Error, Hashable, Sendable {
     case tooLong
     case exists
     case damaged
-    /// A file of another program is damaged, or is not what it should be.
+    /// A file of another program is damaged, or of another kind.
     case malformed
     /// The machine, or this build, cannot do it.
     case unsupported
@@ -28,7 +28,7 @@ package struct ControlError: Error, Hashable, Sendable {
   /// A clause without a final period.
   package var message: String
 
-  /// The parts of a command that were carried out before it failed: sentences, and the same for programs.
+  /// The completed parts of a failed command: sentences, and the same for programs.
   package struct Done: Hashable, Sendable {
     package var text: String
     package var fields: ReplyValue
@@ -39,10 +39,10 @@ package struct ControlError: Error, Hashable, Sendable {
     }
   }
 
-  /// The parts that were carried out; nil for a command that failed as a whole.
+  /// Nil for a command that failed as a whole.
   package var done: Done?
 
-  /// The error as JSON: `ok` false, `error` the kind, `message`, and the reply of a part that was carried out.
+  /// The error as JSON: `ok` false, `error` the kind, `message`, and the reply of a completed part.
   package var reply: ReplyValue {
     ["ok": false, "error": kind.rawValue, "message": message]
       + (done.map { ["text": $0.text] + $0.fields } ?? [:])

@@ -1,4 +1,4 @@
-/// The outcome of a command, as the control file and the status show it.
+/// The outcome of a command for the control file and the status.
 package enum ControlReply: Hashable, Sendable {
   case done(String)
   /// The command failed; the message is a clause without a final period.

@@ -53,7 +53,7 @@ package struct ReplyField: Hashable, Sendable {
 }
 
 extension ReplyValue: ExpressibleByDictionaryLiteral {
-  /// Creates a record; its fields have the order of the literal.
+  /// The fields have the order of the literal.
   package init(dictionaryLiteral elements: (String, any Replying)...) {
     self = .record(elements.flatMap { $1.fields(named: $0) })
   }

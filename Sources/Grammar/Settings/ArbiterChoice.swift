@@ -1,4 +1,4 @@
-/// An arbiter, with the names that users give.
+/// An arbiter, by the names for users.
 package enum ArbiterChoice: Hashable, Sendable {
   /// Takes the value that was stored last.
   case mostRecentChange
@@ -49,7 +49,7 @@ package enum ArbiterChoice: Hashable, Sendable {
     return false
   }
 
-  /// True if the choice takes one side: the user who asks for it has chosen what is dropped.
+  /// True if the choice takes one side, so that the user has chosen what is dropped.
   package var isOneSide: Bool { self == .ours || self == .theirs }
 
   package var text: String {

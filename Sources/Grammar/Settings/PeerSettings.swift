@@ -1,4 +1,4 @@
-/// The settings of one peer. They are kept in the store, go with the peer's name, and are not exchanged.
+/// The settings of one peer. They are kept in the store, removed with the peer's name, and not exchanged.
 package struct PeerSettings: Hashable, Sendable {
   package enum Name: String, Hashable, Sendable, CaseIterable {
     case encrypt
@@ -25,9 +25,9 @@ package struct PeerSettings: Hashable, Sendable {
   /// Bytes a second in both directions together; nil for no limit.
   package var limit: UInt64?
   package var encrypts = false
-  /// True if this store's own bundles are removed after they were replaced.
+  /// True if this store's own bundles are removed after their replacement.
   package var removes = true
-  /// The writers of bundles that this store has taken over there; no setting that is typed.
+  /// The writers whose bundles this store has adopted there; no setting for users.
   package var adopted: Set<String> = []
   package init() {}
 
@@ -37,7 +37,7 @@ package struct PeerSettings: Hashable, Sendable {
     package let name: Name
     package let value: String
 
-    /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have the value.
+    /// - Throws: ``ControlError`` of kind `grammar` for an unknown setting or an invalid value.
     package init(name: String, value: String) throws(ControlError) {
       (peer, self.name) = try PeerSettings.names(name)
       self.value = value
@@ -48,7 +48,7 @@ package struct PeerSettings: Hashable, Sendable {
     package var key: String { PeerSettings.key(peer, name) }
   }
 
-  /// Returns true if a word is the name of a peer's setting, right or wrong.
+  /// Returns true if a word has the form of a peer's setting.
   package static func isName(_ word: String) -> Bool { word.contains(".") }
 
   /// Reads `PEER.SETTING`; the peer's name may have dots too.
@@ -63,7 +63,7 @@ package struct PeerSettings: Hashable, Sendable {
     "peer.\(peer).\(name.rawValue)"
   }
 
-  /// The name under which the store keeps the writers that were taken over.
+  /// The name under which the store keeps the adopted writers.
   package static func adoptedKey(_ peer: String) -> String { "peer.\(peer).adopted" }
 
   /// Reads a peer's settings; unreadable ones have the safe value: encrypted, and nothing removed.

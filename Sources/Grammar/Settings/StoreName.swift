@@ -1,9 +1,9 @@
-/// Checks names that users give to branches, tags and peers: `[A-Za-z0-9_][A-Za-z0-9._-]*`.
+/// Checks users' names for branches, tags and peers: `[A-Za-z0-9_][A-Za-z0-9._-]*`.
 package enum StoreName {
   /// The longest name, in bytes.
   package static let maximumLength = 200
 
-  /// The reason that a text cannot be such a name; nil if it can.
+  /// The reason why a text is no valid name; nil if it is.
   package static func fault(_ name: String) -> String? {
     let bytes = Array(name.utf8)
     guard let first = bytes.first else { return "a name is missing" }

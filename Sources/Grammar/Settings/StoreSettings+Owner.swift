@@ -1,10 +1,10 @@
 package import LLVSCore
 
-// Programs would run as the mounting user, so those that another user set are not in force, as in git.
+// Programs would run as the mounting user, so those that another user set have no effect, as in git.
 
 extension StoreSettings {
-  /// Reads the settings in force: unreadable ones have their defaults, programs that another user set and that are
-  /// not `confirmed` are withheld; `faults` gets a sentence about each.
+  /// Reads the settings in effect: unreadable ones have their defaults, and programs of another user that are not
+  /// `confirmed` are withheld; `faults` gets a sentence about each.
   /// - Throws: ``StoreError/system(_:)``.
   package init(
     of store: Store, confirmed: Set<Assignment> = [], faults: inout [String]

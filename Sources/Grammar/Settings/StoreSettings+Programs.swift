@@ -1,8 +1,8 @@
 import Platform
 
 extension StoreSettings {
-  /// The programs that a setting names and that are not installed here, in the order of the value.
-  /// Of a shell command only the first word counts, if it is a plain name or path.
+  /// The programs in a setting that are not installed here, in the order of the value. Of a shell command only the
+  /// first word counts, if it is a plain name or path.
   package func missingPrograms(of name: Name) -> [String] {
     let programs: [String] =
       switch name {

@@ -26,12 +26,12 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
-  /// The time without a save or rename after which a version is made; in nanoseconds.
+  /// The time without a save or rename after which a version is made, in nanoseconds.
   package var settle: UInt64 = 2_000_000_000
   package var autosync: UInt64?
-  /// True if versions that arrive are merged without a command.
+  /// True if received versions are merged without a command.
   package var automerge = true
-  /// True if programs that watch directories get events for what merges and restores change there.
+  /// True if programs that watch directories get events for changes by merges and restores.
   package var announce = true
   /// The arbiter rules; empty for the engine's own choice.
   package var arbiters: [ArbiterRule] = []
@@ -40,17 +40,17 @@ package struct StoreSettings: Hashable, Sendable {
   package var mtime = ReplacedTime.stored
   /// Automatic versions stop while fewer bytes than this are free.
   package var reserve: UInt64 = 256 << 20
-  /// True if the index of words, once there is one, is brought up to each new version.
+  /// True if the index of words, once it exists, is brought up to each new version.
   package var search = true
   /// Longer files are searched up to this many bytes.
   package var searchLimit: UInt64 = 8 << 20
-  /// The program that `llvs mergetool` opens; empty for one that is installed.
+  /// The program of `llvs mergetool`; empty for an installed one.
   package var mergetool = ""
-  /// Commands that are run after an event; empty for none.
+  /// Commands to run after an event; empty for none.
   package var onVersion = ""
   package var onConflict = ""
   package var onSync = ""
-  /// Settings that the store holds and that are not in force, since another user chose the programs that they run.
+  /// Stored settings without effect, because another user chose the programs that they run.
   package internal(set) var withheld: [Name] = []
 
   package init() {}
@@ -60,7 +60,7 @@ package struct StoreSettings: Hashable, Sendable {
     package let name: Name
     package let value: String
 
-    /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have the value.
+    /// - Throws: ``ControlError`` of kind `grammar` for an unknown setting or an invalid value.
     package init(name: String, value: String) throws(ControlError) {
       self.name = try Name(word: name)
       self.value = value
@@ -87,7 +87,7 @@ package struct StoreSettings: Hashable, Sendable {
     names.map { "the setting \($0) is damaged; its default holds until it is set again" }
   }
 
-  /// - Throws: ``ControlError`` of kind `grammar` if the setting cannot have the value; nothing is changed then.
+  /// - Throws: ``ControlError`` of kind `grammar` for an invalid value; nothing is changed then.
   package mutating func assign(_ assignment: Assignment) throws(ControlError) {
     let value = assignment.value
     let standard = StoreSettings()

@@ -11,7 +11,7 @@ package struct LocalCalendar: Sendable {
   /// Converts a local time to seconds since 1970; `local` is the local time, counted as if it were UTC.
   /// A time that clocks show twice means the later instant; one that they skip is moved later.
   package func utc(local: Int64) -> Int64 {
-    // The offsets of zones differ by less than 26 hours, and a zone changes its offset at most once in such a time.
+    // Zones' offsets differ by less than 26 hours, and a zone changes its offset at most once in this time.
     let before = local - offset(local - 93_600)
     let after = local - offset(local + 93_600)
     let later = max(before, after)

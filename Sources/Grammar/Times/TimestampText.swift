@@ -1,6 +1,6 @@
 import Platform
 
-/// Times as replies, logs and reports show them.
+/// Times for replies, logs and reports.
 package enum TimestampText {
   /// The current time, in nanoseconds since 1970.
   package static func now() -> Int64 {
@@ -22,7 +22,7 @@ package enum TimestampText {
     return "\(utc.date)T\(utc.time).\(CalendarTime.digits(Int(part / 1_000_000), 3))Z"
   }
 
-  /// Reads what ``iso(_:)`` or ``utc(seconds:)`` wrote, as seconds since 1970; nil for another text.
+  /// Reads the text of ``iso(_:)`` or ``utc(seconds:)`` as seconds since 1970; nil for another text.
   package static func seconds(iso text: String) -> Int64? {
     guard text.utf8.count >= 20, text.hasSuffix("Z") else { return nil }
     let end = TimeExpression(now: 0).instant(text.prefix { $0 != "." && $0 != "Z" } + "Z")

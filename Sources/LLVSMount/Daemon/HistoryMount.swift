@@ -7,16 +7,16 @@ import WorkingTree
 
 // History as a separate file system, mounted inside the tree that it belongs to.
 //
-// State: made -> serving -> ended, by `end()`, a user's unmount or the outer mount's end. A thread of its own
-// mounts and serves it, since its mount point is looked up through the outer mount.
+// State: made -> serving -> ended, by `end()`, a user's unmount or the outer mount's end. A separate thread mounts
+// and serves it, because its mount point is looked up through the outer mount.
 
-/// `.llvs/versions` of a mount as a second, read-only mount.
-/// The kernel itself refuses changes there, caches attributes and bytes, and opens files without a request.
+/// `.llvs/versions` of a mount as a second, read-only mount. The kernel itself refuses changes there, caches
+/// attributes and bytes, and opens files without a request.
 /// - Concurrency: callable from any thread. Its lock is a leaf.
 package final class HistoryMount: Sendable {
   private enum State {
     case made
-    /// With the mount's ID, if it could be found out.
+    /// With the mount's ID, if known.
     case serving(FuseSession, mount: UInt32?)
     case ended(obstacle: String?)
   }
@@ -48,7 +48,7 @@ package final class HistoryMount: Sendable {
     self.log = log
     var options = mount
     options.flags.isReadOnly = true
-    // History has no device nodes, and none of its programs run as another user, whatever the tree allows.
+    // History never has device nodes, and its programs never run as another user, for any setting of the tree.
     options.flags.allowsDevices = false
     options.flags.allowsSetIDs = false
     self.options = options
@@ -86,12 +86,12 @@ package final class HistoryMount: Sendable {
       try session.run()
       ended(nil)
     } catch {
-      // The mount may have failed because the outer mount ended just then.
+      // The mount may have failed because the outer mount just ended.
       ended(life.withLock { $0.isOver } ? nil : "\(error)")
     }
   }
 
-  /// Mounts it; nil if it has been ended in the meantime.
+  /// Mounts it; nil if it was ended in the meantime.
   private func show() throws -> (FuseSession, VersionsFileSystem)? {
     let tree = try VersionsFileSystem(of: outer)
     let session = try FuseSession(
@@ -106,7 +106,7 @@ package final class HistoryMount: Sendable {
       return true
     }
     life.broadcast()
-    // The session that is dropped unmounts.
+    // Dropping the session unmounts it.
     return isWanted ? (session, tree) : nil
   }
 
@@ -130,7 +130,7 @@ package final class HistoryMount: Sendable {
       return nil
     }
     guard let (session, number) = serving else { return }
-    // Another file system may be mounted there by now.
+    // Another file system may now be mounted there.
     if let number, let table = try? MountTable(),
       !table.entries.contains(where: { $0.id == number })
     {
@@ -155,7 +155,7 @@ package final class HistoryMount: Sendable {
     }
   }
 
-  /// Waits until it is mounted; returns the reason that it is not.
+  /// Waits until it is mounted; returns a reason if it is not.
   func awaitMount() -> String? {
     let obstacle: String?? = life.wait { life in
       switch life.state {
@@ -167,11 +167,11 @@ package final class HistoryMount: Sendable {
     return obstacle ?? nil
   }
 
-  /// The path at which the versions of a mounted store are.
+  /// The path of the versions of a mounted store.
   package static func path(below mountPoint: String) -> String { mountPoint + "/" + Self.place }
   static let place = ".llvs/versions"
 
-  /// The mounts of a table, without those that show the history of the mount that they are in.
+  /// The mounts of a table, without those that show the history of their own mount.
   package static func others(of table: MountTable) -> [MountEntry] {
     let stores = Dictionary(
       table.entries.lazy.filter { $0.type == "fuse.llvs" }.map { ($0.id, $0) },

@@ -3,14 +3,14 @@ import HistoryTree
 import Platform
 import WorkingTree
 
-// Limits the memory for names that the kernel remembers: a thread has it forget the directories used least, but
+// Limits the memory for names that the kernel remembers: a thread makes it forget the least used directories, but
 // none with a working directory (getcwd(2) would fail) or a mount point (it would be unmounted).
 
 /// Makes the kernel forget names of history if it remembers too many.
 final class KernelMemory: Sendable {
   private struct State {
     var isCrowded = false
-    /// The time of the next look, on the monotonic clock: names that were in use may be free then.
+    /// The time of the next check, on the monotonic clock: names that were in use may be free then.
     var again: UInt64?
     var delay = KernelMemory.shortest
     var isOver = false
@@ -19,7 +19,7 @@ final class KernelMemory: Sendable {
   /// The longest wait for the kernel's FORGETs, and the interval at which they are counted, in nanoseconds.
   private static let patience: UInt64 = 3_000_000_000
   private static let step: UInt64 = 20_000_000
-  /// The first and longest wait before another look while all names are in use, in nanoseconds.
+  /// The first and longest wait before another check while all names are in use, in nanoseconds.
   private static let shortest: UInt64 = 1_000_000_000
   private static let longest: UInt64 = 64_000_000_000
   /// The number of names in one batch of notifications: more urgent ones wait for one batch at most.
@@ -104,7 +104,7 @@ final class KernelMemory: Sendable {
     monitor.wait(nanoseconds: nanoseconds) { $0.isOver ? () : nil } == nil
   }
 
-  /// Registers for a notice when there are too many names somewhere; returns the largest current number.
+  /// Listens for too many names in any tree; returns the largest current number.
   private func watch() -> Int {
     let signal: @Sendable () -> Void = { [weak self] in self?.update { $0.isCrowded = true } }
     var most = meta.watchCrowd(limit: limit, isCrowded: signal)
@@ -114,7 +114,7 @@ final class KernelMemory: Sendable {
     return most
   }
 
-  /// Makes the kernel forget the names that are used least, until a quarter of the limit is free again.
+  /// Makes the kernel forget the least used names, until a quarter of the limit is free again.
   private func forgetColdNames() {
     let goal = limit - limit / 4
     let before = metaNodeCount

@@ -1,6 +1,6 @@
 package import Events
 
-/// The event in a store's log that the last version of a mount could not be made.
+/// The event in a store's log that a mount's last version could not be made.
 package struct LostVersion {
   private static let words = "the last version could not be made: "
   /// The reason: a clause without a final period.

@@ -11,7 +11,7 @@ package import WorkingTree
 
 // The life of a mount: from an open store to a tree that serves requests, and back.
 //
-// The end: saved changes become a version, the kernel unmounts, threads are joined, and a last cut takes late
+// The end: saved changes become a version, the kernel unmounts, threads are joined, and a last cut gets late
 // changes. The store's lock is released last, for processes that wait for it.
 
 package final class MountDaemon: Sendable {
@@ -30,9 +30,9 @@ package final class MountDaemon: Sendable {
   private let announcer: Announcer
   private let mountPoint: String
   private let isEnding = Monitor(false)
-  /// Held through the last cut, so that a second caller finds it done.
+  /// Held during the last cut, so that a second caller finds it done.
   private let isFinished = Monitor(false)
-  /// After the unmount, programs with open files may go on for this time, in nanoseconds.
+  /// After the unmount, programs with open files may continue for this time, in nanoseconds.
   private static let grace: UInt64 = 2_000_000_000
 
   /// Opens the store and mounts it; requests are served once ``serve()`` runs.
@@ -70,7 +70,7 @@ package final class MountDaemon: Sendable {
     connection.staysAwake = !request.savesPower
     connection.watch = request.watch
     connection.findsNumbers = true
-    // Only root can give files away, so only in root's mount owners mean something to others.
+    // Only root can give files away, so only in root's mount do owners matter to others.
     connection.enforcesACLs = request.allowsOthers && SystemProcess.effectiveUser == 0
     let meta = MetaTree(
       live: tree, services: MetaServices(control),
@@ -100,7 +100,7 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  /// Returns what tells the kernel of names and attributes that changed without its doing.
+  /// Returns the function that notifies the kernel of names and attributes that it did not change itself.
   private static func telling(_ reference: SessionReference) -> @Sendable ([KernelNotice]) -> Void {
     { told in
       guard let session = reference.value else { return }
@@ -115,7 +115,7 @@ package final class MountDaemon: Sendable {
         case .listing(let directory): directories.insert(directory)
         }
       }
-      // A name that the kernel never looked up is not in its cache, so only this drops the cached listing.
+      // The kernel caches no name that it never looked up, so only this drops the cached listing.
       for directory in directories { session.notifier.invalidate(NodeID(directory.rawValue)) }
       session.notifier.flush()
     }
@@ -135,7 +135,7 @@ package final class MountDaemon: Sendable {
     return resolved
   }
 
-  /// Refuses a mount that would cover its store, be inside it, or be a second one at its path.
+  /// Throws for a mount that would cover its store, be inside it, or be a second one at its path.
   private static func checkRelation(of mountPoint: String, to store: String) throws {
     let relation = try PathRelation.of(mountPoint: mountPoint, toStore: store)
     let present = try MountTable().mount(at: Array(mountPoint.utf8))
@@ -151,7 +151,7 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  /// The longest wait for a holder of the store's lock that announced that it is finishing, in nanoseconds.
+  /// The longest wait for a holder of the store's lock that announced its end, in nanoseconds.
   private static let patience: UInt64 = 120_000_000_000
 
   private static func opened(_ request: MountRequest) throws(StoreError) -> Store {
@@ -170,7 +170,7 @@ package final class MountDaemon: Sendable {
   }
 
   package var metaNodeCount: Int { memory.metaNodeCount }
-  /// Waits until history is mounted, if requested; returns the reason that it is not.
+  /// Waits until history is mounted, if requested; returns a reason if it is not.
   package func awaitHistory() -> String? { history?.awaitMount() }
 
   package func serve() throws {
@@ -197,8 +197,8 @@ package final class MountDaemon: Sendable {
     try session.run()
   }
 
-  /// Makes a version and unmounts; false if programs have files open: the journal has their writes, so the
-  /// process may exit.
+  /// Makes a version and unmounts. False if programs have files open: the journal has their writes, so the process
+  /// may exit.
   @discardableResult
   package func end() -> Bool {
     let isFirst = isEnding.withLock { isEnding in
@@ -230,7 +230,7 @@ package final class MountDaemon: Sendable {
     return true
   }
 
-  /// Makes the last version, and returns what is not in it.
+  /// Makes the last version, and returns the changes that it lacks.
   @discardableResult
   private func cut() -> LastWriterStatus {
     do throws(StoreError) {

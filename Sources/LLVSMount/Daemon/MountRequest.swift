@@ -12,7 +12,7 @@ package struct MountRequest: Sendable {
   package var allowsOthers = false
   /// Mounts even if the store is on a network file system.
   package var isForced = false
-  /// The source that /proc/mounts shows; the store's path if nil.
+  /// The source in /proc/mounts; nil for the store's path.
   package var source: String?
   /// Lets processors sleep between requests: needs less power, and each request takes longer.
   package var savesPower = false
@@ -20,7 +20,7 @@ package struct MountRequest: Sendable {
   package var hurriesHistory = false
   /// Ends the mount's connections when this process dies.
   package var watch: ConnectionWatch?
-  /// The number of names that the kernel may remember; beyond it the kernel is made to forget those used least.
+  /// The number of names that the kernel may remember; above it the kernel is made to forget the least used.
   package var names = 500_000
   package var flags = MountFlags()
   /// Further options for libfuse or security modules, as mount(8) spells them.
@@ -33,7 +33,7 @@ package struct MountRequest: Sendable {
 }
 
 extension MountRequest {
-  /// Throws ``ControlError`` of kind notPermitted, before a store is made, for options this user may not have.
+  /// Throws ``ControlError`` of kind notPermitted, before a store is made, for options that need more rights.
   func checkPermission() throws(ControlError) {
     guard SystemProcess.effectiveUser != 0 else { return }
     if hurriesHistory {

@@ -6,11 +6,11 @@ import ObjectStores
 import Platform
 
 extension PeerOpener {
-  /// Opens peers as usual, but another store's mount point as that store and no other directory in a mount of llvs,
-  /// by device: files sent there would change its tree. `own` is this store's mount point.
+  /// Opens peers as usual, but another store's mount point as that store, and no other directory in a mount of
+  /// llvs, because sent files would change its tree. `own` is this store's mount point.
   package static func besideMounts(own: String?) -> PeerOpener {
     PeerOpener { (address, opening) throws(ControlError) in
-      // Without a mount table or a directory, the usual way reports the error.
+      // Without a mount table or a directory, the usual opening reports the error.
       guard let path = address.directoryPath, let table = try? MountTable(),
         let status = try? FileSystem.status(path)
       else { return try standard.open(address, opening) }

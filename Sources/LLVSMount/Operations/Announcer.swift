@@ -10,21 +10,21 @@ import WorkingTree
 // Raises inotify events for changes that no program made: a merge, a restore, an undo.
 //
 // The kernel raises these only for calls of programs, so a thread of the daemon makes calls on the mount that
-// create, remove or touch the names. The daemon knows its own thread and answers them as done, without effect.
+// create, remove or touch the names. The daemon recognises its own thread and answers without effect.
 //
-// INVARIANT A1: no request of this thread changes the tree, a version or a time. Each handler that could
-//   asks `isOwn` first.
-// INVARIANT A2: what is told is true: a name is created or removed for the kernel only if the tree has
-//   it or lacks it at that moment, looked at while the kernel holds the lock of the directory.
-// INVARIANT A3: the calls never leave the mount: a directory is held by its descriptor, reached without
-//   symbolic links and other mounts, and compared by its inode number; the top by its device.
-// INVARIANT A4: no thread that serves requests waits for this one, and it holds no lock in its calls. So
-//   it waits like any program; if the daemon dies then, its watcher ends the connection.
+// INVARIANT A1: no request of this thread changes the tree, a version or a time. Each handler that could do so
+// checks `isOwn` first.
+// INVARIANT A2: announcements are true: a name is created or removed for the kernel only if the tree has it or
+// lacks it at that moment, checked while the kernel holds the lock of the directory.
+// INVARIANT A3: the calls never leave the mount: a directory is held by its descriptor, reached without symbolic
+// links and other mounts, and compared by its inode number; the top by its device.
+// INVARIANT A4: no thread that serves requests waits for this one, and it holds no lock in its calls. So it waits
+// like any program; if the daemon dies then, its watcher ends the connection.
 
-/// Tells programs that watch directories of changes that they cannot see otherwise.
+/// Notifies programs that watch directories of changes that cause no events otherwise.
 /// - Concurrency: callable from any thread; its lock is a leaf.
 final class Announcer: Sendable {
-  /// The call that the thread is making now, by the name that it is about.
+  /// The call that the thread is making, by its name.
   enum Call: Sendable {
     /// The kernel may forget a directory of that name, and get it again at once, if `isFree`.
     case making([UInt8], EntryKind, isFree: Bool)
@@ -40,11 +40,11 @@ final class Announcer: Sendable {
     var isOver = false
   }
 
-  /// The most changes of one transition that are notified of.
+  /// The most changes of one transition that are announced.
   static let most = 4096
-  /// The most transitions that wait; of further ones nothing is told.
+  /// The most transitions that wait; further ones are not announced.
   private static let mostWaiting = 16
-  /// The time for one transition, in nanoseconds; what is left then is not told of.
+  /// The time for one transition, in nanoseconds; the rest is not announced.
   private static let patience: UInt64 = 2_000_000_000
   /// The time that the end waits for the thread, in nanoseconds.
   private static let grace: UInt64 = 1_000_000_000
@@ -66,7 +66,7 @@ final class Announcer: Sendable {
     self.seesUsers = seesUsers
   }
 
-  /// Takes the device of the mount, which tells it from others at the same path.
+  /// Sets the mount's device, which distinguishes it from others at the same path.
   func follow(device: String) { state.withLock { $0.device = device } }
 
   func start() throws(SystemError) {
@@ -84,7 +84,7 @@ final class Announcer: Sendable {
     tree.listenForShown { [weak self] in self?.add($0) }
   }
 
-  /// Ends the thread after the call that it is making; a call that the kernel holds is not waited for.
+  /// Ends the thread after its current call; does not wait for a call that the kernel blocks.
   func stop() {
     state.withLock { state in
       state.isOver = true
@@ -114,13 +114,13 @@ final class Announcer: Sendable {
 
   private var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Makes the calls for what is watched: first for what went, then for what came and changed.
+  /// Makes the calls for watched files: first for removed ones, then for new and changed ones.
   private func announce(_ changes: [ShownChange]) {
     let end = SystemClock.monotonic() + Self.patience
     do throws(SystemError) {
       let top = try HeldPath(directory: mountPoint)
       let status = try top.status()
-      // Something else may be mounted there by now.
+      // Another file system may now be mounted there.
       guard status.deviceName == state.withLock({ $0.device }) else { return }
       let watched = watchedFiles(onDevice: status.deviceName)
       let told = changes.filter {
@@ -133,11 +133,11 @@ final class Announcer: Sendable {
       let rest = told.filter { $0.after != nil }
       for change in (gone + rest).prefix(Self.most) {
         guard !isOver, SystemClock.monotonic() < end else { return }
-        // A change that cannot be told of, as in a directory that moved in the meantime, is left out.
+        // A change that cannot be announced, as in a directory that moved in the meantime, is omitted.
         try? tell(change, below: top)
       }
     } catch {
-      // The mount is gone, or the kernel is too old: programs hear nothing, as before.
+      // The mount has ended, or the kernel is too old: programs get no events.
     }
   }
 
@@ -193,7 +193,7 @@ final class Announcer: Sendable {
     }
   }
 
-  /// Raises what a program that wrote a file raises at its end.
+  /// Raises the events of a program that finishes writing a file.
   private func finishWriting(_ file: borrowing HeldPath) throws(SystemError) {
     let status = try file.status()
     // While a program's file is open for writing it cannot be run.
@@ -207,18 +207,18 @@ final class Announcer: Sendable {
     try body()
   }
 
-  /// True if a request comes from this thread; one load where nothing is being told.
+  /// True if a request comes from this thread; one load while nothing is announced.
   func isOwn(_ caller: @autoclosure () -> Int32) -> Bool {
     let thread = thread.load(ordering: .acquiring)
     return thread != 0 && thread == caller()
   }
 
-  /// The number of a node that stands for what is gone, until its name is removed; no other has it.
+  /// The number of a node in place of a removed file, until its name is removed; no other node has it.
   func numberOfGone() -> UInt64 {
     1 << 62 | goneCount.wrappingAdd(1, ordering: .relaxed).newValue & (1 << 62 - 1)
   }
 
-  /// The call that the thread is making, if it is about a name.
+  /// The thread's current call, if it is about a name.
   func call(about name: [UInt8]) -> Call? {
     let call = state.withLock { $0.call }
     switch call {

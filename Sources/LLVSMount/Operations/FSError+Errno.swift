@@ -2,7 +2,7 @@ import LLVSCore
 import Platform
 import TreeNames
 
-// The one place that maps an error of the file tree or the store to an errno.
+// Maps errors of the file tree and the store to an errno.
 
 extension FSError {
   package var errno: Int32 {

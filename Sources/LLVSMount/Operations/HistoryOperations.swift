@@ -4,11 +4,11 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// The versions of a store as a read-only file system of their own.
-/// OPEN and OPENDIR answer ENOSYS, after which the kernel opens and closes files without requests.
+/// The versions of a store as a separate read-only file system. OPEN and OPENDIR answer ENOSYS; then the kernel
+/// opens and closes files without requests.
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class HistoryOperations: FuseOperations {
-  // OPEN and OPENDIR are served by their default ENOSYS: libfuse answers success if they are left out.
+  // OPEN and OPENDIR are included with their default ENOSYS, because libfuse answers omitted ones with success.
   static let served: OperationSet = [
     .base, .readlink, .open, .read, .opendir, .readdir, .readdirplus, .getxattr, .listxattr, .lseek,
     .ioctl,

@@ -12,19 +12,19 @@ struct MetaAnswers: Sendable {
   let meta: MetaTree
   let tree: TreeSession
 
-  /// Returns the errno of an error; damage is logged too, whichever request met it.
+  /// Returns the errno of an error, and logs damage.
   func errno(of error: FSError) -> Int32 {
     if let damage = error.damage { tree.damage.tell(damage) }
     return error.errno
   }
 
-  /// Answers with the entry that `find` returns, and whose look-up `find` counted.
+  /// Answers with the entry of `find`, which has counted the look-up.
   func lookup(reply: consuming EntryReply, _ find: () throws(FSError) -> MetaEntry) {
     do throws(FSError) {
       let entry = try find()
       if !reply.entry(entry.fuseEntry) { meta.forget(entry.status.number.rawValue, count: 1) }
     } catch {
-      // Aliases and settings come and go: the kernel must not cache that a name is absent.
+      // Aliases and settings appear and disappear: the kernel must not cache that a name is absent.
       reply.error(errno(of: error))
     }
   }
@@ -32,7 +32,7 @@ struct MetaAnswers: Sendable {
   /// The number of names that are fetched at a time: about as many as a reply holds.
   private static let batch = 64
 
-  /// Lists names. If there were any, calls `goesOn`, before it answers, with the offset after the last one.
+  /// Lists names. If there are any, calls `goesOn`, before it answers, with the offset after the last one.
   func readdir(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryReply,
     goesOn: (UInt64) -> Void = { _ in }

@@ -3,8 +3,8 @@ import HistoryTree
 package import LLVSCore
 import TreeNames
 
-/// Finds the version that each line of a file came with.
-/// A line belongs to the first version on the way back from which no predecessor has it; renames are followed.
+/// Finds the version that introduced each line of a file: the first version on the way back whose predecessors all
+/// lack the line. Renames are followed.
 /// - Concurrency: one thread at a time.
 package struct Blame {
   package struct Line {
@@ -19,7 +19,7 @@ package struct Blame {
     var key: Key
   }
 
-  /// A line of the file: its index there, and in the version that is looked at.
+  /// A line of the file: its index there, and in the current version of the walk.
   private typealias Pair = (final: Int, line: Int)
   private let store: Store
   private var table = LineTable()
@@ -29,7 +29,7 @@ package struct Blame {
   private var changing: [Key: Set<VersionNumber>] = [:]
   package init(_ store: Store) { self.store = store }
 
-  /// Returns the lines of a file as a version has it, in order.
+  /// Returns the lines of a version's file, in order.
   /// - Throws: ``ControlError`` notFound without such a file, grammar if it is no text or longer than 8 MiB.
   /// - Complexity: O(versions that changed the file) comparisons of two texts.
   package mutating func lines(of path: [UInt8], in record: VersionRecord) throws -> [Line] {
@@ -45,7 +45,7 @@ package struct Blame {
     var open = [
       Place(version: record.number, key: entry.key): (0..<text.count).map { Pair($0, $0) }
     ]
-    // Predecessors have smaller numbers: a version is looked at after all that came from it.
+    // Predecessors have smaller numbers, so a version comes after all its descendants.
     while let place = open.keys.max(by: { $0.version < $1.version }) {
       guard let lines = open.removeValue(forKey: place), !lines.isEmpty else { continue }
       let left = try passOn(lines, of: place, &open)
@@ -86,7 +86,7 @@ package struct Blame {
     return left
   }
 
-  /// Gives a predecessor the lines outside of the changes, and returns the others.
+  /// Passes the unchanged lines to a predecessor, and returns the others.
   private static func pass(
     _ lines: [Pair], through changes: [SequenceChange], to target: Place,
     _ open: inout [Place: [Pair]]

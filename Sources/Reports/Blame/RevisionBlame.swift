@@ -1,8 +1,8 @@
 import LLVSCore
 
-/// Finds the revision that each line of a file came with, among revisions that came one after another.
+/// Finds the revision that introduced each line of a file, among successive revisions.
 package enum RevisionBlame {
-  /// Returns the lines of the last text, oldest first, each with the index of the text that brought it.
+  /// Returns the lines of the last text, each with the index, oldest first, of the text that introduced it.
   /// - Complexity: a comparison of two texts for each revision.
   package static func lines(of revisions: [[UInt8]]) -> [(revision: Int, text: [UInt8])] {
     var table = LineTable()
@@ -10,7 +10,7 @@ package enum RevisionBlame {
     var new = table.lines(newest)
     let lines = (0..<new.count).map { Array(new[$0]) }
     var found = [Int](repeating: 0, count: lines.count)
-    // The lines that are still looked for: their index, and where they are in the revision.
+    // The lines still to be found: their index, and their position in the revision.
     var open = lines.indices.map { (final: $0, line: $0) }
     for index in revisions.indices.dropLast().reversed() where !open.isEmpty {
       let old = table.lines(revisions[index])

@@ -38,7 +38,7 @@ package struct DiffStat {
   }
 
   package mutating func add(_ difference: TreeDifference) throws {
-    // A directory that came or went with what is in it needs no line.
+    // A directory that was added or removed with its contents needs no line.
     guard !difference.isFull else { return }
     let isOfBytes = (difference.new ?? difference.old)?.hasBytes ?? false
     let counts =
@@ -62,7 +62,7 @@ package struct DiffStat {
     }
   }
 
-  /// Says what changed where no line did; nil where bytes did, or nothing is recorded.
+  /// Describes the changes of a file without changed lines; nil if bytes changed, or nothing is recorded.
   private static func note(_ difference: TreeDifference, _ counts: LineCounts) -> String? {
     guard case .lines(0, 0) = counts else { return nil }
     let (old, new) = (difference.old, difference.new)
@@ -108,7 +108,7 @@ package struct DiffStat {
   private func write(_ row: Row) {
     guard let widths else { return }
     var name = row.name
-    // The end of a long path says more than its beginning.
+    // The end of a long path is more useful than its beginning.
     if name.count > widths.name { name = "..." + name.suffix(widths.name - 3) }
     name += String(repeating: " ", count: max(0, widths.name - name.count))
     if let note = row.note { return emit("\(indent) \(name) | \(note)") }

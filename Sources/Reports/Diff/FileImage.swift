@@ -4,7 +4,7 @@ package import Platform
 import TreeNames
 package import WorkingTree
 
-/// A file as it is on one side of a difference.
+/// A file on one side of a difference.
 package struct FileImage {
   private enum Source {
     case stored(StoredContent, Store)
@@ -128,7 +128,6 @@ package struct FileImage {
     return hasher.finish()
   }
 
-  /// Returns git's id for the bytes.
   func gitID() throws -> String {
     var blob = GitBlob(length: length)
     var offset: UInt64 = 0
@@ -176,7 +175,7 @@ package struct FileImage {
   /// True if it has the same kind, mode and bytes.
   package func isSame(as other: FileImage) throws -> Bool { try isLike(other) }
 
-  /// True if a version would not count the difference to the other as a change, apart from times and owners.
+  /// True if a version would record no change from the other file, apart from times and owners.
   func isLike(_ other: FileImage) throws -> Bool {
     guard kind == other.kind, kind == .symlink || mode == other.mode, extended == other.extended
     else { return false }

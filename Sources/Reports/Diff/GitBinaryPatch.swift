@@ -20,7 +20,7 @@ enum GitBinaryPatch {
       var length = uLong(target.count)
       let code = compress2(
         target.baseAddress, &length, bytes, uLong(bytes.count), Z_DEFAULT_COMPRESSION)
-      // The buffer has the largest size that can be needed; only memory could be short.
+      // The buffer has the largest possible size; only memory could be short.
       precondition(code == Z_OK, "compress2 ended with \(code)")
       count = Int(length)
     }

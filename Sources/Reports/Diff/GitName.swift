@@ -1,7 +1,7 @@
 /// Formats names in patches as git does.
 enum GitName {
-  /// Formats a name after `a/` or `b/`, in quotes if it has bytes that cannot be in a line.
-  /// UTF-8 stays readable; git and patch accept it with and without quotes.
+  /// Formats a name after `a/` or `b/`, in quotes if it has bytes that are impossible in a line. UTF-8 stays
+  /// readable; git and patch accept it with and without quotes.
   static func quoted(_ path: [UInt8], behind prefix: String = "") -> String {
     let bytes = Array(prefix.utf8) + path
     let isPlain = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0x22 && $0 != 0x5C }

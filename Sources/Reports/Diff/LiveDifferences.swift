@@ -3,8 +3,8 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// The differences between a version and the working tree.
-/// Pending paths are read before the head, so a new version only adds comparisons.
+/// The differences between a version and the working tree. Pending paths are read before the head, so a new version
+/// only adds comparisons.
 package struct LiveDifferences {
   private let store: Store
   private let place: any ComparedTree
@@ -26,7 +26,7 @@ package struct LiveDifferences {
     let head = try store.state().head.map { try store.version($0) } ?? nil
     let base = old?.map ?? head?.map ?? .empty
     let view = TreeView(map: store.map(base))
-    // The paths that must be compared in the tree, and whether everything below must be too.
+    // The paths to compare in the tree; true to include everything below.
     var open: [[UInt8]: Bool] = [:]
     for (change, path) in pending where isShown(path) { open[path] = change != .changed }
     var live: [TreeDifference] = []
@@ -97,7 +97,7 @@ package struct LiveDifferences {
     return joined.indices.filter { !dropped.contains($0) }.map { joined[$0] }
   }
 
-  /// Returns the part of a difference between versions that is not covered by paths that were compared in the tree.
+  /// Returns the part of a difference between versions that is outside of the paths compared in the tree.
   private func remaining(of stored: TreeDifference, _ open: [[UInt8]: Bool]) -> TreeDifference? {
     guard let from = stored.renamedFrom else {
       return isCovered(stored.path, by: open) ? nil : stored
@@ -163,7 +163,7 @@ package struct LiveDifferences {
     for path in below { try compare(path, view, &out) }
   }
 
-  /// Collects the paths below a directory of the tree; ignored files are left out.
+  /// Collects the paths below a directory of the tree, except ignored files.
   private func collect(_ path: [UInt8], _ found: inout Set<[UInt8]>) throws {
     for name in try place.names(in: path) {
       let child = path + [0x2F] + name
@@ -173,7 +173,7 @@ package struct LiveDifferences {
   }
 }
 
-/// Parses names that ``PrintableText/text(_:)`` wrote.
+/// Parses names in the form of ``PrintableText/text(_:)``.
 package enum VisibleName {
   package static func bytes(_ text: some Collection<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []

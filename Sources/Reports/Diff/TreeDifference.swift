@@ -9,7 +9,7 @@ package struct TreeDifference {
   package var renamedFrom: [UInt8]?
   package var old: FileImage?
   package var new: FileImage?
-  /// A directory that was added or removed with its contents: their differences show it already.
+  /// A directory that was added or removed with its contents: their differences already show it.
   package var isFull = false
 
   package init(

@@ -1,11 +1,11 @@
 import LLVSCore
 
-/// Writes differences as unified diffs, which people read, and patch(1) and git apply accept.
-/// What patch(1) and git apply cannot express is on lines between files, which both skip.
+/// Writes differences as unified diffs for people, patch(1) and git apply. Changes that these programs cannot
+/// express are on lines between files, which both skip.
 package struct UnifiedDiff {
   private let style: TextStyle
   private let context: Int
-  /// True if bytes that are no text are written too, in git's format; otherwise they are only reported to differ.
+  /// True to write bytes that are no text too, in git's format; otherwise they are only reported to differ.
   private let writesBytes: Bool
   private let emit: ([UInt8]) -> Void
 
@@ -24,7 +24,7 @@ package struct UnifiedDiff {
     let (old, new) = (difference.old, difference.new)
     let (hadBytes, hasBytes) = (old?.hasBytes ?? false, new?.hasBytes ?? false)
     if let old, let new, hadBytes, hasBytes, old.kind != new.kind {
-      // A link replaced a file, or the other way round: for git one file was removed and another added.
+      // A link replaced a file, or vice versa: for git one file was removed and another added.
       try file(difference.path, old: old, new: nil, &out)
       try file(difference.path, old: nil, new: new, &out)
     } else if hadBytes || hasBytes {
@@ -63,7 +63,7 @@ package struct UnifiedDiff {
     case .binary:
       try bytes(old, new, names, mode, &out)
     case .texts(let a, let b):
-      // This line tells patch(1) that a file is a link or was empty; git apply --3way finds the old bytes by it.
+      // This line shows patch(1) that a file is a link or was empty; git apply --3way finds the old bytes by it.
       let ids = [(old, a), (new, b)].map { image, text in
         image == nil ? "0000000" : String(GitBlob.id(of: text.text).prefix(7))
       }

@@ -4,7 +4,7 @@ import TreeNames
 
 /// The differences between two versions, at and below given paths or anywhere, one at a time.
 package struct VersionDifferences {
-  /// The most added, and removed, names among which renames are searched, since all are in memory.
+  /// The most added, and removed, names for finding renames, because all are in memory.
   static let renameLimit = 100_000
   private let store: Store
   private let old: TreeView
@@ -26,7 +26,7 @@ package struct VersionDifferences {
       return
     }
     for rename in try ValueMap.renames(from: self.old.map, to: self.new.map) {
-      // A rename out of the shown paths, or into them, is shown as a removal or an addition.
+      // A rename between the shown paths and others is shown as a removal or an addition.
       guard try isShown(rename.old.key, self.old), try isShown(rename.new.key, self.new) else {
         continue
       }

@@ -1,7 +1,7 @@
-/// Draws the graph of versions next to a list in which each version comes before its predecessors.
+/// Draws the graph of versions next to a list; in the list each version comes before its predecessors.
 ///
-/// Columns are two characters apart. A column belongs to a predecessor of versions above that comes later.
-/// Downwards, `|` stays, `\` and `/` lead one column right or left, `_` continues a `/` leftwards.
+/// Columns are two characters apart. A column belongs to a later predecessor of versions above. Downwards, `|`
+/// stays, `\` and `/` lead one column right or left, `_` continues a `/` leftwards.
 /// - Complexity: O(columns) for each row; at most 1 + 2 × columns rows between two versions.
 package struct LogGraph<ID: Hashable> {
   /// The drawing next to one version.
@@ -17,7 +17,7 @@ package struct LogGraph<ID: Hashable> {
   }
 
   private var columns: [ID] = []
-  /// The column that ended with the last version, if no row has shown that yet.
+  /// The column that ended with the last version, if no row has shown this yet.
   private var ended: Int?
   package init() {}
 

@@ -3,7 +3,7 @@ package import LLVSCore
 import TreeNames
 
 /// The versions of a log, one at a time. With paths, a version equal there to a predecessor is skipped, and only
-/// that predecessor is followed. skipped, and only that predecessor is followed.
+/// that predecessor is followed.
 package struct LogQuery {
   package enum Step {
     /// A version to show, and the predecessors that the walk follows.
@@ -13,7 +13,7 @@ package struct LogQuery {
   }
 
   package struct Limits {
-    /// Paths of which a version must have changed one; none for all versions.
+    /// A version must have changed one of these paths; empty for all versions.
     package var paths: [[UInt8]]
     /// Seconds since 2001; older versions are not shown, nor are their ancestors.
     package var since: Double?
@@ -68,14 +68,14 @@ package struct LogQuery {
   }
 }
 
-/// Decides which predecessors a walk follows from each version, and which versions changed something at the paths.
-/// Unchecked: one thread uses it, together with its walk.
+/// Decides which predecessors a walk follows, and which versions changed something at the paths. Unchecked: one
+/// thread uses it, together with its walk.
 private final class LogFilter: @unchecked Sendable {
   private let store: Store
   private let limits: LogQuery.Limits
   private var known: Ancestors?
   private var hidden: Set<VersionNumber> = []
-  /// Views of recently visited versions: each is needed for its own comparison and for that of its successors.
+  /// Views of recently visited versions, because each is needed again for its successors.
   private var views: [VersionNumber: TreeView] = [:]
 
   init(store: Store, limits: LogQuery.Limits) {

@@ -61,7 +61,7 @@ package struct VersionStory {
         summary.changed += 1
       }
     }
-    // Most directories come with files in them, so files are named first.
+    // Most directories contain new files too, so files are named first.
     summary.names += directories.prefix(Self.namesShown - summary.names.count)
     return summary
   }
@@ -90,7 +90,7 @@ package struct VersionStory {
     return time.seconds
   }
 
-  /// The time of a version as programs read it: ISO 8601 in UTC, with milliseconds.
+  /// The time of a version for programs: ISO 8601 in UTC, with milliseconds.
   package static func time(_ record: VersionRecord) -> String {
     let time = Attributes.Time(ofVersion: record.timestamp)
     let (nanoseconds, overflows) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -108,7 +108,7 @@ package struct VersionStory {
     return "\(name) \(merge)\(try changesText(of: record))"
   }
 
-  /// Describes the changes of a version, or says that it begins a branch.
+  /// Describes the changes of a version, or reports that it begins a branch.
   package func changesText(of record: VersionRecord) throws -> String {
     let summary = try summary(of: record)
     guard summary.new + summary.changed + summary.removed == 0, record.second == nil,

@@ -4,7 +4,7 @@ package import Platform
 import TreeNames
 
 package struct FoundLine {
-  /// The version that has the file so.
+  /// The version with the file.
   package let version: VersionRecord
   package let path: [UInt8]
   /// The number of the line, counted from 1; nil for a file that is no text.
@@ -16,7 +16,7 @@ package struct FoundLine {
 /// Searches files of versions for a pattern; each content is searched once under each path.
 /// - Concurrency: one thread at a time.
 package struct HistorySearch {
-  /// So much of a file is searched at a time; a longer line is searched in pieces.
+  /// The bytes of a file that are searched at a time; a longer line is searched in pieces.
   private static let window = 1 << 20
 
   private struct Place: Hashable {
@@ -89,7 +89,7 @@ package struct HistorySearch {
       offset += UInt64(read)
       bytes += part
       let isEnd = offset >= stored.length
-      // The last line of a window may go on in the next one.
+      // The last line of a window may continue in the next one.
       var end = isEnd ? bytes.count : (bytes.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0)
       if end == 0 { end = bytes.count < 2 * Self.window ? 0 : bytes.count }
       let whole = end == bytes.count ? bytes : Array(bytes[..<end])
@@ -103,7 +103,7 @@ package struct HistorySearch {
     }
   }
 
-  /// True if a file that is no text has a match: in its first window, or behind it.
+  /// True if a file that is no text has a match, in its first window or later.
   private func hasMatch(
     _ first: [UInt8], _ stored: StoredContent, from start: UInt64
   ) throws -> Bool {
@@ -132,7 +132,7 @@ package struct HistorySearch {
     var counted = 0
     var start = 0
     while start < bytes.count, let match = pattern.firstMatch(in: bytes, from: start) {
-      // A match of no bytes behind the last newline is on no line.
+      // An empty match after the last newline is on no line.
       guard match.lowerBound < bytes.count else { break }
       let begin = bytes[..<match.lowerBound].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
       let end = bytes[match.lowerBound...].firstIndex(of: 0x0A) ?? bytes.count

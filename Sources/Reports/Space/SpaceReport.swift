@@ -17,7 +17,7 @@ package struct SpaceReport {
     package let bytes: UInt64
   }
 
-  /// The bytes of all that was ever stored at and below a path, and of what head has there.
+  /// The bytes of everything that was ever stored at and below a path, and of the head's part.
   package struct OfPath {
     package let path: [UInt8]
     package var isDirectory = false
@@ -31,11 +31,11 @@ package struct SpaceReport {
   package let contents: UInt64
   /// The versions that stored most, largest first.
   package let largest: [OfVersion]
-  /// The entries of the directory that was asked about, largest in history first.
+  /// The entries of the requested directory, largest in history first.
   package let paths: [OfPath]
   package var total: UInt64 { parts.reduce(0) { $0 + $1.bytes } }
 
-  /// Examines a store; `path` is the directory whose names are told.
+  /// Examines a store; `path` is the directory to list.
   /// - Complexity: O(changes of all versions).
   package init(
     of store: Store, below path: [UInt8], showing most: Int,
@@ -85,7 +85,7 @@ package struct DirectorySize {
   package private(set) var bytes: UInt64 = 0
   package private(set) var files = 0
 
-  /// Adds up what is at and below a path; what goes away in the meantime counts nothing.
+  /// Adds up the bytes at and below a path; files that disappear during this count nothing.
   /// - Throws: ``SystemError`` if the path itself, or a directory below it, cannot be read.
   package init(of path: [UInt8]) throws {
     var open = [path]
@@ -112,7 +112,7 @@ private struct Survey {
   var largest: [SpaceReport.OfVersion] = []
   var names: [[UInt8]: SpaceReport.OfPath] = [:]
   var seen: Set<Digest> = []
-  /// The map of the version before: as a rule the predecessor of the next one.
+  /// The map of the version before, usually the predecessor of the next one.
   var last: VersionLine?
 
   mutating func add(_ line: VersionLine) throws {

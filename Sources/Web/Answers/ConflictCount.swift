@@ -11,7 +11,7 @@ final class ConflictCount: Sendable {
     var isCounting: VersionNumber?
   }
 
-  /// Most counts are there within this time, in nanoseconds.
+  /// Most counts finish within this time, in nanoseconds.
   private static let patience: UInt64 = 200_000_000
   private let store: Store
   private let pool: WorkerPool
@@ -22,7 +22,7 @@ final class ConflictCount: Sendable {
     self.pool = pool
   }
 
-  /// Returns the number of keys with open conflicts; nil as long as it is not known.
+  /// Returns the number of keys with open conflicts; nil while unknown.
   func current() throws(StoreError) -> Int? {
     guard let head = try store.state().head else { return 0 }
     let starts = state.withLock { state -> Bool in
@@ -37,7 +37,7 @@ final class ConflictCount: Sendable {
   }
 
   private func count(at head: VersionNumber) {
-    // The page of conflicts tells why they cannot be read.
+    // The page of conflicts reports why they cannot be read.
     let count = try? store.openConflictKeys(at: head).count
     state.withLock { state in
       state.head = head

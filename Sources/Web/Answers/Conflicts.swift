@@ -36,7 +36,7 @@ struct Conflicts: Sendable {
     return ([ours] + conflict.theirs.map { $0.version.id.rawValue }).joined(separator: " ")
   }
 
-  /// Throws unless a conflict is still as somebody saw it.
+  /// Throws unless a conflict has still the state that a user saw.
   func check(_ path: [UInt8], seen: String) throws(ControlError) {
     guard try Self.state(find(path)) == seen else {
       throw ControlError(
@@ -56,7 +56,7 @@ struct Conflicts: Sendable {
     }
   }
 
-  /// Tells the sides of a conflict, and how the first dropped one differs from what was kept.
+  /// Returns the sides of a conflict, and the difference between the first dropped one and the kept value.
   func sides(_ path: [UInt8], against name: String) throws -> ReplyValue {
     let conflict = try find(path)
     let makers = try ConflictSides(conflict, in: store)

@@ -34,12 +34,12 @@ extension History {
     .stream(length: count) { [store] offset, out in
       let room = min(UInt64(out.count), count - min(offset, count))
       let part = UnsafeMutableRawBufferPointer(rebasing: out[..<Int(room)])
-      // The connection ends at a damaged value: its length has been sent already.
+      // The connection ends at a damaged value, because its length was already sent.
       return try? store.contents.read(entry.stored, at: start + offset, into: part)
     }
   }
 
-  /// The name under which a browser saves a value: RFC 6266, with RFC 8187 for what is not ASCII.
+  /// The name under which a browser saves a value: RFC 6266, with RFC 8187 for other characters than ASCII.
   private static func disposition(_ path: [UInt8], isShown: Bool) -> String {
     let name = path.split(separator: 0x2F).last.map(Array.init) ?? Array("value".utf8)
     let kept = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)

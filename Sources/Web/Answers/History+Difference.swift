@@ -3,14 +3,14 @@ import LLVSCore
 import Reports
 
 extension History {
-  /// The lines around a change that are shown next to it.
+  /// The number of lines shown before and after a change.
   private static let context = 4
   /// The most lines of both sides in one answer.
   private static let mostLines = 20_000
   /// Longer lines are cut.
   private static let longestLine = 4000
 
-  /// Tells how two sides differ, line by line for texts; equal lines far from changes only if `isWhole`.
+  /// Describes the difference of two sides, by line for texts; equal lines far from changes only if `isWhole`.
   func difference(
     from old: Entry?, to new: Entry?, path: [UInt8], isWhole: Bool
   ) throws -> ReplyValue {

@@ -11,9 +11,9 @@ struct History: Sendable {
   static let mostChanges = 2000
   static let mostNames = 5000
   static let mostRevisions = 1000
-  /// Longer texts are shown up to here.
+  /// The shown part of longer texts.
   static let longestText: UInt64 = 1 << 20
-  /// The bytes by which the type of a value is told.
+  /// The bytes that determine the type of a value.
   private static let sample = 512
   let store: Store
 
@@ -50,7 +50,7 @@ struct History: Sendable {
     return MediaType(try bytes(entry, from: 0, count: Self.sample), path: path)
   }
 
-  /// Reads a piece of a value; fewer bytes than asked for only at its end.
+  /// Reads a piece of a value; fewer bytes than `count` only at its end.
   func bytes(_ entry: Entry, from offset: UInt64, count: Int) throws -> [UInt8] {
     let rest = entry.stored.length - min(offset, entry.stored.length)
     var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(count), rest)))
@@ -124,7 +124,7 @@ struct History: Sendable {
     }
   }
 
-  /// Tells what a file is; of a text, its beginning too.
+  /// Describes a file, with the beginning of a text.
   func file(_ record: VersionRecord, _ path: [UInt8]) throws -> ReplyValue {
     if path.isEmpty { return ["kind": "directory"] }
     if case .directory? = try view(record).find(path: path) {

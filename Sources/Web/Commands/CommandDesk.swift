@@ -3,7 +3,7 @@ import Grammar
 import Platform
 private import Synchronization
 
-/// Runs one command of the page at a time, and tells how far it is.
+/// Runs one command of the page at a time, and reports its progress.
 /// - Concurrency: any thread; its lock is a leaf.
 final class CommandDesk: Sendable {
   private struct Running {
@@ -69,7 +69,7 @@ final class CommandDesk: Sendable {
 
   func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
-  /// Refuses further commands, and waits for the end of one that runs.
+  /// Refuses further commands, and waits for the end of a running one.
   func close() {
     state.withLock { $0.isClosed = true }
     cancel()

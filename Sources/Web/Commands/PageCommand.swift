@@ -1,12 +1,12 @@
 package import Grammar
 
-/// A command that the page can give; others of the control file are refused.
-/// Nothing here names a program, an address or a setting: a user of the page can change files, and no more.
+/// A command that the page can give; others of the control file are refused. It never names a program, an address
+/// or a setting: a user of the page can change files, and no more.
 package struct PageCommand: Sendable {
   package let title: String
   /// The words of the command; nil for a text, which is no command of the control file.
   package private(set) var words: [[UInt8]]?
-  /// The path of the conflict that is settled, and its state when it was shown; nil for another command.
+  /// The path of the conflict to settle, and its state when it was shown; nil for another command.
   private(set) var conflict: (path: [UInt8], seen: String)?
   private(set) var text: [UInt8] = []
 
@@ -33,7 +33,7 @@ package struct PageCommand: Sendable {
       words = [verb] + (hasMessage ? [Array(try text("message").utf8)] : [])
     case "sync", "merge", "undo", "redo": words = [verb]
     case "restore":
-      // With a slash before it no path is taken for an option.
+      // After a slash no path is parsed as an option.
       let path = form["path"] == nil ? [] : [[0x2F] + (try path())]
       words = [verb, Array(try text("version").utf8)] + path
     case "settle":

@@ -1,8 +1,8 @@
 package import LLVSCore
 
-/// Gives each version of a list a lane, and finds the lines that lead from row to row.
-/// Each version comes before its predecessors. A lane belongs to a predecessor of versions above; a version takes
-/// its own lane or the first free one, so that a drawing never shifts.
+/// Gives each version of a list a lane, and finds the lines from row to row. Each version comes before its
+/// predecessors. A lane belongs to a predecessor of versions above; a version takes its own lane or the first free
+/// one, so that a drawing never shifts.
 /// - Complexity: O(lanes) for each row.
 package struct LaneLayout {
   /// A line from a row to the next one.
@@ -19,7 +19,7 @@ package struct LaneLayout {
     package let edges: [Edge]
   }
 
-  /// Lines beyond so many lanes are not drawn: no page is that wide.
+  /// The most lanes with lines: no page is wider.
   package static let lanesDrawn = 64
   private var lanes: [VersionNumber?] = []
   package init() {}
@@ -36,7 +36,7 @@ package struct LaneLayout {
     for predecessor in predecessors {
       let target: Int
       if let known = lanes.firstIndex(of: predecessor) {
-        // The left one of two lanes goes on, so that the drawing does not drift to the right.
+        // The left one of two lanes continues, so that the drawing does not move to the right.
         if known > lane, lanes[lane] == nil {
           lanes[known] = nil
           lanes[lane] = predecessor

@@ -2,7 +2,7 @@ import HistoryTree
 import LLVSCore
 import Platform
 
-/// The rows of all versions that branches lead to, newest first, made when they are asked for.
+/// The rows of all versions of branches, newest first, made on request.
 /// - Concurrency: any thread; its lock is held while at most some thousand rows are made.
 final class VersionGraphRows: Sendable {
   private struct State {
@@ -14,7 +14,7 @@ final class VersionGraphRows: Sendable {
 
   struct Page: Sendable {
     var rows: ArraySlice<LaneLayout.Row>
-    /// The number of all rows; an estimate as long as not all are made.
+    /// The number of all rows; an estimate until all are made.
     var total: Int
     var isComplete: Bool
   }

@@ -10,7 +10,7 @@ final class VersionList: Sendable {
     var stories: VersionStory?
     /// The state of the store when names were read.
     var newest: (last: UInt32, head: VersionNumber?)?
-    /// The fields of versions, by number; they never change but for names of branches and tags.
+    /// The fields of versions, by number; only names of branches and tags change.
     var told: [VersionNumber: ReplyValue] = [:]
   }
 
@@ -26,7 +26,7 @@ final class VersionList: Sendable {
     self.pool = pool
   }
 
-  /// Returns the rows as they are now, and the names of versions.
+  /// Returns the current rows, and the names of versions.
   func current() throws -> (rows: VersionGraphRows, story: VersionStory) {
     let now = try store.state()
     let known = state.withLock { state -> (VersionGraphRows, VersionStory)? in
@@ -47,7 +47,7 @@ final class VersionList: Sendable {
       state.newest = (now.lastNumber, now.head)
     }
     if rows !== old {
-      // Jumps to the end and the timeline then need not wait; an error is told to who asks next.
+      // Jumps to the end and the timeline then need not wait; the next request reports an error.
       pool.run { try? rows.complete() }
     }
     return (rows, story)
@@ -86,7 +86,7 @@ final class VersionList: Sendable {
     ]
   }
 
-  /// Answers with the index of a version's row; null if no branch leads to it.
+  /// Answers with the index of a version's row; null if it is in no branch.
   func index(of number: VersionNumber) throws -> ReplyValue {
     let index = try current().rows.withAll { $0.firstIndex { $0.number == number } }
     return ["index": index]

@@ -1,4 +1,4 @@
-/// The part of a value that a request asks for (RFC 9110, section 14).
+/// The requested part of a value (RFC 9110, section 14).
 package enum ByteRange: Equatable, Sendable {
   case whole
   /// The bytes from an offset, at least one.

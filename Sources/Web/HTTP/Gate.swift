@@ -1,7 +1,8 @@
-/// Decides which requests are let in: those of the page that this process served, and no others.
+/// Decides which requests are accepted: only those of the page that this process served.
 ///
-/// Others can reach the port. So the path begins with a random token, `Host` is the address itself, `Origin`
-/// (required for POST) and `Sec-Fetch-Site` are the page's own; only a visit to the page may come from elsewhere.
+/// Other programs and pages can reach the port. So the path begins with a random token, `Host` is the address
+/// itself, `Origin` (required for POST) and `Sec-Fetch-Site` are the page's own; only a visit to the page may come
+/// from elsewhere.
 package struct Gate: Sendable {
   let token: String
   /// The host with the port, as the address has it.
@@ -15,7 +16,7 @@ package struct Gate: Sendable {
   package var origin: String { "http://\(host)" }
   package var address: String { "\(origin)/\(token)/" }
 
-  /// Returns the refusal of a request; nil if it is let in.
+  /// Returns the refusal of a request; nil if it is accepted.
   package func refusal(_ request: WebRequest) -> WebResponse? {
     guard ["GET", "HEAD", "POST"].contains(request.method) else {
       return WebResponse(refusal: "This method is not supported.", status: 405)
@@ -52,7 +53,7 @@ package struct Gate: Sendable {
     let path = Array(request.path.utf8)
     let wanted = Array("/\(token)/".utf8)
     guard path.count >= wanted.count else { return nil }
-    // All bytes are compared, so that the time does not tell how many are right.
+    // All bytes are compared, so that the time does not reveal how many are right.
     var difference: UInt8 = 0
     for (a, b) in zip(path, wanted) { difference |= a ^ b }
     guard difference == 0 else { return nil }

@@ -2,19 +2,19 @@ internal import CMicrohttpd
 
 /// Answers the requests of one listener. Both functions are called from any thread.
 protocol WebAnswering: AnyObject, Sendable {
-  /// Decides by the head of a request alone, before its body is read; nil lets it in.
+  /// Decides by the head of a request alone, before its body is read; nil accepts it.
   func refusal(_ request: WebRequest) -> WebResponse?
   func answer(_ request: WebRequest) -> WebResponse
 }
 
-/// Listens on the loopback address with libmicrohttpd, and hands over requests.
-/// - Concurrency: ``stop()`` waits for the answers that are under way.
+/// Listens on the loopback address with libmicrohttpd, and passes requests on.
+/// - Concurrency: ``stop()`` waits for the answers in progress.
 final class WebListener: @unchecked Sendable {
   // Unchecked: both are set once, and the library guards its daemon itself.
   private let daemon: OpaquePointer
   let port: UInt16
 
-  /// Listens on a port, or on a free one if it is 0; nil if it cannot. `answering` must outlive the listener.
+  /// Listens on a port, or on a free one if it is 0; nil on failure. `answering` must outlive the listener.
   init?(port: UInt16, _ answering: WebService) {
     let context = Unmanaged.passUnretained(answering).toOpaque()
     let daemon = llvs_http_start(
@@ -52,7 +52,7 @@ final class WebListener: @unchecked Sendable {
   func stop() { MHD_stop_daemon(daemon) }
 }
 
-/// A request whose body is being read. The thread of its connection alone uses it.
+/// A request whose body is being read. Only the thread of its connection uses it.
 private final class Upload {
   private(set) var request: WebRequest
   private(set) var refusal: WebResponse?
@@ -86,7 +86,7 @@ extension WebRequest {
           let request = context.assumingMemoryBound(to: WebRequest.self)
           let key = String(cString: name).lowercased()
           let text = value.map { String(cString: $0) } ?? ""
-          // A field that comes twice is no field of a browser, and fails every check.
+          // A browser sends no field twice; the joined value fails every check.
           request.pointee.headers[key] =
             request.pointee.headers[key].map { "\($0), \(text)" } ?? text
           return llvs_http_yes

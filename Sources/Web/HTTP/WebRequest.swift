@@ -1,6 +1,6 @@
 /// A request of a browser, with everything that answers depend on.
 package struct WebRequest: Sendable {
-  /// The longest body that is taken: a text that settles a conflict, encoded, is the longest.
+  /// The longest accepted body: a text that settles a conflict, encoded, is the longest.
   static let longestBody = 32 << 20
   package var method: String
   package var path: String

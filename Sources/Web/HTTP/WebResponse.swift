@@ -3,7 +3,7 @@ package import Grammar
 package struct WebResponse: Sendable {
   package enum Body: Sendable {
     case bytes([UInt8])
-    /// `read` fills a buffer from an offset; nil ends the connection, so no part passes as whole.
+    /// `read` fills a buffer from an offset; nil ends the connection, so a part never passes as the whole.
     case stream(
       length: UInt64, read: @Sendable (UInt64, UnsafeMutableRawBufferPointer) -> Int?)
   }
@@ -38,7 +38,7 @@ package struct WebResponse: Sendable {
       body: .bytes(Array("\(refusal)\n".utf8)))
   }
 
-  /// The one place that maps the kinds of failures to status codes.
+  /// Maps the kinds of failures to status codes.
   private static func status(_ kind: ControlError.Kind) -> Int {
     switch kind {
     case .grammar: 400
