@@ -2,14 +2,14 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// Which application's data the database holds; nil where it says nothing.
+  /// The application whose data the database holds; nil if unknown.
   public var applicationIdentifier: ApplicationIdentifier? {
     get throws {
       try writer.read { (connection: Connection) in try Self.application(writer, connection) }
     }
   }
 
-  /// Says which application's data the database holds.
+  /// Sets the application whose data the database holds.
   public func setApplicationIdentifier(_ applicationIdentifier: ApplicationIdentifier) throws {
     try writer.write { (connection: Connection) in
       try connection.sqlite.execute("DELETE FROM applicationIdentifier")

@@ -3,12 +3,13 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// Forgets which authors wrote what: all values become this instance's.
+  /// Forgets the authors of all values: they become this instance's.
   ///
-  /// Several versions of a key stay, each but the oldest with a new author. Notes about removed versions go.
+  /// Several versions of a key stay, each but the oldest with a new author. Notes about removed versions are
+  /// removed.
   ///
-  /// Without the list of authors, merging an older copy brings its values next to the present ones. If it is
-  /// kept, nothing of what was erased comes back.
+  /// Without the list of authors, merging an older copy adds its values to the present ones. If it is kept, no
+  /// erased value returns.
   /// - Complexity: O(*n* log *n*) in the entries.
   public func eraseVersionHistory(keepingKnowledge: Bool = false) throws {
     try writer.write { (connection: Connection) in
@@ -20,13 +21,13 @@ extension KeyValueDatabase {
 
   private func erase(_ connection: Connection, keepingKnowledge: Bool) throws {
     let sqlite = connection.sqlite
-    // Entries have authors of no list until the end.
+    // Until the end, entries have unlisted authors.
     try sqlite.execute("PRAGMA defer_foreign_keys = ON")
     try sqlite.execute("DELETE FROM tombstone")
     var authors: [UUID] = []
     let rows = try ranked(connection)
     try TextIndex.untouched(on: sqlite) {
-      // Nobody has the new ids yet, so that no two versions of a key ever have one.
+      // The ids are new, so no two versions of a key have the same one.
       for (row, rank) in rows {
         while authors.count <= rank { authors.append(UUID()) }
         try sqlite.prepared("UPDATE entry SET authorId = ?, usn = 1 WHERE rowid = ?")

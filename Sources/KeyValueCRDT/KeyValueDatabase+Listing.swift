@@ -3,12 +3,12 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// All keys that have a value, each once, in the order of their bytes.
+  /// All keys with a value, each once, in the order of their bytes.
   public var keys: [ScopedKey] {
     get throws { try keys() }
   }
 
-  /// Returns the keys that have a value, in the order of their bytes: of all scopes or one, of all names or one.
+  /// Returns the keys with a value, in the order of their bytes: of all scopes or one, of all names or one.
   /// - Complexity: O(*n*) in the entries; with a scope, in those of the scope.
   public func keys(scope: String? = nil, key: String? = nil) throws -> [ScopedKey] {
     try writer.read { (connection: Connection) in
@@ -30,7 +30,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// The keys that have several versions, and those versions.
+  /// The keys with several versions, and those versions.
   public var conflicts: [ScopedKey: [Version]] {
     get throws {
       try writer.read { (connection: Connection) in
@@ -45,7 +45,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// All authors that the database knows of, in the order of their ids.
+  /// All authors that the database knows, in the order of their ids.
   public var authors: [Author] {
     get throws {
       try writer.read { (connection: Connection) in
@@ -83,7 +83,7 @@ extension KeyValueDatabase {
       """) == nil
   }
 
-  /// Returns the keys whose text has all of some words, each once; none if there is no word.
+  /// Returns the keys whose text has all words of a search, each once; none without a word.
   ///
   /// All versions of text are searched. Case and accents do not matter, and "running" finds "runs".
   public func searchText(for searchTerm: String) throws -> [ScopedKey] {

@@ -3,15 +3,15 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// Applies what another database has written and removed; the other stays unchanged.
+  /// Applies the writes and removals of another database, which stays unchanged.
   ///
-  /// A version remains if both have it, or if one has it and the other has never known it. The order of merges
-  /// and the clocks of devices make no difference.
+  /// A version remains if both have it, or if one has it and the other has never known it. The order of merges and
+  /// the clocks of devices make no difference.
   /// - Returns: the keys whose versions changed; in a dry run, those that would.
   /// - Throws: ``KeyValueCRDTError/incompatibleApplications``,
   ///   ``KeyValueCRDTError/mergeSourceIncompatible``, ``KeyValueCRDTError/mergeSourceRequiresUpgrade``,
   ///   ``KeyValueCRDTError/authorTableInconsistency``, ``DatabaseError``.
-  /// - Complexity: O(*n* + *m*) in the entries of both; much less time where both know the same.
+  /// - Complexity: O(*n* + *m*) in the entries of both; much less time if both know the same writes.
   @discardableResult
   public func merge(source: KeyValueDatabase, dryRun: Bool = false) throws -> Set<ScopedKey> {
     guard source.writer !== writer else { return [] }
@@ -27,14 +27,14 @@ extension KeyValueDatabase {
           try Self.apply(join, from: theirs, to: mine)
           try notes.apply(to: mine)
         }
-        // The next writes may need the whole file, which may be the source, too.
+        // The next writes may need the whole file, which may also be the source.
         try theirs.endReading()
         return join.keys
       }
     }
   }
 
-  /// True if this database knows all that another knows.
+  /// True if this database knows all writes that another one knows.
   public func dominates(other: KeyValueDatabase) throws -> Bool {
     guard other.writer !== writer else { return true }
     return try withBoth(other) { theirs in
@@ -44,9 +44,9 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Runs a body with the other database open for reading, and this one's turn to write taken.
+  /// Runs a body with the other database open for reading and this one locked for writing.
   ///
-  /// Turns are taken in one order over all databases, so that two merges do not deadlock.
+  /// All databases have one order of turns, so two merges cannot deadlock.
   func withBoth<Result>(
     _ other: KeyValueDatabase, _ body: (Connection) throws -> Result
   ) throws -> Result {
@@ -64,7 +64,7 @@ extension KeyValueDatabase {
     try Self.check(
       try Self.application(writer, mine), try Self.application(source.writer, theirs))
     let (mineKnown, theirsKnown) = (try VersionVector(mine), try VersionVector(theirs))
-    // Neither has anything for the other, unless a merge of the original has brought back what was removed.
+    // Neither has news for the other, unless a merge of the original restored removed versions.
     if mineKnown == theirsKnown, try Self.entryCount(mine) == Self.entryCount(theirs) {
       return Join()
     }
@@ -92,7 +92,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Makes the list of authors cover what both cover.
+  /// Makes the list of authors cover the writes that both cover.
   private static func addAuthors(
     of source: Connection, _ writer: DatabaseWriter, to receiver: Connection
   ) throws {

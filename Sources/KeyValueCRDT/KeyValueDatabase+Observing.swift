@@ -1,7 +1,7 @@
 internal import SQLite
 
 extension KeyValueDatabase {
-  /// Publishes the versions of matching keys, now and after each change, and fails if reading fails.
+  /// Publishes the versions of matching keys, now and after each change; fails if reading fails.
   ///
   /// If changes are faster than the receiver, only the last state is delivered.
   public func readPublisher(
@@ -14,7 +14,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Publishes the versions of all keys with a prefix, as the other form does.
+  /// Does the same for all keys with a prefix.
   public func readPublisher(
     keyPrefix: String
   ) -> Publication<[ScopedKey: [Version]], any Error> {
@@ -25,7 +25,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Publishes what a function reads, now and after each change in the file, and fails with its error.
+  /// Publishes a function's result, now and after each change in the file; fails with its error.
   ///
   /// The function is called on a queue of the subscription. Fast changes are delivered as the last state.
   @preconcurrency
@@ -41,7 +41,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Publishes that matching keys have changed, once for each transaction; the database is there to read with.
+  /// Publishes that matching keys have changed, once for each transaction, with the database for reading.
   public func didChangePublisher(
     scope: String? = nil, key: String? = nil
   ) -> Publication<Database, any Error> {
@@ -53,12 +53,12 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Publishes each key that changes, with all of its versions, from now on.
+  /// Publishes each key that changes from now on, with all of its versions.
   ///
   /// Changes through this object are published after their commit, those of other processes within a second.
   public var updatedValuesPublisher: Publication<(ScopedKey, [Version]), Never> {
     Publication { [writer] receive in
-      // The gate is held, so that no commit falls between the first look and the first call.
+      // The gate is held, so that no commit is between the first reading and the first call.
       writer.writing.gate.locked {
         let watch = try? KeyWatch(writer.writing)
         return writer.observers.add(writer) { change, connection in

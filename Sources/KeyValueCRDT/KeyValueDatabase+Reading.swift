@@ -68,7 +68,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// What `gather` reads.
+  /// The columns that `gather` reads.
   private static let versionColumns =
     "authorId, timestamp, text, json, blobMimeType, blob, scope, key"
 
@@ -93,7 +93,7 @@ extension KeyValueDatabase {
   static func bulkRead(
     on connection: Connection, keyPrefix: String
   ) throws -> [ScopedKey: [Version]] {
-    // Bytes are compared where LIKE would fold case and take % and _ for wildcards.
+    // Bytes are compared because LIKE would fold case and treat % and _ as wildcards.
     let statement = try connection.sqlite.prepared(
       """
       SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
@@ -111,7 +111,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Asks once for each key. The statement is not kept, because the function may read the database.
+  /// Calls the function once for each key. The statement is not cached, because the function may read the database.
   private static func gather(
     _ connection: Connection, whole sql: String, isIncluded: (Statement) throws -> Bool
   ) throws -> [ScopedKey: [Version]] {

@@ -90,7 +90,7 @@ extension KeyValueDatabase {
       ) { .removedVersion($0, author: $1) }
   }
 
-  /// SQLite's check is a statement that writes, so a read-only file goes without it.
+  /// SQLite's check is a writing statement, so it is omitted for a read-only file.
   private func textIndexFaults(_ connection: Connection) throws -> [DatabaseFault] {
     guard !connection.sqlite.isReadOnly else { return [] }
     do {

@@ -3,10 +3,10 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// Writes text, with any character, in place of all versions that the key has here.
+  /// Writes text, with any character, in place of all present versions of the key.
   ///
-  /// The time must be in the years 0 to 9999; so it is for all writes. The result is the number of the write,
-  /// counted from 1 for each author.
+  /// The time of all writes must be in the years 0 to 9999. The result is the number of the write, counted from 1
+  /// for each author.
   @discardableResult
   public func writeText(
     _ text: String, to key: String, scope: String = "", timestamp: Date = Date()
@@ -58,7 +58,7 @@ extension KeyValueDatabase {
     try Self.check(values)
     let connection = try database.connection(of: writer, toWrite: true)
     try DatabaseError.wrapping {
-      // All of them or none, also where the block goes on after an error.
+      // All of them or none, even if the block continues after an error.
       _ = try connection.write { try write(values, timestamp: timestamp, on: connection) }
     }
   }
@@ -77,7 +77,7 @@ extension KeyValueDatabase {
       connection, author: instanceID, name: authorDescription, openedAt: openedAt,
       lastWrite: lastWrite.withLock { $0 }, timestamp: timestamp)
     try TextIndex.writing(values.count, on: connection.sqlite) {
-      // In the order of the table: neighbours are in one page.
+      // In the order of the table, because neighbours are in one page.
       for (key, value) in values.sorted(by: { $0.key < $1.key }) {
         try writes.write(value, to: key)
       }
@@ -86,7 +86,7 @@ extension KeyValueDatabase {
     return writes.number
   }
 
-  /// A committed number is not used again, even if the list of authors is replaced.
+  /// A committed number is not reused, even if the list of authors is replaced.
   func noteLastWrite(_ number: Int64, on connection: Connection) {
     connection.afterCommit { [self] in lastWrite.withLock { $0 = max($0, number) } }
   }

@@ -2,26 +2,26 @@ public import Foundation
 internal import SQLite
 internal import Synchronization
 
-/// A key-value database in one SQLite file, whose copies are changed apart and merged.
+/// A key-value database in one SQLite file; copies of the file are changed separately and merged.
 ///
-/// A value is text, JSON, or bytes with a media type. ``merge(source:dryRun:)`` joins copies of the file.
-/// If two have written one key without knowing of each other, the key has several versions until it is
-/// written again. Copies that have merged the same copies hold the same versions.
+/// A value is text, JSON, or bytes with a media type. ``merge(source:dryRun:)`` joins copies of the file. If two
+/// copies wrote one key concurrently, the key has several versions until it is written again. Copies that have
+/// merged the same copies hold the same versions.
 ///
 /// Each opening of a file is an author of its own, ``instanceID``.
 /// - Concurrency: any thread may use it. A call is one transaction; an error leaves everything unchanged.
 /// - Throws: every method may throw ``DatabaseError``: `busy` after waiting five seconds for another
 ///   process, `corrupt` for a damaged file.
 public final class KeyValueDatabase: Sendable {
-  /// The author of what this instance writes.
+  /// The author of this instance's writes.
   public let instanceID: UUID
   let writer: DatabaseWriter
   let authorDescription: String
   let openedAt: Date
-  /// The number of the last write that this instance has committed.
+  /// The number of this instance's last committed write.
   let lastWrite = Mutex<Int64>(0)
 
-  /// Opens a file, and makes it if it is not there.
+  /// Opens a file, and makes a missing one.
   ///
   /// A file of nil is a database in memory. The upgrader's error leaves the file unchanged.
   /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew``; with an upgrader its error,
@@ -49,9 +49,9 @@ public final class KeyValueDatabase: Sendable {
     try upgrader?.upgrade(self)
   }
 
-  /// Reads the database with SQL, one state of it throughout.
+  /// Reads one state of the database with SQL.
   public func read<T>(block: (Database) throws -> T) throws -> T { try writer.read(block) }
 
-  /// Runs a block in one transaction, with all that it calls of this instance; an error undoes it.
+  /// Runs a block in one transaction, including its calls of this instance; an error rolls it back.
   public func write(block: (Database) throws -> Void) throws { try writer.write(block) }
 }

@@ -1,3 +1,3 @@
-// A program that imports LLVS gets the small tools of the original with it.
+// A program that imports LLVS also gets the small tools of the original.
 
 @_exported public import LLVSUtilities

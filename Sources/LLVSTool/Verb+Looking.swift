@@ -26,7 +26,7 @@ extension Verb {
         that changed something there.
         """,
       options: [
-        VerbOption("graph", help: "draw which version came from which"),
+        VerbOption("graph", help: "draw the graph of versions"),
         VerbOption("oneline", help: "one line for each version"),
         VerbOption("all", help: "all heads and branches, not only what head came from"),
         VerbOption("n", "count", value: "COUNT", help: "at most COUNT; -COUNT is the same"),

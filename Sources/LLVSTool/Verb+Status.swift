@@ -204,7 +204,7 @@ struct StoreReport: Decodable {
     }
     if peer.refused > 0 { parts.append("\(peer.refused) refused: \(peer.refusal)") }
     if peer.waiting > 0 {
-      parts.append("\(some(peer.waiting, "version")) of which only a part is there yet")
+      parts.append("\(some(peer.waiting, "version")) found only in part")
     }
     if peer.toSend > 0 { parts.append("\(some(peer.toSend, "version")) to send") }
     return (parts + peer.notes).joined(separator: "; ")

@@ -42,7 +42,7 @@ public struct ArrayDiff<T: Equatable>: Equatable {
     incrementalChanges = deletions + insertions
   }
 
-  /// Merges two differences from one array; what both insert at one place is in their order.
+  /// Merges two differences from one array; insertions of both at one place are in the order of the arguments.
   public init(merging first: ArrayDiff, with second: ArrayDiff) {
     var deleted: [Int: T] = [:]
     var inserted: [Int: [T]] = [:]

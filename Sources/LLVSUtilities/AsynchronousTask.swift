@@ -11,12 +11,12 @@ public final class AsynchronousTask: @unchecked Sendable {
   public let executionBlock: (_ finish: @escaping Callback) -> Void
   /// Called with the outcome.
   public var completionBlock: Callback?
-  /// The task that is executed after this one succeeded; after a failure it gets the same outcome.
+  /// The task to execute after the success of this one; after a failure it gets the same outcome.
   public var next: AsynchronousTask?
   // A leaf lock.
   private let outcome = Mutex<Result<Void, any Error>?>(nil)
 
-  /// Creates a task.
+  /// A task that runs a block.
   public init(_ block: @escaping (_ finish: @escaping Callback) -> Void) { executionBlock = block }
 
   /// The outcome; nil before the work has ended.
@@ -29,7 +29,7 @@ public final class AsynchronousTask: @unchecked Sendable {
 
   private func end(_ outcome: Result<Void, any Error>) {
     var (task, isFirst): (AsynchronousTask?, Bool) = (self, true)
-    // A failure ends all that follow, without executing them.
+    // A failure ends all later tasks, without executing them.
     while let current = task {
       current.outcome.withLock { $0 = outcome }
       current.completionBlock?(outcome)

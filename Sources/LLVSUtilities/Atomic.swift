@@ -12,7 +12,7 @@ public struct Atomic<Value: Sendable>: Sendable {
 
   private let storage: Storage
 
-  /// Creates a property with a value.
+  /// Sets the first value.
   public init(wrappedValue: Value) { storage = Storage(wrappedValue) }
 
   /// The value.
@@ -22,5 +22,5 @@ public struct Atomic<Value: Sendable>: Sendable {
   }
 }
 
-/// The name that the original has for ``Atomic`` since its version 0.11.
+/// The original's name for ``Atomic`` since its version 0.11.
 public typealias Guarded = Atomic

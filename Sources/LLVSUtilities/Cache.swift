@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A cache in generations: a value that is used moves to the newest, and the oldest is dropped.
+/// A cache in generations: a used value moves to the newest, and the oldest is dropped.
 /// - Concurrency: callable from any thread.
 public final class Cache<ValueType> {
   /// Unchecked: values are stored and returned, never shared by the cache itself.
@@ -40,7 +40,7 @@ public final class Cache<ValueType> {
     }
   }
 
-  /// Returns the value under a key; nil if there is none any more.
+  /// Returns the value under a key; nil if it was dropped or never set.
   public func value(for identifier: AnyHashable) -> ValueType? {
     let key = Box(key: identifier, value: nil)
     let found = generations.withLock { generations -> Box in

@@ -32,7 +32,7 @@ public final class DynamicTaskBatcher: @unchecked Sendable {
   /// Executes a batch.
   public let batchExecuter: BatchExecuter
 
-  /// Creates a batcher.
+  /// Sets all properties.
   public init(
     numberOfTasks: Int, taskCostEvaluator: @escaping TaskCostEvaluator,
     batchExecuter: @escaping BatchExecuter
@@ -48,7 +48,7 @@ public final class DynamicTaskBatcher: @unchecked Sendable {
     Task { last.value(await outcome()) }
   }
 
-  /// Unchecked: what is in it is handed from one batch to the next and used by one at a time.
+  /// Unchecked: one batch at a time uses the content.
   private struct Box<Value>: @unchecked Sendable { let value: Value }
 
   private func outcome() async -> Result<Void, any Swift.Error> {

@@ -33,7 +33,7 @@ public final class Log: Sendable {
   private let current = Mutex(Level.none)
   private let writing = Mutex(())
 
-  /// Creates a silent log.
+  /// Initializes a silent log.
   public init() {}
 
   /// The level up to which messages are written.

@@ -19,7 +19,7 @@ package struct SearchResult: Sendable {
   package var count = 0
   /// The number of files that could not be read, and the path of one.
   package var unreadable: (count: Int, first: [UInt8])?
-  /// The number of files of which only the beginning is searched.
+  /// The number of files that are searched only at the beginning.
   package var cut = 0
   /// False if the index was not brought up to the head.
   package var isCurrent = true

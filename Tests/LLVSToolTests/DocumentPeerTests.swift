@@ -218,7 +218,7 @@ struct DocumentPeerTests {
         0
         0
         0
-        a program brings back old values of a whenever it merges; they were written anew 3 times \
+        a program brings back old values of a whenever it merges; they were rewritten 3 times \
         today and wait
         two
 

@@ -11,7 +11,7 @@ struct IgnoreCommand: Command {
       "ignore", "[PATTERN... | --check PATH...]", .paths,
       options: [
         VerbOption(
-          "check", help: "tell of paths whether they are in versions, and by which pattern not")
+          "check", help: "show which paths are ignored, with the pattern that decides")
       ],
       help: """
         Lists the store's own ignore patterns, or adds some.

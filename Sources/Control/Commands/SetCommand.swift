@@ -86,7 +86,7 @@ extension SetCommand {
         names.append(try StoreSettings.Name(word: word))
       }
       guard [assignments.isEmpty, names.isEmpty, ofPeers.isEmpty].count(where: { !$0 }) < 2 else {
-        throw arguments.misused("\"\(word)\" beside others that are not as it is")
+        throw arguments.misused("\"\(word)\" cannot be combined with the other words")
       }
     }
     request =

@@ -118,7 +118,7 @@ extension ControlService {
         .damaged, "\(name): \(shown)\(more > 0 ? " (and \(more) more, in the log)" : "")")
     }
     return CommandResult(
-      "\(name): no damage found in \(report.taken.count) versions, \(compared) of which are the same here",
+      "\(name): no damage found in \(report.taken.count) versions; \(compared) of them are the same here",
       [
         "peer": name, "versions": report.taken.count, "compared": compared,
         "waiting": report.waiting.count,

@@ -32,7 +32,7 @@ struct DocumentPeer: RemoteLayout {
     if main == nil {
       if try wasThere(store), try !Self.isThere(address.path) {
         throw .unreachable(
-          "\(address.path) was there before and is gone; an empty file in its place is written anew"
+          "\(address.path) no longer exists; to write it again, create an empty file in its place"
         )
       }
       _ = try take(.empty, nil, address.path, into: store, &report)
@@ -79,7 +79,7 @@ struct DocumentPeer: RemoteLayout {
       let count = limits.held.count
       report.notes.append(
         "a program brings back old values of \(name)\(count > 1 ? " and \(count - 1) more" : "") "
-          + "whenever it merges; they were written anew \(Self.rewritesADay) times today and wait")
+          + "whenever it merges; they were rewritten \(Self.rewritesADay) times today and wait")
     }
     if let stamp, path == address.path, let comparison = taken.comparison {
       memory.keep(comparison, of: address, stamp)
@@ -109,7 +109,7 @@ struct DocumentPeer: RemoteLayout {
     let file = try Self.translating(try DocumentFile.open(address.path))
     if file == nil, try wasThere(store), try !Self.isThere(address.path) {
       throw .unreachable(
-        "\(address.path) was there before and is gone; an empty file in its place is written anew")
+        "\(address.path) no longer exists; to write it again, create an empty file in its place")
     }
     guard let outgoing = try outgoing(to: file, at: head, from: store) else {
       report.notes.append("\(address.name) holds news, which has to be retrieved and merged first")
@@ -117,7 +117,7 @@ struct DocumentPeer: RemoteLayout {
     }
     guard !outgoing.isRewriteFirst else {
       report.notes.append(
-        "versions of plain LLVS have to be written anew first, so that \(address.name) gets one author "
+        "versions of plain LLVS have to be rewritten first, so that \(address.name) gets one author "
           + "for them; \"llvs sync\" does it")
       return .done
     }

@@ -86,7 +86,7 @@ package final class ArbiterTrials: Sendable {
   }
 
   package static func text(_ count: Int, _ first: String) -> String {
-    "the arbiter failed on \(count) value\(count == 1 ? "" : "s"), of which the newest "
+    "the arbiter failed on \(count) value\(count == 1 ? "" : "s"), and the newest "
       + "\(count == 1 ? "is" : "are") taken (\(first)\(count > 1 ? ", ..." : ""))"
   }
 

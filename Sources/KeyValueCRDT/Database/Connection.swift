@@ -1,9 +1,9 @@
 internal import Platform
 internal import SQLite
 
-/// One connection to a database file, and what its open transaction has changed.
+/// One connection to a database file, with the changes of its open transaction.
 ///
-/// Unchecked: everything but the gate is used while the gate is held.
+/// Unchecked: everything except the gate is used only while the gate is held.
 final class Connection: @unchecked Sendable {
   /// The longest time that a call waits for other connections, in milliseconds.
   static let patience: Int32 = 5000
@@ -15,7 +15,7 @@ final class Connection: @unchecked Sendable {
   var writer = 0
   private var change = Change()
   private var changesBefore: Int64 = 0
-  /// The number of running operations that record the keys they change.
+  /// The number of running operations that record their changed keys.
   private var operations = 0
   private var savepoints = 0
   private var isReading = false
@@ -24,14 +24,14 @@ final class Connection: @unchecked Sendable {
   init(path: String, mode: SQLite.Database.Mode) throws {
     sqlite = try SQLite.Database(
       path: path, mode: mode, options: .document(patience: Self.patience))
-    // As the original has it: an entry's author is in the list of authors.
+    // As in the original: an entry's author is in the list of authors.
     try sqlite.execute("PRAGMA foreign_keys = ON")
     sqlite.onChange(of: "entry") { [unowned self] in
       if operations == 0 { change.isUnknown = true }
     }
   }
 
-  /// Runs a body in a transaction, or in a part of the open one that is undone alone.
+  /// Runs a body in a transaction, or in a part of the open one that is rolled back separately.
   func write<Result>(_ body: () throws -> Result) throws -> Result {
     guard !sqlite.isInTransaction else { return try nested(body) }
     try sqlite.prepared("BEGIN IMMEDIATE").run()
@@ -92,7 +92,7 @@ final class Connection: @unchecked Sendable {
     }
   }
 
-  /// Lets others write the file, before the body that reads it has ended.
+  /// Lets others write the file before the reading body has ended.
   func endReading() throws {
     guard isReading else { return }
     isReading = false

@@ -2,10 +2,10 @@ internal import Foundation
 internal import SQLite
 internal import Synchronization
 
-/// A database as SQL sees it, within a block of ``KeyValueDatabase/read(block:)`` or
-/// ``KeyValueDatabase/write(block:)``, for the application's own tables and for queries.
+/// A database for SQL, within a block of ``KeyValueDatabase/read(block:)`` or ``KeyValueDatabase/write(block:)``,
+/// for the application's own tables and for queries.
 ///
-/// After the block every call throws; the database of a publication can be read on.
+/// After the block every call throws; the database of a publication can still be read.
 public final class Database: Sendable {
   private enum Source: Sendable {
     case inside(Connection, canWrite: Bool)

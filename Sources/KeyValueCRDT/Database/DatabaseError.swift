@@ -3,7 +3,7 @@ internal import SQLite
 
 /// A failure of SQLite, or of the file below it.
 public struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// SQLite's result codes that programs tell apart; any other number is one too.
+  /// SQLite's result codes that programs distinguish; other numbers are possible.
   public struct ResultCode: RawRepresentable, Hashable, Sendable {
     /// The number of SQLite.
     public let rawValue: Int32
@@ -27,9 +27,9 @@ public struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let cannotOpen = ResultCode(rawValue: 14)
     /// A rule of the schema is broken.
     public static let constraint = ResultCode(rawValue: 19)
-    /// A value that the column cannot have.
+    /// A value that is invalid in the column.
     public static let mismatch = ResultCode(rawValue: 20)
-    /// The library is used in a way that it does not allow.
+    /// The library is used in a forbidden way.
     public static let misuse = ResultCode(rawValue: 21)
   }
 

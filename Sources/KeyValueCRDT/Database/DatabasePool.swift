@@ -3,11 +3,11 @@ internal import SQLite
 
 /// A database file with a write-ahead log and several connections: others read while one writes.
 public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
-  /// When a transaction is on the disk.
+  /// The time when a transaction is durable.
   public enum Synchronous: String, Sendable {
     /// When it ends.
     case full = "FULL"
-    /// Some time after it has ended: a power failure may take the last ones back, never a part of one.
+    /// Some time after its end: a power failure may undo the last transactions, each as a whole.
     case normal = "NORMAL"
   }
 
@@ -32,7 +32,7 @@ public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
   }
 
   override func reading<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    // A thread that is writing sees what it has written.
+    // A writing thread sees its own changes.
     guard !writing.gate.isMine else { return try super.reading(body) }
     let reader = try take()
     defer {

@@ -32,15 +32,15 @@ extension DatabaseValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 {
   /// Creates text.
   public init(stringLiteral value: String) { self = .text(value) }
-  /// Creates a whole number.
+  /// An integer literal.
   public init(integerLiteral value: Int64) { self = .integer(value) }
-  /// Creates a number.
+  /// A floating-point literal.
   public init(floatLiteral value: Double) { self = .real(value) }
   /// Creates no value.
   public init(nilLiteral: ()) { self = .null }
 }
 
-/// A row that an SQL statement gave.
+/// A row of an SQL statement's result.
 public struct Row: Sendable {
   private let columns: [String]
   private let values: [DatabaseValue]
@@ -55,7 +55,7 @@ public struct Row: Sendable {
   /// The value of a column, from 0.
   public subscript(index: Int) -> DatabaseValue { values[index] }
 
-  /// The value of the first column of this name; null if there is none.
+  /// The value of the first column with this name; null without one.
   public subscript(name: String) -> DatabaseValue {
     columns.firstIndex(of: name).map { values[$0] } ?? .null
   }

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Its databases see each other's changes, and so do their observers. Any thread may use it.
 public class DatabaseWriter: @unchecked Sendable {
-  // Unchecked: the class has subclasses; all that it stores is safe to share.
+  // Unchecked: the class has subclasses; everything that it stores is safe to share.
 
   /// The path of the file; `:memory:` for a database without one.
   public let path: String
@@ -35,12 +35,12 @@ public class DatabaseWriter: @unchecked Sendable {
   func uses(_ connection: Connection) -> Bool { connection.writer == order }
   var isInMemory: Bool { path == SQLite.Database.memory }
 
-  /// Runs a body with a connection to read from, and one state of the database throughout.
+  /// Runs a body with a connection for reading one state of the database.
   func reading<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     try writing.gate.locked { try writing.read { try body(writing) } }
   }
 
-  /// The body's transaction brings the tables to the present schema first.
+  /// The body's transaction first brings the tables to the present schema.
   final func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     try DatabaseError.wrapping {
       try writing.gate.locked {
@@ -68,7 +68,7 @@ public class DatabaseWriter: @unchecked Sendable {
     }
   }
 
-  /// Runs a block in one transaction, which is undone if it throws.
+  /// Runs a block in one transaction, which is rolled back if it throws.
   public final func write<Result>(_ block: (Database) throws -> Result) throws -> Result {
     try write { (connection: Connection) in
       let database = Database(connection, canWrite: true)

@@ -1,7 +1,7 @@
 internal import Platform
 
-/// A lock that its thread may take again: a program reads within a block that writes, and an upgrader
-/// writes while the database is being opened.
+/// A recursive lock: a program reads within a block that writes, and an upgrader writes while the database is being
+/// opened.
 final class Gate: Sendable {
   private struct State {
     var owner: UInt?

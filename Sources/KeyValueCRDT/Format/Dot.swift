@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SQLite
 
-/// An author's id as the file has it: 16 bytes, compared as SQLite compares them.
+/// An author's id in the file: 16 bytes, compared as in SQLite.
 struct AuthorID: Hashable, Comparable {
   private let high: UInt64
   private let low: UInt64
@@ -34,14 +34,13 @@ struct AuthorID: Hashable, Comparable {
   }
 }
 
-/// The name of one write of one key: who wrote it, and the author's number for the write.
+/// The name of one write of one key: the author, and the author's number for the write.
 struct Dot: Hashable {
   var author: AuthorID
   var usn: Int64
 }
 
-/// The number up to which a database knows all writes of each author: a covered version that is missing
-/// was removed.
+/// The number up to which a database knows all writes of each author: a missing version below it was removed.
 struct VersionVector: Equatable {
   private(set) var writes: [AuthorID: Int64] = [:]
 

@@ -22,7 +22,7 @@ extension Statement {
       blob: data(column + 3))
   }
 
-  /// A date in any form that the format has had.
+  /// A date in any form of the format's versions.
   func date(_ column: Int32) -> Date? {
     switch kind(column) {
     case .text: Timestamp.date(utf8(column))

@@ -10,8 +10,8 @@ struct EntryWriter {
 
   /// Gives the author the next number.
   ///
-  /// The list of authors may have been replaced, so the caller remembers the last write: no number is used
-  /// twice. Throws ``DatabaseError`` with `mismatch` for a time that the format cannot have.
+  /// The list of authors may have been replaced, so the caller keeps the last number, and no number is used twice.
+  /// Throws ``DatabaseError`` with `mismatch` for a time that the format cannot represent.
   init(
     _ connection: Connection, author: UUID, name: String, openedAt: Date, lastWrite: Int64,
     timestamp: Date

@@ -4,11 +4,11 @@ internal import SQLite
 /// The join of two databases: the versions that a merge adds and removes.
 ///
 /// A version is in the join if both have it, or if one has it and the other's vector does not cover its dot
-/// (Bieniusa et al., "An optimized conflict-free replicated set", 2012). It needs no notes about removed
-/// versions, so it also removes those that the original's merges over a third copy bring back.
-/// - Complexity: O(*n* + *m*) time in the entries; memory in the changes alone.
+/// (Bieniusa et al., "An optimized conflict-free replicated set", 2012). It needs no notes about removed versions,
+/// so it also removes those that the original's merges over a third copy restore.
+/// - Complexity: O(*n* + *m*) time in the entries; memory only for the changes.
 struct Join {
-  /// A version of the source that comes, or one of the receiver that goes.
+  /// An added version of the source, or a removed one of the receiver.
   struct Row {
     var number: Int64
     var key: ScopedKey
@@ -52,7 +52,7 @@ struct Join {
     }
   }
 
-  /// Less than 0 if the first is at the lesser primary key.
+  /// Negative if the first is at the smaller primary key.
   private static func order(_ mine: Walk, _ theirs: Walk) -> Int {
     guard mine.isAtRow else { return 1 }
     guard theirs.isAtRow else { return -1 }
@@ -77,7 +77,7 @@ struct Join {
   private struct Walk {
     private let statement: Statement
     private let vector: VersionVector
-    /// True if the file's texts are UTF-8, which need no conversion.
+    /// True if the file's texts are UTF-8 and need no conversion.
     private let isPlain: Bool
     /// The author of the last row, and the author's last known number.
     private var known = Dot(author: AuthorID(UUID()), usn: 0)
@@ -88,7 +88,7 @@ struct Join {
       self.vector = vector
       isPlain =
         try connection.sqlite.integer("SELECT encoding = 'UTF-8' FROM pragma_encoding") == 1
-      // Not kept: a database may be merged into itself, or within a block that reads.
+      // Not cached, because a database may be merged into itself, or within a block that reads.
       statement = try connection.sqlite.statement(
         "SELECT scope, key, authorId, usn, rowid FROM entry ORDER BY scope, key, authorId")
       try advance()

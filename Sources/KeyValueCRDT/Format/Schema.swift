@@ -3,14 +3,14 @@ package import SQLite
 
 /// The tables of a database file, and the steps that upgrade older files.
 ///
-/// The format is that of KeyValueCRDT 1.3.1: each statement below is the text of `sqlite_master`, and GRDB's
-/// table `grdb_migrations` has the steps that a file has made.
+/// The format is that of KeyValueCRDT 1.3.1: each statement below is the text of `sqlite_master`, and GRDB's table
+/// `grdb_migrations` lists the steps of a file.
 ///
-/// INVARIANT K1: a file that has made every step is opened and read without a change to it.
+/// INVARIANT K1: a file with every step is opened and read without a change.
 /// INVARIANT K2: reading an older file changes no byte; the transaction of the first write makes its steps.
 enum Schema {
   case current
-  /// Some steps are missing; the columns that they add must not be asked for.
+  /// Some steps are missing; their columns must not be read.
   case older(hasTimestamps: Bool, hasApplication: Bool)
 
   var isOlder: Bool { if case .older = self { true } else { false } }
@@ -21,7 +21,7 @@ enum Schema {
   private static let application = "applicationIdentifier"
   private static let steps = [initial, tombstones, timestamps, application]
 
-  /// Reads the steps that a file has made, and makes all tables if it has made none.
+  /// Reads the steps of a file, and makes all tables if there are none.
   static func prepare(_ connection: Connection) throws -> Schema {
     let sqlite = connection.sqlite
     var made = try connection.read { try stepsMade(sqlite) }

@@ -3,15 +3,15 @@ internal import SQLite
 /// The text index next to the entries, for transactions that write many of them.
 struct TextIndex {
   private let sqlite: SQLite.Database
-  /// True if ``remove(_:)`` and ``addLast(text:of:)`` keep the index, and not the triggers.
+  /// True if ``remove(_:)`` and ``addLast(text:of:)`` update the index instead of the triggers.
   private let isByHand: Bool
   private static let least = 200
-  /// For fewer entries it is not worthwhile to look at the triggers.
+  /// For fewer entries checking the triggers does not pay.
   private static let leastByHand = 10
-  /// Indexing all takes the time of one in this many entries alone.
+  /// Indexing everything takes as long as indexing one in this many entries separately.
   private static let share = 4
 
-  /// Keeps the index in the cheaper way: by the triggers, or by indexing all at the end.
+  /// Updates the index in the cheaper way: by the triggers, or by indexing everything at the end.
   static func writing<Result>(
     _ count: Int, on sqlite: SQLite.Database, _ body: () throws -> Result
   ) throws -> Result {
@@ -25,9 +25,9 @@ struct TextIndex {
     return result
   }
 
-  /// Keeps the index in the cheapest way while a body removes and adds entries and says so to the index.
+  /// Updates the index in the cheapest way while a body removes and adds entries and reports these to the index.
   ///
-  /// Triggers make a savepoint for each statement, at which FTS5 writes out the words it has gathered.
+  /// Triggers make a savepoint for each statement, where FTS5 writes out its collected words.
   static func changing<Result>(
     _ count: Int, on sqlite: SQLite.Database, _ body: (TextIndex) throws -> Result
   ) throws -> Result {
@@ -85,7 +85,7 @@ struct TextIndex {
 
   /// The query for texts with all words; nil without a word.
   ///
-  /// Words are rows of ASCII letters and digits and of all other characters, as in GRDB; each is quoted.
+  /// Words are sequences of ASCII letters and digits and of all other characters, as in GRDB; each is quoted.
   static func query(_ words: String) -> String? {
     let found = words.utf8.split { byte in
       !(byte >= 0x80 || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)

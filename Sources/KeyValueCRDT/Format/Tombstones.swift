@@ -1,10 +1,10 @@
 internal import Foundation
 internal import SQLite
 
-/// The notes about removed versions, which the original library reads.
+/// The notes about removed versions, for the original library.
 ///
-/// It removes a version when it finds a note of a write that it does not know yet. So notes are passed on,
-/// also those about versions that were never here: of each author of a key the one with the greatest number.
+/// The original removes a version when it finds a note of a write that it does not know yet. So notes are passed
+/// on, even about versions that were never here: for each author of a key the one with the greatest number.
 struct Tombstones {
   private struct Subject: Hashable {
     var key: ScopedKey
@@ -17,11 +17,11 @@ struct Tombstones {
   }
 
   private var notes: [Subject: Note] = [:]
-  /// The numbers of arriving versions, which make notes about older ones needless.
+  /// The numbers of arriving versions, which make notes about older ones superfluous.
   private var arriving: [Subject: Int64] = [:]
 
-  /// Gathers the source's notes that the receiver lacks and those of versions that it removes, and makes
-  /// those that are missing. The vector is the receiver's from before the merge.
+  /// Collects the source's notes that the receiver lacks and those of versions that it removes, and makes missing
+  /// ones. The vector is the receiver's before the merge.
   init(_ join: Join, _ vector: VersionVector, from source: Connection) throws {
     var removed: [Subject: Int64] = [:]
     for removal in join.removals {

@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Ends a subscription when it is cancelled, or when nobody holds it any more.
+/// Ends a subscription at its cancellation, or with the last reference.
 public final class AnyCancellable: Hashable, Sendable {
   private let end: Mutex<(@Sendable () -> Void)?>
 
-  /// Creates one that runs a body at the first cancellation.
+  /// Runs a body at the first cancellation.
   public init(_ cancel: @escaping @Sendable () -> Void) { end = Mutex(cancel) }
 
   deinit { cancel() }
 
-  /// Ends the subscription: nothing is delivered afterwards, but for what is being delivered now.
+  /// Ends the subscription: nothing is delivered afterwards, except an element that is being delivered now.
   public func cancel() {
     let end = self.end.withLock { end in
       defer { end = nil }

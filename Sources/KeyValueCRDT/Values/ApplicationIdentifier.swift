@@ -9,7 +9,7 @@ public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
   /// The application's name for people, if it gives one.
   public var applicationDescription: String?
 
-  /// Creates an identifier.
+  /// Sets all properties.
   public init(
     id: String, majorVersion: Int, minorVersion: Int, applicationDescription: String? = nil
   ) {

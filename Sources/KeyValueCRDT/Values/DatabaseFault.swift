@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Something wrong in a database that ``KeyValueDatabase/verify()`` found.
+/// A fault that ``KeyValueDatabase/verify()`` found.
 public enum DatabaseFault: Hashable, Sendable, CustomStringConvertible {
   /// SQLite's words about a damaged file.
   case damaged(String)
-  /// SQLite's words about a text index that does not fit the texts.
+  /// SQLite's words about a text index that does not match the texts.
   case textIndex(String)
-  /// An entry is of an author that is not listed, or newer than the list says.
+  /// An entry's author is not listed, or its number is greater than in the list.
   case unlistedWrite(ScopedKey, author: UUID)
-  /// A removed version, as the original leaves it when it merges over a third copy; merging mends it.
+  /// A removed version, restored when the original merged over a third copy; merging repairs it.
   case removedVersion(ScopedKey, author: UUID)
   case badEntry(ScopedKey, String)
 

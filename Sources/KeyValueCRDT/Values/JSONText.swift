@@ -1,6 +1,6 @@
 /// The grammar of JSON texts (RFC 8259), without comments, NaN and byte order mark.
 ///
-/// SQLite's `json_valid` takes JSON5 in some versions, so the check is our own.
+/// Not SQLite's `json_valid`, because some versions accept JSON5.
 package enum JSONText {
   /// - Complexity: O(*n*); nesting takes a bit a level, not a call.
   static func isValid(_ text: String) -> Bool {

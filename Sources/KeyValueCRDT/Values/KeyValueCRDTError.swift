@@ -1,4 +1,4 @@
-/// Why a database refuses what it is asked for. What SQLite itself refuses is a ``DatabaseError``.
+/// A reason why a database refuses a request; SQLite's own refusals are ``DatabaseError``.
 public enum KeyValueCRDTError: Error, Hashable, Sendable {
   case databaseSchemaTooNew
   case applicationDataTooNew
@@ -11,7 +11,7 @@ public enum KeyValueCRDTError: Error, Hashable, Sendable {
 }
 
 extension KeyValueCRDTError: CustomStringConvertible {
-  /// Tells the error and the way out, for people.
+  /// The error and a remedy, for people.
   public var description: String {
     switch self {
     case .databaseSchemaTooNew:

@@ -3,7 +3,7 @@ public protocol Resolver {
   func resolveVersions(_ versions: [Version]) -> Value?
 }
 
-/// Picks the latest version, of several at one time the one with the greatest author id.
+/// Picks the latest version; of several at one time the one with the greatest author id.
 public struct LastWriterWinsResolver: Resolver, Sendable {
   /// Creates the resolver.
   public init() {}

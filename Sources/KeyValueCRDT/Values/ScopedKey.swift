@@ -13,7 +13,7 @@ public struct ScopedKey: Sendable {
 }
 
 extension ScopedKey: ExpressibleByStringLiteral {
-  /// Creates a key in the empty scope.
+  /// A key in the empty scope.
   public init(stringLiteral: String) { self.init(key: stringLiteral) }
 }
 

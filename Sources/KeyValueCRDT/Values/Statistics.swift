@@ -6,12 +6,12 @@ public struct Statistics: Equatable, Sendable {
   public let authorCount: Int
   /// The number of notes about removed versions.
   public let tombstoneCount: Int
-  /// True if each entry is of a listed author, and none is newer than the list says.
+  /// True if each entry's author is listed, with a number that is no smaller.
   ///
-  /// ``KeyValueDatabase/eraseVersionHistory(keepingKnowledge:)`` mends a database that merges refuse.
+  /// ``KeyValueDatabase/eraseVersionHistory(keepingKnowledge:)`` repairs a database that merges refuse.
   public let authorTableIsConsistent: Bool
 
-  /// Creates statistics, to compare others with.
+  /// Statistics to compare others with.
   public init(
     entryCount: Int, authorCount: Int, tombstoneCount: Int, authorTableIsConsistent: Bool
   ) {

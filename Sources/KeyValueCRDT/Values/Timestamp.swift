@@ -1,6 +1,6 @@
 import Foundation
 
-/// Dates as the file has them: UTC, `YYYY-MM-DD HH:MM:SS.mmm`.
+/// Dates in the form of the file: UTC, `YYYY-MM-DD HH:MM:SS.mmm`.
 ///
 /// GRDB's other forms are read: without time, with `T`, without seconds or with any fraction, with `Z` or
 /// `±HH:MM`. Days before 15 October 1582 are those of the Julian calendar, as in Foundation.

@@ -54,6 +54,6 @@ public enum Value: Hashable, Sendable {
 }
 
 extension Value: ExpressibleByStringLiteral {
-  /// Creates a text.
+  /// A text literal.
   public init(stringLiteral: String) { self = .text(stringLiteral) }
 }

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// One version of a key: what one author wrote, and when.
+/// One version of a key: an author's value, and the time.
 public struct Version: Equatable, Sendable {
   /// The author, as ``KeyValueDatabase/authors`` lists it.
   public let authorID: UUID
-  /// The time that was given with the write, in milliseconds; no merge looks at it.
+  /// The time given with the write, in milliseconds; merges ignore it.
   public let timestamp: Date
   /// The value that was written.
   public let value: Value

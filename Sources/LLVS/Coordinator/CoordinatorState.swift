@@ -7,7 +7,7 @@ struct CoordinatorState: Codable, Sendable {
 }
 
 extension CoordinatorState {
-  /// Reads the file of a directory; nil if there is none, or if it cannot be read.
+  /// Reads the file of a directory; nil if it is missing or unreadable.
   init?(in directory: URL) {
     guard let data = try? Data(contentsOf: CoordinatorState.file(in: directory)),
       let state = try? JSONDecoder().decode(CoordinatorState.self, from: data)

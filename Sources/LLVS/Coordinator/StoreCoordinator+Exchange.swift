@@ -9,7 +9,7 @@ struct ExchangeQueue {
 }
 
 extension StoreCoordinator {
-  /// The exchange that versions are retrieved and sent by; it gets the state of its last use.
+  /// The exchange for retrieving and sending; it gets the state of its last use.
   public var exchange: (any Exchange)? {
     get { settings.withLock { $0 }.exchange }
     set {
@@ -21,12 +21,12 @@ extension StoreCoordinator {
     }
   }
 
-  /// The state that lets the exchange go on in another run of the program.
+  /// The state with which the exchange continues in another run of the program.
   public var exchangeRestorationData: Data? { exchange?.restorationState }
-  /// True while an exchange is under way or waits for one.
+  /// True while an exchange runs or waits for another one.
   public var isExchanging: Bool { exchanges.withLock { $0.count > 0 } }
 
-  /// Retrieves, then sends; the current version and all branches stay, nothing is merged.
+  /// Retrieves, then sends; the current version and all branches stay unchanged.
   ///
   /// Does nothing without an ``exchange``. Versions that arrived before a failure stay.
   /// - Throws: the exchange's error; `CancellationError`.
@@ -84,7 +84,7 @@ extension StoreCoordinator {
     do {
       try await sendSnapshotIfDue(by: snapshots)
     } catch {
-      // The versions are exchanged; a snapshot only spares new devices work.
+      // The versions were exchanged; a snapshot only saves new devices work.
       log.error("The snapshot cannot be sent: \(error)")
     }
   }

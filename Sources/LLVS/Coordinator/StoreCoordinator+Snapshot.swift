@@ -6,8 +6,8 @@ extension StoreCoordinator {
 
   /// Imports the snapshot at the other side of the ``exchange``; its newest version becomes the current one.
   ///
-  /// Does nothing if the store has versions besides the first, or if there is no snapshot.
-  /// - Returns: true if the store has the versions of a snapshot now.
+  /// Does nothing if the store has versions other than the first, or if there is no snapshot.
+  /// - Returns: true if the store now has the versions of a snapshot.
   /// - Throws: ``Store/Error/corrupt(_:)``, the error of the exchange. Nothing is stored then.
   @discardableResult
   public func bootstrapFromSnapshot() async throws -> Bool {
@@ -38,7 +38,7 @@ extension StoreCoordinator {
       else { throw Store.Error.corrupt("the snapshot lacks versions") }
       try store.addVersions(of: restored)
     }
-    // The empty version that this store began with may be newer.
+    // The store's own empty first version may be newer.
     let latest = manifest.latestVersionId
     if let start = try store.version(identifiedBy: latest)?.id ?? store.mostRecentHead?.id {
       move(to: start)
@@ -73,7 +73,7 @@ extension StoreCoordinator {
 
 extension Store {
   /// Adds the versions that this store lacks, after the checks of an exchange.
-  /// - Throws: ``Store/Error/corrupt(_:)`` if some break a rule; those before them are added then.
+  /// - Throws: ``Store/Error/corrupt(_:)`` if some break a rule; earlier ones are then already added.
   public func addVersions(of other: Store) throws {
     let known = Set(queryHistory { $0.allVersionIdentifiers })
     let missing = try other.backend.sizesToSend(missingAmong: known)
@@ -87,7 +87,7 @@ extension Store {
   }
 }
 
-/// A directory for temporary files that exists as long as the object.
+/// A directory for temporary files; it is removed with the object.
 final class ScratchDirectory: Sendable {
   let url: URL
 
@@ -99,7 +99,7 @@ final class ScratchDirectory: Sendable {
   }
 
   deinit {
-    // The system clears the directory for temporary files.
+    // If this fails, the system clears the directory for temporary files.
     try? FileManager.default.removeItem(at: url)
   }
 }

@@ -15,7 +15,7 @@ extension StoreCoordinator {
     try value(id: Value.ID(idString), on: branch)
   }
 
-  /// Returns those of the values that the current version has, in the order of the ids.
+  /// Returns the values that the current version has, in the order of the ids.
   public func values(ids: [Value.ID]) throws -> [Value] {
     let version = currentVersion
     return try ids.compactMap { try store.value(id: $0, at: version) }

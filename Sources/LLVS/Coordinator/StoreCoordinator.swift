@@ -33,7 +33,6 @@ public final class StoreCoordinator: Sendable {
 
   /// Opens the store in a directory, or makes one; an empty store gets an empty root version.
   ///
-  ///
   /// The cache directory is the store's unless given. A snapshot has all versions in the original's format.
   /// - Throws: as ``Store/init(rootDirectoryURL:)``.
   public init(
@@ -86,7 +85,7 @@ public final class StoreCoordinator: Sendable {
   /// The version that values are read from and that the next save is based on.
   public var currentVersion: Version.ID { current.withLock { $0.currentVersionIdentifier } }
 
-  /// The current version, then each new one; a slow reader misses some and gets the newest.
+  /// The current version, then each new one; a slow reader misses some but gets the newest.
   public var currentVersionUpdates: AsyncStream<Version.ID> {
     versions.stream(beginningWith: currentVersion)
   }
@@ -183,7 +182,7 @@ public final class StoreCoordinator: Sendable {
         }
       }
       var hasMoved = false
-      // The version moves with each head, so that a failure keeps what was merged.
+      // The current version moves with each head, so that a failure keeps earlier merges.
       for head in store.headsToMerge(into: before, headSelection: headSelection) {
         let base = currentVersion
         let next = try store.merge(

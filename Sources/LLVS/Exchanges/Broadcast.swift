@@ -6,7 +6,7 @@ final class Broadcast<Element: Sendable>: Sendable {
   // A leaf lock.
   private let followers = Mutex<[UUID: AsyncStream<Element>.Continuation]>([:])
 
-  /// Returns a new stream; its first element is taken after the stream has begun, so that none is missed.
+  /// Returns a new stream; `first` is evaluated after the stream has begun, so that no element is missed.
   func stream(beginningWith first: @autoclosure () -> Element? = nil) -> AsyncStream<Element> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Element.self, bufferingPolicy: .bufferingNewest(1))

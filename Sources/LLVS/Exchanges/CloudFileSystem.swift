@@ -19,7 +19,7 @@ public protocol CloudFileSystem: AnyObject, Sendable {
   func upload(data: Data, to path: String) async throws
   /// - Throws: ``CloudFileSystemError/fileNotFound``.
   func download(from path: String) async throws -> Data
-  /// Does nothing if there is no such file.
+  /// Does nothing if the file does not exist.
   func remove(at path: String) async throws
   /// Removes a directory with its content, if it exists.
   func removeDirectory(at path: String) async throws

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A snapshot in a cloud file system, in the places that a folder has.
+/// A snapshot in a cloud file system, with the same paths as in a folder.
 extension CloudFileSystemExchange: SnapshotExchange {
   private func path(_ name: String) -> String { "\(basePath)/snapshots/\(name)" }
 
@@ -31,7 +31,7 @@ extension CloudFileSystemExchange: SnapshotExchange {
     }
   }
 
-  /// Writes a snapshot: its parts, then its description, and removes the one before.
+  /// Writes a snapshot, first its parts, then its description, and removes the previous one.
   public func sendSnapshot(
     manifest: SnapshotManifest, chunkProvider: @escaping @Sendable (Int) throws -> Data
   ) async throws {

@@ -12,10 +12,10 @@ public final class CloudFileSystemExchange: Exchange, Sendable {
   public let store: Store
   /// The service.
   public let cloudFileSystem: any CloudFileSystem
-  /// The path below which the files are; several stores have different ones.
+  /// The path of the files' directory, different for each store.
   public let basePath: String
 
-  /// Creates an exchange in the files below a path.
+  /// Exchanges through the files below a path.
   public init(cloudFileSystem: any CloudFileSystem, store: Store, basePath: String = "") {
     self.cloudFileSystem = cloudFileSystem
     self.store = store
@@ -34,7 +34,7 @@ public final class CloudFileSystemExchange: Exchange, Sendable {
     }
   }
 
-  /// Returns the ids of the versions whose changes are there too.
+  /// Returns the ids of the versions that also have their changes there.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
     let changes = Set(try await names(in: "changes"))
     return try await names(in: "versions")

@@ -3,7 +3,7 @@ internal import LLVSExchange
 extension Exchange {
   /// Stores the versions that the other side has and the store lacks, in batches.
   ///
-  /// Versions whose changes or predecessors are missing are left for the next time.
+  /// Versions without changes or predecessors are left for the next time.
   public func retrieve() async throws -> [Version.ID] { try await retrieveInBatches() }
 
   func retrieveInBatches() async throws -> [Version.ID] {
@@ -83,7 +83,7 @@ extension [Version] {
     var ready = known.values.filter { waiting[$0.id] == 0 }.sorted(by: isBefore)
     var order: [Version] = []
     order.reserveCapacity(known.count)
-    // A layer is sorted at once: all its predecessors are in the layers before.
+    // A layer is sorted at once, because all its predecessors are in the layers before.
     while !ready.isEmpty {
       order += ready
       var next: [Version] = []

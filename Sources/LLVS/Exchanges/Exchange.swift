@@ -5,8 +5,8 @@ public typealias VersionChanges = (version: Version, valueChanges: [Value.Change
 
 /// A way for a store's versions to reach other stores.
 ///
-/// The five functions that list, read and write versions are enough for a type of exchange. Nothing they
-/// return is trusted: a version that breaks a rule is left out with its descendants, and logged.
+/// A type of exchange needs only the five functions that list, read and write versions. Their results are not
+/// trusted: a version that breaks a rule is omitted with its descendants, and logged.
 public protocol Exchange: AnyObject {
   /// Yields when the other side may have versions that were not retrieved yet.
   var newVersionsAvailable: AsyncStream<Void> { get }
@@ -33,10 +33,10 @@ public protocol Exchange: AnyObject {
 }
 
 extension Exchange {
-  /// Yields nothing: the other side has to be asked.
+  /// Yields nothing: the program must retrieve without notice.
   public var newVersionsAvailable: AsyncStream<Void> { AsyncStream { $0.finish() } }
 
-  /// None: the versions on both sides are all that is needed.
+  /// None: the versions on both sides are enough.
   public var restorationState: Data? {
     get { nil }
     set {}

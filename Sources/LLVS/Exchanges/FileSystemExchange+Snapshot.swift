@@ -25,7 +25,7 @@ extension FileSystemExchange: SnapshotExchange {
     return try Data(contentsOf: snapshots.appendingPathComponent(name))
   }
 
-  /// Writes a snapshot: its parts, then its description, and removes the one before.
+  /// Writes a snapshot, first its parts, then its description, and removes the previous one.
   public func sendSnapshot(
     manifest: SnapshotManifest, chunkProvider: @escaping @Sendable (Int) throws -> Data
   ) async throws {

@@ -2,8 +2,8 @@ public import Foundation
 internal import LLVSCore
 internal import LLVSExchange
 
-/// Exchanges a store's versions through a folder: `versions/ID` describes a version, `changes/ID`
-/// lists its changes. Nothing in it is trusted, and no file in it is written again.
+/// Exchanges a store's versions through a folder: `versions/ID` describes a version, `changes/ID` lists its
+/// changes. The folder is not trusted, and its files are never rewritten.
 /// - Concurrency: callable from any thread.
 public final class FileSystemExchange: Exchange, Sendable {
   /// The store.
@@ -11,7 +11,7 @@ public final class FileSystemExchange: Exchange, Sendable {
   /// The folder.
   public let rootDirectoryURL: URL
 
-  /// Creates an exchange through a folder, which is made if it is missing; exchanges report errors.
+  /// Prepares an exchange through a folder, made if missing; later calls report errors.
   ///
   /// `usesFileCoordination` has no effect here.
   public init(rootDirectoryURL: URL, store: Store, usesFileCoordination: Bool = false) {
@@ -22,7 +22,7 @@ public final class FileSystemExchange: Exchange, Sendable {
       at: rootDirectoryURL, withIntermediateDirectories: true)
   }
 
-  /// Yields when the folder has changed: it is looked at once a second while somebody waits.
+  /// Yields when the folder has changed; it is checked once a second while a caller waits.
   public var newVersionsAvailable: AsyncStream<Void> {
     let directory = versionsDirectory
     return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
@@ -79,12 +79,12 @@ public final class FileSystemExchange: Exchange, Sendable {
     return try await Threads.run { control in try engine.send(toFolder: folder, control) }
   }
 
-  /// Returns the ids of the versions in the folder; hidden and temporary files are none.
+  /// Returns the ids of the versions in the folder; omits hidden and temporary files.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
     try remote().versionIDs().map { Version.ID($0) }
   }
 
-  /// Reads the descriptions of versions; files that hold something else are left out.
+  /// Reads the descriptions of versions; omits files with other content.
   public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
     let remote = try remote()
     return try versionIds.compactMap { id in
@@ -92,7 +92,7 @@ public final class FileSystemExchange: Exchange, Sendable {
     }
   }
 
-  /// Reads the changes of versions; files that hold something else are left out.
+  /// Reads the changes of versions; omits files with other content.
   public func retrieveValueChanges(
     forVersionsIdentifiedBy versionIds: [Version.ID]
   ) async throws -> [Version.ID: [Value.Change]] {

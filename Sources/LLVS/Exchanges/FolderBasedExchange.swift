@@ -7,8 +7,8 @@ public enum FolderBasedExchangeError: Error, Sendable {
   case foldersNotInitialized
 }
 
-/// An exchange through a service that knows files by ids: a folder for descriptions of versions and one
-/// for their changes, each with a file for each version that has its id as its name.
+/// An exchange through a service that knows files by ids: a folder for descriptions of versions and one for their
+/// changes, each with a file for each version, named by the version's id.
 public protocol FolderBasedExchange: Exchange {
   associatedtype FileID
   associatedtype FolderID
@@ -25,7 +25,7 @@ extension FolderBasedExchange {
   /// Does nothing.
   public func notifyNewVersionsAvailable() {}
 
-  /// Returns the names of the files in the folder of descriptions; hidden ones are no versions.
+  /// Returns the names of the files in the folder of descriptions, except hidden ones.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
     guard let folder = versionsFolderID else { return [] }
     return try await listFiles(inFolder: folder).keys.filter { !$0.hasPrefix(".") }
@@ -48,7 +48,7 @@ extension FolderBasedExchange {
     return versions
   }
 
-  /// Reads the changes of versions; those whose file is not there yet are left out.
+  /// Reads the changes of versions; omits those without a file.
   public func retrieveValueChanges(
     forVersionsIdentifiedBy versionIds: [Version.ID]
   ) async throws -> [Version.ID: [Value.Change]] {

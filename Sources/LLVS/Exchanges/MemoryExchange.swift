@@ -13,7 +13,7 @@ public final class MemoryExchange: Exchange, Sendable {
     fileprivate let contents = Mutex(Contents())
     fileprivate let changes = Broadcast<Void>()
 
-    /// Creates an empty place.
+    /// An empty place.
     public init() {}
   }
 
@@ -22,7 +22,7 @@ public final class MemoryExchange: Exchange, Sendable {
   /// The place where the versions are.
   public let place: Place
 
-  /// Creates an exchange with a place; with one of its own unless given.
+  /// Exchanges with a place, by default a new one.
   public init(store: Store, place: Place = Place()) {
     self.store = store
     self.place = place

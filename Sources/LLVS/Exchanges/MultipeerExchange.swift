@@ -10,7 +10,7 @@ public protocol PeerTransport: AnyObject {
 
 /// Exchanges a store's versions with one peer, by messages over a channel of the program's own.
 ///
-/// The program hands each message of the peer to ``receiveData(_:)``.
+/// The program passes each message of the peer to ``receiveData(_:)``.
 /// - Concurrency: callable from any thread.
 public final class MultipeerExchange: Exchange, Sendable {
   /// A failure of the exchange.
@@ -22,7 +22,7 @@ public final class MultipeerExchange: Exchange, Sendable {
     case requestFailed(String)
   }
 
-  /// Unchecked: the transport is called from one thread at a time, as ``sending`` orders.
+  /// Unchecked: one thread at a time calls the transport, as ``sending`` ensures.
   private struct State: @unchecked Sendable {
     weak var transport: (any PeerTransport)?
     var pending: [String: CheckedContinuation<Data, any Swift.Error>] = [:]
@@ -30,18 +30,18 @@ public final class MultipeerExchange: Exchange, Sendable {
 
   /// The store.
   public let store: Store
-  /// The peer, as the program names it.
+  /// The program's name of the peer.
   public let peerID: String
   // A leaf lock.
   private let state: Mutex<State>
-  // Held while a message is handed to the transport.
+  // Held while the transport gets a message.
   private let sending = Mutex(())
   private let pushes = Broadcast<Void>()
-  /// The messages that arrived and are not handled yet: pushes keep their order.
+  /// The received messages that are not handled yet: pushes keep their order.
   private let incoming: AsyncStream<PeerMessage>.Continuation
   private static let patience = Duration.seconds(30)
 
-  /// Creates an exchange, which does not keep the channel alive.
+  /// Exchanges over a channel, without keeping it alive.
   public init(store: Store, peerID: String, transport: (any PeerTransport)?) {
     self.store = store
     self.peerID = peerID
@@ -55,7 +55,7 @@ public final class MultipeerExchange: Exchange, Sendable {
 
   deinit { incoming.finish() }
 
-  /// The channel; nil once it is gone.
+  /// Nil once the channel no longer exists.
   public var transport: (any PeerTransport)? {
     get { state.withLock { $0 }.transport }
     set {
@@ -67,7 +67,7 @@ public final class MultipeerExchange: Exchange, Sendable {
   /// Yields when the peer has sent versions.
   public var newVersionsAvailable: AsyncStream<Void> { pushes.stream() }
 
-  /// Takes a message that arrived from the peer; messages that cannot be read are ignored.
+  /// Takes a message from the peer; unreadable messages are ignored.
   public func receiveData(_ data: Data) {
     guard let message = try? JSONDecoder().decode(PeerMessage.self, from: data) else {
       log.warning("A message of \(peerID) cannot be read.")
@@ -75,7 +75,7 @@ public final class MultipeerExchange: Exchange, Sendable {
     }
     switch message.type {
     case .responseVersionIds, .responseVersions, .responseValueChanges, .errorResponse:
-      // Answers are passed on at once: a request is waiting for them.
+      // Answers are passed on at once, because a request waits for them.
       finish(message)
     case .requestVersionIds, .requestVersions, .requestValueChanges, .pushVersionChanges:
       incoming.yield(message)
@@ -101,7 +101,7 @@ public final class MultipeerExchange: Exchange, Sendable {
     return try await answer(to: .requestValueChanges, try JSONEncoder().encode(versionIds))
   }
 
-  /// Sends versions to the peer, which does not answer.
+  /// Sends versions to the peer, without an answer.
   public func send(versionChanges: [VersionChanges]) async throws {
     guard !versionChanges.isEmpty else { return }
     let payload = try JSONEncoder().encode(
@@ -167,7 +167,7 @@ public final class MultipeerExchange: Exchange, Sendable {
     } catch {
       log.error("A message of \(peerID) cannot be handled: \(error)")
       guard message.type != .pushVersionChanges else { return }
-      // The peer waits for an answer; if it cannot be sent the peer's time is up.
+      // The peer waits for an answer; if sending fails, the peer times out.
       try? post(
         PeerMessage(
           type: .errorResponse, requestId: message.id, payload: Data("\(error)".utf8)))

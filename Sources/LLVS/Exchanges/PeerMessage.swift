@@ -5,7 +5,7 @@ struct PeerMessage: Codable, Sendable {
   enum Kind: String, Codable, Sendable {
     /// No payload; answered by `responseVersionIds` with a list of ids.
     case requestVersionIds
-    /// A list of ids; answered by `responseVersions` with those versions that are there.
+    /// A list of ids; answered by `responseVersions` with the existing versions among them.
     case requestVersions
     /// A list of ids; answered by `responseValueChanges` with lists of changes by id.
     case requestValueChanges
@@ -23,7 +23,7 @@ struct PeerMessage: Codable, Sendable {
   var requestId: String?
   var payload: Data?
 
-  /// Does what a peer asks for, and returns the answer; nil for versions that it pushes.
+  /// Executes a peer's request and returns the answer; nil for pushed versions.
   func handled(by store: Store) throws -> PeerMessage? {
     switch type {
     case .requestVersionIds:

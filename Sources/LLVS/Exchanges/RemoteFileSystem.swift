@@ -5,18 +5,18 @@ internal import Synchronization
 
 /// A peer's remote as a cloud file system: a directory, S3, WebDAV, or a remote of rclone.
 public final class RemoteFileSystem: CloudFileSystem {
-  /// The address, in the form in which it is printed.
+  /// The address in printed form.
   public let address: String
   private let place: RemoteAddress
   private let credentials: CredentialSources
-  // Held while a folder is made. A leaf lock otherwise.
+  // Held while a folder is made; else a leaf lock.
   private let prepared = Mutex<Set<String>>([])
   private static let longest = 1 << 31
 
-  /// Prepares to use a remote; nothing is asked yet.
+  /// Prepares to use a remote, without a request.
   ///
   /// Addresses are `/path`, `s3://BUCKET/PREFIX`, `https+webdav://HOST/PATH` and `rclone:REMOTE:PATH`.
-  /// Credentials are looked for by the name.
+  /// Credentials are found by the name.
   public init(address: String, credentialsNamed name: String = "llvs") throws {
     do throws(RemoteError) {
       place = try RemoteAddress(address)
@@ -85,7 +85,7 @@ public final class RemoteFileSystem: CloudFileSystem {
     path.split(separator: "/").joined(separator: "/")
   }
 
-  /// Returns true if there is a file at a path.
+  /// Returns true if a path has a file.
   public func fileExists(at path: String) async throws -> Bool {
     let name = try Self.name(of: path)
     do {
@@ -126,7 +126,7 @@ public final class RemoteFileSystem: CloudFileSystem {
     }
   }
 
-  /// Removes a file; does nothing if there is none.
+  /// Removes a file, if it exists.
   public func remove(at path: String) async throws {
     let name = try Self.name(of: path)
     do {
@@ -134,7 +134,7 @@ public final class RemoteFileSystem: CloudFileSystem {
     } catch CloudFileSystemError.fileNotFound {}
   }
 
-  /// Removes the files in a directory; does nothing if there are none.
+  /// Removes the files in a directory, if any.
   public func removeDirectory(at path: String) async throws {
     let folder = Self.folder(of: path)
     do {

@@ -1,13 +1,13 @@
-/// Two versions that are to become one, and how each value came apart.
+/// Two versions to merge, and how each value differs between them.
 public struct Merge: Sendable {
-  /// The version that both come from; the newest if there are several, nil for unrelated histories.
+  /// The common ancestor; the newest if there are several, nil for unrelated histories.
   public let commonAncestor: Version?
   /// The versions; the merge's changes transform the first one's values.
   public let versions: (first: Version, second: Version)
   /// The fork of each value that differs between the ancestor and a version.
   public var forksByValueIdentifier: [Value.ID: Value.Fork]
 
-  /// Describes a merge, or the part of one that an arbiter leaves to another.
+  /// Describes a merge, or a part that an arbiter leaves to another.
   public init(
     versions: (first: Version, second: Version), commonAncestor: Version?,
     forksByValueIdentifier: [Value.ID: Value.Fork] = [:]

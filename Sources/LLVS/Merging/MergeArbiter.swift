@@ -1,13 +1,13 @@
-/// Decides what becomes of values that both sides of a merge changed.
+/// Decides about values that both sides of a merge changed.
 public protocol MergeArbiter {
   /// Returns a change of the first version for at least every conflicting fork.
   /// - Throws: any error, which ends the merge; then nothing is stored.
   func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change]
 }
 
-/// Takes every conflicting value from the version that is newer, removals too.
+/// Takes every conflicting value from the newer version, removals too.
 public struct MostRecentBranchFavoringArbiter: MergeArbiter, Sendable {
-  /// Creates an arbiter.
+  /// Initializes the arbiter.
   public init() {}
 
   /// Returns a change for each conflicting fork that takes the newer version's side.
@@ -21,9 +21,9 @@ public struct MostRecentBranchFavoringArbiter: MergeArbiter, Sendable {
   }
 }
 
-/// Takes of every conflicting value the one that was stored last; an update wins over a removal.
+/// Takes the value that was stored last for every conflict; an update wins over a removal.
 public struct MostRecentChangeFavoringArbiter: MergeArbiter, Sendable {
-  /// Creates an arbiter.
+  /// Initializes the arbiter.
   public init() {}
 
   /// Returns a change for each conflicting fork that takes the value stored last.

@@ -2,7 +2,7 @@ extension Store {
   /// The heads that are merged into another version.
   public enum MergeHeadSelection: Hashable, Sendable {
     case all
-    /// Every head that has no branch's name.
+    /// Every head without a branch's name.
     case allExceptBranches
     case allUnbranchedAndSpecificBranches([Branch])
     case specificBranchesOnly([Branch])
@@ -17,7 +17,7 @@ extension Store {
     }
   }
 
-  /// Merges two versions: three-way over their common ancestor, two-way if there is none.
+  /// Merges two versions: three-way over their common ancestor, two-way without one.
   ///
   /// Makes no version if one is an ancestor of the other.
   /// - Throws: ``Store/Error/missingVersion``; ``Store/Error/unresolvedConflict(valueId:valueFork:)``
@@ -80,7 +80,7 @@ extension Store {
   }
 
   /// Merges heads into a version, one after the other, oldest first.
-  /// - Returns: the version that holds all; nil if there was nothing to merge.
+  /// - Returns: the version that contains all; nil if nothing had to be merged.
   /// - Throws: as ``merge(version:with:resolvingWith:metadata:)``; earlier merges stay.
   @discardableResult
   public func mergeHeads(

@@ -17,7 +17,7 @@ enum Snapshot {
     var data: Data
   }
 
-  /// Refuses another format, and sizes that no snapshot has, before anything is retrieved.
+  /// Refuses another format, and impossible sizes, before anything is retrieved.
   static func check(_ manifest: SnapshotManifest) throws {
     guard manifest.format == format || framed.contains(manifest.format) else {
       throw Store.Error.fromTheFuture("a snapshot in the format \(manifest.format)")
@@ -49,7 +49,7 @@ enum Snapshot {
     let entries =
       manifest.format == format ? try ZipArchive.entries(of: archive) : try frames(of: archive)
     let files = try entries.compactMap { try checked($0) }
-    // The descriptions of versions come last: with them the versions are there.
+    // The descriptions of versions are last, because they make the versions exist.
     for isLast in [false, true] {
       for file in files where file.path.hasPrefix("versions/") == isLast {
         let target = store.appendingPathComponent(file.path)
@@ -66,7 +66,7 @@ enum Snapshot {
     path.split(separator: "/").last.map { $0 == SQLiteZone.fileName } ?? false
   }
 
-  /// Returns the entry with its path below the store; nil for what does not belong to a store.
+  /// Returns the entry with its path below the store; nil if it does not belong to a store.
   private static func checked(_ entry: Entry) throws -> Entry? {
     var parts = entry.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard !entry.path.hasPrefix("/"), !entry.path.utf8.contains(0),

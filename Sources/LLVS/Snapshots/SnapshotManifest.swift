@@ -1,12 +1,12 @@
 public import Foundation
 
-/// Describes a snapshot: a whole store in a few files, from which a new device begins.
+/// Describes a snapshot: a whole store in a few files, for the start of a new device.
 public struct SnapshotManifest: Hashable, Codable, Sendable {
   /// Names the snapshot.
   public var snapshotId: String
   /// The format of the archive: `zip-v1`, `fileStorage-v1` or `sqliteStorage-v1`.
   public var format: String
-  /// When it was made.
+  /// The time of its creation.
   public var createdAt: Date
   /// The newest version in it.
   public var latestVersionId: Version.ID

@@ -4,12 +4,12 @@ public import Foundation
 public struct SnapshotPolicy: Hashable, Sendable {
   /// True if snapshots are made.
   public var enabled: Bool
-  /// The seconds that must have passed since the last one.
+  /// The least time since the last snapshot, in seconds.
   public var minimumInterval: TimeInterval
-  /// The versions that must have come since the last one.
+  /// The least number of new versions since the last snapshot.
   public var minimumNewVersions: Int
 
-  /// Creates a policy.
+  /// Sets all properties.
   public init(enabled: Bool, minimumInterval: TimeInterval, minimumNewVersions: Int) {
     self.enabled = enabled
     self.minimumInterval = minimumInterval

@@ -24,7 +24,7 @@ struct ZipArchive {
       length: UInt64(data.count), offset: UInt64(bytes.count))
     files.append(file)
     append(UInt32(0x0403_4B50))
-    // Version 2.0; names are UTF-8; the first day that the format knows.
+    // Version 2.0; names are UTF-8; the first day of the format.
     append(UInt16(20), UInt16(0x0800), method, UInt16(0), UInt16(0x21))
     append(file.sum, UInt32(packed.count), UInt32(data.count))
     append(UInt16(file.name.count), UInt16(0))
@@ -91,7 +91,7 @@ struct ZipArchive {
     var entries: [Snapshot.Entry] = []
     let (start, count) = try directory(of: bytes)
     var place = start
-    // An archive that says it has more is refused before there is memory for it.
+    // An archive that claims to contain more is refused before memory is allocated.
     var budget = UInt64(bytes.count) * 1100 + 65_536
     for _ in 0..<count {
       let file = try file(of: bytes, at: &place)
@@ -210,7 +210,7 @@ struct ZipArchive {
         Int32(MemoryLayout<z_stream>.size)) == Z_OK
     else { return nil }
     defer { deflateEnd(&stream) }
-    // There is room for one byte less than the data has: a longer result is of no use.
+    // The output has one byte less than the data, because a longer result is useless.
     return run(&stream, over: data[...], into: data.count - 1) { deflate($0, Z_FINISH) }
   }
 

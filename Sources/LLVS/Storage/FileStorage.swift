@@ -3,10 +3,10 @@ internal import Foundation
 /// The original's format of files: each value and each node of a map is a file.
 public struct FileStorage: Storage, Sendable {
   private let fileExtension: String
-  /// True if what is written is on the disk when a version is made.
+  /// True if the files of a version are durable when it is made.
   let isDurable: Bool
 
-  /// Creates a storage whose files have an extension, which says nothing about their bytes.
+  /// Gives files an extension, which has no effect on their bytes.
   public init(fileExtension: String = "json") {
     self.init(fileExtension: fileExtension, isDurable: true)
   }
@@ -42,8 +42,8 @@ public struct FileStorage: Storage, Sendable {
 
 /// Bytes in files: `KE/Y/V/ERSION.json`, the key and the version each divided after 2 and 1 characters.
 ///
-/// Keys that have one file name (`a:b` and `aLLVSCOLONb`, the empty key and `.`) are refused in one version.
-/// So is a key that would leave the directory.
+/// Keys that have one file name (`a:b` and `aLLVSCOLONb`, the empty key and `.`) are refused in one version, and so
+/// is a key that would leave the directory.
 final class FileZone: Zone {
   private let rootDirectory: URL
   private let fileExtension: String

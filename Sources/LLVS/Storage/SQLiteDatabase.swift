@@ -36,7 +36,7 @@ public final class SQLiteDatabase {
   /// Opens a file, or makes one.
   public convenience init(fileURL: URL) throws { try self.init(fileURL: fileURL, isTrusted: true) }
 
-  /// Opens a file, or makes one; the schema of one that is not trusted may be somebody else's.
+  /// Opens a file, or makes one. The schema of a file that is not trusted may be another program's.
   init(fileURL: URL, isTrusted: Bool) throws {
     do throws(DatabaseError) {
       let database = try Database(
@@ -85,7 +85,7 @@ public final class SQLiteDatabase {
       try execute(statement: isInner ? "RELEASE llvs_part" : "COMMIT")
       return result
     } catch {
-      // If SQLite has undone the transaction itself, these fail and mean nothing.
+      // If SQLite has rolled back the transaction itself, these fail without effect.
       if isInner {
         try? execute(statement: "ROLLBACK TO llvs_part")
         try? execute(statement: "RELEASE llvs_part")

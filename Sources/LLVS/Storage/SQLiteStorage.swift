@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The original's format with one SQLite file for values and one for the map; see ``SQLiteZone``.
 public struct SQLiteStorage: Storage, Sendable {
-  /// Creates a storage.
+  /// Initializes the storage.
   public init() {}
 
   /// Makes the zone in `values/zone.sqlite`.

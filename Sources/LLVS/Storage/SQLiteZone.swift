@@ -20,7 +20,7 @@ final class SQLiteZone: Zone {
     try database.execute(statement: "CREATE INDEX IF NOT EXISTS index_version ON Zone(version)")
   }
 
-  /// Checks the pages of a file that another program made, and that its zone is a plain table.
+  /// Checks the pages of a file of another program, and that its zone is a plain table.
   static func check(_ file: URL, named name: String) throws {
     do {
       let database = try SQLiteDatabase(fileURL: file, isTrusted: false)
@@ -58,7 +58,7 @@ final class SQLiteZone: Zone {
 
   func store(_ data: [Data], for references: [ZoneReference]) throws {
     guard !data.isEmpty else { return }
-    // The original's rows are read as texts that end with a NUL.
+    // The original reads its rows as texts that end with a NUL.
     for reference in references where reference.key.utf8.contains(0) {
       throw Store.Error.invalid("a key with a NUL cannot be kept in the original's format")
     }

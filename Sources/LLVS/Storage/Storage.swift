@@ -7,18 +7,18 @@ public struct ZoneReference: Hashable, Codable, Sendable {
   /// The version.
   public var version: Version.ID
 
-  /// Creates a reference.
+  /// Names the value that `version` stored under `key`.
   public init(key: String, version: Version.ID) {
     self.key = key
     self.version = version
   }
 }
 
-/// A place for bytes: of values, or of the maps that say which version has which value.
+/// A place for bytes: of values, or of the maps of versions' values.
 ///
 /// A store calls a zone from one thread at a time. Bytes that were stored are never changed.
 public protocol Zone {
-  /// Stores bytes, which are on the disk when this returns.
+  /// Stores bytes durably.
   func store(_ data: Data, for reference: ZoneReference) throws
   func store(_ data: [Data], for references: [ZoneReference]) throws
   /// Returns the bytes of a reference; nil if there are none.
@@ -40,7 +40,7 @@ extension Zone {
 
 /// The map that a zone is for.
 public enum MapType: Hashable, Sendable {
-  /// Which values each version has.
+  /// The values of each version.
   case valuesByVersion
   /// A map of the program's own.
   case userDefined(label: String)

@@ -6,7 +6,7 @@ internal import Platform
 enum StoreFile {
   private static let bound = 1 << 31
 
-  /// Writes a file as a whole, durably unless said otherwise, and makes the directories above it.
+  /// Writes a file as a whole, by default durably, and makes the directories above it.
   static func write(_ data: Data, to file: URL, isDurable: Bool = true) throws {
     try FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -14,7 +14,7 @@ enum StoreFile {
     try translated { try FileSystem.replace(file.path, with: [UInt8](data)) }
   }
 
-  /// Returns the bytes of a file; nil if there is none.
+  /// Returns the bytes of a file; nil if it does not exist.
   static func read(_ file: URL) throws -> Data? {
     let bytes: [UInt8]
     do throws(SystemError) {

@@ -39,7 +39,7 @@ struct VersionFiles {
     do throws(SystemError) {
       return try FileSystem.list(directory.path).filter { !$0.hasPrefix(".") }
     } catch {
-      // Anything but a directory has no files of versions.
+      // Only a directory contains files of versions.
       if error.errno == Errno.notDirectory || error.errno == Errno.noEntry { return [] }
       throw Store.Error(.system(error))
     }

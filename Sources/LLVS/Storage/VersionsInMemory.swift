@@ -4,7 +4,7 @@ struct VersionsInMemory {
 
   func contains(_ id: Version.ID) -> Bool { all[id] != nil }
 
-  /// Adds a version whose predecessors are there.
+  /// Adds a version whose predecessors were added.
   mutating func add(_ version: Version) {
     var version = version
     version.successors = Version.Successors()
@@ -22,7 +22,7 @@ struct VersionsInMemory {
     var waiting = all.mapValues(\.successors.ids.count)
     var ready = Array(heads.compactMap { all[$0] })
     while !ready.isEmpty {
-      // The newest of those that are ready is next; few are ready at once.
+      // The newest of the ready versions is next; few are ready at once.
       guard
         let next = ready.indices.max(by: {
           (ready[$0].timestamp, ready[$0].id) < (ready[$1].timestamp, ready[$1].id)

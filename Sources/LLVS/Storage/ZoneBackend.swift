@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// A store in zones: the original's formats of files and of SQLite, and those of programs.
 ///
-/// INVARIANT Z1: a version's file is written after its values and its map, which are durable then: a
-///   crash leaves bytes that no version refers to.
-/// INVARIANT Z2: what is written has the version's id in its name, and no file is written twice, so
-///   several processes can write at once.
+/// INVARIANT Z1: a version's file is written after its values and its map, which are then durable: a crash leaves
+/// bytes that no version refers to.
+/// INVARIANT Z2: every file has the version's id in its name and is written once, so several processes can write
+/// concurrently.
 final class ZoneBackend: StoreBackend {
   /// Unchecked: a program's zones need not be Sendable; the lock admits one call at a time.
   private struct State: @unchecked Sendable {
@@ -16,7 +16,7 @@ final class ZoneBackend: StoreBackend {
   }
 
   private let files: VersionFiles
-  // Held while zones are used; a leaf lock otherwise.
+  // Held while zones are used; else a leaf lock.
   private let state = Mutex(State())
 
   init(versions directory: URL, isDurable: Bool) {
@@ -53,7 +53,7 @@ final class ZoneBackend: StoreBackend {
       for version in read {
         for id in version.predecessors?.ids ?? [] where !versions.contains(id) {
           throw Store.Error.corrupt(
-            "the store lacks the version \(id.rawValue), of which \(version.id.rawValue) was made")
+            "the store lacks the version \(id.rawValue), a predecessor of \(version.id.rawValue)")
         }
         versions.add(version)
       }
@@ -107,7 +107,7 @@ final class ZoneBackend: StoreBackend {
     try with { versions, values, map in
       var version = Version(
         predecessors: predecessors, valueDataSize: changes.valueDataSize, metadata: metadata)
-      // Later than its predecessors, also after a clock that was ahead.
+      // Later than its predecessors, even after a clock that was ahead.
       for id in predecessors?.ids ?? [] {
         guard let predecessor = versions.all[id] else {
           throw Store.Error.attemptToAddVersionWithNonexistingPredecessors(version)
@@ -157,7 +157,7 @@ final class ZoneBackend: StoreBackend {
       var faults: [Version.ID: Store.Error] = [:]
       for (version, _) in given where !versions.contains(version.id) {
         do {
-          // Written and read again, so that the checks of an exchange are made.
+          // Written and read again, so that the checks of an exchange apply.
           guard let read = try translated({ try source.version(version.id.core) }),
             let input = try translated({ try source.changes(of: version.id.core) })
           else { continue }
@@ -331,7 +331,7 @@ final class ZoneBackend: StoreBackend {
 }
 
 extension Value.Fork {
-  /// The fork of references; nil if nothing happened, or the same on both sides.
+  /// The fork of references; nil if neither side, or both alike, changed.
   fileprivate init?(
     base: Value.Reference?, first: Value.Reference?, second: Value.Reference?
   ) {

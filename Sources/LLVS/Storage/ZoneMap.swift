@@ -73,7 +73,7 @@ struct ZoneMap {
     return all.sorted { $0.valueId < $1.valueId }
   }
 
-  /// Calls the body with the references that differ, in the order of keys; a version that is nil has none.
+  /// Calls the body with the references that differ, in the order of keys; a nil version has none.
   func forEachDifference(
     from old: Version.ID?, to new: Version.ID?,
     _ body: (Value.ID, Value.Reference?, Value.Reference?) throws -> Void

@@ -2,7 +2,7 @@ internal import Foundation
 internal import LLVSCore
 internal import LLVSExchange
 
-/// The engine's own format; types are converted at this edge.
+/// The engine's own format; converts types between library and engine.
 final class EngineBackend: StoreBackend {
   private let shared: SharedStore
 
@@ -148,7 +148,7 @@ final class EngineBackend: StoreBackend {
   func mergeAutomatically(into version: Version.ID) throws -> AutomaticMerge {
     try write { store in
       guard let live = try store.version(version.core) else { throw Store.Error.missingVersion }
-      // Every store would make different merges of a version on a branch.
+      // On a branch, every store would make different merges.
       guard live.line == VersionRecord.unnamedLine else { return .unavailable }
       var (isWhole, outcome) = (false, LLVSCore.Version.ID?.none)
       while !isWhole {

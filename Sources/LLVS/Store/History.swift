@@ -1,6 +1,6 @@
 /// The versions of a store, newest first, each after all its descendants.
 ///
-/// Versions are read on demand. ``Store/reloadHistory()`` reports those that cannot be read.
+/// Versions are read on demand. ``Store/reloadHistory()`` reports unreadable ones.
 public struct History: Sequence {
   let store: Store
   let heads: [HistoryHead]
@@ -27,7 +27,7 @@ public struct History: Sequence {
     store.answer(or: nil) { try store.backend.version(versionId) }
   }
 
-  /// Returns the newest of the versions that both come from; nil if there is none.
+  /// Returns the newest common ancestor; nil if there is none.
   /// - Throws: ``Store/Error/missingVersion``.
   public func greatestCommonAncestor(
     ofVersionsIdentifiedBy ids: (Version.ID, Version.ID)

@@ -2,7 +2,7 @@ public import Foundation
 internal import LLVSCore
 internal import Synchronization
 
-/// A store of versions, each of which holds values under keys.
+/// A store of versions; each version holds values under keys.
 ///
 /// Any number of objects, in any number of processes, can open one directory; writers take turns.
 /// The history is that of the opening, the last write or the last ``reloadHistory()``.

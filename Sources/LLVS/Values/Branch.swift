@@ -5,7 +5,7 @@ public struct Branch: ByteComparedName {
   /// The name.
   public var rawValue: String
 
-  /// Creates a branch from its name.
+  /// The branch with this name.
   public init(rawValue: String) { self.rawValue = rawValue }
 
   /// Creates a branch with a unique name: `BASE_UUID`, or a UUID without a base.

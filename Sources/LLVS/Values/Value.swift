@@ -10,7 +10,7 @@ public struct Value: Hashable, Identifiable, Codable, Sendable {
     /// Creates a key from its text; a unique one, a random UUID, without a text.
     public init(rawValue: String = UUID().uuidString) { self.rawValue = rawValue }
 
-    /// Creates a key from its text.
+    /// The key with this text.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// The key's text.
@@ -27,7 +27,7 @@ public struct Value: Hashable, Identifiable, Codable, Sendable {
     /// The version that stored the bytes.
     public var storedVersionId: Version.ID
 
-    /// Creates a reference.
+    /// Names the value that a version stored.
     public init(valueId: ID, storedVersionId: Version.ID) {
       self.valueId = valueId
       self.storedVersionId = storedVersionId
@@ -41,10 +41,10 @@ public struct Value: Hashable, Identifiable, Codable, Sendable {
   /// The version that stored the bytes; nil for a value that is not stored yet.
   public internal(set) var storedVersionId: Version.ID?
 
-  /// Creates a value that is not stored yet.
+  /// A value that is not stored yet.
   public init(id: ID = ID(), data: Data) { self.init(id: id, data: data, storedVersionId: nil) }
 
-  /// Creates a value that is not stored yet under a key with this text.
+  /// A value that is not stored yet, by the text of its key.
   public init(idString: String, data: Data) { self.init(id: ID(idString), data: data) }
 
   init(id: ID, data: Data, storedVersionId: Version.ID?) {

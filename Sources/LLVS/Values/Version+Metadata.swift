@@ -9,13 +9,13 @@ extension Version {
     /// The key as spelled.
     public var rawValue: String
 
-    /// Creates a key.
+    /// The key with this text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Creates a key.
+    /// The key with this text.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// Creates a key.
+    /// The key with this text.
     public init(stringLiteral rawValue: String) { self.rawValue = rawValue }
 
     /// The key that carries the name of a version's branch.
@@ -27,7 +27,7 @@ extension Version {
     /// The bytes.
     public var data: Data
 
-    /// Creates a piece of metadata from its bytes.
+    /// Metadata with these bytes.
     public init(data: Data) { self.data = data }
 
     /// Creates the JSON of a value; empty bytes if it cannot be encoded.

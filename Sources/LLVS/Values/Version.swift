@@ -10,7 +10,7 @@ public struct Version: Hashable, Identifiable, Sendable {
     /// Creates an id from its spelling; a unique one, a random UUID, without a spelling.
     public init(rawValue: String = UUID().uuidString) { self.rawValue = rawValue }
 
-    /// Creates an id from its spelling.
+    /// The id with this spelling.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// The id as spelled.

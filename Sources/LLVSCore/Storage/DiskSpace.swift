@@ -1,6 +1,6 @@
 internal import Platform
 
-/// The limits below which a disk may be too full for SQLite's log.
+/// The limits for a disk that may be too full for SQLite's log.
 enum DiskSpace {
   /// With smaller blocks a full disk can kill the process.
   static let mappedBlock: UInt64 = 4096

@@ -7,7 +7,7 @@ package struct Rename: Hashable, Sendable {
   /// The second map's entry at the new key; its attributes may differ.
   package var new: Entry
 
-  /// The properties by which renamed values are recognized.
+  /// The properties that identify a renamed value.
   struct Unit: Hashable {
     let digest: Digest
     let kind: EntryKind

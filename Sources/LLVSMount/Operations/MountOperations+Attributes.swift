@@ -97,7 +97,7 @@ extension MountOperations {
     }
   }
 
-  /// Answers how a file stands to versions once the newest one counts, on a thread of the pool.
+  /// Answers a file's state relative to versions after the newest one is shown, on a thread of the pool.
   private func getxattrOnceShown(_ node: NodeID, _ name: [UInt8], reply: consuming XattrReply) {
     let parked = ParkedReply(reply) { $0.take()?.error(Errno.interrupted) }
     pool.run { [self] in

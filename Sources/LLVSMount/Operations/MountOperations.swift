@@ -22,7 +22,7 @@ final class MountOperations: FuseOperations {
   let control: ControlService
   /// Runs commands, so that no thread that serves requests waits for one.
   let pool: WorkerPool
-  /// Its calls are answered as done.
+  /// The requests of its calls are answered without effect.
   let announcer: Announcer
 
   init(
@@ -37,12 +37,12 @@ final class MountOperations: FuseOperations {
     self.session = session
   }
 
-  /// Returns the errno of an error; damage is logged too, whichever request met it.
+  /// Returns the errno of an error, and logs damage.
   func errno(of error: FSError) -> Int32 { answers.errno(of: error) }
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
   static func fileName(_ name: UnsafeRawBufferPointer) -> FileName { FileName(name) }
 
-  /// Returns who makes a request, and by which process.
+  /// Returns the user and the process of a request.
   func caller(_ reply: borrowing some FuseReply & ~Copyable) -> Caller {
     let caller = reply.caller
     return Caller(

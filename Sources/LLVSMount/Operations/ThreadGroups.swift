@@ -10,11 +10,11 @@ final class ThreadGroups: Sendable {
   }
 
   private static let limit = 1024
-  /// Less than numbers take to come round.
+  /// Shorter than the time until a thread's number is reused.
   private static let lifetime: UInt64 = 5_000_000_000
   private let known = Mutex<[Int32: Known]>([:])
 
-  /// The process of a thread that makes a request; 0 where nobody knows.
+  /// The process of the thread of a request; 0 if unknown.
   func process(of thread: Int32) -> Int32 {
     guard thread > 0 else { return 0 }
     if SystemProcess.isFirstThread(thread) { return thread }

@@ -35,7 +35,7 @@ package enum ManualPage {
       ".TP", ".B NO_COLOR", "no colours unless \\-\\-color=always",
       ".TP", ".B COLUMNS", "how wide lines may be",
       ".SH FILES",
-      ".TP", ".I .llvs/README", "what stands in .llvs, in one screen",
+      ".TP", ".I .llvs/README", "the contents of .llvs, on one screen",
       ".SH SEE ALSO", ".BR mount (8),", ".BR patch (1),", ".BR git\\-apply (1)",
     ]
     return lines.joined(separator: "\n") + "\n"

@@ -67,7 +67,7 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
     self.init(.local(error), "\(error)", object: object)
   }
 
-  package static let cancelled = RemoteError(.cancelled, "it was told to stop")
+  package static let cancelled = RemoteError(.cancelled, "it was cancelled")
 
   package func about(_ object: String) -> RemoteError {
     var copy = self

@@ -1,8 +1,7 @@
 /// Decides which requests are accepted: only those of the page that this process served.
 ///
-/// Other programs and pages can reach the port. So the path begins with a random token, `Host` is the address
-/// itself, `Origin` (required for POST) and `Sec-Fetch-Site` are the page's own; only a visit to the page may come
-/// from elsewhere.
+/// Others can reach the port. So the path begins with a random token, `Host` is the address itself, `Origin`
+/// (required for POST) and `Sec-Fetch-Site` are the page's own; only a visit to the page may come from elsewhere.
 package struct Gate: Sendable {
   let token: String
   /// The host with the port, as the address has it.

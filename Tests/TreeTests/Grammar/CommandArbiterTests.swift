@@ -193,7 +193,7 @@ struct CommandArbiterTests {
     let reply = try space.run("sync")
     #expect(
       reply.text.contains(
-        "; the arbiter failed on 4 values, of which the newest are taken (a: \(said), ...)"),
+        "; the arbiter failed on 4 values, and the newest are taken (a: \(said), ...)"),
       "\(reply.text)")
     #expect(reply.json.components(separatedBy: "\"reason\":").count == 5, "\(reply.json)")
     let lines = errors(space)
@@ -231,7 +231,7 @@ struct CommandArbiterTests {
     try space.write("a", "mine\n")
     let head = try #require(try space.store.state().head.flatMap { try space.store.version($0) })
     _ = try space.store.makeVersion(basedOnPredecessor: head.id, updating: [value("a", "other\n")])
-    #expect(try space.run("merge").text.contains("failed on 1 value, of which the newest is taken"))
+    #expect(try space.run("merge").text.contains("failed on 1 value, and the newest is taken"))
   }
 
   @Test("a command that hangs costs a merge its patience twice, however many values clash")

@@ -60,7 +60,7 @@ extension JSONMerge.Choice {
 private struct JSONItemWriter {
   private var bytes: ArraySlice<UInt8>
   private let markers: JSONMerge.Markers?
-  /// True if the last that was written is a marker, behind which a line begins.
+  /// True if a marker was written last; a line begins after it.
   private var isBehindMarker = false
 
   init(_ opening: UInt8, _ markers: JSONMerge.Markers?) {

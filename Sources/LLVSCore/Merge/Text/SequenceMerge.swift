@@ -1,6 +1,6 @@
 /// The three-way merge of two sequences over what both came from, place by place.
 ///
-/// A function of the three sequences and of which side is older, so every replica gets the same result.
+/// A function of the three sequences and of their order in age, so every replica gets the same result.
 enum SequenceMerge {
   /// A place of the merge: its range in the base and on both sides.
   struct Part: Hashable {
