@@ -41,7 +41,7 @@ static inline int llvs_curl_socket(CURL *handle) {
 }
 
 // ioctl(2) is variadic too: the bytes that a socket was handed and the other side has not confirmed (tcp(7)); -1
-// where that cannot be told.
+// if that is unknown.
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>

@@ -1,7 +1,7 @@
 // Only in a build for the thread sanitizer (mount-scripts/tsan); otherwise this file is empty.
 //
 // Swift's `Mutex` takes a free lock with an atomic operation that the sanitizer sees. A lock that
-// is held is taken in libswiftSynchronization, which is not instrumented, so accesses of two
+// is held is acquired in libswiftSynchronization, which is not instrumented, so accesses of two
 // threads that contended for the lock look like a race. The functions here report the order to the
 // sanitizer.
 //

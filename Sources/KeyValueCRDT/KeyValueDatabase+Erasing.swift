@@ -5,8 +5,7 @@ internal import Synchronization
 extension KeyValueDatabase {
   /// Forgets the authors of all values: they become this instance's.
   ///
-  /// Several versions of a key stay, each but the oldest with a new author. Notes about removed versions are
-  /// removed.
+  /// Several versions of a key stay, each but the oldest with a new author. Notes about removed versions are lost.
   ///
   /// Without the list of authors, merging an older copy adds its values to the present ones. If it is kept, no
   /// erased value returns.

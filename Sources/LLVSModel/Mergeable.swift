@@ -1,6 +1,6 @@
 /// A type whose values are merged property by property, by ``mergeProperty(_:_:_:)`` for each.
 public protocol Mergeable: Equatable {
-  /// Returns the merge of two values of a common ancestor; where both changed a property, this one's counts.
+  /// Returns the merge of two values of a common ancestor; if both changed a property, this one's value wins.
   /// - Throws: any error, which ends the merge.
   func merged(withSubordinate other: Self, commonAncestor: Self) throws -> Self
   /// Returns the merge of two values without a common ancestor, by default this one.
@@ -12,7 +12,7 @@ extension Mergeable {
   public func salvaging(from other: Self) throws -> Self { self }
 }
 
-/// Merges one property: the dominant value, or the subordinate one where only that was changed.
+/// Merges one property: the dominant value, unless only the subordinate one was changed.
 public func mergeProperty<T: Equatable>(
   _ dominant: T, _ subordinate: T, _ ancestor: T
 ) throws -> T {
@@ -50,7 +50,7 @@ extension Optional: Mergeable where Wrapped: Mergeable {
     }
   }
 
-  /// Returns the merge of both values where both are there; otherwise this one, nil included.
+  /// Returns the merge of both values if both exist; otherwise this one, even if nil.
   public func salvaging(from other: Self) throws -> Self {
     guard let dominant = self, let subordinate = other else { return self }
     return try dominant.salvaging(from: subordinate)

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Merges values of registered Swift types property by property; another arbiter decides the rest.
 ///
-/// The first version is dominant. A value that cannot be read as its type goes to the fallback arbiter, so that
-/// no peer can keep others from merging. Equal merges give equal bytes: JSON with sorted keys.
+/// The first version is dominant. A value that cannot be read as its type goes to the fallback arbiter, so that no
+/// peer can block merging. Equal merges give equal bytes: JSON with sorted keys.
 /// - Concurrency: callable from any thread.
 public final class MergeableArbiter: MergeArbiter, Sendable {
   /// Merges dominant, subordinate and ancestor; nil if one cannot be read.
@@ -59,7 +59,7 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
     try? JSONDecoder().decode(type, from: bytes)
   }
 
-  /// Merges values that both sides updated; of a removal and an update the update counts.
+  /// Merges values that both sides updated; an update wins over a removal.
   /// - Throws: the error of a type's merge, or of the fallback arbiter.
   public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
     var changes: [Value.Change] = []

@@ -1,4 +1,4 @@
-/// The way in which a property is kept in a column of SQLite.
+/// The form of a property in a column of SQLite.
 public enum ColumnStorage: Hashable, Sendable {
   case text
   case integer
@@ -7,10 +7,10 @@ public enum ColumnStorage: Hashable, Sendable {
   case blob
   /// 0 or 1; in JSON it is `true` or `false`.
   case boolean
-  /// Seconds since 1970, as SQLite counts; in JSON they are since 2001, as `Codable` has them.
+  /// Seconds since 1970, as in SQLite; in JSON since 2001, as in `Codable`.
   case date
   case uuid
-  /// A text of JSON, for a type that has no column of its own.
+  /// A text of JSON, for a type without a column type of its own.
   case json
 
   /// The type in SQLite.
@@ -30,7 +30,7 @@ public struct ModelColumn: Hashable, Sendable {
   public let propertyName: String
   /// The name of the column.
   public let columnName: String
-  /// The way in which the property is kept.
+  /// The form of the property in the column.
   public let storage: ColumnStorage
 
   /// The type in SQLite.
@@ -44,13 +44,13 @@ public struct ModelColumn: Hashable, Sendable {
   }
 }
 
-/// The columns of a model's table; `@MergeableModel` writes it as `sqliteSchema`.
+/// The columns of a model's table; `@MergeableModel` generates it as `sqliteSchema`.
 public struct ModelSchema: Hashable, Sendable {
   /// The columns, in the order of the properties.
   public let columns: [ModelColumn]
   /// Properties without a written type, as in `var count = 0`.
   public let propertiesWithoutColumns: [String]
-  /// Properties that are kept as JSON, with their written types; so are other names of `String`.
+  /// Properties kept as JSON, with their written types; also other names of `String`.
   public let propertiesStoredAsJSON: [String: String]
 
   /// Describes a table.

@@ -11,12 +11,12 @@ public func modelValueID(typeIdentifier: String, instanceIdentifier: String) -> 
   Value.ID("\(instanceIdentifier)/\(typeIdentifier)")
 }
 
-/// Returns the type that a key names, which is the text after its last `/`; nil without a `/`.
+/// Returns the type in a key, the text after its last `/`; nil without a `/`.
 public func modelTypeIdentifier(from valueID: Value.ID) -> String? {
   ModelKey.afterLastSlash(valueID)
 }
 
-/// Returns the instance that a key names, which is the text before its last `/`; nil without a `/`.
+/// Returns the instance in a key, the text before its last `/`; nil without a `/`.
 public func instanceIdentifier(from valueID: Value.ID) -> String? {
   ModelKey.beforeLastSlash(valueID)
 }
@@ -27,7 +27,7 @@ enum ModelKey {
     Value.ID("\(typeIdentifier)/\(instanceIdentifier)")
   }
 
-  /// The present order's type first.
+  /// The type by the present order first.
   static func typeIdentifiers(in id: Value.ID) -> [String] {
     [afterLastSlash(id), beforeFirstSlash(id)].compactMap(\.self)
   }

@@ -37,7 +37,7 @@ extension StoreCoordinator {
       .map { try JSONDecoder().decode(type, from: $0.data) }
   }
 
-  /// Removes an instance; does nothing if there is none of that name.
+  /// Removes an instance, if it exists.
   public func removeModel<T: StorableModel>(
     _ type: T.Type, instanceIdentifier: String, in branch: Branch? = nil
   ) throws {

@@ -9,11 +9,11 @@ public struct ChangelogEntry: Hashable, Sendable {
     case remove = "d"
   }
 
-  /// The place in the order of changes.
+  /// The position in the order of changes.
   public let sequence: Int64
   /// The key of the row's value.
   public let valueId: Value.ID
-  /// The column that was updated; nil where the whole row was inserted or deleted.
+  /// The updated column; nil if the whole row was inserted or deleted.
   public let columnName: String?
   /// The kind of change.
   public let operation: Operation

@@ -3,10 +3,10 @@ public import LLVS
 internal import LLVSModel
 
 extension OwnedTable {
-  /// Writes changes of values into the table, which are not noted as the program's, and returns the rows' number.
+  /// Writes changes of values into the table without noting them as the program's; returns the number of rows.
   ///
-  /// Values of other types are ignored, and a value that is no JSON object has no row. The version is recorded
-  /// as that of the table, unless it is nil.
+  /// Values of other types are ignored, and a value that is no JSON object has no row. The version is recorded as
+  /// that of the table, unless it is nil.
   /// - Throws: ``Store/Error/invalid(_:)`` if a row has changes that ``drain(in:store:)`` has not made into a
   ///   version; the error of SQLite. The table is then unchanged.
   @discardableResult
@@ -36,7 +36,7 @@ extension OwnedTable {
 
   private func write(_ change: Value.Change, in database: SQLiteDatabase) throws -> Bool {
     guard let value = change.value, let object = Self.object(of: value.data) else {
-      // A new value that cannot be read makes the row wrong.
+      // The row would differ from a new value that cannot be read.
       try database.execute(
         statement: "DELETE FROM \(tableName) WHERE llvs_id = ?",
         withBindingsList: [[change.valueId.rawValue]])

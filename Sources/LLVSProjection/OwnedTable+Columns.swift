@@ -62,7 +62,7 @@ extension OwnedTable {
     case .boolean: return (property as? NSNumber).map { $0.boolValue ? Int64(1) : 0 }
     case .blob: return (property as? String).flatMap { Data(base64Encoded: $0) }
     case .date:
-      // The fraction of a second is kept.
+      // Keeps the fraction of a second.
       return (property as? NSNumber).map { number -> Any in
         let seconds = number.doubleValue + Date.timeIntervalBetween1970AndReferenceDate
         return Int64(exactly: seconds) ?? seconds

@@ -5,7 +5,7 @@ public import LLVS
 public struct DrainResult: Hashable, Sendable {
   /// The version that was made; nil if there was nothing to store.
   public let version: Version.ID?
-  /// The number of values that it inserts, updates and removes.
+  /// The number of its inserts, updates and removals.
   public let changeCount: Int
 }
 
@@ -14,7 +14,7 @@ extension Version.MetadataKey {
 }
 
 extension OwnedTable {
-  /// Makes one version of all changes since the last drain, on the table's version, which then is the new one.
+  /// Makes one version of all changes since the last drain, based on the table's version, and records it as this.
   /// - Throws: ``Store/Error/missingVersion``; ``Store/Error/invalid(_:)`` for the content of a column; the error
   ///   of SQLite or of the store. The changes stay in the changelog.
   @discardableResult
@@ -22,14 +22,14 @@ extension OwnedTable {
     try drain(in: database, store: store, basedOn: try currentVersion(in: database))
   }
 
-  /// Makes one version of all changes on another version than the table's, as ``drain(in:store:)``.
+  /// Makes one version of all changes, based on another version than the table's; see ``drain(in:store:)``.
   @discardableResult
   public func drain(
     in database: SQLiteDatabase, store: Store, basedOn predecessor: Version.ID?
   ) throws -> DrainResult {
     let recorded = try currentVersion(in: database)
     let made = try finishDrain(in: database, store: store)
-    // The version of a drain that was cut off is the table's.
+    // The table's version is that of the interrupted drain.
     let predecessor = predecessor == recorded ? made ?? predecessor : predecessor
     guard let last = try changelogEntries(in: database).last else {
       return DrainResult(version: nil, changeCount: 0)
@@ -62,8 +62,8 @@ extension OwnedTable {
     try database.execute(statement: "DELETE FROM \(drainName)")
   }
 
-  /// Ends a drain that was cut off after its version was made, and returns the version.
-  /// - Complexity: O(*n*) over all versions after such an end, O(1) otherwise.
+  /// Finishes a drain that was interrupted after its version was made, and returns the version.
+  /// - Complexity: O(*n*) over all versions after an interruption, O(1) otherwise.
   private func finishDrain(in database: SQLiteDatabase, store: Store) throws -> Version.ID? {
     var found: (token: String, sequence: Int64)?
     try database.forEach(matchingQuery: "SELECT token, seq FROM \(drainName)") { row in

@@ -8,14 +8,14 @@ public struct ModelRow<Model: StorableModel & Sendable>: Sendable {
   public let model: Model
   /// The key of its value.
   public let id: Value.ID
-  /// The version that the caller said; nil if it said none.
+  /// The version that the caller gave; nil if none.
   public let version: Version.ID?
 }
 
 extension OwnedTable {
   /// Returns rows as instances, in the order of the query, without those that cannot be read as the type.
   ///
-  /// The clause is the SQL behind `WHERE`, and may end with `ORDER BY`. The version is given back with each row.
+  /// The clause is the SQL after `WHERE`, and may end with `ORDER BY`. The version is returned with each row.
   /// - Throws: ``SQLiteDatabase/Error``.
   public func fetch<Model: StorableModel & Sendable>(
     _ type: Model.Type, in database: SQLiteDatabase, where clause: String? = nil,

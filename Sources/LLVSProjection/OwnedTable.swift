@@ -1,17 +1,17 @@
 public import LLVS
 public import LLVSModel
 
-/// A table of SQLite that a program writes, and whose changes become versions.
+/// A table of SQLite that a program writes; its changes become versions.
 ///
-/// The column `llvs_id` has the keys of values. Triggers note every change in the table `TABLE_changelog`, from
-/// which ``drain(in:store:)`` makes a version; ``apply(_:in:atVersion:)`` writes what other versions changed.
-/// Both are one transaction of SQLite:
+/// The column `llvs_id` has the keys of values. Triggers note every change in the table `TABLE_changelog`.
+/// ``drain(in:store:)`` makes a version of these; ``apply(_:in:atVersion:)`` writes other versions' changes. Both
+/// are one transaction of SQLite:
 ///
 /// INVARIANT P1: a change of a row is in the changelog until a version has it.
-/// INVARIANT P2: a changelog is made into one version, also if the program ends between the store's
-///   version and the end of the transaction: the version names the drain that made it.
-/// INVARIANT P3: an applied change is not in the changelog, and the table is at the recorded version,
-///   apart from the changes in the changelog.
+/// INVARIANT P2: a changelog becomes exactly one version, even if the program ends between the store's version and
+/// the end of the transaction, because the version names its drain.
+/// INVARIANT P3: an applied change is not in the changelog, and the table is at the recorded version, apart from
+/// the changes in the changelog.
 ///
 /// Properties without a column stay in the value. For one thread at a time.
 public struct OwnedTable: Sendable {
@@ -39,7 +39,7 @@ public struct OwnedTable: Sendable {
   private var applyingName: String { "\(tableName)_applying" }
   var drainName: String { "\(tableName)_drain" }
 
-  /// Returns the statements that make the missing ones of the table, its triggers and its other tables.
+  /// Returns the statements that make the missing parts of the table, its triggers and its other tables.
   public func createStatements() -> [String] {
     let quoted = typeIdentifier.split(separator: "'", omittingEmptySubsequences: false)
       .joined(separator: "''")
@@ -105,7 +105,7 @@ public struct OwnedTable: Sendable {
 
   func owns(_ id: Value.ID) -> Bool { LLVSModel.modelTypeIdentifier(from: id) == typeIdentifier }
 
-  /// Returns the version that the table is at; nil before the first one.
+  /// Returns the table's version; nil before the first one.
   public func currentVersion(in database: SQLiteDatabase) throws -> Version.ID? {
     try database.value("SELECT version_id FROM \(stateName)").map { Version.ID($0) }
   }
@@ -140,7 +140,7 @@ public struct OwnedTable: Sendable {
     try database.execute(statement: "DELETE FROM \(changelogName)")
   }
 
-  /// Forgets the changes up to one, that one included.
+  /// Forgets the changes up to and including one.
   public func clearChangelog(
     in database: SQLiteDatabase, throughSequence sequence: Int64
   ) throws {
@@ -148,7 +148,7 @@ public struct OwnedTable: Sendable {
       statement: "DELETE FROM \(changelogName) WHERE seq <= ?", withBindingsList: [[sequence]])
   }
 
-  /// Executes a body in one transaction that notes no changes; an error undoes it.
+  /// Executes a body in one transaction that notes no changes; an error rolls it back.
   public func whileApplyingRemoteChanges(
     in database: SQLiteDatabase, _ body: () throws -> Void
   ) throws {

@@ -8,11 +8,11 @@ public enum SQLiteValue: Hashable, Sendable {
   case null
 }
 
-/// A column of a table that is kept for a type.
+/// A column of a type's table.
 public struct ProjectedColumn: Hashable, Sendable {
   /// The name.
   public let name: String
-  /// The type in SQLite and what holds for it, for example `TEXT` or `INTEGER NOT NULL`.
+  /// The type in SQLite with its constraints, for example `TEXT` or `INTEGER NOT NULL`.
   public let declaration: String
 
   /// Describes a column.

@@ -3,7 +3,7 @@ public import LLVS
 extension Projector {
   /// Keeps the tables at a coordinator's current version until the task is cancelled.
   ///
-  /// A failed update is tried again with the next version.
+  /// A failed update is repeated with the next version.
   public func follow(
     _ coordinator: StoreCoordinator, isolation: isolated (any Actor)? = #isolation,
     onResult: @escaping @Sendable (ProjectionResult) -> Void

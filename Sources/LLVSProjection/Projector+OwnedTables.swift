@@ -4,10 +4,10 @@ extension Projector {
   /// Adds a table for ``drainOwnedTables(store:basedOn:)``.
   public func registerOwnedTable(_ table: OwnedTable) { ownedTables.append(table) }
 
-  /// Drains all registered tables, each onto the version of the one before, and returns the last version.
+  /// Drains all registered tables, each onto the previous one's version, and returns the last version.
   ///
-  /// Tables must be drained before they are made again, which loses changes that are in no version.
-  /// - Throws: as ``OwnedTable/drain(in:store:)``; the tables before that one have been drained then.
+  /// Drain tables before making them again, which loses changes that are in no version.
+  /// - Throws: as ``OwnedTable/drain(in:store:)``; earlier tables are then already drained.
   @discardableResult
   public func drainOwnedTables(
     store: Store, basedOn predecessor: Version.ID?

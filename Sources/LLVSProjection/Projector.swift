@@ -14,8 +14,8 @@ public struct ProjectionResult: Hashable, Sendable {
 
 /// Keeps tables of an SQLite file at a version of a store, so that a program can search by columns.
 ///
-/// An update is one transaction: after a failure the tables are at the old version. They can be deleted at
-/// any time, because they are made from the store. For one thread at a time.
+/// An update is one transaction: after a failure the tables are at the old version. They can be deleted at any
+/// time, because they are made from the store. For one thread at a time.
 public final class Projector {
   let database: SQLiteDatabase
   var ownedTables: [OwnedTable] = []
@@ -23,9 +23,9 @@ public final class Projector {
   private let types: [String: ProjectedType]
   private let schemaVersion: Int
 
-  /// Makes the tables that are missing; of two types with one identifier the first counts.
+  /// Makes missing tables; of two types with one identifier the first counts.
   ///
-  /// The schema version is the program's number for its columns: with another one the tables are made again.
+  /// The schema version is the program's number for its columns: another number makes the tables again.
   /// - Throws: ``SQLiteDatabase/Error``.
   public init(
     database: SQLiteDatabase, store: Store, types: [ProjectedType], schemaVersion: Int
@@ -42,17 +42,17 @@ public final class Projector {
     for type in types { try database.execute(statement: type.createTableStatement()) }
   }
 
-  /// Returns the version that the tables are at; nil before the first update.
+  /// Returns the tables' version; nil before the first update.
   public func projectedVersion() throws -> Version.ID? {
     try database.value("SELECT version_id FROM projection_state").map { Version.ID($0) }
   }
 
-  /// Returns the schema version that the tables were written with; nil before the first update.
+  /// Returns the schema version of the tables; nil before the first update.
   public func storedSchemaVersion() throws -> Int? {
     try database.value("SELECT schema_version FROM projection_state")
   }
 
-  /// Brings the tables to a version by the differences, or makes them again if there is no earlier version.
+  /// Brings the tables to a version by the differences, or makes them again without an earlier version.
   /// - Throws: ``Store/Error/missingVersion``, or the error of SQLite; the tables are then unchanged.
   @discardableResult
   public func update(to version: Version.ID) throws -> ProjectionResult {
@@ -78,7 +78,7 @@ public final class Projector {
     }
   }
 
-  /// Makes the tables again from all values of a version, as ``update(to:)``; with another schema themselves too.
+  /// Fills the tables again from all values of a version, as ``update(to:)``; with another schema also makes them.
   @discardableResult
   public func rebuild(at version: Version.ID) throws -> ProjectionResult {
     let isSameSchema = try storedSchemaVersion() == schemaVersion

@@ -1,8 +1,8 @@
 #ifndef LLVS_CSHIMS_H
 #define LLVS_CSHIMS_H
 
-// The project's only C: wrappers of macros, of variadic functions, and of functions that glibc
-// declares for _GNU_SOURCE only, none of which Swift can import.
+// Wrappers of what Swift cannot import: macros, variadic functions, and functions that glibc declares for
+// _GNU_SOURCE only.
 
 #include <fcntl.h>
 #include <malloc.h>

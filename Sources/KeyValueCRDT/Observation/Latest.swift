@@ -2,7 +2,7 @@ internal import Dispatch
 internal import SQLite
 internal import Synchronization
 
-/// Delivers the last state as fast as it is taken.
+/// Delivers the last state at the receiver's speed.
 final class Latest<Output: Sendable>: Sendable {
   private let writer: DatabaseWriter
   private let fetch: @Sendable (Connection) throws -> Output
@@ -21,7 +21,7 @@ final class Latest<Output: Sendable>: Sendable {
   }
 
   func schedule() {
-    // A reading that is due will see this change too.
+    // A due reading will see this change too.
     guard !isDue.exchange(true, ordering: .sequentiallyConsistent) else { return }
     queue.async { [self] in deliver() }
   }

@@ -65,7 +65,7 @@ final class ObserverHub: Sendable {
 
   private func look(_ writer: DatabaseWriter) {
     writer.writing.gate.locked {
-      // A file that cannot be read now is looked at again soon.
+      // A file that cannot be read now is checked again soon.
       guard !writer.writing.sqlite.isInTransaction,
         let version = try? writer.writing.sqlite.dataVersion()
       else { return }

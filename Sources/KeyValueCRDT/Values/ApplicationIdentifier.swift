@@ -1,6 +1,6 @@
-/// Which application's data a database holds, and in which version.
+/// The application whose data a database holds, with the version of the data.
 public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
-  /// The application, as a domain name backwards, for example `org.example.notes`.
+  /// The application, as a reversed domain name, for example `org.example.notes`.
   public var id: String
   /// The version of the data that older programs cannot read.
   public var majorVersion: Int
@@ -35,7 +35,7 @@ public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
     case currentVersionIsTooOld
   }
 
-  /// Compares what a program expects, the receiver, with what a file has; nil where it has nothing yet.
+  /// Compares the expected data, the receiver, with a file's; nil if the file has none yet.
   public func compare(to other: ApplicationIdentifier?) -> ComparisonResult {
     guard let other else { return .requiresUpgrade }
     guard id == other.id else { return .incompatible }

@@ -6,7 +6,7 @@ extension Store {
   /// A failure of a store; the first seven cases are those of the original.
   public enum Error: Swift.Error, Hashable, Sendable {
     case missingVersion
-    /// A value was asked for that no version holds.
+    /// No version holds the requested value.
     case attemptToLocateUnversionedValue
     /// A value without a version cannot be stored.
     case attemptToStoreValueWithNoVersion
@@ -23,11 +23,11 @@ extension Store {
     case fromTheFuture(String)
     /// The file system of the store lacks something that writing needs.
     case unreliable(String)
-    /// Another process has the store for itself: a mounted store belongs to its daemon.
+    /// Another process has exclusive use of the store: a mounted store belongs to its daemon.
     case busy(String)
     /// An argument or an input breaks a rule.
     case invalid(String)
-    /// There is no store, or no directory, of that name.
+    /// No store, or no directory, has this name.
     case notFound(String)
     /// Something else is in the place of the store.
     case exists(String)

@@ -25,7 +25,7 @@ extension Store {
     heads.filter { $0.branch == branch }.map(\.id)
   }
 
-  /// Returns the versions in which bytes were stored under a key, newest first.
+  /// Returns the versions that stored bytes under a key, newest first.
   public func versionIds(for valueId: Value.ID) throws -> [Version.ID] {
     try backend.versionIDs(storing: valueId)
   }

@@ -1,6 +1,6 @@
-/// Reading values. Functions that take a version throw ``Store/Error/missingVersion`` if the store lacks it.
+/// Reading values. Functions with a version throw ``Store/Error/missingVersion`` if the store lacks it.
 extension Store {
-  /// Returns a value as it is at a version; nil if the version has none at that key.
+  /// Returns a value at a version; nil if the version has none at that key.
   public func value(id valueId: Value.ID, at versionId: Version.ID) throws -> Value? {
     try backend.value(valueId, at: versionId)
   }
@@ -42,7 +42,7 @@ extension Store {
   }
 }
 
-/// Differences between versions, which throw ``Store/Error/missingVersion`` too.
+/// Differences between versions; these throw ``Store/Error/missingVersion`` too.
 extension Store {
   /// Returns the changes that a version makes to the values of its first predecessor.
   public func valueChanges(

@@ -20,11 +20,11 @@ public final class Store: Sendable {
     var heads: [HistoryHead]
     /// True if this object has added versions since the heads were read.
     var isStale = false
-    /// The damage met by a function that cannot throw.
+    /// Damage found by a function that cannot throw.
     var damage: (any Swift.Error)?
   }
 
-  // Held while heads are read; the backend's locks come after it.
+  // Held while heads are read; acquired before the backend's locks.
   private let loaded: Mutex<Loaded>
 
   /// Opens the store in a directory, or makes one if the directory is missing or empty.
@@ -103,15 +103,15 @@ public final class Store: Sendable {
   public var valuesDirectoryURL: URL { below("values") }
   /// The directory of maps, in the original's formats.
   public var mapsDirectoryURL: URL { below("maps") }
-  /// The directory of the map that says which values each version has, in the original's formats.
+  /// The directory of the map of each version's values, in the original's formats.
   public var valuesMapDirectoryURL: URL { below("maps/__llvs_values") }
 
   private func below(_ name: String) -> URL {
     rootDirectoryURL.appendingPathComponent(name, isDirectory: true)
   }
 
-  /// Takes notice of the versions that other objects and other processes have stored since.
-  /// - Throws: the damage in the store, also that met by functions that cannot throw.
+  /// Updates the history with the versions that other objects and other processes have stored.
+  /// - Throws: the damage in the store, including that found by functions that cannot throw.
   public func reloadHistory() throws {
     try backend.reload()
     let heads = try backend.heads()

@@ -1,4 +1,4 @@
-/// A version that no known version names as its predecessor.
+/// A version that is no known version's predecessor.
 struct HistoryHead: Sendable {
   var id: Version.ID
   var timestamp: Double
@@ -6,7 +6,7 @@ struct HistoryHead: Sendable {
   var branch: Branch?
 }
 
-/// A merge that waits for an arbiter, or the version that needs none.
+/// A merge that waits for an arbiter, or the version of two that need none.
 enum MergePlan {
   case fastForward(Version)
   /// The merge, and the function that makes its version from the arbiter's changes.
@@ -24,13 +24,13 @@ enum AutomaticMerge {
 /// The storage of a ``Store``'s versions: the engine's format, or one of the original's.
 /// - Concurrency: callable from any thread.
 protocol StoreBackend: AnyObject, Sendable {
-  /// Takes notice of what other processes have stored.
+  /// Reads what other processes have stored.
   func reload() throws
   /// Newest first.
   func heads() throws -> [HistoryHead]
   /// Newest first, each after all its descendants.
   func forEachVersionID(_ body: (Version.ID) -> Void) throws
-  /// Returns a version with its successors; nil if there is none.
+  /// Nil if the version does not exist.
   func version(_ id: Version.ID) throws -> Version?
   func contains(_ id: Version.ID) throws -> Bool
   /// The newest one that is no ancestor of another one.
@@ -58,7 +58,7 @@ protocol StoreBackend: AnyObject, Sendable {
     isUnrelatedAllowed: Bool
   ) throws -> MergePlan
 
-  /// The versions that are not among these, predecessors first.
+  /// The versions that `known` lacks, predecessors first.
   func versionIDs(missingAmong known: Set<Version.ID>) throws -> [Version.ID]
   /// The changes that turn the first predecessor's values into the version's.
   func changesToSend(of version: Version.ID) throws -> [Value.Change]
@@ -67,7 +67,7 @@ protocol StoreBackend: AnyObject, Sendable {
 }
 
 extension StoreBackend {
-  /// The ids of the versions that are not among these, predecessors first, with the bytes of their values.
+  /// The ids of the versions that `known` lacks, predecessors first, with the bytes of their values.
   func sizesToSend(missingAmong known: Set<Version.ID>) throws -> [(id: Version.ID, size: Int64?)] {
     try versionIDs(missingAmong: known).map { ($0, try version($0)?.valueDataSize) }
   }

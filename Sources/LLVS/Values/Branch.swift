@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The name of a branch, compared as bytes: a version carries it in its metadata.
+/// The name of a branch, compared as bytes; in a version's metadata.
 public struct Branch: ByteComparedName {
   /// The name.
   public var rawValue: String

@@ -1,4 +1,4 @@
-/// A name that is compared byte by byte: Swift's own comparison takes composed and decomposed accents for the same.
+/// A name that is compared byte by byte: Swift's own comparison equates composed and decomposed accents.
 public protocol ByteComparedName: RawRepresentable, Hashable, Comparable, Codable, Sendable
 where RawValue == String {}
 

@@ -6,12 +6,12 @@ extension Value {
     /// The value has new bytes.
     case update(Value)
     case remove(ID)
-    /// In a merge: this value is taken, for example that of the second predecessor.
+    /// In a merge: takes this value, for example that of the second predecessor.
     case preserve(Reference)
-    /// In a merge: the removal that the second predecessor made is taken.
+    /// In a merge: takes the removal that the second predecessor made.
     case preserveRemoval(ID)
 
-    /// The key that the change is about.
+    /// The key of the changed value.
     public var valueId: ID {
       switch self {
       case .insert(let value), .update(let value): value.id
@@ -58,7 +58,7 @@ extension Value.Change: Codable {
 }
 
 extension Array where Element == Value.Change {
-  /// The keys that the changes are about, in their order.
+  /// The keys of the changed values, in the order of the changes.
   public var valueIds: [Value.ID] { map(\.valueId) }
 
   /// The number of bytes that the changes store.

@@ -10,13 +10,13 @@ extension Value {
       public var opposite: Branch { self == .first ? .second : .first }
     }
 
-    /// One version has it, the ancestor and the other do not.
+    /// One version has it; the ancestor and the other do not.
     case inserted(Branch)
     case twiceInserted
-    /// One removed it, the other left it as it was.
+    /// One removed it; the other did not change it.
     case removed(Branch)
     case twiceRemoved
-    /// One updated it, the other left it as it was.
+    /// One updated it; the other did not change it.
     case updated(Branch)
     case twiceUpdated
     /// One removed it, the other updated it.

@@ -1,5 +1,5 @@
-// A version as JSON, in the files of stores and of the folders that they exchange: {"identifier",
-// "timestamp", "valueDataSize"?, "metadata": [key, value, key, value...], "predecessors"?}.
+// A version as JSON, in the files of stores and of the folders that they exchange: {"identifier", "timestamp",
+// "valueDataSize"?, "metadata": [key, value, key, value...], "predecessors"?}.
 
 extension Version: Codable {
   private enum CodingKeys: String, CodingKey {

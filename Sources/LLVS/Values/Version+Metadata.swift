@@ -18,11 +18,11 @@ extension Version {
     /// The key with this text.
     public init(stringLiteral rawValue: String) { self.rawValue = rawValue }
 
-    /// The key that carries the name of a version's branch.
+    /// The key of the name of a version's branch.
     public static let branch = MetadataKey("__llvs_branch")
   }
 
-  /// The bytes of a piece of metadata, as a rule the JSON of a value.
+  /// The bytes of a piece of metadata, normally the JSON of a value.
   public struct MetadataValue: Hashable, Codable, Sendable {
     /// The bytes.
     public var data: Data
@@ -33,10 +33,10 @@ extension Version {
     /// Creates the JSON of a value; empty bytes if it cannot be encoded.
     public init<T: Encodable>(_ value: T) { data = (try? JSONEncoder().encode(value)) ?? Data() }
 
-    /// Returns the value that the JSON describes; nil if it is not of that type.
+    /// Decodes the JSON; nil if it is of another type.
     public func value<T: Decodable>() -> T? { valueIfDecodable() }
 
-    /// Returns the value that the JSON describes; nil if it is not of that type.
+    /// Decodes the JSON; nil if it is of another type.
     public func valueIfDecodable<T: Decodable>() -> T? {
       try? JSONDecoder().decode(T.self, from: data)
     }

@@ -20,14 +20,14 @@ public struct Version: Hashable, Identifiable, Sendable {
   /// A version's id.
   public typealias ID = Identifier
 
-  /// The one or two versions that a version was made from.
+  /// The one or two predecessors of a version.
   public struct Predecessors: Hashable, Codable, Sendable {
     /// The predecessor whose values the changes transform.
     public var idOfFirst: ID
     /// The other side of a merge.
     public var idOfSecond: ID?
 
-    /// Creates predecessors.
+    /// Sets both ids.
     public init(idOfFirst: ID, idOfSecond: ID? = nil) {
       self.idOfFirst = idOfFirst
       self.idOfSecond = idOfSecond
@@ -37,24 +37,24 @@ public struct Version: Hashable, Identifiable, Sendable {
     public var ids: [ID] { [idOfFirst] + (idOfSecond.map { [$0] } ?? []) }
   }
 
-  /// The versions that were made from a version.
+  /// The versions made from a version.
   public struct Successors: Hashable, Codable, Sendable {
     /// Their ids.
     public var ids: Set<ID>
 
-    /// Creates successors.
+    /// Sets the ids.
     public init(ids: Set<ID> = []) { self.ids = ids }
   }
 
   /// The id.
   public var id: ID
-  /// The versions that it was made from; nil for a root.
+  /// Nil for a root.
   public var predecessors: Predecessors?
-  /// The versions that were made from it, as far as they were known when it was read.
+  /// The versions made from it that were known when it was read.
   public var successors = Successors()
   /// Seconds since 2001-01-01 UTC.
   public var timestamp: TimeInterval
-  /// Bytes of the values that it stored; nil if its maker did not record them.
+  /// Bytes of the values that it stored; nil if not recorded.
   public var valueDataSize: Int64?
   /// The version's metadata.
   public var metadata: Metadata
