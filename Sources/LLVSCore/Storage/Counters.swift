@@ -8,7 +8,6 @@ final class Counters: Sendable {
 
     /// The root directory has number 1; a few more are reserved for files with fixed numbers.
     var first: UInt64 { self == .inode ? Store.firstInode : 1 }
-
     var limit: UInt64 { self == .inode ? Store.inodeLimit : UInt64(Int64.max) }
   }
 

@@ -17,8 +17,8 @@ extension MountOperations {
     switch announcer.call(about: name) {
     case .making(_, let kind, let isFree):
       guard let present, present.kind == kind else { return nil }
-      // The kernel forgets the entry and gets it back with the call's answer, so programs keep the directory.
-      // Mounts below would be lost, and open files shown as deleted.
+      // The kernel forgets the entry and gets it back with the call's answer, so programs keep the directory. But
+      // mounts below would be lost, and open files shown as deleted.
       if kind == .directory {
         if !isFree, tree.isKnownToKernel(present.number, besides: 1) { return nil }
       } else if tree.isOpen(present.number) {
@@ -37,7 +37,7 @@ extension MountOperations {
     }
   }
 
-  /// Answers a call that makes a name with what the tree has there.
+  /// Answers a call that makes a name with the tree's node.
   func announceMade(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
     do throws(FSError) {
       guard case .making(_, let kind, _)? = announcer.call(about: name) else { throw .notPermitted }
@@ -65,7 +65,7 @@ extension MountOperations {
     }
   }
 
-  /// Answers a call that changes attributes with those that there are.
+  /// Answers a call that changes attributes with the present ones.
   func announceChanged(_ node: NodeID, reply: consuming AttributesReply) {
     do throws(FSError) {
       let before = tree.publications

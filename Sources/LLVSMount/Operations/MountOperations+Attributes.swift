@@ -6,8 +6,6 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Serves attributes, extended attributes and statfs.
-
 extension MountOperations {
   func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
     do throws(FSError) {
@@ -58,7 +56,7 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel ask again for attributes: old kernels believe SETATTR and LINK over a later notification.
+  /// Makes the kernel ask again for attributes: old kernels prefer SETATTR and LINK to a later notification.
   func doubt(_ node: NodeID, since publications: UInt64) {
     guard tree.publications != publications else { return }
     session.value?.notifier.invalidateAttributes(node)
@@ -77,7 +75,7 @@ extension MountOperations {
     let lost = try setIDsLost(of: node, request)
     guard lost != 0 else { return }
     try tree.clearMode(lost, of: node.number)
-    // The kernel uses the mode that it cached, also when it runs the file, until it is notified.
+    // Until it is notified, the kernel uses the cached mode, also when it runs the file.
     session.value?.notifier.invalidateAttributesAtOnce(node)
   }
 

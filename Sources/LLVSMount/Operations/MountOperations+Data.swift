@@ -76,7 +76,7 @@ extension MountOperations {
         OpenObject.close(number)
       }
     } catch .exists where flags & OpenFlags.exclusive == 0 {
-      // A merge brought the name before the kernel was notified: after ESTALE it looks the name up again.
+      // A merge made the name before the kernel was notified: after ESTALE the kernel looks the name up again.
       reply.error(Errno.stale)
     } catch {
       reply.error(errno(of: error))
@@ -163,7 +163,7 @@ extension MountOperations {
     case AllocationFlags.punchHole where keeps: break
     default: return reply.error(Errno.notSupported)
     }
-    // The kernel does not say here which callers may keep them; only root does.
+    // The kernel does not say which callers may keep them; only root may.
     let mayKeepSetIDs = reply.caller.uid == 0
     let request = reply.request
     answer(reply) { () throws(FSError) in
@@ -207,7 +207,7 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel write mapped pages until a hole is certain; on the pool, as those writes are served too.
+  /// Makes the kernel write mapped pages until a hole is certain; on the pool, because those writes are served too.
   private func seek(
     _ node: NodeID, from offset: UInt64, toData: Bool, _ doubted: Range<UInt64>,
     notifier: Notifier, parked: ParkedReply<OffsetReply>
@@ -220,7 +220,7 @@ extension MountOperations {
           notifier.invalidate(node, offset: Int64(clamping: doubted.lowerBound), length: length)
           notifier.flush()
           let place = try tree.seek(node.number, from: offset, toData: toData)
-          // Bytes that were written behind the requested range are no hole any more, so the loop ends.
+          // Bytes written behind the requested range are no hole any more, so the loop ends.
           guard let next = place.doubted, !toData, next.lowerBound >= doubted.upperBound else {
             parked.take()?.place(place)
             return

@@ -5,8 +5,6 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Serves the reading of directories.
-
 extension MountOperations {
   private static func directory(_ file: OpenFile) -> OpenLiveDirectory? {
     OpenObject.object(file.handle) as? OpenLiveDirectory
@@ -24,7 +22,7 @@ extension MountOperations {
     }
   }
 
-  /// The offsets behind `.` and `..`; those of other names are cookies of the tree, which are greater.
+  /// The offsets behind `.` and `..`; other names have the tree's cookies, which are greater.
   private static let ownOffset: Int64 = 1
   private static let aboveOffset: Int64 = 2
 
@@ -87,7 +85,7 @@ extension MountOperations {
         add("..", try tree.status(of: above), next: Self.aboveOffset, to: &reply)
       }
       var names = try tree.list(directory.listing, after: Self.cookie(offset))
-      // The kernel takes an answer without names for the end, so a page of removed names is skipped.
+      // For the kernel, an answer without names is the end, so a page of removed names is skipped.
       while try add(names, of: node.number, &given, to: &reply), given.isEmpty,
         let last = names.last
       {

@@ -7,7 +7,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Serves `.llvs`: nodes from 2^40 on, and the name in directories of the tree that leads there.
+// Serves `.llvs`: nodes from 2^40 on, and the name for it in directories of the tree.
 
 extension MountOperations {
   /// True if a node belongs to the meta tree.
@@ -20,7 +20,7 @@ extension MountOperations {
     }
   }
 
-  /// Refuses to make a node: below `.llvs` only files in the writable directories can be made, with CREATE.
+  /// Refuses to make a node: only writable directories below `.llvs` accept new files, with CREATE.
   func refuseToMake(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
     do throws(FSError) {
       try meta.refuseToMake(parent.rawValue, name)
@@ -133,7 +133,7 @@ extension MountOperations {
   }
 
   func metaFlush(_ file: OpenFile, reply: consuming EmptyReply) {
-    // Commands run in WRITE, never here: every inherited descriptor that is closed sends a flush.
+    // Commands run in WRITE, never here, because each closed descriptor, even an inherited one, sends a flush.
     let meta = (OpenObject.object(file.handle) as? OpenMetaFile)?.file
     guard let meta, meta.changesStore else {
       return answer(reply) { () throws(FSError) in try meta?.flush() }
@@ -165,7 +165,7 @@ extension MountOperations {
     OpenObject.close(file.handle)
   }
 
-  /// Reads on a thread of the pool, since a status may have to look at the disk.
+  /// Reads on a thread of the pool, because a status may read the disk.
   private func controlRead(
     _ session: ControlSession, offset: Int64, count: Int, reply: consuming DataReply
   ) {

@@ -25,7 +25,7 @@ extension MountOperations {
       let status = try tree.lookup(parent.number, FileName(name), thread: reply.caller.pid)
       if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
     } catch .noEntry {
-      // The kernel caches that there is no such name; a merge that brings one notifies it.
+      // The kernel caches that the name is absent; a merge that makes the name notifies it.
       reply.entry(.absent(timeout: EntryAttributes.forever))
     } catch {
       reply.error(errno(of: error))
@@ -215,7 +215,7 @@ extension MountOperations {
     }
   }
 
-  /// Makes the kernel ask again for attributes, if another thread may bring it the old ones later.
+  /// Makes the kernel ask again for attributes, if another thread may later give it the old ones.
   func changed(_ numbers: [InodeNumber], by thread: Int32) {
     for number in tree.outdated(numbers, by: thread) {
       session.value?.notifier.invalidateAttributesAtOnce(NodeID(number.rawValue))

@@ -15,12 +15,12 @@ final class MountOperations: FuseOperations {
   let live: TreeSession
   var tree: WorkingTree { live.files }
   private let threads = ThreadGroups()
-  /// The session that serves this; handlers announce to it that they will block.
+  /// The session that serves this; handlers notify it before they block.
   let session: SessionReference
   let answers: MetaAnswers
   var meta: MetaTree { answers.meta }
   let control: ControlService
-  /// Runs commands, so that no thread that serves requests waits for one.
+  /// Runs commands, so that no thread that serves requests waits for them.
   let pool: WorkerPool
   /// The requests of its calls are answered without effect.
   let announcer: Announcer
@@ -55,7 +55,7 @@ final class MountOperations: FuseOperations {
   }
 }
 
-/// A reference to the session, which is made after the operations that it owns. Both stay until the process ends.
+/// A reference to the session, which is made after the operations that it owns. Both exist until the process ends.
 final class SessionReference: Sendable {
   private let reference = Monitor<FuseSession?>(nil)
 

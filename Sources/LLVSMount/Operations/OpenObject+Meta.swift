@@ -20,7 +20,7 @@ final class OpenControl: OpenObject {
 }
 
 extension MetaEntry {
-  /// The entry in the form of FUSE: the kernel keeps history for ever, and asks each time for everything else.
+  /// The entry in FUSE's form: the kernel keeps history forever, and asks each time for everything else.
   var fuseEntry: EntryAttributes {
     EntryAttributes(
       node: NodeID(status.number.rawValue), attributes: status.attributes,

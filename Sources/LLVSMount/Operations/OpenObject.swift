@@ -3,8 +3,8 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// An open file or directory; its handle number is the object's address.
-/// The kernel sends RELEASE last and once, so `close(_:)` alone releases the reference of `number()`.
+/// An open file or directory; its handle number is the object's address. The kernel sends RELEASE last and once, so
+/// only `close(_:)` releases the reference of `number()`.
 class OpenObject {
   /// Takes a reference for the kernel and returns the handle number.
   func number() -> HandleID {

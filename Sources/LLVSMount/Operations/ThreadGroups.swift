@@ -1,7 +1,7 @@
 import Platform
 import Synchronization
 
-/// The processes of threads that are no process's first, for a few seconds each: the kernel names threads.
+/// The processes of threads that are not their first thread, for a few seconds each: the kernel names threads.
 /// - Concurrency: any thread; a leaf lock, not held while /proc is read.
 final class ThreadGroups: Sendable {
   private struct Known {
