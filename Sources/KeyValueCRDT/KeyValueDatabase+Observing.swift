@@ -27,7 +27,7 @@ extension KeyValueDatabase {
 
   /// Publishes a function's result, now and after each change in the file; fails with its error.
   ///
-  /// The function is called on a queue of the subscription. Fast changes are delivered as the last state.
+  /// The function is called on a queue of the subscription; of fast changes only the last state is delivered.
   @preconcurrency
   public func valuePublisher<T: Sendable>(
     _ fetch: @escaping @Sendable (Database) throws -> T

@@ -2,12 +2,12 @@ import CShims
 
 /// Polls for the next request for a short time before its thread waits in the kernel.
 ///
-/// Polling pays only while the calling program runs on another processor and no thread wants this one. Each time
-/// that no request comes, the next requests are not polled for, twice as many as the last time.
+/// Polling pays only while the calling program runs on another processor and no thread wants this one. After
+/// polling in vain, the next requests are not polled for: twice as many as the last time.
 struct AdaptiveSpin {
   /// The longest time to poll, in nanoseconds.
   static let patience: UInt64 = 50_000
-  /// The time between two polls that shows another thread on the processor, in nanoseconds.
+  /// A longer time between two polls means that another thread used the processor, in nanoseconds.
   static let interruption: UInt64 = 20_000
   /// The most requests without polling before the next attempt.
   static let mostSkipped: UInt32 = 255
@@ -22,7 +22,7 @@ struct AdaptiveSpin {
       toSkip -= 1
       return
     }
-    // A pending request shows nothing about waiting.
+    // An already pending request does not show that polling pays.
     if isPending() { return }
     let start = clock()
     var last = start

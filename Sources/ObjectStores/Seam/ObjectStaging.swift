@@ -8,8 +8,8 @@ package protocol ObjectStaging: AnyObject, Sendable {
   /// Begins an object, which replaces an unpublished one of the same name.
   func begin(_ name: ObjectName) throws(RemoteError) -> any StagedObject
 
-  /// Makes written objects appear; after an error those that appeared stay.
-  /// With `replacing`, in any order, replacing objects of another length; otherwise in order, dropping taken names.
+  /// Makes written objects appear in order, except those whose names are in use; after an error those that appeared
+  /// stay. With `replacing` the order is free, and objects of another length are replaced.
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError)
   /// Removes unpublished objects within a moment; the remote's next user removes the rest.
   func abandon()
