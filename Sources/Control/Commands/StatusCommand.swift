@@ -176,7 +176,7 @@ extension ControlService {
     }
     if !pending.beside.isEmpty {
       text +=
-        "; \(pending.beside.count) saved under names that other files have: \(Self.names(pending.beside))"
+        "; \(pending.beside.count) saved under names of other files: \(Self.names(pending.beside))"
     }
     let count = pending.changed + pending.new + pending.removed + pending.beside.count
     if !isBelowReserve, let due = pending.due, count > 0 {

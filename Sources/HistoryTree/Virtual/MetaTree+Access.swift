@@ -4,8 +4,8 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// Access to history. Files with facts about the whole tree are readable by the user who mounted alone, and those of
-// a version have the modes that they had. Two kinds of paths avoid directories that would have denied access:
+// Access to history. Only the mounting user may read files with facts about the whole tree; files of a version have
+// the version's modes. Two kinds of paths avoid directories that would have denied access:
 //
 // - `.llvs/history/PATH` leads to a path in any version, past the directories above it there.
 // - `.llvs` of a subdirectory begins below the directories above it, which may have been closed in that version.

@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// A file of a writable place, whose lock guards all variables.
+/// A file of a writable place; the place's lock guards all variables.
 final class WritableFile: @unchecked Sendable, Hashable {
   struct State: Sendable {
     var bytes: [UInt8]

@@ -84,7 +84,7 @@ struct ControlServiceTests {
     try space.tree.flush(open)
     let saved = try space.pending()
     #expect(
-      saved.hasPrefix("0 changed, 0 new, 0 removed; 1 saved under names that other files have: a; next"))
+      saved.hasPrefix("0 changed, 0 new, 0 removed; 1 saved under names of other files: a; next"))
     try space.run("commit")
     #expect(try space.read("a") == "three")
     #expect(try space.pending() == "0 changed, 0 new, 0 removed")
