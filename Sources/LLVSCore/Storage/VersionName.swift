@@ -33,7 +33,7 @@ package enum VersionName {
     return "\(day)T\(time).\(digits(Int(rest), 3))Z"
   }
 
-  /// The last millisecond that a name can mean, because some have whole seconds; nil if it is no name.
+  /// The last millisecond that a name can mean, as some have whole seconds; nil if it is no name.
   static func milliseconds(in name: String) -> Int64? {
     let bytes = Array(name.utf8.prefix(22))
     func number(_ range: Range<Int>) -> Int64? {
