@@ -18,7 +18,7 @@ extension MergeableModelMacro: ExtensionMacro {
   ) throws -> [ExtensionDeclSyntax] {
     guard let model = declaration.as(StructDeclSyntax.self) else { throw NotAStruct() }
     let properties = StoredProperty.all(of: model)
-    // A witness is as visible as its type; what is narrower than the type's file is left to it.
+    // A witness must be as visible as its type: the default is enough unless the type is public or package.
     let access =
       model.modifiers.map(\.name.text).first { $0 == "public" || $0 == "package" }
       .map { "\($0) " } ?? ""

@@ -1,7 +1,7 @@
 @_spi(PluginMessage) internal import SwiftCompilerPluginMessageHandling
 internal import SwiftSyntaxMacros
 
-/// The program that the compiler asks for the text of each `@MergeableModel`.
+/// The compiler runs this program to get the text of each `@MergeableModel`.
 @main
 struct Plugin: PluginProvider {
   private struct UnknownMacro: Error, CustomStringConvertible { let description: String }

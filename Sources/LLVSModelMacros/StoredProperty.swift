@@ -38,7 +38,7 @@ struct StoredProperty {
         accessor.accessorSpecifier.tokenKind != .keyword(.willSet)
           && accessor.accessorSpecifier.tokenKind != .keyword(.didSet)
       }
-    // The toolchain's library may learn more; what is unknown is not merged.
+    // The toolchain's library may get new kinds; unknown ones are not merged.
     @unknown default: true
     }
   }

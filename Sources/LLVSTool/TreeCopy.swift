@@ -30,7 +30,7 @@ struct TreeCopy {
     self.leftOut = leftOut
   }
 
-  /// Copies the tree, or those of its files for whose copies' paths `isWanted` is true; throws at the first error.
+  /// Copies the tree, or only the files for which `isWanted` is true of the copy's path; throws at the first error.
   mutating func run(
     _ isWanted: (([UInt8]) throws(SystemError) -> Bool)? = nil
   ) throws(SystemError) {

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension StandardStream {
-  /// Reads a line as ``readLine()``; a terminal does not show what is typed.
+  /// Reads a line as ``readLine()``; a terminal does not show the typing.
   package func readSecret() -> String? {
     var settings = termios()
     guard unsafe tcgetattr(rawValue, &settings) == 0 else { return readLine() }

@@ -28,7 +28,7 @@ package final class ControlService: Sendable {
     var last: (reply: ControlReply, time: Int64)?
     /// True if the log reports that the store's directory is no longer at its path.
     var isGone = false
-    /// The last peer whose address was refused, because of a shell's failing write and close only one is logged.
+    /// The last peer whose address was refused: a shell's write and close both fail, but only one is logged.
     var refusedPeer: (name: String, address: [UInt8])?
   }
 

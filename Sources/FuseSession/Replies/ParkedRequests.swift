@@ -26,7 +26,7 @@ final class ParkedRequests: Sendable {
 
   private struct State {
     var slots: [UInt64: Slot] = [:]
-    /// Requests whose callers' signals were not looked up yet.
+    /// Requests whose callers' signals are still to be read.
     var due: [UInt64] = []
     var nextNumber: UInt64 = 1
     var unanswered = 0
@@ -132,7 +132,7 @@ final class ParkedRequests: Sendable {
       }
       if isDue == false { return }
       for (number, handler) in monitor.withLock({ $0.signalled }) {
-        // The handler also runs if the calling thread is gone.
+        // The handler also runs if the calling thread has ended.
         guard SystemProcess.isAskedToEnd(thread: handler.caller) ?? true else { continue }
         let isKnown = monitor.withLock { $0.slots.removeValue(forKey: number) != nil }
         if isKnown { handler.run() }

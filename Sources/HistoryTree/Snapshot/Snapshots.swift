@@ -26,7 +26,7 @@ final class Snapshots: Sendable {
 
   init(store: Store) { self.store = store }
 
-  /// - Throws: ``FSError/stale`` if the version does not exist any more.
+  /// - Throws: ``FSError/stale`` if the version no longer exists.
   func snapshot(_ number: VersionNumber) throws(FSError) -> Snapshot {
     if let found = known.withLock({ $0[number] }) { return found }
     let record = try FSError.translating(try store.version(number))

@@ -21,7 +21,7 @@ package struct HeadHistory {
   }
 
   package struct Step {
-    /// The entry whose change is taken back or made again.
+    /// The entry whose change is undone or redone.
     var change: HeadLogEntry
     /// The entry whose head is the outcome.
     package var target: HeadLogEntry

@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// A value whose own path a directory has taken.
+/// A value whose own path now belongs to a directory.
 package struct DisplacedValue: Sendable {
   /// The path at which the tree shows the value.
   package var path: [UInt8]

@@ -67,7 +67,7 @@ final class Connection: @unchecked Sendable {
       try sqlite.execute("RELEASE \(name)")
       return result
     } catch {
-      // There is nothing to undo if the whole transaction is gone.
+      // There is nothing to undo if SQLite has rolled back the whole transaction.
       if sqlite.isInTransaction {
         try sqlite.execute("ROLLBACK TO \(name)")
         try sqlite.execute("RELEASE \(name)")

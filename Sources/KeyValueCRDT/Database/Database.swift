@@ -125,7 +125,7 @@ extension Statement {
     }
   }
 
-  /// Text with any NUL in it; what is not UTF-8 is replaced by U+FFFD.
+  /// Text with any NUL in it; bytes that are not UTF-8 are replaced by U+FFFD.
   func string(_ column: Int32) -> String { String(decoding: utf8(column), as: UTF8.self) }
   func data(_ column: Int32) -> Data { Data(blob(column)) }
 }

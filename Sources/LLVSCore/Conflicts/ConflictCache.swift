@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Unsettled drops of the heads asked about last, in memory; those of the newest also in the index.
+/// Unsettled drops of the heads used last, in memory; those of the newest also in the index.
 final class ConflictCache: Sendable {
   private struct State {
     var known: [KnownDrops] = []

@@ -169,7 +169,7 @@ package struct ConflictFinder: Sendable {
     return try merger.maps.valueMap(ofVersion: number)
   }
 
-  /// The version that removed what this one lacks: the first of those before it that lack it too.
+  /// The version that removed the key: the last on the way back from `number` through versions that lack it.
   func versionRemoving(_ key: Key, of number: VersionNumber) throws(StoreError) -> VersionNumber {
     var current = number
     while true {

@@ -4,7 +4,7 @@
 // closes without changing their values.
 //
 // `llvs.reopened`, in versions that take a settling back: a JSON array of triples, ascending: a key, the id of
-// the version that stored or removed what was dropped there, and the id of the merge that dropped it.
+// the version that stored or removed the dropped value, and the id of the merge that dropped it.
 //
 // `llvs.dropped`, in merges: a JSON array of two arrays of keys, ascending. At these keys the merge made bytes of
 // its own and dropped a part of the first, or the second, predecessor's value.

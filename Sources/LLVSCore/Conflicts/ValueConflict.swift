@@ -18,7 +18,7 @@ package struct ValueConflict: Hashable, Sendable {
   package let key: Key
   package let base: Entry?
   package let ours: Entry?
-  /// The version that stored or removed what was kept; for bytes made of both sides, the newer.
+  /// The version that stored or removed the kept value; for bytes made of both sides, the newer.
   package let kept: HistoryNode?
   /// The dropped revisions, newest first; empty for a value that lost only its name.
   package let theirs: [Revision]

@@ -80,7 +80,7 @@ package struct DocumentDot: Hashable, Comparable, Sendable {
     usn = Self.usn(of: node)
   }
 
-  /// The number of what a version writes; its first bits are the version's generation.
+  /// The number of a version's writes; its first bits are the version's generation.
   package static func usn(of node: HistoryNode) -> Int64 {
     let hash = Digest.of(Array(node.id.rawValue.utf8)).words.0 >> 40
     return Int64(node.generation) << 24 | Int64(hash)

@@ -13,7 +13,7 @@ extension Version.MetadataKey {
 
 /// A version's metadata about the document of its values: the joined values of its changed keys.
 package struct DocumentRecord: Hashable, Sendable {
-  /// A key with all its values, what is shown first.
+  /// A key with all its values, the shown one first.
   package struct Item: Hashable, Sendable {
     package var key: Key
     package var values: [DocumentValue]

@@ -29,7 +29,7 @@ package struct DocumentValue: Hashable, Sendable {
 package struct DocumentKeyState: Hashable, Sendable {
   /// The values that no later write replaced, in ascending order of dots.
   package var live: [DocumentValue]
-  /// The write of what the version's map holds at the key.
+  /// The write of the value at the key in the version's map.
   package var held: DocumentDot?
   /// All authors that ever wrote the key, in ascending order.
   package var authors: [DocumentAuthor]
@@ -111,7 +111,7 @@ package struct DocumentKeys: Sendable {
   package subscript(key: Key) -> DocumentKeyState? { map[key] }
   package func forEach(_ body: (Key, DocumentKeyState) -> Void) { map.forEach(body) }
 
-  /// Calls `body` with the keys at which two versions may differ, and what both have there.
+  /// Calls `body` with the keys at which two versions may differ, and both states.
   /// - Complexity: O(the keys changed on the way from one to the other).
   package static func differences(
     _ a: Self, _ b: Self, _ body: (Key, DocumentKeyState?, DocumentKeyState?) -> Void

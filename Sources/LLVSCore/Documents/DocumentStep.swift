@@ -94,7 +94,7 @@ struct DocumentStep {
     return state
   }
 
-  /// The state of a merge: the join of both, and what the merge wrote itself.
+  /// The state of a merge: the join of both, and the merge's own writes.
   func merged(_ first: DocumentState, _ second: DocumentState) throws(StoreError) -> DocumentState {
     let metadata = try source.metadata(ofVersion: node.number)
     guard let firstNumber = node.first, let secondNumber = node.second else { return first }
@@ -154,7 +154,7 @@ struct DocumentStep {
 
   private struct Held { var dot: DocumentDot? }
 
-  /// The write of what the merge holds at a key; nil if the merge wrote it itself.
+  /// The write of the merge's value at a key; nil if the merge wrote it itself.
   private func held(
     _ key: Key, _ entry: Entry?, _ live: [DocumentValue], _ maps: Maps,
     first: DocumentDot?, second: DocumentDot?
@@ -183,7 +183,7 @@ struct DocumentStep {
 }
 
 extension Entry {
-  /// The entry where it can be a value of a document; nil for what is no regular file.
+  /// The entry if it can be a value of a document; nil unless it is a regular file.
   package var documentFile: Entry? { kind == .regular ? self : nil }
 
   private static let typeNames = [Array("user.kv.type".utf8), Array("user.mime_type".utf8)]

@@ -6,7 +6,7 @@
 package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   fileprivate typealias Item = (key: Key, value: Value)
 
-  /// Items whose hashes are equal, mostly one.
+  /// Items with equal hashes, usually one.
   fileprivate final class Leaf: Sendable {
     let hash: UInt
     let items: [Item]
@@ -145,7 +145,7 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     try Self.forEach(root, body)
   }
 
-  /// Calls `body` with the keys at which two maps may differ, and what both have there.
+  /// Calls `body` with the keys at which two maps may differ, and both values.
   /// - Complexity: O(the keys changed on the way from one to the other).
   package static func differences<E: Error>(
     _ a: Self, _ b: Self, _ body: (Key, Value?, Value?) throws(E) -> Void

@@ -1,4 +1,4 @@
-/// Merges bytes of both sides: what one side changed is taken from it.
+/// Merges bytes of both sides: takes each change from the side that made it.
 ///
 /// If both changed the same place differently, the merge takes the newer change and lists the older one as a
 /// conflict. If nothing can be merged, it takes the whole value that was stored last.
@@ -6,7 +6,7 @@ package struct ContentArbiter: ClashArbiter {
   package enum Method: Hashable, Sendable {
     case text
     case json
-    /// Line by line; where lines clash both stay, so that nothing is dropped.
+    /// Line by line; lines that clash all stay, so that nothing is dropped.
     case union
     case automatic
   }

@@ -41,7 +41,7 @@ struct MapMerge {
     return HistoryNode.mergesBefore(firstVersion, secondVersion) ? .second : .first
   }
 
-  /// Merges and returns the map, whose new nodes go where `first` writes.
+  /// Merges and returns the map; its new nodes are stored like those of `first`.
   mutating func run() throws(StoreError) -> ValueMap {
     var toFirst = try MapDiff(from: base, to: first)
     var toSecond = try MapDiff(from: base, to: second)
@@ -51,7 +51,7 @@ struct MapMerge {
     while true {
       let order = MapMerge.order(a, b)
       let next = order <= 0 ? a : b
-      // A merge made elsewhere may change what both sides hold alike.
+      // A merge made elsewhere may change equal values.
       if let key = recorded.first,
         next.map({ key < $0.key || (key == $0.key && $0.isDirectory) }) ?? true
       {
@@ -238,7 +238,7 @@ struct MapMerge {
     }
   }
 
-  /// Removes or keeps the directories that one side removed, now that it is known what is below them.
+  /// Removes or keeps the directories that one side removed, now that their contents are known.
   private mutating func settleDirectories() throws(StoreError) -> ValueMap {
     let removals = contested.compactMap { item -> MapEdit? in
       item.side == .first ? .remove(item.entry.key, directory: true) : nil

@@ -38,7 +38,7 @@ package struct MergeClash: Sendable {
 
 /// The decision about a clash.
 package enum MergeDecision: Sendable {
-  /// The side's bytes, or its removal; what the other side has is dropped.
+  /// The side's bytes, or its removal; the other side's are dropped.
   case take(MergeSide)
   /// Bytes made from both, stored by the merge itself, and the sides that lost something.
   case content(StoredContent, kind: EntryKind, dropping: [MergeSide])

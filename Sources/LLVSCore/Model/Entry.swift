@@ -32,7 +32,7 @@ package struct Entry: Hashable, Sendable {
   package var storedVersion: VersionNumber
   /// A number that changes with every change of bytes or attributes; inode numbers in history derive from it.
   package var revision: UInt64
-  /// True if the entry lacks its long extended attributes; such an entry goes into no other map.
+  /// True if the entry lacks its long extended attributes; such an entry is never put into another map.
   package private(set) var isShortened = false
 
   package init(

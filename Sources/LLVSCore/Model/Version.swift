@@ -68,7 +68,7 @@ package struct Version: Hashable, Sendable {
     }
   }
 
-  /// The bytes of a piece of metadata, as a rule the JSON of a value.
+  /// The bytes of a piece of metadata, normally the JSON of a value.
   package struct MetadataValue: Hashable, Sendable {
     package var data: [UInt8]
 

@@ -194,7 +194,7 @@ package final class Catalog: Sendable {
       Catalog.endView(&loan)
       guard let database = loan?.database else { return }
       database.emptyLog()
-      // The zeros ahead of its end are gone as well.
+      // The zeros behind its end were removed too.
       if database.logFrames == 0 { loan?.preallocation?.emptied() }
     }
   }

@@ -32,7 +32,7 @@ extension CatalogLog {
       // The checksum of the next frame continues from the right value of this one.
       let next = try file.read(frameSize, at: at + UInt64(frameSize))
       guard next.count == frameSize, next[8..<16] == salts else {
-        // In the last frame the page is kept as it is.
+        // In the last frame the page stays unchanged.
         return FrameRepair(place: place, byte: repair.byte, isCertain: found.isEmpty)
       }
       let goal = LogSum(next, at: 16)

@@ -21,7 +21,7 @@ package final class ContentStore: Sendable {
     self.repairs = repairs
   }
 
-  /// Reads bytes of a value and returns how many; fewer than asked for only at its end.
+  /// Reads bytes of a value and returns how many; fewer than the buffer holds only at the value's end.
   package func read(
     _ stored: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) -> Int {

@@ -327,7 +327,7 @@ final class RecordStore: NodeStorage, Sendable {
     return (header, payload)
   }
 
-  /// Returns true if a record is not in the write buffer any more.
+  /// Returns true if a record is no longer in the write buffer.
   func isWritten(_ location: Location) -> Bool {
     let published = frontier.load(ordering: .acquiring)
     return UInt32(truncatingIfNeeded: published >> 40) != location.segment

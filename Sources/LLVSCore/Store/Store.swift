@@ -54,7 +54,7 @@ package final class Store: Sendable {
   // Leaf locks.
   let published: Mutex<State>
   let replica: Mutex<String>
-  /// The version that was last asked for values; a leaf lock.
+  /// The version whose values were read last; a leaf lock.
   let lastAsked = Mutex<VersionRecord?>(nil)
   /// A leaf lock, not held while the listeners are called.
   private let versionListeners = Mutex<[ListenerID: @Sendable () -> Void]>([:])

@@ -1,4 +1,4 @@
-/// The edits that rebuilding one level causes in the level above: nodes that are gone and new nodes.
+/// The edits that rebuilding one level causes in the level above: removed and new nodes.
 ///
 /// Old nodes are consumed, and runs of new ones closed, in ascending order. A new node that equals the
 /// old one with the same last key keeps its location and causes no edit.

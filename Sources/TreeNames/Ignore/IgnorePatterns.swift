@@ -58,7 +58,7 @@ package struct IgnorePatterns: Sendable {
   }
 
   /// True if a path, or a directory above it, is ignored; the path has no slashes at its ends.
-  /// - Complexity: O(components) as a rule.
+  /// - Complexity: usually O(components).
   package func ignores(path: [UInt8], isDirectory: Bool = false) -> Bool {
     guard !patterns.isEmpty, !path.isEmpty else { return false }
     return path.withUnsafeBytes { path in

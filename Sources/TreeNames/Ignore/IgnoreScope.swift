@@ -32,7 +32,7 @@ package struct IgnoreScope: Sendable {
     package let line: Int
   }
 
-  /// - Complexity: O(components) as a rule, for each file.
+  /// - Complexity: usually O(components) for each file.
   package func ignores(path: [UInt8], isDirectory: Bool = false) -> Bool {
     parts.isEmpty
       ? own.ignores(path: path, isDirectory: isDirectory)

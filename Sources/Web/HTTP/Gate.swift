@@ -41,7 +41,7 @@ package struct Gate: Sendable {
     return nil
   }
 
-  /// True if a browser goes to the page itself from elsewhere: from the file that `--open` writes.
+  /// True if a browser opens the page itself from elsewhere: from the file that `--open` writes.
   private func isArrival(_ request: WebRequest) -> Bool {
     request.method == "GET" && request.headers["sec-fetch-mode"] == "navigate"
       && request.headers["sec-fetch-dest"] == "document" && place(of: request) == ""

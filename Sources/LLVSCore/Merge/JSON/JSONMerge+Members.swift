@@ -93,7 +93,7 @@ extension JSONMerge {
     case newer
   }
 
-  /// An item that one side changed and the other removed; nil where it is gone.
+  /// An item that one side changed and the other removed; nil if the merge removes it.
   private mutating func removed(_ output: Output, by side: Side) -> Output? {
     noteClash()
     guard markers != nil else { return side == .newer ? nil : output }

@@ -1,4 +1,4 @@
-// Writing what a merge made: items separated as in the older side, clashes between markers.
+// Writes the merge: items separated as in the older side, clashes between markers.
 
 extension JSONMerge {
   /// The markers that clashes are shown with.

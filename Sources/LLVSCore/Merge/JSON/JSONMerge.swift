@@ -1,4 +1,4 @@
-/// Merges JSON texts property by property over what both came from.
+/// Merges JSON texts property by property over their base.
 ///
 /// The merge takes a property that one side changed, added or removed from that side, and a property that both
 /// changed from the newer. Each item is copied as its side wrote it. Arrays of objects with ids are merged by id,
@@ -55,7 +55,7 @@ package struct JSONMerge {
   /// True if bytes are a JSON object or array of a kind that can be merged.
   package static func isJSON(_ bytes: [UInt8]) -> Bool { JSONText.parse(bytes) != nil }
 
-  /// Merges two texts over what both came from; nil where one of them is no JSON object or array.
+  /// Merges two texts over their base; nil if one of them is no JSON object or array.
   package static func merged(base: [UInt8], older: [UInt8], newer: [UInt8]) -> MergedContent? {
     guard var merge = JSONMerge(base, older, newer, markers: nil) else { return nil }
     let bytes: [UInt8]

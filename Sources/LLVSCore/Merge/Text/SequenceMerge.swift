@@ -1,4 +1,4 @@
-/// The three-way merge of two sequences over what both came from, place by place.
+/// The three-way merge of two sequences over their base, place by place.
 ///
 /// A function of the three sequences and of their order in age, so every replica gets the same result.
 enum SequenceMerge {
