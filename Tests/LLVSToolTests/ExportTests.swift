@@ -57,7 +57,7 @@ struct ExportTests {
         ./a
         ./old/b
         llvs: V has no none.
-        code 4
+        code 3
         1
         llvs: top is a file; llvs show V:top writes it to standard output.
         code 2

@@ -27,7 +27,7 @@ struct ZoneTests {
       let rounds = String(repeating: "v1\nv1\nx\n", count: 3)
       #expect(
         result.output
-          == "\(rounds)a\nllvs: \"soon:x\" \(refusal)llvs: restore at/soon: \"soon\" \(refusal)",
+          == "\(rounds)a\nllvs: \"soon\" \(refusal)llvs: \"soon\" \(refusal)",
         "\(result.output)")
     }
   }
