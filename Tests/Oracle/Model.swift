@@ -41,8 +41,6 @@ struct Model: Codable {
   var handles: [Int: Handle] = [:]
   /// The working directory.
   var current = 0
-  /// True if the ctime of a directory must stay what stat(2) told.
-  var learnsDirectoryTimes = true
   private var last = 1
 
   private enum CodingKeys: CodingKey { case worker, nodes, last }
@@ -109,8 +107,7 @@ struct Model: Codable {
     return Status(
       kind: node.kind, mode: node.mode, links: isShared(number) ? nil : links,
       size: isDirectory ? nil : node.bytes.count, number: node.number,
-      // Beside syncs the mtime of a directory can move although only its worker changes it.
-      modified: isShared(number) || isDirectory ? nil : node.modified,
+      modified: isShared(number) ? nil : node.modified,
       changed: isShared(number) ? nil : node.changed,
       earliestChange: isShared(number) ? nil : node.lastChanged)
   }
@@ -170,8 +167,7 @@ struct Model: Codable {
     guard nodes[number] != nil else { return }
     self[number].number = status.number
     self[number].modified = status.modified
-    let isLearned = learnsDirectoryTimes || self[number].kind != .directory
-    self[number].changed = isLearned ? status.changed : nil
+    self[number].changed = status.changed
     self[number].lastChanged = status.changed
   }
 

@@ -39,8 +39,6 @@ let (maps, isLocal, after) = (
     model = try PropertyListDecoder().decode(Model.self, from: bytes)
   }
   if let after { model = model.mountedAgain(elsewhere: after == "sync") }
-  // Beside kills a version can move the times of a directory although only its worker changes it.
-  model.learnsDirectoryTimes = maps
   let worker = try Worker(
     model, mount: mount, seed: seed, maps: maps, isLocal: isLocal)
   guard let seconds else { return try worker.check() }

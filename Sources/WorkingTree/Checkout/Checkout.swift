@@ -265,7 +265,7 @@ final class Checkout: @unchecked Sendable {
         new.rows = try changedRows(of: head, settled)
         (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
         try overlay.follow(new)
-        try recorded.keepChangeTimes(of: pending, besides: overlay, head.record.taken)
+        try recorded.keepShownTimes(of: pending, besides: overlay, head.record.taken)
         renumbered += given.withLock { $0 }
       } catch {
         recorded.withdraw()
@@ -278,15 +278,20 @@ final class Checkout: @unchecked Sendable {
 }
 
 extension RecordedTree {
-  /// Writes ctimes of inodes without pending changes to the rows, because names that were added and removed, or a
-  /// mode set to the same value, moved them. The rows have what a cut took already.
-  func keepChangeTimes(
+  /// Writes the shown times of directories to the rows, and the ctimes of files without pending changes, because a
+  /// mode set to the same value moved them. The rows have the times of files that a cut took.
+  func keepShownTimes(
     of before: Overlay, besides after: Overlay, _ taken: TakenCut?
   ) throws(BaseError) {
     for (number, old, new) in after.nodes.differences(from: before.nodes) {
-      guard let node = old, new == nil else { continue }
+      guard let node = old else { continue }
+      if node.isDirectory {
+        try changeTimes(of: number) { $0.show(node.times(over: $0)) }
+        continue
+      }
+      guard new == nil else { continue }
       if let taken, node.stamp <= taken.stamp, taken.nodes[number] != nil { continue }
-      try raiseChangeTime(of: number, to: node.changed)
+      try changeTimes(of: number) { $0.changed = max($0.changed, node.changed) }
     }
   }
 }

@@ -15,11 +15,8 @@ struct CutHints {
   /// - Complexity: O(*k* log *n*) for *k* changes that the cut took.
   func found() throws(StoreError) -> NumberHints {
     var hints = NumberHints()
-    if record.isForeign {
-      (hints.own, hints.frozen) = (try view(record.own ?? before), frozen)
-    } else {
-      hints.isOwn = true
-    }
+    hints.frozen = frozen
+    if record.isForeign { hints.own = try view(record.own ?? before) } else { hints.isOwn = true }
     // A cut takes thousands of files to few versions.
     var trees: [TakenCut.Destination: TreeView] = [:]
     var directories = FrozenPaths(frozen)
@@ -28,7 +25,7 @@ struct CutHints {
     for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
       guard let node = frozen.nodes.node(number) else { continue }
       let paths = node.names.compactMap { directories.path(of: $0) }
-      for path in number == .root ? [.root] : paths { noteTimes(of: node, at: path, in: &hints) }
+      if !node.isDirectory { for path in paths { noteTimes(of: node, at: path, in: &hints) } }
       if case .beside = taken.destination {
         for path in paths { hints.beside[path] = try tree(taken.destination) }
       }
@@ -46,11 +43,6 @@ struct CutHints {
           number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
           paths: own))
     }
-    for number in record.taken.times {
-      guard let node = frozen.nodes.node(number), let path = frozen.path(of: number)
-      else { continue }
-      noteTimes(of: node, at: path, in: &hints)
-    }
     var noted: Set<InodeNumber> = []
     for (place, taken) in record.taken.names {
       if noted.insert(place.directory).inserted { noteDirectories(above: place, in: &hints) }
@@ -60,12 +52,10 @@ struct CutHints {
         hints.above[path.parent] = tree
       }
       guard taken.isThere, let change = frozen.changes[place], let number = change.inode,
-        frozen.nodes.kind(of: number) == .directory, let node = frozen.nodes.node(number),
-        let path = directories.path(of: place)
+        frozen.nodes.kind(of: number) == .directory, let path = directories.path(of: place)
       else { continue }
       hints.directories[path] = number
       if change.hidesRecorded { hints.replacing.insert(path) }
-      noteTimes(of: node, at: path, in: &hints)
     }
     return hints
   }
@@ -86,14 +76,10 @@ struct CutHints {
   /// Notes the paths of directories whose names were taken.
   private func noteDirectories(above place: InodeName, in hints: inout NumberHints) {
     var number = place.directory
-    var isFirst = true
-    while let path = frozen.path(of: number) {
-      if isFirst, let node = frozen.nodes.node(number) { noteTimes(of: node, at: path, in: &hints) }
-      guard number != .root, hints.directories[path] == nil else { return }
+    while number != .root, let path = frozen.path(of: number), hints.directories[path] == nil {
       hints.directories[path] = number
       guard let above = frozen.nodes.place(of: number) else { return }
       number = above.directory
-      isFirst = false
     }
   }
 

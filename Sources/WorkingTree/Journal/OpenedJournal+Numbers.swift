@@ -61,7 +61,6 @@ extension TakenCut {
   fileprivate mutating func renumber(_ numbers: [InodeNumber: InodeNumber]) {
     names = Dictionary(uniqueKeysWithValues: names.map { (numbers.new($0), $1) })
     nodes = Dictionary(uniqueKeysWithValues: nodes.map { (numbers.new($0), $1) })
-    times = Set(times.map(numbers.new))
     aside = Set(aside.map(numbers.new))
   }
 }

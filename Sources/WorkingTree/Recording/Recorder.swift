@@ -269,7 +269,6 @@ package struct Recorder {
     of node: PendingNode, _ number: InodeNumber
   ) throws(StoreError) {
     if number == .root, node.hasNewAttributes { recording.root = node }
-    if !node.hasNewAttributes { recording.times.insert(number) }
     guard node.hasNewAttributes, let place = node.place, tree.overlay.changes[place] == nil,
       let path = try tree.path(of: number)
     else { return }

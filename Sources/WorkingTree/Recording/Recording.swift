@@ -9,8 +9,6 @@ package struct Recording {
   var root: PendingNode?
   /// The names of each directory that changes decide, though moved directories take others along.
   var excluded: [InodeNumber: Set<FileName>] = [:]
-  /// Directories with nothing pending except changed names.
-  package internal(set) var times: Set<InodeNumber> = []
   /// Names of files without a save that counts.
   package internal(set) var left: Set<InodeName> = []
   package internal(set) var ignored: Set<InodeName> = []

@@ -1,5 +1,5 @@
 package import Inodes
-package import LLVSCore
+import LLVSCore
 import Synchronization
 
 extension RecordedTree {
@@ -55,17 +55,19 @@ extension RecordedTree {
 }
 
 extension RecordedTree {
-  /// Raises the ctime of an inode of the prepared tree, if it is earlier and the inode has a row. A head must be
-  /// prepared. If it throws, the transaction is rolled back.
-  package func raiseChangeTime(of number: InodeNumber, to time: Attributes.Time) throws(BaseError) {
+  /// Changes the times of an inode of the prepared tree, if it has a row. A head must be prepared. If it throws, the
+  /// transaction is rolled back.
+  func changeTimes(
+    of number: InodeNumber, _ body: (inout InodeRecord) -> Void
+  ) throws(BaseError) {
     do throws(BaseError) {
       try writer.withLock { (writer) throws(BaseError) in
         let rows = writer.loan.rows
         try accessing {
-          guard let old = try rows.inode(number)?.inode.record, old.changed < time else { return }
+          guard let old = try rows.inode(number)?.inode.record else { return }
           var record = old
-          record.changed = time
-          try rows.update(record, of: number, from: old)
+          body(&record)
+          if record != old { try rows.update(record, of: number, from: old) }
         }
       }
     } catch {

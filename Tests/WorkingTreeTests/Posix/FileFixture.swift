@@ -188,15 +188,16 @@ final class FileFixture: @unchecked Sendable {
     }
     try state { state in
       state.isPublishing = true
-      try recorded.publish()
       let held = state
       var head = NewHead(
-        base: recorded, taken: taken, epoch: paths == nil ? nil : state.overlay.epoch.next,
+        base: recorded.prepared, taken: taken, epoch: paths == nil ? nil : state.overlay.epoch.next,
         isHeld: { held.isHeld($0) },
         renumber: { _ in Issue.record("a number is to change") })
       for path in paths ?? [] { head.changed.insert(TreePath(Array(path.utf8))) }
       let before = state.overlay
       try state.overlay.follow(head)
+      try recorded.keepShownTimes(of: before, besides: state.overlay, taken)
+      try recorded.publish()
       for (place, number) in shown {
         let new = try state.overlay.inode(at: place, over: recorded)
         if new != number { state.writers.leaveBehind(place, number, on: before.epoch) }

@@ -34,6 +34,17 @@ extension Overlay {
 }
 
 extension PendingNode {
+  /// The times that a directory shows over its record: its own, but for those that a head moved since. A head sets
+  /// its ctime, and its mtime if names changed.
+  func times(over record: InodeRecord) -> NumberHints.Times {
+    var times = NumberHints.Times(modified: shownTime, changed: max(changed, record.changed))
+    let recorded = record.shownTime ?? record.attributes.mtime ?? record.changed
+    // A recorded mtime may be in the future.
+    let isMoved = record.changed > changed || record.attributes.mtime == nil
+    if isMoved, !hasSetTime { times.modified = max(times.modified, recorded) }
+    return times
+  }
+
   /// Shows the record of an inode without pending changes.
   mutating func show(_ record: InodeRecord) {
     attributes = record.attributes

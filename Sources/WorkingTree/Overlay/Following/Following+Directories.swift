@@ -241,7 +241,7 @@ extension Following {
     for number in scope == nil ? numbers : known where overlay.nodes.contains(number) {
       let recorded = try base.names(of: number)
       overlay.nodes[number]?.recordedNames = recorded
-      if let node = overlay.nodes[number], node.isDirectory, !node.hasNewAttributes {
+      if let node = overlay.nodes[number], node.isDirectory {
         try refresh(number, node)
       }
     }
@@ -268,24 +268,19 @@ extension Following {
     // A file that only the kernel knows is found in the recorded tree.
     guard node.isDirectory else { return node.isPending || head.isOpen(number) }
     guard number == .root || !node.names.isEmpty else { return false }
-    if node.isPending { return true }
-    return try hasLaterTime(node, number)
+    return node.isPending
   }
 
-  /// True if names were added and removed since the directory's recorded time.
-  private func hasLaterTime(_ node: PendingNode, _ number: InodeNumber) throws(BaseError) -> Bool {
-    guard let time = node.attributes.mtime, let record = try base.inode(number)?.record
-    else { return false }
-    return time > record.shownTime ?? record.attributes.mtime ?? record.changed
-  }
-
+  /// Shows the recorded attributes and times of a directory, but for pending ones.
   private mutating func refresh(_ number: InodeNumber, _ node: PendingNode) throws(BaseError) {
     guard let record = try base.inode(number)?.record else { return }
-    var attributes = record.attributes
-    let times = [record.shownTime ?? attributes.mtime, node.attributes.mtime].compactMap(\.self)
-    attributes.mtime = times.max()
-    overlay.nodes[number]?.attributes = attributes
-    overlay.nodes[number]?.lacksExtended = record.lacksExtended
+    let times = (original.nodes[number] ?? node).times(over: record)
+    if !node.hasNewAttributes {
+      overlay.nodes[number]?.attributes = record.attributes
+      overlay.nodes[number]?.lacksExtended = record.lacksExtended
+    }
+    overlay.nodes[number]?.attributes.mtime = times.modified
+    overlay.nodes[number]?.changed = times.changed
   }
 
   mutating func tidyOrphans() {

@@ -30,7 +30,6 @@ struct FollowingScope {
     numbers = rows.numbers
     places.formUnion(taken.names.keys)
     numbers.formUnion(taken.nodes.keys)
-    numbers.formUnion(taken.times)
     numbers.formUnion(overlay.orphans)
     places.formUnion(overlay.sinceCut.allPlaces)
     numbers.formUnion(overlay.sinceCut.allInodes)

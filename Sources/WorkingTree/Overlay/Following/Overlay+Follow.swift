@@ -61,7 +61,7 @@ struct Following {
   let head: NewHead
   let base: FollowedBase
   let before: Epoch
-  private let original: Overlay
+  let original: Overlay
   /// nil if the head may concern anything, as a step may find: earlier steps changed nothing outside the scope.
   var scope: FollowingScope?
   /// The epochs of writes after the taken ones, where not the one before the head.

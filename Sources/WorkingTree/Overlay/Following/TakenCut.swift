@@ -64,8 +64,6 @@ package struct TakenCut: Hashable, Sendable {
   /// The names that were taken or had nothing to take.
   package var names: [InodeName: Name] = [:]
   package var nodes: [InodeNumber: Node] = [:]
-  /// Directories whose names changed, for their recorded times. A journal need not keep them.
-  package var times: Set<InodeNumber> = []
   /// Ignored names, which no later cut looks at until they change. A journal need not keep them.
   package var aside: Set<InodeName> = []
   package init(at stamp: ChangeStamp) { self.stamp = stamp }

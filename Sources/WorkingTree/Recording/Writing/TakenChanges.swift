@@ -26,7 +26,6 @@ extension GroupedRecording {
     }
     var taken = TakenCut(at: stamp)
     taken.aside = recording.ignored
-    taken.times = recording.times
     taken.names.reserveCapacity(recording.edits.count + recording.nothing.count)
     taken.nodes.reserveCapacity(recording.edits.count)
     for (place, isThere) in recording.nothing {

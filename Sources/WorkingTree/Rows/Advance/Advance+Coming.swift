@@ -44,11 +44,7 @@ extension Advance {
           at: InodePlace(parent: parent, cookie: old.cookie), number: old.inode.number, key: key)
       }
       guard !record.isRecordedAs(old.inode.record) else { return }
-      // A set time counts; otherwise the time at which names changed is still shown.
-      if record.attributes.mtime == old.inode.record.attributes.mtime {
-        record.shownTime = old.inode.record.shownTime
-      }
-      record.keepTimes(of: old.inode.record)
+      try setTimes(of: &record, at: path, old.inode.number, old: old.inode.record)
       return try rows.update(record, of: old.inode.number, from: old.inode.record)
     }
     let number = try newDirectory(at: path, record)
@@ -62,6 +58,10 @@ extension Advance {
       let number = try numbers.number()
       try rows.insert(record, at: number)
       return number
+    }
+    var record = record
+    if let times = hints.frozen?.nodes.times(of: hinted) {
+      record.show(NumberHints.Times(modified: times.mtime, changed: times.ctime))
     }
     if let row = try rows.inode(hinted) {
       try empty(hinted)
@@ -106,7 +106,7 @@ extension Advance {
       try rows.addFile(record, at: number, path.name, at: place, key: key)
       return try noteAdded(number, path.name, isDirectory: false, in: parent)
     }
-    try write(record, of: number)
+    try write(record, of: number, at: path)
     try add(number, path.name, in: parent, isDirectory: false, key: key)
   }
 
@@ -119,11 +119,11 @@ extension Advance {
       if old.key != key { try rows.setEntry(at: place, number: number, key: key) }
       guard !record.isRecordedAs(old.inode.record) else { return }
       var record = record
-      record.keepTimes(of: old.inode.record)
+      try keepTimes(of: old.inode.record, in: &record, at: path)
       if old.inode.links == 1 { showTimes(of: &record, at: path) }
       return try rows.update(record, of: number, from: old.inode.record)
     }
-    try write(record, of: number)
+    try write(record, of: number, at: path)
     if try rows.setEntry(at: place, from: old.inode.number, to: number, key: key) {
       nameless.insert(old.inode.number)
     }
@@ -131,13 +131,13 @@ extension Advance {
   }
 
   /// Updates or makes the record of an inode.
-  func write(_ record: InodeRecord, of number: InodeNumber) throws {
+  func write(_ record: InodeRecord, of number: InodeNumber, at path: TreePath) throws {
     guard let row = try rows.inode(number) else { return try rows.insert(record, at: number) }
     // Another name of the file had the same record.
     if row.place != nil, record.hasSameContent(as: row.inode.record) { return }
     guard !record.isRecordedAs(row.inode.record) else { return }
     var record = record
-    record.keepTimes(of: row.inode.record)
+    try keepTimes(of: row.inode.record, in: &record, at: path)
     try rows.update(record, of: number, from: row.inode.record)
   }
 

@@ -33,6 +33,7 @@ extension Advance {
       for place in left {
         let name = try rows.name(at: place)
         let key = try rows.child(of: place.parent, named: name)?.key
+        try noteChange(of: name, in: place.parent, from: file.number)
         if try rows.setEntry(at: place, from: file.number, to: number, key: key) {
           nameless.insert(file.number)
         }

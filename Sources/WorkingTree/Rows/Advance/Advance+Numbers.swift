@@ -91,6 +91,7 @@ extension Advance {
     let number = try numbers.number()
     try rows.insert(entry.inode.record, at: number)
     let place = InodePlace(parent: parent, cookie: entry.cookie)
+    try noteChange(of: path.name, in: parent, from: entry.inode.number)
     if try rows.setEntry(at: place, from: entry.inode.number, to: number, key: entry.key) {
       nameless.insert(entry.inode.number)
     }

@@ -5,17 +5,23 @@ import TreeNames
 // The times that programs saw before their changes became a version.
 
 extension Advance {
-  /// Keeps the shown times of what the cut took, because its version changes nothing for programs; except at the
-  /// paths and in the directories that others changed.
-  func keepTimes(besides others: Set<TreePath>, _ directories: Set<InodeNumber>) throws {
+  /// Keeps the shown times of files that the cut took, because its version changes nothing for programs; except at
+  /// the paths that others changed.
+  func keepTimes(besides others: Set<TreePath>) throws {
     let left = hints.times.filter { !timed.contains($0.key) && !others.contains($0.key) }
     for (path, times) in left.sorted(by: { $0.key < $1.key }) {
-      let inode = path.isRoot ? try rows.inode(.root)?.inode : try entry(at: path)?.inode
-      guard let inode, !directories.contains(inode.number) else { continue }
+      guard let inode = try entry(at: path)?.inode else { continue }
       var record = inode.record
       record.show(times)
       if record != inode.record { try rows.update(record, of: inode.number, from: inode.record) }
     }
+  }
+
+  /// Keeps the times of a file's old record, if programs cannot tell the new one from it.
+  func keepTimes(of old: InodeRecord, in record: inout InodeRecord, at path: TreePath) throws {
+    // Records lack long extended attributes, which others may have changed.
+    guard try !record.lacksExtended || isOfCut(path) else { return }
+    record.keepTimes(of: old)
   }
 
   /// Sets a file's times to those shown, if no other head comes along, before it is written: then no later step
@@ -26,9 +32,33 @@ extension Advance {
     timed.insert(path)
   }
 
-  /// Sets the clock's time on directories whose names have other numbers than programs saw, and returns these
-  /// directories.
-  func setDirectoryTimes() throws -> Set<InodeNumber> {
+  /// Sets the times of a directory's new record: the old ones, unless others changed its attributes.
+  func setTimes(
+    of record: inout InodeRecord, at path: TreePath, _ number: InodeNumber, old: InodeRecord
+  ) throws {
+    let isOfOthers = try !isSeen(record, of: number, old: old) && !isOfCut(path)
+    var times = NumberHints.Times(
+      modified: old.shownTime ?? old.attributes.mtime ?? old.changed,
+      changed: isOfOthers ? now : old.changed)
+    if let set = record.attributes.mtime, set != old.attributes.mtime { times.modified = set }
+    record.show(times)
+  }
+
+  /// True if programs saw the attributes of a directory's record; names, not records, decide about its mtime.
+  private func isSeen(
+    _ record: InodeRecord, of number: InodeNumber, old: InodeRecord
+  ) -> Bool {
+    guard !record.lacksExtended else { return false }
+    var seen = hints.frozen?.nodes.attributes(of: number) ?? old.attributes
+    var new = record.attributes
+    if new.mtime == nil || new.mtime == old.attributes.mtime {
+      (new.mtime, seen.mtime) = (nil, nil)
+    }
+    return new == seen
+  }
+
+  /// Sets the clock's time on directories whose names have other numbers than programs saw.
+  func setDirectoryTimes() throws {
     var directories: Set<InodeNumber> = []
     for (place, old) in changedNames where !directories.contains(place.directory) {
       if hints.own != nil {
@@ -48,7 +78,6 @@ extension Advance {
       record.shownTime = record.attributes.mtime == nil ? now : nil
       try rows.update(record, of: number, from: old)
     }
-    return directories
   }
 
   /// Returns the paths at which others changed something, as far as versions tell.
@@ -68,6 +97,7 @@ extension Advance {
   /// True if the head has at a path what a version of the cut has: the one on the head before, or one next to the
   /// head that took the path or one above it. A directory with taken names lost its recorded time.
   private func isOfCut(_ path: TreePath) throws -> Bool {
+    if hints.isOwn { return true }
     if let own = hints.own, try hasSame(own, at: path) { return true }
     guard !hints.beside.isEmpty else { return false }
     var tree = hints.above[path]
@@ -85,16 +115,18 @@ extension Advance {
     switch (try tree.find(path: path.bytes), try after.find(path: path.bytes)) {
     case (nil, nil): return true
     case (.value(let own)?, .value(let entry)?):
-      return InodeRecord(own, changed: now).hasSameContent(as: InodeRecord(entry, changed: now))
+      return own.attributes == entry.attributes
+        && InodeRecord(own, changed: now).hasSameContent(as: InodeRecord(entry, changed: now))
     case (.directory(let own)?, .directory(let entry)?):
-      return InodeRecord(own, changed: now).hasSameContent(as: InodeRecord(entry, changed: now))
+      return own?.attributes == entry?.attributes
+        && InodeRecord(own, changed: now).hasSameContent(as: InodeRecord(entry, changed: now))
     default: return false
     }
   }
 }
 
 extension InodeRecord {
-  fileprivate mutating func show(_ times: NumberHints.Times) {
+  mutating func show(_ times: NumberHints.Times) {
     changed = times.changed
     shownTime = times.modified == attributes.mtime ? nil : times.modified
   }

@@ -83,9 +83,8 @@ final class Advance {
     for root in roots { try putWhatDiffers(at: root) }
     try placeHintedFiles()
     try removeNameless()
-    let others = try pathsOfOthers()
-    let directories = try setDirectoryTimes()
-    try keepTimes(besides: others, directories)
+    try setDirectoryTimes()
+    try keepTimes(besides: try pathsOfOthers())
   }
 
   /// Returns the number of the directory at a path of the rows.

@@ -29,9 +29,9 @@ extension InodeRecord {
 
   /// Keeps the times of a record that programs cannot tell from this one: only the storing version differs.
   mutating func keepTimes(of old: InodeRecord) {
-    guard !lacksExtended, hasSameContent(as: old) else { return }
+    guard hasSameContent(as: old) else { return }
     // A value without a time shows that of its version.
-    if attributes.mtime != nil || kind == .directory { shownTime = old.shownTime }
+    if attributes.mtime != nil { shownTime = old.shownTime }
     if shownTime == old.shownTime { changed = old.changed }
   }
 

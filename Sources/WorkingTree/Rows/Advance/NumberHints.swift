@@ -36,7 +36,7 @@ package struct NumberHints: Sendable {
   package var directories: [TreePath: InodeNumber] = [:]
   /// The paths of ``directories`` that took a name of the rows.
   package var replacing: Set<TreePath> = []
-  /// The shown times of what the cut took, and of directories in which it took names, by their paths: they stay.
+  /// The shown times of files that the cut took, by their paths: they stay.
   package var times: [TreePath: Times] = [:]
   /// The tree of the version with only what was taken; nil for the new head's. Where the head differs, the clock's
   /// time counts.
@@ -45,7 +45,7 @@ package struct NumberHints: Sendable {
   package var beside: [TreePath: TreeView] = [:]
   /// The trees of versions next to the head, by the directories in which the cut took names into them.
   package var above: [TreePath: TreeView] = [:]
-  /// The pending changes at the cut's instant: what programs saw.
+  /// The pending changes at the cut's instant, which programs saw; nil without a cut.
   package var frozen: Overlay?
   /// True if the head has only what was taken: programs see all times already.
   package var isOwn = false

@@ -76,7 +76,7 @@ struct TreeRecovery {
           })
         (new.changed, new.frozen) = (changed, opened.frozen)
         try overlay.follow(new)
-        try recorded.keepChangeTimes(of: self.overlay, besides: overlay, record?.taken)
+        try recorded.keepShownTimes(of: self.overlay, besides: overlay, record?.taken)
       } catch {
         recorded.withdraw()
         throw error
