@@ -66,14 +66,18 @@ package struct Life<Tree: Base> {
   private func missedByCuts() -> String? {
     let (now, next) = (overlay.inCut, overlay.sinceCut)
     for (place, _) in overlay.changes
-    where !now.places.contains(place) && !next.places.contains(place) && !aside.contains(place) {
+    where !now.places.contains(place) && !next.places.contains(place) && !isAside(place) {
       return "\(place.name.text) in \(place.directory.rawValue)"
     }
     for (number, node) in overlay.nodes where node.isPending || node.orphan != nil {
-      if !node.names.isEmpty, node.names.allSatisfy(aside.contains) { continue }
+      if !node.names.isEmpty, node.names.allSatisfy(isAside) { continue }
       if !now.inodes.contains(number), !next.inodes.contains(number) { return "\(number.rawValue)" }
     }
     return nil
+  }
+
+  private func isAside(_ place: InodeName) -> Bool {
+    aside.contains(place) || overlay.ignoredDirectories.contains(place.directory)
   }
 
   // MARK: - The tree

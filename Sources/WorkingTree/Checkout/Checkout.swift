@@ -149,7 +149,7 @@ final class Checkout: @unchecked Sendable {
   private func takeDirectories(of overlay: Overlay) throws(BaseError) {
     let rows = recorded.prepared
     var made: [(stamp: ChangeStamp, place: InodeName, number: InodeNumber)] = []
-    for place in overlay.sinceCut.places {
+    for place in overlay.sinceCut.allPlaces + places(inIgnored: overlay) {
       guard let change = overlay.changes[place], change.isDirectory, let number = change.inode,
         try rows.inode(number) == nil
       else { continue }
@@ -162,6 +162,23 @@ final class Checkout: @unchecked Sendable {
       else { continue }
       try recorded.renumber(there.number, to: number)
     }
+  }
+
+  /// The names in ignored directories that the prepared rows have, and in directories there.
+  private func places(inIgnored overlay: Overlay) -> [InodeName] {
+    guard !overlay.ignoredDirectories.isEmpty else { return [] }
+    let changed = recorded.changedNumbers ?? Set(overlay.ignoredDirectories)
+    var open = changed.filter(overlay.ignoredDirectories.contains)
+    var places: [InodeName] = []
+    while let directory = open.popFirst() {
+      for name in overlay.changedNames(of: directory) {
+        let place = InodeName(directory: directory, name: name)
+        places.append(place)
+        guard let change = overlay.changes[place], change.isDirectory else { continue }
+        if let number = change.inode { open.insert(number) }
+      }
+    }
+    return places
   }
 
   /// The files that a cut took and that the prepared rows have at the same names.

@@ -286,6 +286,11 @@ final class DataFiles: Sendable {
     }
   }
 
+  /// Asks the system to begin to write bytes that no sync covers.
+  func startWriteback() {
+    for file in state.withLock({ $0.unsynced.values }) { file.startWriteback(0..<Self.stageLimit) }
+  }
+
   /// Notes that a file has more bytes, which no sync covers.
   func noteUnsynced(_ number: UInt32) {
     state.withLock { s in

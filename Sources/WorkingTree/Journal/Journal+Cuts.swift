@@ -77,6 +77,7 @@ extension Journal {
         s.lacksEnd = true
       }
       s.cut = .none
+      s.file.hasEndedCut = true
       if isCommitted { s.lastCut = max(s.lastCut, cut) }
     }
     state.broadcast()

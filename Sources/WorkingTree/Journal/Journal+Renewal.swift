@@ -40,12 +40,13 @@ extension Journal {
     }
   }
 
-  /// True if the journal is stopped or has grown, and no cut is owed. After a cut, `atRest`, less growth suffices.
+  /// True if the journal is stopped or has grown, and no cut is owed. Less growth suffices after the end of a cut,
+  /// which left dead records, and with `atRest`.
   package func needsRenewal(atRest: Bool) -> Bool {
     state.withLock { s in
       if case .owed = s.cut { return false }
       if s.phase.stop != nil { return true }
-      return s.file.isOverdue || atRest && s.file.isGrown
+      return s.file.isOverdue || s.file.isGrown && (atRest || s.file.hasEndedCut)
     }
   }
 

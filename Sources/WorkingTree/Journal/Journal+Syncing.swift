@@ -47,6 +47,13 @@ extension Journal {
     }
   }
 
+  /// Asks the system to begin to write what no sync covers.
+  package func startWriteback() {
+    let current = state.withLock { $0.durable < $0.appended ? $0.file : nil }
+    if let current { current.file.startWriteback(0..<current.end) }
+    files.startWriteback()
+  }
+
   /// As ``sync()``, unless only records of cuts that took nothing are unsynced.
   package func syncChanges() throws(StoreError) {
     if state.withLock({ $0.durable < $0.changed }) { try sync() }

@@ -13,6 +13,8 @@ struct JournalFile: Sendable {
   /// Everything before this offset is on the disk, and no record says so.
   private var unmarkedEnd: UInt64?
   private var lastSync: UInt64?
+  /// True once a cut ended in this file.
+  var hasEndedCut = false
 
   /// Creates a file with records up to `end`, followed by nothing or zeros.
   init(number: UInt32, file: File, seed: UInt64, end: UInt64, room: JournalRoom) {
@@ -91,7 +93,7 @@ struct JournalFile: Sendable {
   }
 
   mutating func endImage() { imageEnd = end }
-  /// True if most of the journal is dead: it is renewed when a cut has ended.
+  /// True if most of the journal may be dead: it is renewed once a cut has ended.
   var isGrown: Bool { isResumed || end - imageEnd > max(1 << 20, imageEnd) }
   /// True if the journal must be renewed at any time.
   var isOverdue: Bool { end - imageEnd > max(64 << 20, imageEnd) }

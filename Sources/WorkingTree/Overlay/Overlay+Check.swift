@@ -21,6 +21,12 @@ extension Overlay {
     if !isCutting, !inCut.isEmpty {
       throw OverlayFault(invariant: "F3", description: "a list of a cut without one")
     }
+    for number in ignoredDirectories {
+      guard nodes[number]?.isDirectory ?? false, try base.inode(number) == nil else {
+        throw OverlayFault(
+          invariant: "F4", description: "\(title(number)) is recorded and counts as ignored")
+      }
+    }
     let counted = changes.reduce(0) { count, _ in count + 1 }
     guard counted == changes.count else {
       throw OverlayFault(invariant: "I4", description: "\(counted) names, \(changes.count) changes")

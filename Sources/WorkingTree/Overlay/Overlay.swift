@@ -28,6 +28,10 @@ package struct Overlay: Sendable {
   package internal(set) var sinceCut = PendingList()
   /// The changes that the current cut has to look at; empty without a cut.
   package internal(set) var inCut = PendingList()
+  /// Directories made here that a cut ignored, and those made in them: what has names only in these is not listed.
+  /// One leaves when the recorded tree has it. A cut that may take it looks at it or at a directory above it, and
+  /// so at everything in it.
+  package internal(set) var ignoredDirectories = SharedSet<InodeNumber>()
   /// True from a cut's instant until its head is followed; during that time nothing it may take is forgotten.
   package internal(set) var isCutting = false
   package init(epoch: Epoch = .first) { self.epoch = epoch }
@@ -86,12 +90,14 @@ extension Overlay {
     let old = changes[place]
     noteSubdirectories(from: old, to: change, in: place.directory)
     changes[place] = change
-    if change != nil {
-      let isListed = old.map { $0.stamp >= sinceCut.first } ?? false
-      if !isListed { sinceCut.note(place, of: changes) }
+    if let change {
+      let isKnown = old.map { isListed($0, at: place, since: sinceCut.first) } ?? false
+      if !isKnown, lists(change, at: place) { sinceCut.note(place, of: changes) }
     } else {
       // Names that were added and removed leave the directory a later time.
-      if nodes.contains(place.directory) { sinceCut.inodes.insert(place.directory) }
+      if nodes.contains(place.directory), !ignoredDirectories.contains(place.directory) {
+        sinceCut.inodes.insert(place.directory)
+      }
       forgetCookie(of: place)
     }
   }
@@ -118,6 +124,7 @@ extension Overlay {
     nodes[number] = nil
     orphans.remove(number)
     sinceCut.inodes.remove(number)
+    ignoredDirectories.remove(number)
   }
 
   /// Removes the last name of an open node, and its new attributes.

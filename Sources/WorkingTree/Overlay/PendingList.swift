@@ -4,7 +4,7 @@ import LLVSCore
 /// The names and inodes that a cut looks at. Some may be pending no longer, and places may be listed repeatedly.
 package struct PendingList: Hashable, Sendable {
   package internal(set) var places = SharedList<InodeName>()
-  /// Changes with this stamp or a later one are listed by place.
+  /// Changes with this stamp or a later one are listed by place, except in ignored directories.
   package internal(set) var first = ChangeStamp.start
   /// The inodes whose bytes, attributes or names changed.
   package internal(set) var inodes = SharedSet<InodeNumber>()
@@ -63,6 +63,48 @@ extension Overlay {
     return list
   }
 
+  /// True for a change that is listed by its place. Absences always are, because heads drop them.
+  func lists(_ change: NameChange, at place: InodeName) -> Bool {
+    guard ignoredDirectories.contains(place.directory), let number = change.inode
+    else { return true }
+    return change.isDirectory && !ignoredDirectories.contains(number)
+  }
+
+  /// True if a change is surely on a list that began at a stamp.
+  package func isListed(
+    _ change: NameChange, at place: InodeName, since first: ChangeStamp
+  ) -> Bool { change.stamp >= first && lists(change, at: place) }
+
+  /// Lists an inode for the next cut, but not one that was made in ignored directories.
+  mutating func list(_ number: InodeNumber) {
+    if !isIgnored(number) { sinceCut.inodes.insert(number) }
+  }
+
+  private func isIgnored(_ number: InodeNumber) -> Bool {
+    guard !ignoredDirectories.isEmpty, nodes.hasRecordedName(number) == false,
+      let names = nodes.names(of: number), !names.isEmpty, names.count <= Self.fewNames,
+      nodes.kind(of: number) != .directory || ignoredDirectories.contains(number)
+    else { return false }
+    return names.allSatisfy { ignoredDirectories.contains($0.directory) }
+  }
+
+  /// The most names of a file that are looked at with each change of the file.
+  private static var fewNames: Int { 16 }
+
+  /// Lists what is in a directory that was ignored and that the recorded tree has. `before` has the names whose
+  /// changes a cut took.
+  mutating func listNames(in directory: InodeNumber, besides before: Overlay) {
+    ignoredDirectories.remove(directory)
+    for overlay in [before, self] {
+      for name in overlay.changedNames(of: directory) {
+        let place = InodeName(directory: directory, name: name)
+        sinceCut.places.append(place)
+        guard let number = overlay.changes[place]?.inode, nodes.contains(number) else { continue }
+        sinceCut.inodes.insert(number)
+      }
+    }
+  }
+
   /// Returns ``inCut`` and what is pending below its directories, which may have been ignored at their old place.
   /// - Complexity: O(*m*) for *m* returned names and inodes.
   package func listedInCut() -> PendingList {
@@ -76,7 +118,8 @@ extension Overlay {
       guard nodes.kind(of: directory) == .directory else { continue }
       for name in changedNames(of: directory) {
         let place = InodeName(directory: directory, name: name)
-        guard let change = changes[place], change.stamp < list.first, seen.insert(place).inserted
+        guard let change = changes[place], !isListed(change, at: place, since: list.first),
+          seen.insert(place).inserted
         else { continue }
         list.places.append(place)
         guard let number = change.inode else { continue }
@@ -92,6 +135,12 @@ extension Overlay {
     let listed = inCut
     inCut = PendingList()
     isCutting = false
+    for place in aside {
+      guard let change = changes[place], change.stamp < sinceCut.first, change.isDirectory,
+        let number = change.inode, nodes.hasRecordedName(number) == false
+      else { continue }
+      ignoredDirectories.insert(number)
+    }
     for place in listed.places {
       // A later change is listed already.
       guard let change = changes[place], change.stamp < sinceCut.first, !aside.contains(place)

@@ -95,7 +95,11 @@ package struct Recorder {
       listed.inodes.append(number)
       for place in names {
         // A newer change is listed by its place.
-        if let change = tree.overlay.changes[place], change.stamp >= list.first { continue }
+        if let change = tree.overlay.changes[place],
+          tree.overlay.isListed(change, at: place, since: list.first)
+        {
+          continue
+        }
         note(place)
       }
     }

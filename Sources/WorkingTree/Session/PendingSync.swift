@@ -8,6 +8,7 @@ import TreeNames
 package final class PendingSync: Sendable {
   /// The longest time in nanoseconds before writes are synced.
   private static let interval: UInt64 = 5_000_000_000
+  private static let step: UInt64 = 500_000_000
   private let tree: TreeSession
   private let thread = ServiceThread()
   package init(_ tree: TreeSession) { self.tree = tree }
@@ -18,10 +19,15 @@ package final class PendingSync: Sendable {
   /// Called when something becomes pending.
   package func wake() { thread.wake() }
 
-  private func run() {
-    while thread.sleep(isDue ? 0 : nil, wakes: true), thread.sleep(Self.interval, wakes: false) {
-      sync()
+  private func run() { while thread.sleep(isDue ? 0 : nil, wakes: true), pause() { sync() } }
+
+  /// Waits for the interval. The system begins to write in the meantime, so that a cut's sync waits for little.
+  private func pause() -> Bool {
+    for _ in 0..<Self.interval / Self.step {
+      guard thread.sleep(Self.step, wakes: false) else { return false }
+      tree.journal.startWriteback()
     }
+    return true
   }
 
   /// True if something is unsynced, also after a failed sync.

@@ -39,6 +39,21 @@ struct JournalCutTests {
     return OverlayEdits(from: keeper.overlay, to: after)
   }
 
+  @Test("A journal that has grown is renewed once a cut has ended, or for want of room")
+  func grown() throws {
+    let keeper = try JournalKeeper(path())
+    try keeper.save("a", "a")
+    let number = try keeper.create("b")
+    for _ in 0..<48 { try keeper.write(number, Array(repeating: 1, count: 30_000)) }
+    #expect(!keeper.journal.needsRenewal(atRest: false))
+    #expect(keeper.journal.needsRenewal(atRest: true))
+    _ = try taken(keeper, 1, "a")
+    Self.giveUp(keeper, 1, "a")
+    #expect(keeper.journal.needsRenewal(atRest: false))
+    try keeper.renew()
+    #expect(!keeper.journal.needsRenewal(atRest: false))
+  }
+
   @Test("A kill between the steps of a cut finds what was taken, if the store has the cut")
   func steps() throws {
     let path = try path()

@@ -84,7 +84,10 @@ extension Overlay {
       node.file = file
     }
     nodes[number] = node
-    sinceCut.inodes.insert(number)
+    if kind == .directory, ignoredDirectories.contains(place.directory) {
+      ignoredDirectories.insert(number)
+    }
+    list(number)
     put(number, at: place, over: nil, seen: seen, change)
     if isSaved, kind != .directory { save(number, change.time, isFirm: true) }
   }
@@ -100,7 +103,7 @@ extension Overlay {
     nodes[number]?.lose(place, time, stamp)
     guard let names = nodes.names(of: number), names.isEmpty else {
       // The node may exist for the name alone.
-      if nodes.contains(number) { sinceCut.inodes.insert(number) }
+      if nodes.contains(number) { list(number) }
       return
     }
     if isKept { makeOrphan(number, .gone) } else { forget(number) }
@@ -160,7 +163,7 @@ extension Overlay {
     _ number: InodeNumber, _ from: InodeName, _ to: InodeName, _ time: Attributes.Time
   ) {
     nodes[number]?.move(from, to, time, stamp)
-    sinceCut.inodes.insert(number)
+    list(number)
   }
 
   private mutating func link(
@@ -168,7 +171,7 @@ extension Overlay {
   ) {
     guard nodes.contains(number) else { return }
     nodes[number]?.gain(place, id, change.time, stamp)
-    sinceCut.inodes.insert(number)
+    list(number)
     put(number, at: place, over: nil, seen: seen, change)
   }
 
@@ -196,18 +199,18 @@ extension Overlay {
     _ body: (inout FileContent) -> Void
   ) {
     let isFile = nodes[number]?.alter(flags, seen, time, stamp, body) ?? false
-    if isFile { sinceCut.inodes.insert(number) }
+    if isFile { list(number) }
   }
 
   mutating func save(_ number: InodeNumber, _ time: Attributes.Time, isFirm: Bool) {
     let isNew = nodes[number]?.save(time, stamp, isFirm: isFirm, settle: settle) ?? false
-    if isNew { sinceCut.inodes.insert(number) }
+    if isNew { list(number) }
   }
 
   private mutating func set(
     _ attributes: Attributes, of number: InodeNumber, _ time: Attributes.Time, setsTime: Bool
   ) {
     guard nodes[number]?.set(attributes, time, stamp, setsTime: setsTime) != nil else { return }
-    sinceCut.inodes.insert(number)
+    list(number)
   }
 }

@@ -112,6 +112,9 @@ struct Following {
     tidyOrphans()
     try pinNodes()
     try keepExtended()
+    for number in numbers where overlay.ignoredDirectories.contains(number) {
+      if try base.inode(number) != nil { overlay.listNames(in: number, besides: original) }
+    }
     if head.taken == nil { overlay.listAll() }
   }
 

@@ -87,7 +87,6 @@ package final class Versioner: Sendable {
     var isKept = false
     defer { if !isKept { returnTurn() } }
     try checkout.store.checkPresence()
-    // The owed cut must end before the journal is renewed.
     try showOwed()
     try heal()
     var unreadable: [InodeNumber: [FileContent]] = [:]
@@ -106,7 +105,6 @@ package final class Versioner: Sendable {
           }
           _ = show(unshown)
         }
-        renewJournal()
         return outcome
       } catch {
         cut.abandon()
@@ -202,7 +200,6 @@ package final class Versioner: Sendable {
     let isStarted = threads { [self] in
       turn.withLock { $0.showing?.thread = SystemThread.current }
       _ = show(head)
-      renewJournal()
       returnTurn()
     }
     if !isStarted { turn.withLock { $0.showing = nil } }
@@ -294,21 +291,10 @@ package final class Versioner: Sendable {
 
   /// Writes pending changes again if the journal records nothing since a failed sync.
   private func heal() throws(StoreError) {
-    guard checkout.journal.needsRenewal(atRest: false), turn.withLock({ $0.owed == nil })
-    else { return }
+    guard checkout.journal.refusal != nil, turn.withLock({ $0.owed == nil }) else { return }
     do throws(FSError) {
       for loss in try checkout.tree.renewJournal(isForced: true) { report(loss) }
     } catch { throw StoreError(error) }
-  }
-
-  /// Begins a new journal if it has grown.
-  private func renewJournal() {
-    guard turn.withLock({ $0.owed == nil }), checkout.journal.needsRenewal(atRest: true)
-    else { return }
-    do throws(FSError) { for loss in try checkout.tree.renewJournal() { report(loss) } } catch {
-      // The journal is unchanged, and the next transition tries again.
-      report("a new journal could not be begun: \(error)")
-    }
   }
 }
 
