@@ -29,8 +29,6 @@ extension MemoryFileSystem {
 
   private enum Source {
     case bytes([UInt8])
-    case backing(Int32)
-    case parts([UInt8], Int32)
     case parked
   }
 
@@ -40,24 +38,13 @@ extension MemoryFileSystem {
     let source: Source = state.withLock { state in
       Self.note(&state, "read")
       if state.parking.contains(node) { return .parked }
-      if isNamed("backed", node, &state) { return .backing(state.backing) }
       let bytes = state.nodes[node]?.bytes ?? []
-      if isNamed("parts", node, &state) { return .parts(bytes, state.backing) }
       return .bytes(Array(bytes.dropFirst(Int(offset)).prefix(count)))
     }
     // A disk that takes a second.
     if state.withLock({ isNamed("slow", node, &$0) }) { usleep(1_000_000) }
     switch source {
     case .bytes(let bytes): reply.bytes(bytes)
-    case .backing(let descriptor): reply.file(descriptor, offset: offset, count: count)
-    case .parts(let bytes, let descriptor):
-      // First the bytes, then a page of the file, then the bytes again.
-      var reply = Optional(reply)
-      bytes.withUnsafeBytes {
-        reply.take()?.parts([
-          .bytes($0), .file(descriptor: descriptor, offset: 4096, count: 8192), .bytes($0),
-        ])
-      }
     case .parked:
       let parked = ParkedReply(reply)
       state.withLock { $0.parkedReads.append(parked) }

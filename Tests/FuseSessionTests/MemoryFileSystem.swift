@@ -24,8 +24,8 @@ final class MemoryFileSystem: FuseOperations {
     var parking: Set<NodeID> = []
     var parkedWrites: [ParkedReply<WriteReply>] = []
     var parkedReads: [ParkedReply<DataReply>] = []
-    /// A real file whose bytes files named `backed` show.
-    var backing: Int32 = -1
+    /// True if requests for attributes are dropped.
+    var isDropping = false
     var openOptions: OpenOptions = [.keepCache]
     var openError: Int32 = 0
   }
@@ -131,6 +131,7 @@ extension MemoryFileSystem {
   }
 
   func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
+    if state.withLock({ $0.isDropping }) { return }
     let attributes = state.withLock { state in
       Self.note(&state, "getattr")
       return state.nodes[node]?.attributes

@@ -131,10 +131,9 @@ struct MountLifeTests {
         rmdir(path)
       }
       await #expect(processExitsWith: .failure) { [path = path as String] in
-        final class Dropping: FuseOperations {
-          func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {}
-        }
-        let session = try FuseSession(Dropping(), mount: MountOptions(source: "test"))
+        let dropping = MemoryFileSystem()
+        dropping.state.withLock { $0.isDropping = true }
+        let session = try FuseSession(dropping, mount: MountOptions(source: "test"))
         try session.mount(at: path)
         try session.start()
         _ = try run("ls", in: path)

@@ -67,10 +67,6 @@ int llvs_has_thread(int process, int thread);
 /// tgkill(2): sends a signal to a thread of this process. Returns 0, or -1 and errno.
 int llvs_signal_thread(int thread, int signal);
 
-/// splice(2) with the signature that `struct fuse_custom_io` demands; `data` is not used.
-ssize_t llvs_fuse_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t length,
-                         unsigned flags, void *data);
-
 /// gettid(2).
 int llvs_thread_id(void);
 /// sched_setaffinity(2), whose sets are made by macros: binds a thread to a processor. Returns 0 or

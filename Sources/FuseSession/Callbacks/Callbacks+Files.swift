@@ -30,10 +30,8 @@ extension fuse_lowlevel_ops {
       }
     }
     if set.contains(.ioctl) {
-      unsafe ioctl = { request, node, command, _, info, _, _, _, _ in
-        unsafe operations(request).ioctl(
-          NodeID(node), file: file(info), command: UInt32(truncatingIfNeeded: command),
-          reply: EmptyReply(request))
+      unsafe ioctl = { request, _, _, _, _, _, _, _, _ in
+        unsafe EmptyReply(request).error(ENOTTY)
       }
     }
   }

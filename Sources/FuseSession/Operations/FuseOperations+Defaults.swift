@@ -3,25 +3,13 @@ import Glibc
 extension FuseOperations {
   package func initialized(_ connection: ConnectionInfo) {}
 
-  package func lookup(
-    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
-  ) { reply.error(ENOSYS) }
-
-  package func forget(_ node: NodeID, count: UInt64) {}
-
   package func forget(_ nodes: [Forgotten]) {
     for one in nodes { forget(one.node, count: one.count) }
-  }
-
-  package func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
-    reply.error(ENOSYS)
   }
 
   package func setattr(
     _ node: NodeID, _ changes: SetAttributes, file: OpenFile?, reply: consuming AttributesReply
   ) { reply.error(ENOSYS) }
-
-  package func readlink(_ node: NodeID, reply: consuming DataReply) { reply.error(ENOSYS) }
 
   package func mknod(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, device: UInt64,
@@ -62,10 +50,6 @@ extension FuseOperations {
     reply: consuming CreateReply
   ) { reply.error(ENOSYS) }
 
-  package func read(
-    _ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
-  ) { reply.error(ENOSYS) }
-
   package func write(
     _ node: NodeID, file: OpenFile, offset: Int64, bytes: UnsafeRawBufferPointer,
     reply: consuming WriteReply
@@ -88,25 +72,9 @@ extension FuseOperations {
     reply: consuming EmptyReply
   ) { reply.error(ENOSYS) }
 
-  package func lseek(
-    _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply
-  ) { reply.error(ENOSYS) }
-
-  package func ioctl(_ node: NodeID, file: OpenFile, command: UInt32, reply: consuming EmptyReply) {
-    reply.error(ENOTTY)
-  }
-
   package func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     reply.error(ENOSYS)
   }
-
-  package func readdir(
-    _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply
-  ) { reply.error(ENOSYS) }
-
-  package func readdirplus(
-    _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryPlusReply
-  ) { reply.error(ENOSYS) }
 
   package func releasedir(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
     reply.error(ENOSYS)
@@ -115,17 +83,10 @@ extension FuseOperations {
   package func fsyncdir(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply)
   { reply.error(ENOSYS) }
 
-  package func statfs(_ node: NodeID, reply: consuming StatisticsReply) { reply.error(ENOSYS) }
-
   package func setxattr(
     _ node: NodeID, _ name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, flags: Int32,
     reply: consuming EmptyReply
   ) { reply.error(ENOSYS) }
-
-  package func getxattr(_ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply)
-  { reply.error(ENOSYS) }
-
-  package func listxattr(_ node: NodeID, reply: consuming XattrReply) { reply.error(ENOSYS) }
 
   package func removexattr(
     _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming EmptyReply

@@ -3,7 +3,7 @@
 // held, or parks it: a method that waits blocks one of few threads. Threads and programs that a method starts
 // inherit a mask that blocks all signals, and perhaps a binding to one processor, so start them elsewhere.
 
-/// The requests that a session passes on (fuse_lowlevel.h), by default answered with ENOSYS.
+/// The requests that a session passes on (fuse_lowlevel.h), and the default answers, ENOSYS, of a read-only file system.
 package protocol FuseOperations: AnyObject, Sendable {
   /// Begins the session; called before any request.
   func initialized(_ connection: ConnectionInfo)
@@ -62,8 +62,6 @@ package protocol FuseOperations: AnyObject, Sendable {
   /// Finds the next data or hole (`SEEK_DATA`, `SEEK_HOLE`).
   func lseek(
     _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply)
-  /// Serves an ioctl without data. The default answers ENOTTY.
-  func ioctl(_ node: NodeID, file: OpenFile, command: UInt32, reply: consuming EmptyReply)
   func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply)
   /// Lists from `offset`: 0, or the `next` of the last entry that the kernel took.
   func readdir(

@@ -36,6 +36,7 @@ package struct OperationSet: OptionSet, Sendable {
   package static let create = OperationSet(bit: 25)
   package static let fallocate = OperationSet(bit: 26)
   package static let lseek = OperationSet(bit: 27)
+  /// Answered with ENOTTY.
   package static let ioctl = OperationSet(bit: 28)
   package static let all = OperationSet(rawValue: .max)
 }

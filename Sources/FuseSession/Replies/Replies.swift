@@ -1,25 +1,39 @@
 import CFuse3
 import Glibc
 
-/// Answers without a result.
-package struct EmptyReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
+/// The results that a ``Reply`` sends.
+package enum Answers {
+  package enum Nothing {}
+  package enum Entry {}
+  package enum Attributes {}
+  package enum Open {}
+  package enum Create {}
+  package enum Write {}
+  package enum Offset {}
+  package enum Statistics {}
+  package enum Bytes {}
+}
+
+/// Answers a request once, with a result or an error.
+package struct Reply<Answer>: ~Copyable, FuseReply {
+  var token: ReplyToken
   init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
   package var request: RequestPointer { token.request }
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
+}
 
+/// Answers without a result.
+package typealias EmptyReply = Reply<Answers.Nothing>
+
+extension EmptyReply {
   package consuming func done() { token.error(0) }
 }
 
 /// Answers with a node, for lookup, mknod, mkdir, symlink and link.
-package struct EntryReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
-  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
-  package var request: RequestPointer { token.request }
-  package mutating func markParked() { token.markParked() }
-  package consuming func error(_ errno: Int32) { token.error(errno) }
+package typealias EntryReply = Reply<Answers.Entry>
 
+extension EntryReply {
   /// The caller has raised its look-up count before, since a FORGET may come at once.
   /// - Returns: False if the request was aborted: the kernel does not count this look-up.
   @discardableResult
@@ -30,13 +44,9 @@ package struct EntryReply: ~Copyable, FuseReply {
 }
 
 /// Answers getattr and setattr.
-package struct AttributesReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
-  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
-  package var request: RequestPointer { token.request }
-  package mutating func markParked() { token.markParked() }
-  package consuming func error(_ errno: Int32) { token.error(errno) }
+package typealias AttributesReply = Reply<Answers.Attributes>
 
+extension AttributesReply {
   /// The kernel may keep the attributes for `timeout` seconds.
   package consuming func attributes(_ attributes: borrowing FileAttributes, timeout: Double) {
     var stat = attributes.stat
@@ -45,13 +55,9 @@ package struct AttributesReply: ~Copyable, FuseReply {
 }
 
 /// Answers open and opendir. If the session allows it, ENOSYS ends all opens.
-package struct OpenReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
-  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
-  package var request: RequestPointer { token.request }
-  package mutating func markParked() { token.markParked() }
-  package consuming func error(_ errno: Int32) { token.error(errno) }
+package typealias OpenReply = Reply<Answers.Open>
 
+extension OpenReply {
   /// - Returns: False if the request was aborted: no RELEASE of the handle will come.
   @discardableResult
   package consuming func opened(_ handle: HandleID, _ options: OpenOptions = []) -> Bool {
@@ -63,13 +69,9 @@ package struct OpenReply: ~Copyable, FuseReply {
 }
 
 /// Answers create.
-package struct CreateReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
-  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
-  package var request: RequestPointer { token.request }
-  package mutating func markParked() { token.markParked() }
-  package consuming func error(_ errno: Int32) { token.error(errno) }
+package typealias CreateReply = Reply<Answers.Create>
 
+extension CreateReply {
   /// - Returns: False if the request was aborted: the kernel counts neither look-up nor handle.
   @discardableResult
   package consuming func created(
@@ -84,39 +86,27 @@ package struct CreateReply: ~Copyable, FuseReply {
 }
 
 /// Answers write.
-package struct WriteReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
-  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
-  package var request: RequestPointer { token.request }
-  package mutating func markParked() { token.markParked() }
-  package consuming func error(_ errno: Int32) { token.error(errno) }
+package typealias WriteReply = Reply<Answers.Write>
 
+extension WriteReply {
   package consuming func wrote(_ count: Int) {
     unsafe token.finish { unsafe fuse_reply_write($0, count) }
   }
 }
 
 /// Answers lseek (`SEEK_DATA`, `SEEK_HOLE`).
-package struct OffsetReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
-  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
-  package var request: RequestPointer { token.request }
-  package mutating func markParked() { token.markParked() }
-  package consuming func error(_ errno: Int32) { token.error(errno) }
+package typealias OffsetReply = Reply<Answers.Offset>
 
+extension OffsetReply {
   package consuming func offset(_ offset: Int64) {
     unsafe token.finish { unsafe fuse_reply_lseek($0, off_t(offset)) }
   }
 }
 
 /// Answers statfs.
-package struct StatisticsReply: ~Copyable, FuseReply {
-  private var token: ReplyToken
-  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
-  package var request: RequestPointer { token.request }
-  package mutating func markParked() { token.markParked() }
-  package consuming func error(_ errno: Int32) { token.error(errno) }
+package typealias StatisticsReply = Reply<Answers.Statistics>
 
+extension StatisticsReply {
   package consuming func statistics(_ statistics: FileSystemStatistics) {
     var result = statvfs()
     result.f_bsize = UInt(statistics.blockSize)

@@ -58,9 +58,6 @@ package protocol FuseReply: ~Copyable, Sendable {
 
 extension FuseReply where Self: ~Copyable {
   package var caller: FuseCaller { request.caller }
-
-  /// True once a signal has asked the caller to stop waiting.
-  package var isInterrupted: Bool { unsafe fuse_req_interrupted(request.raw) != 0 }
 }
 
 struct ReplyToken: ~Copyable, @unchecked Sendable {

@@ -17,11 +17,6 @@ package struct XattrReply: ~Copyable, FuseReply {
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
   /// Answers with a value, or with names that each end with a zero; ERANGE if the buffer is too small.
-  package consuming func value(_ bytes: UnsafeRawBufferPointer) {
-    let room = self.room
-    unsafe token.finish { unsafe Self.send(bytes, room, $0) }
-  }
-
   package consuming func value(_ bytes: borrowing [UInt8]) {
     let room = self.room
     unsafe token.finish { request in

@@ -12,15 +12,12 @@ extension ConnectionOptions {
       if condition { wanted |= UInt32(bitPattern: capability) }
     }
     want(FUSE_CAP_ASYNC_READ)
-    want(FUSE_CAP_ATOMIC_O_TRUNC, atomicTruncate)
-    want(FUSE_CAP_PARALLEL_DIROPS, parallelDirectories)
+    want(FUSE_CAP_ATOMIC_O_TRUNC)
+    want(FUSE_CAP_PARALLEL_DIROPS)
     want(FUSE_CAP_READDIRPLUS, readdirPlus != .never)
     want(FUSE_CAP_READDIRPLUS_AUTO, readdirPlus == .automatic)
-    want(FUSE_CAP_SPLICE_WRITE, splicesReplies)
-    want(FUSE_CAP_SPLICE_MOVE, splicesReplies)
-    want(FUSE_CAP_CACHE_SYMLINKS, cachesSymlinks)
     want(FUSE_CAP_AUTO_INVAL_DATA, comparesTimes)
-    want(FUSE_CAP_EXPLICIT_INVAL_DATA, explicitInvalidation && !comparesTimes)
+    want(FUSE_CAP_EXPLICIT_INVAL_DATA, !comparesTimes)
     want(FUSE_CAP_EXPIRE_ONLY)
     // A directory's default access control list replaces the umask.
     want(FUSE_CAP_DONT_MASK)
@@ -28,19 +25,15 @@ extension ConnectionOptions {
     want(FUSE_CAP_EXPORT_SUPPORT, findsNumbers)
     want(FUSE_CAP_NO_OPEN_SUPPORT, withoutOpens)
     want(FUSE_CAP_NO_OPENDIR_SUPPORT, withoutOpens)
-    let capable = connection.capable
-    connection.want = wanted & capable
-    connection.max_write = largestWrite
-    connection.max_readahead = min(connection.max_readahead, largestReadahead)
-    connection.max_background = largestBackground
-    connection.congestion_threshold = congestionThreshold
+    connection.want = wanted & connection.capable
+    // The kernel's limit.
+    connection.max_write = 1 << 20
+    connection.max_readahead = min(connection.max_readahead, 1 << 20)
+    connection.max_background = 64
+    connection.congestion_threshold = 48
     connection.time_gran = 1
-    func has(_ capability: Int32) -> Bool { capable & UInt32(bitPattern: capability) != 0 }
     return ConnectionInfo(
-      protocolMajor: connection.proto_major, protocolMinor: connection.proto_minor,
-      largestWrite: connection.max_write, largestReadahead: connection.max_readahead,
-      allowsNoOpen: has(FUSE_CAP_NO_OPEN_SUPPORT),
-      allowsNoOpendir: has(FUSE_CAP_NO_OPENDIR_SUPPORT),
+      largestWrite: connection.max_write,
       hasReaddirPlus: connection.want & UInt32(bitPattern: FUSE_CAP_READDIRPLUS) != 0,
       hasExplicitInvalidation: connection.want & UInt32(bitPattern: FUSE_CAP_EXPLICIT_INVAL_DATA)
         != 0)

@@ -37,19 +37,7 @@ package struct ConnectionOptions: Sendable {
   package enum ReaddirPlus: Sendable { case never, automatic, always }
 
   package var readdirPlus = ReaddirPlus.automatic
-  /// The kernel's limit is 1 MiB.
-  package var largestWrite: UInt32 = 1 << 20
-  /// The most bytes of readahead.
-  package var largestReadahead: UInt32 = 1 << 20
-  /// LOOKUP and READDIR of one directory are sent in parallel.
-  package var parallelDirectories = true
-  /// O_TRUNC is sent with OPEN instead of as a SETATTR before it.
-  package var atomicTruncate = true
-  package var splicesReplies = true
-  package var cachesSymlinks = false
-  /// Cached data is dropped when it is invalidated, not when attributes change.
-  package var explicitInvalidation = true
-  /// Cached data and listings are dropped when attributes changed; overrides ``explicitInvalidation``.
+  /// Cached data and listings are dropped when attributes change, not when they are invalidated.
   package var comparesTimes = false
   /// The kernel enforces access control lists.
   package var enforcesACLs = false
@@ -57,9 +45,6 @@ package struct ConnectionOptions: Sendable {
   package var findsNumbers = false
   /// ENOSYS for an OPEN or OPENDIR ends all of them.
   package var withoutOpens = false
-  /// The most background requests (readahead, direct I/O), and the number that counts as congestion.
-  package var largestBackground: UInt32 = 64
-  package var congestionThreshold: UInt32 = 48
   /// The most threads; only the necessary number runs.
   package var threads: UInt32 = 10
   /// Processors are kept from sleeping during a stream of requests, which costs power.
@@ -72,13 +57,7 @@ package struct ConnectionOptions: Sendable {
 
 /// The result of the negotiation.
 package struct ConnectionInfo: Hashable, Sendable {
-  package let protocolMajor: UInt32
-  package let protocolMinor: UInt32
   package let largestWrite: UInt32
-  package let largestReadahead: UInt32
-  /// The kernel accepts ENOSYS for an OPEN, or an OPENDIR, and sends no more.
-  package let allowsNoOpen: Bool
-  package let allowsNoOpendir: Bool
   package let hasReaddirPlus: Bool
   package let hasExplicitInvalidation: Bool
 }

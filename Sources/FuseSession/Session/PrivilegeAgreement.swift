@@ -69,8 +69,6 @@ final class PrivilegeAgreement: Sendable {
     unsafe calls.read = { descriptor, memory, count, _ in
       unsafe Glibc.read(descriptor, memory, count)
     }
-    unsafe calls.splice_receive = llvs_fuse_splice
-    unsafe calls.splice_send = llvs_fuse_splice
     // The descriptor remains libfuse's own.
     return unsafe fuse_session_custom_io(session, &calls, fuse_session_fd(session)) == 0
   }

@@ -20,9 +20,4 @@ package struct Forgotten: Hashable, Sendable {
   package let node: NodeID
   /// The decrease of the look-up count.
   package let count: UInt64
-
-  package init(node: NodeID, count: UInt64) {
-    self.node = node
-    self.count = count
-  }
 }

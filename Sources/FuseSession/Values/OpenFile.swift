@@ -75,13 +75,6 @@ package struct FuseCaller: Hashable, Sendable {
   package let pid: Int32
   /// In requests that make a file.
   package let umask: UInt32
-
-  package init(uid: UInt32, gid: UInt32, pid: Int32, umask: UInt32) {
-    self.uid = uid
-    self.gid = gid
-    self.pid = pid
-    self.umask = umask
-  }
 }
 
 package struct FileSystemStatistics: Hashable, Sendable {
