@@ -101,38 +101,6 @@ extension File {
     }
   }
 
-  /// Writes several buffers, with one call if the system accepts them whole.
-  package func write(
-    gathering buffers: [UnsafeRawBufferPointer], at offset: UInt64
-  ) throws(SystemError) {
-    var total = 0
-    for index in 0..<(unsafe buffers.count) { total += unsafe buffers[index].count }
-    let (most, dies) = try Faults.passWrite("pwritev", path, total)
-    var done = 0
-    if most == total, !dies, unsafe buffers.count <= 1024 {
-      let vectors = unsafe buffers.map {
-        unsafe iovec(
-          iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
-      }
-      let count = unsafe pwritev(
-        descriptor, vectors, unsafe Int32(vectors.count), off_t(clamping: offset))
-      let code = errno
-      if count < 0, code != EINTR { throw failed("pwritev", code) }
-      done = max(0, count)
-    }
-    // The rest is written buffer by buffer.
-    var start = 0
-    for index in 0..<(unsafe buffers.count) {
-      let buffer = unsafe buffers[index]
-      let from = min(max(0, done - start), buffer.count)
-      if from < buffer.count {
-        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[from...])
-        try unsafe write(rest, at: offset + UInt64(start + from))
-      }
-      start += buffer.count
-    }
-  }
-
   /// Copies the bytes up to `end` durably into a new file; holes become zeros. EEXIST if the target exists.
   /// `progress` is called with the bytes since its last call; false stops the copy without a sync.
   package func copy(

@@ -59,7 +59,6 @@ package enum SystemRandom {
 
 package enum SystemProcess {
   package static var id: Int32 { getpid() }
-  package static var parent: Int32 { getppid() }
 
   /// Sets the process's name in lists of processes, at most 15 bytes of it.
   /// - Concurrency: on the process's first thread.

@@ -7,8 +7,6 @@ package struct WatchedFiles: Hashable, Sendable {
   /// True if a program watches all of the file system.
   package var isWhole = false
 
-  package var isEmpty: Bool { inodes.isEmpty && !isWhole }
-
   package init() {}
 
   /// Adds the lines of a file in /proc/PID/fdinfo (proc_pid_fdinfo(5)) with a file system's number.

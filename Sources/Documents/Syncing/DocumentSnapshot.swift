@@ -29,8 +29,6 @@ package struct DocumentSnapshot {
     DocumentSnapshot(authors: [], entries: []) { _ throws(StoreError) in [] }
   }
 
-  package var isEmpty: Bool { authors.isEmpty && entries.isEmpty }
-
   package var vector: DocumentVector {
     var vector = DocumentVector()
     for author in authors {

@@ -11,8 +11,6 @@ final class Snapshot: Sendable {
     self.record = record
     view = TreeView(map: map)
   }
-
-  var time: Attributes.Time { Attributes.Time(ofVersion: record.timestamp) }
 }
 
 /// The recently used versions.

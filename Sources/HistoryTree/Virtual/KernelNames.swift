@@ -1,11 +1,6 @@
 package struct KernelName: Hashable, Sendable {
   package var parent: UInt64
   package var name: [UInt8]
-
-  package init(parent: UInt64, name: [UInt8]) {
-    self.parent = parent
-    self.name = name
-  }
 }
 
 /// The directories that the kernel must keep although they have no handles.

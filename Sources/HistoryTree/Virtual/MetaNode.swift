@@ -6,13 +6,7 @@ package struct MetaEntry: Sendable {
   package var status: InodeStatus
   /// True if name and node never change, so that the kernel may cache both.
   package var isLasting: Bool
-  package var isControl: Bool
-
-  init(status: InodeStatus, isLasting: Bool, isControl: Bool = false) {
-    self.status = status
-    self.isLasting = isLasting
-    self.isControl = isControl
-  }
+  package var isControl = false
 }
 
 /// The content of a node below `.llvs`.

@@ -11,18 +11,13 @@ extension MetaTree {
   private static let reserved: Set<[UInt8]> = Set(
     MetaName.allCases.filter { $0 != .ignore }.map(\.bytes))
 
-  /// The error for a change of a node.
-  package func refusal(of inode: UInt64) -> FSError {
-    guard let node = try? nodes.node(inode) else { return .stale }
-    return refusal(of: node)
-  }
-
   /// The error for a change of extended attributes. Programs that copy attributes ignore ENOTSUP.
   package func refusalOfExtended(of inode: UInt64) -> FSError {
     guard case .writable? = (try? nodes.node(inode))?.content else { return .readOnly }
     return .notSupported
   }
 
+  /// The error for a change of a node.
   private func refusal(of node: MetaNode) -> FSError {
     node.content.isHistory ? .readOnly : .notPermitted
   }

@@ -1,17 +1,9 @@
 package protocol VersionMaps: AnyObject, Sendable {
   func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap
 
-  /// The virtual bases of maps in a storage that are known already; none by default.
+  /// The virtual bases of maps in a storage that are known already.
   func knownBases(over storage: any NodeStorage) -> KnownBases
   var documents: DocumentStates? { get }
-}
-
-extension VersionMaps {
-  package var documents: DocumentStates? { nil }
-
-  package func knownBases(over storage: any NodeStorage) -> KnownBases {
-    KnownBases(VirtualBases(over: storage).current())
-  }
 }
 
 /// The way to merge two versions.

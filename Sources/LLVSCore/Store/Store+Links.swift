@@ -23,12 +23,6 @@ extension WriteTransaction {
     guard let entry, !entry.isDirectory, let id = entry.attributes.linkID else { return }
     linkedKeys.insert(LinkedKey(id: id, key: entry.key))
   }
-
-  /// Returns the keys of ``Store/keys(linkedBy:)`` and those that this transaction recorded.
-  package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
-    let recorded = linkedKeys.filter { $0.id == id }.map(\.key)
-    return Set(try store.keys(linkedBy: id) + recorded).sorted()
-  }
 }
 
 extension StoreDatabase {

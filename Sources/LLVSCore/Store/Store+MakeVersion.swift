@@ -1,24 +1,17 @@
 /// Making versions from changes; the declarations have the names of the original.
 extension Store {
-  @discardableResult
-  package func makeVersion(
-    basedOnPredecessor version: Version.ID?, inserting insertedValues: [Value] = [],
-    updating updatedValues: [Value] = [], removing removedIds: [Value.ID] = [],
-    metadata: Version.Metadata = [:]
-  ) throws(StoreError) -> Version {
-    let changes =
-      insertedValues.map { Value.Change.insert($0) } + updatedValues.map { .update($0) }
-      + removedIds.map { .remove($0) }
-    return try makeVersion(basedOnPredecessor: version, storing: changes, metadata: metadata)
-  }
-
   /// Makes a version from a predecessor by changes; of several changes of one key the last counts.
   @discardableResult
   package func makeVersion(
-    basedOnPredecessor version: Version.ID?, storing changes: [Value.Change],
-    metadata: Version.Metadata = [:]
+    basedOnPredecessor version: Version.ID?, storing changes: [Value.Change] = [],
+    inserting insertedValues: [Value] = [], updating updatedValues: [Value] = [],
+    removing removedIds: [Value.ID] = [], metadata: Version.Metadata = [:]
   ) throws(StoreError) -> Version {
-    try makeVersion(
+    var changes = changes
+    changes += insertedValues.map { Value.Change.insert($0) }
+    changes += updatedValues.map { Value.Change.update($0) }
+    changes += removedIds.map { Value.Change.remove($0) }
+    return try makeVersion(
       basedOn: version.map { Version.Predecessors(idOfFirst: $0) }, storing: changes,
       metadata: metadata)
   }

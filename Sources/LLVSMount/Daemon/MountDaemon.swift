@@ -169,7 +169,6 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  package var metaNodeCount: Int { memory.metaNodeCount }
   /// Waits until history is mounted, if requested; returns a reason if it is not.
   package func awaitHistory() -> String? { history?.awaitMount() }
 

@@ -7,18 +7,7 @@ package struct S3Location: Hashable, Sendable {
   package var port: UInt16?
   package var bucket: String
   /// Without slashes at its ends; empty for the whole bucket.
-  package var prefix: String
-
-  package init(
-    isEncrypted: Bool = true, host: String? = nil, port: UInt16? = nil, bucket: String,
-    prefix: String = ""
-  ) {
-    self.isEncrypted = isEncrypted
-    self.host = host
-    self.port = port
-    self.bucket = bucket
-    self.prefix = prefix
-  }
+  package var prefix = ""
 
   func host(in region: String) -> String {
     guard let host else {

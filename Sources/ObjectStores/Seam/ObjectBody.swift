@@ -103,13 +103,4 @@ package struct ObjectBody: Sendable {
       try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
   }
-
-  /// Returns the first bytes as a body, like the remains of an interrupted put.
-  package func torn(at count: UInt64) throws(RemoteError) -> ObjectBody {
-    var bytes: [UInt8] = []
-    try read { (piece) throws(RemoteError) in
-      bytes += piece.prefix(Int(clamping: count - min(count, UInt64(bytes.count))))
-    }
-    return ObjectBody(bytes)
-  }
 }

@@ -4,14 +4,7 @@ package struct WebDAVLocation: Hashable, Sendable {
   package var host: String
   package var port: UInt16?
   /// Decoded, without slashes at its ends.
-  package var path: String
-
-  package init(isEncrypted: Bool = true, host: String, port: UInt16? = nil, path: String = "") {
-    self.isEncrypted = isEncrypted
-    self.host = host
-    self.port = port
-    self.path = path
-  }
+  package var path = ""
 
   var origin: String {
     "\(isEncrypted ? "https" : "http")://\(host)" + (port.map { ":\($0)" } ?? "")

@@ -72,13 +72,6 @@ package struct IgnorePatterns: Sendable {
     }
   }
 
-  /// True if a path is ignored; the caller has checked the directories above it.
-  package func ignores(
-    path: UnsafeRawBufferPointer, nameStart: Int, isDirectory: Bool
-  ) -> Bool {
-    decides(path, nameStart: nameStart, isDirectory: isDirectory)
-  }
-
   /// The pattern that decides about a path.
   package struct Verdict: Hashable, Sendable {
     package let ignores: Bool

@@ -1,5 +1,6 @@
-import LLVSCore
 import Synchronization
+
+@testable import LLVSCore
 
 /// A replica in memory: versions with their maps, merged and exchanged as a store does.
 final class SampleReplica: HistorySource, VersionMaps {
@@ -15,6 +16,12 @@ final class SampleReplica: HistorySource, VersionMaps {
     var records: [Record] = []
     var numbers: [Version.ID: VersionNumber] = [:]
     var revision: UInt64 = 0
+  }
+
+  var documents: DocumentStates? { nil }
+
+  func knownBases(over storage: any NodeStorage) -> KnownBases {
+    KnownBases(VirtualBases(over: storage).current())
   }
 
   let nodes = MemoryNodes()

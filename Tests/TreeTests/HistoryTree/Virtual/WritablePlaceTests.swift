@@ -207,7 +207,6 @@ struct WritablePlaceTests {
     change.mode = 0o777
     #expect(fault { _ = try meta.setattr(file, change) } == "readOnly")
     #expect(fault { _ = try meta.setattr(top, change) } == "notPermitted")
-    #expect("\(meta.refusal(of: file))" == "readOnly")
     var truncation = StatusChange()
     truncation.size = 0
     let control = try inode("control")
