@@ -5,24 +5,36 @@ import Synchronization
 /// The object behind libfuse's user data pointer, released after the session is destroyed.
 final class SessionBox: Sendable {
   // A class existential: one pointer to the object and one to its method table; nothing is boxed.
-  let operations: any FuseOperations
+  let operations: any FuseReading
+  /// The same object; nil for a read-only file system.
+  let writable: (any FuseOperations)?
   let connection: ConnectionOptions
   let parked = ParkedRequests()
   let privileges = PrivilegeAgreement()
   /// Set while the session serves requests.
   let loop = Mutex<RequestLoop?>(nil)
 
-  init(operations: any FuseOperations, connection: ConnectionOptions) {
+  init(operations: any FuseReading, connection: ConnectionOptions) {
     self.operations = operations
+    writable = operations as? any FuseOperations
     self.connection = connection
   }
 }
 
-func operations(_ request: fuse_req_t?) -> any FuseOperations {
+private func box(_ request: fuse_req_t?) -> SessionBox {
   guard let pointer = unsafe fuse_req_userdata(request) else {
     preconditionFailure("libfuse sent a request without the session's own data.")
   }
-  return unsafe Unmanaged<SessionBox>.fromOpaque(pointer).takeUnretainedValue().operations
+  return unsafe Unmanaged<SessionBox>.fromOpaque(pointer).takeUnretainedValue()
+}
+
+func operations(_ request: fuse_req_t?) -> any FuseReading { unsafe box(request).operations }
+
+func writable(_ request: fuse_req_t?) -> any FuseOperations {
+  guard let writable = unsafe box(request).writable else {
+    preconditionFailure("A read-only file system has no callbacks for changes.")
+  }
+  return writable
 }
 
 /// Returns a name's bytes, valid only during the callback.

@@ -2,8 +2,7 @@ import CFuse3
 import Glibc
 
 extension fuse_lowlevel_ops {
-  /// INIT, LOOKUP, FORGET, GETATTR, STATFS, which every file system serves.
-  mutating func installBase() {
+  mutating func installReadingOfNodes() {
     unsafe self.`init` = { userData, connection in
       guard let userData = unsafe userData, let connection = unsafe connection else { return }
       let box = unsafe Unmanaged<SessionBox>.fromOpaque(userData).takeUnretainedValue()
@@ -30,51 +29,36 @@ extension fuse_lowlevel_ops {
     unsafe statfs = { request, node in
       unsafe operations(request).statfs(NodeID(node), reply: StatisticsReply(request))
     }
-  }
-
-  mutating func installAttributes(_ set: OperationSet) {
-    if set.contains(.setattr) {
-      unsafe setattr = { request, node, attributes, mask, info in
-        guard let attributes = unsafe attributes else {
-          return unsafe EmptyReply(unsafe request).error(EIO)
-        }
-        unsafe operations(request).setattr(
-          NodeID(node), SetAttributes(attributes.pointee, set: mask), file: optionalFile(info),
-          reply: AttributesReply(request))
-      }
+    unsafe readlink = { request, node in
+      unsafe operations(request).readlink(NodeID(node), reply: DataReply(request))
     }
-    if set.contains(.readlink) {
-      unsafe readlink = { request, node in
-        unsafe operations(request).readlink(NodeID(node), reply: DataReply(request))
-      }
+    unsafe getxattr = { request, node, name, size in
+      unsafe operations(request).getxattr(
+        NodeID(node), bytes(name), reply: XattrReply(request, room: size))
+    }
+    unsafe listxattr = { request, node, size in
+      unsafe operations(request).listxattr(
+        NodeID(node), reply: XattrReply(request, room: size))
     }
   }
 
-  mutating func installXattrs(_ set: OperationSet) {
-    if set.contains(.setxattr) {
-      unsafe setxattr = { request, node, name, value, size, flags in
-        unsafe operations(request).setxattr(
-          NodeID(node), bytes(name), value: UnsafeRawBufferPointer(start: value, count: size),
-          flags: flags, reply: EmptyReply(request))
+  mutating func installChangesOfNodes() {
+    unsafe setattr = { request, node, attributes, mask, info in
+      guard let attributes = unsafe attributes else {
+        return unsafe EmptyReply(unsafe request).error(EIO)
       }
+      unsafe writable(request).setattr(
+        NodeID(node), SetAttributes(attributes.pointee, set: mask), file: optionalFile(info),
+        reply: AttributesReply(request))
     }
-    if set.contains(.getxattr) {
-      unsafe getxattr = { request, node, name, size in
-        unsafe operations(request).getxattr(
-          NodeID(node), bytes(name), reply: XattrReply(request, room: size))
-      }
+    unsafe setxattr = { request, node, name, value, size, flags in
+      unsafe writable(request).setxattr(
+        NodeID(node), bytes(name), value: UnsafeRawBufferPointer(start: value, count: size),
+        flags: flags, reply: EmptyReply(request))
     }
-    if set.contains(.listxattr) {
-      unsafe listxattr = { request, node, size in
-        unsafe operations(request).listxattr(
-          NodeID(node), reply: XattrReply(request, room: size))
-      }
-    }
-    if set.contains(.removexattr) {
-      unsafe removexattr = { request, node, name in
-        unsafe operations(request).removexattr(
-          NodeID(node), bytes(name), reply: EmptyReply(request))
-      }
+    unsafe removexattr = { request, node, name in
+      unsafe writable(request).removexattr(
+        NodeID(node), bytes(name), reply: EmptyReply(request))
     }
   }
 }

@@ -32,7 +32,7 @@ package final class FuseSession: Sendable {
   /// Retains the operations as long as the session exists.
   /// - Throws: ``FuseError/session(reason:)``, for example on an invalid option.
   package init(
-    _ operations: any FuseOperations, serving set: OperationSet = .all, mount: MountOptions,
+    _ operations: any FuseReading, mount: MountOptions,
     connection: ConnectionOptions = ConnectionOptions()
   ) throws(FuseError) {
     FuseLog.install()
@@ -46,7 +46,7 @@ package final class FuseSession: Sendable {
     let box = SessionBox(operations: operations, connection: connection)
     // Released in `deinit`, after fuse_session_destroy.
     let userData = unsafe Unmanaged.passRetained(box)
-    var table = fuse_lowlevel_ops(set)
+    var table = fuse_lowlevel_ops(isReadOnly: box.writable == nil)
     guard
       let session = unsafe fuse_session_new(
         &arguments, &table, MemoryLayout<fuse_lowlevel_ops>.size, userData.toOpaque())

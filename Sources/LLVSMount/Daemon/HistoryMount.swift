@@ -95,8 +95,7 @@ package final class HistoryMount: Sendable {
   private func show() throws -> (FuseSession, VersionsFileSystem)? {
     let tree = try VersionsFileSystem(of: outer)
     let session = try FuseSession(
-      HistoryOperations(tree, live: live), serving: HistoryOperations.served, mount: options,
-      connection: connection)
+      HistoryOperations(tree, live: live), mount: options, connection: connection)
     guard !life.withLock({ $0.isOver }) else { return nil }
     try session.mount(at: path)
     let number = try? MountTable().mount(at: Array(path.utf8))?.id

@@ -7,13 +7,7 @@ import WorkingTree
 /// The versions of a store as a separate read-only file system. OPEN and OPENDIR answer ENOSYS; then the kernel
 /// opens and closes files without requests.
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
-final class HistoryOperations: FuseOperations {
-  // OPEN and OPENDIR are included with their default ENOSYS, because libfuse answers omitted ones with success.
-  static let served: OperationSet = [
-    .base, .readlink, .open, .read, .opendir, .readdir, .readdirplus, .getxattr, .listxattr, .lseek,
-    .ioctl,
-  ]
-
+final class HistoryOperations: FuseReading {
   let tree: VersionsFileSystem
   private let answers: MetaAnswers
   private var meta: MetaTree { tree.meta }
@@ -51,6 +45,14 @@ final class HistoryOperations: FuseOperations {
     } catch {
       reply.error(answers.errno(of: error))
     }
+  }
+
+  func open(_ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply) {
+    reply.error(Errno.notImplemented)
+  }
+
+  func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+    reply.error(Errno.notImplemented)
   }
 
   func read(_ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply) {
