@@ -1,5 +1,6 @@
 import Foundation
 import FuseSession
+import Platform
 
 /// A mounted ``MemoryFileSystem`` and the shell that uses it.
 ///
@@ -41,6 +42,16 @@ struct Mounted {
   func shell(_ script: String, seconds: Int = 20) throws -> (status: Int32, output: String) {
     try run(script, in: path, seconds: seconds)
   }
+}
+
+extension FuseSession {
+  /// Serves on another thread.
+  func start() throws {
+    try SystemThread.detach(name: "llvs-fuse") { [self] in try? run() }
+  }
+
+  /// Waits for the end of a mounted session.
+  func waitUntilEnded() { while mountPoint != nil { usleep(1000) } }
 }
 
 func withTemporaryDirectory(_ body: (String) throws -> Void) throws {

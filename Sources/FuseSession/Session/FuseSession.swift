@@ -1,4 +1,4 @@
-// State: made -> mounted (`mount(at:)`) -> serving (`run()` or `start()`) -> ended. A session is used once. An
+// State: made -> mounted (`mount(at:)`) -> serving (`run()`) -> ended. A session is used once. An
 // unmount by any process ends it: the kernel then answers the waiting threads with ENODEV. At the end libfuse's
 // threads and the notifier's thread are joined, parked requests are interrupted and answered, and the session is
 // destroyed.
@@ -27,7 +27,7 @@ package final class FuseSession: Sendable {
   private let pointer: SessionPointer
   private let box: SessionBox
   private let flags: MountFlags
-  private let state: Monitor<State>
+  private let state: Mutex<State>
 
   /// Retains the operations as long as the session exists.
   /// - Throws: ``FuseError/session(reason:)``, for example on an invalid option.
@@ -57,7 +57,7 @@ package final class FuseSession: Sendable {
     unsafe pointer = SessionPointer(raw: session)
     self.box = box
     flags = mount.flags
-    state = Monitor(.made)
+    state = Mutex(.made)
   }
 
   deinit {
@@ -124,24 +124,7 @@ package final class FuseSession: Sendable {
     // Closes the descriptor of the unmounted path.
     unsafe fuse_session_unmount(pointer.raw)
     state.withLock { $0 = .ended }
-    state.broadcast()
     if status != 0 { throw .system(call: "read /dev/fuse", errno: status) }
-  }
-
-  /// Serves on another thread; it calls `ended` at the end with the error of ``run()``.
-  package func start(
-    ended: @escaping @Sendable (FuseError?) -> Void = { _ in }
-  ) throws(FuseError) {
-    try FuseError.wrapping { () throws(SystemError) in
-      try SystemThread.detach(name: "llvs-fuse") { [self] in
-        do throws(FuseError) {
-          try run()
-          ended(nil)
-        } catch {
-          ended(error)
-        }
-      }
-    }
   }
 
   /// Ends the session by unmounting, `lazily` even while files are open: these are served until they are closed.
@@ -154,10 +137,4 @@ package final class FuseSession: Sendable {
   /// Announces that the calling handler will take long, so that another thread takes requests in the meantime;
   /// otherwise they wait for a millisecond. O(1).
   package func aboutToBlock() { box.loop.withLock { $0 }?.aboutToBlock() }
-
-  package func waitUntilEnded() {
-    state.wait { state -> Void? in
-      if case .ended = state { () } else { nil }
-    }
-  }
 }

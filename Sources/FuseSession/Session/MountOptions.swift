@@ -1,7 +1,5 @@
 package struct MountOptions: Sendable {
   package var source: String
-  package var subtype = "llvs"
-  package var defaultPermissions = true
   package var allowOther = false
   package var flags = MountFlags()
   /// Options for libfuse or security modules, as mount(8) spells them.
@@ -12,8 +10,7 @@ package struct MountOptions: Sendable {
 
   /// The argument of `-o`.
   var text: String {
-    var words = ["fsname=" + Self.escaped(source), "subtype=" + Self.escaped(subtype)]
-    if defaultPermissions { words.append("default_permissions") }
+    var words = ["fsname=" + Self.escaped(source), "subtype=llvs", "default_permissions"]
     if allowOther { words.append("allow_other") }
     words += flags.libraryWords
     words += others.map(Self.escaped)

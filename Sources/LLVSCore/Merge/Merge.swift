@@ -14,8 +14,6 @@ extension Value {
     package enum Branch: Hashable, Sendable {
       case first
       case second
-
-      package var opposite: Branch { self == .first ? .second : .first }
     }
 
     /// One version has it; the ancestor and the other do not.
@@ -29,14 +27,6 @@ extension Value {
     case updated(Branch)
     case twiceUpdated
     case removedAndUpdated(removedOn: Branch)
-
-    /// True if an arbiter has to decide.
-    package var isConflicting: Bool {
-      switch self {
-      case .twiceInserted, .twiceUpdated, .removedAndUpdated: true
-      case .inserted, .removed, .twiceRemoved, .updated: false
-      }
-    }
 
     /// The fork of references, as the original compares them; nil if nothing changed.
     init?(base: VersionNumber?, first: VersionNumber?, second: VersionNumber?) {

@@ -3,6 +3,20 @@ import LLVSCore
 /// Decides what becomes of values that both sides of a merge changed.
 typealias ForkDecision = (Merge, Store) throws -> [Value.Change]
 
+extension Value.Fork.Branch {
+  var opposite: Value.Fork.Branch { self == .first ? .second : .first }
+}
+
+extension Value.Fork {
+  /// True if an arbiter has to decide.
+  var isConflicting: Bool {
+    switch self {
+    case .twiceInserted, .twiceUpdated, .removedAndUpdated: true
+    case .inserted, .removed, .twiceRemoved, .updated: false
+    }
+  }
+}
+
 extension Store {
   /// Merges two versions as a program with an arbiter of its own does.
   @discardableResult
