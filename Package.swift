@@ -136,7 +136,7 @@ let package = Package(
       ], path: "Sources/Benchmarks"),
 
     .target(
-      name: "TestSupport", dependencies: store, path: "Tests/TestSupport"),
+      name: "TestSupport", dependencies: store + ["CSQLite"], path: "Tests/TestSupport"),
     // Remotes of tests: in memory, with faults, and a small server that answers as a test says.
     .target(
       name: "ObjectStoreSupport", dependencies: ["ObjectStores", "Platform", "TestSupport"],

@@ -1,5 +1,5 @@
-internal import CSQLite
-internal import Platform
+import CSQLite
+import Platform
 
 /// Routes SQLite's syncs through ``Platform/Faults``, so that tests can force them to fail.
 ///
