@@ -25,8 +25,6 @@ package struct SetAttributes: Hashable, Sendable {
     mode ?? uid ?? gid == nil && size == nil && accessed == nil && modified == nil && changed == nil
   }
 
-  package init() {}
-
   init(_ attributes: stat, set: Int32) {
     if set & FUSE_SET_ATTR_MODE != 0 { mode = attributes.st_mode }
     if set & FUSE_SET_ATTR_UID != 0 { uid = attributes.st_uid }
