@@ -23,7 +23,7 @@ extension StoreRows {
       let objects = DirectoryStore(
         path: folder, scratch: FileLayout.scratch(of: store), control: transfer)
       return switch self {
-      case .files: FileLayout(objects, transfer: transfer)
+      case .files: FileLayout(objects, place: "x", transfer: transfer)
       case .bundles: BundleRemote(objects, .init(place: folder, isDirectory: true))
       }
     }

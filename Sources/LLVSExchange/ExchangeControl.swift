@@ -53,6 +53,8 @@ package struct ExchangeReport: Sendable {
     package var id: Version.ID
     /// A clause without a period.
     package var reason: String
+    /// True for a bundle, or another object that holds several versions.
+    package var isObject = false
   }
 
   /// Versions that are new in the store, predecessors first, and their numbers.
@@ -71,6 +73,11 @@ package struct ExchangeReport: Sendable {
   /// True if both sides are as the last exchange left them.
   package var isAsBefore = false
   package init() {}
+
+  /// The versions that were found there and cannot be read, and those that they descend from, which are nowhere.
+  package var unreadable: Set<Version.ID> {
+    Set((refused + waiting).filter { !$0.isObject }.map(\.id)).union(absent)
+  }
 
   /// Returns the versions that were sent if none was refused.
   /// - Throws: ``StoreError/corrupt(_:)`` otherwise.

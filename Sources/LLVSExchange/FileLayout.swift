@@ -5,10 +5,14 @@ package import ObjectStores
 package struct FileLayout: RemoteLayout {
   private let objects: any ObjectStore
   private let transfer: TransferControl
+  /// The note of a store about the versions whose files were found damaged there.
+  private let damaged: String
 
-  package init(_ objects: any ObjectStore, transfer: TransferControl) {
+  /// `place` is the remote as the user names it.
+  package init(_ objects: any ObjectStore, place: String, transfer: TransferControl) {
     self.objects = objects
     self.transfer = transfer
+    damaged = "files.damaged \(place)"
   }
 
   /// The name of a store's own folder at a remote, for unfinished objects.
@@ -32,14 +36,36 @@ package struct FileLayout: RemoteLayout {
   }
 
   package func verify(
-    into copy: Store, _ control: ExchangeControl
+    for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
-    try copy.readAll(of: files(for: copy), control: control)
+    let files = files(for: store)
+    var report = try store.check(files, control: control)
+    let faulty = report.refused.map(\.id.rawValue).joined(separator: "\n")
+    store.note(damaged, Array(faulty.utf8))
+    report.refused += try files.idsOfChangesAlone().map { id in
+      ExchangeReport.Fault(
+        id: id, reason: "\(files.changesLabel(id)): there is no \(files.label(id))")
+    }
+    return report
   }
 
   package func send(
     from store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport { try store.send(to: files(for: store), control: control) }
+  ) throws(StoreError) -> ExchangeReport {
+    let files = files(for: store)
+    let noted = String(decoding: store.noted(damaged) ?? [], as: UTF8.self)
+    files.damaged = Set(noted.split(separator: "\n").map { Version.ID(String($0)) })
+    var report = try store.send(to: files, control: control)
+    guard !files.damaged.isEmpty else { return report }
+    let sent = Set(report.sent)
+    let left = files.damaged.filter { !sent.contains($0) }
+    store.note(damaged, Array(left.map(\.rawValue).sorted().joined(separator: "\n").utf8))
+    let count = files.damaged.count - left.count
+    if count > 0 {
+      report.notes.append("\(count) damaged version\(count == 1 ? "" : "s") replaced")
+    }
+    return report
+  }
 }
 
 /// Versions at one remote in several layouts, each of which gets all versions.
@@ -65,9 +91,9 @@ package struct SeveralLayouts: RemoteLayout {
   }
 
   package func verify(
-    into copy: Store, _ control: ExchangeControl
+    for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
-    try each { (layout) throws(StoreError) in try layout.verify(into: copy, control) }
+    try each { (layout) throws(StoreError) in try layout.verify(for: store, control) }
   }
 
   package func send(

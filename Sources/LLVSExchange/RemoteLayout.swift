@@ -8,9 +8,10 @@ package protocol RemoteLayout: Sendable {
   func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
   func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
-  /// Reads all versions into a temporary store; the report lists damaged or missing ones as refused or waiting.
+  /// Reads everything there, and notes what is damaged, so that the next send replaces it.
+  /// The report's `remoteIDs` are the versions that can be read whole; what is wrong is refused or waiting.
   /// - Throws: as ``outline(for:_:)``.
-  func verify(into copy: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+  func verify(for store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
   /// Writes the versions that are missing there; the report's `sent` lists them.
   /// - Throws: as ``outline(for:_:)``; ``StoreError/noSpace(_:)`` where the remote is full.
@@ -25,8 +26,4 @@ extension RemoteLayout {
   package func outline(
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline { PlaceOutline() }
-
-  package func verify(
-    into copy: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport { try retrieve(into: copy, control) }
 }

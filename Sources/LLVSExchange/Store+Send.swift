@@ -13,7 +13,7 @@ extension Store {
   ) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     control.report(.listing, 0, of: 0)
-    report.remoteIDs = try remote.versionIDs()
+    report.remoteIDs = try remote.wholeIDs()
     let known = Set(report.remoteIDs)
     let numbers = try versionsToSend(control) { known.contains($0.id) }
     if !numbers.isEmpty { control.report(.sending, 0, of: numbers.count) }

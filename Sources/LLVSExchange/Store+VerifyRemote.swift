@@ -1,30 +1,39 @@
 package import LLVSCore
 
 extension Store {
-  /// Reads every version that both sides have, and returns the differences (docs/merging.md, M2).
-  package func verify(
-    against remote: some VersionSource, control: ExchangeControl = ExchangeControl()
-  ) throws(StoreError) -> [ExchangeReport.Fault] {
-    try verify(remote.versionIDs(), against: remote, control: control)
-  }
-
-  func verify(
-    _ ids: [Version.ID], against remote: some VersionSource, control: ExchangeControl
-  ) throws(StoreError) -> [ExchangeReport.Fault] {
-    var faults: [ExchangeReport.Fault] = []
-    for (index, id) in ids.sorted().enumerated() {
+  /// Reads every version of a place, and compares those that both sides have (docs/merging.md, M2).
+  /// The report's `remoteIDs` are the versions that can be read there and are the same here.
+  package func check(
+    _ remote: some VersionSource, control: ExchangeControl = ExchangeControl()
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    let ids = try remote.versionIDs().sorted()
+    for (index, id) in ids.enumerated() {
       try control.check()
       control.report(.reading, index, of: ids.count)
-      guard let record = try version(id) else { continue }
       do throws(StoreError) {
-        if let reason = try difference(of: record, from: remote) {
-          faults.append(ExchangeReport.Fault(id: id, reason: reason))
+        if let reason = try fault(of: id, in: remote) {
+          report.refused.append(ExchangeReport.Fault(id: id, reason: reason))
+        } else {
+          report.remoteIDs.append(id)
         }
       } catch .invalid(let reason) {
-        faults.append(ExchangeReport.Fault(id: id, reason: reason))
+        report.refused.append(ExchangeReport.Fault(id: id, reason: reason))
       }
     }
-    return faults
+    return report
+  }
+
+  /// Returns what is wrong with a version of a place; one that is not here is only read.
+  private func fault(
+    of id: Version.ID, in remote: some VersionSource
+  ) throws(StoreError) -> String? {
+    if let record = try version(id) { return try difference(of: record, from: remote) }
+    guard try remote.version(id) != nil, let changes = try remote.changes(of: id) else {
+      return "\(remote.changesLabel(id)): it is not there"
+    }
+    try changes.read(into: DigestSink()) { _ in }
+    return nil
   }
 
   /// Returns the versions up to a number that a send to a place with `known` would write.
@@ -42,8 +51,17 @@ extension Store {
   private func difference(
     of record: VersionRecord, from remote: some VersionSource
   ) throws(StoreError) -> String? {
-    let name = remote.label(record.id)
     guard let theirs = try remote.version(record.id) else { return nil }
+    if let difference = try difference(of: record, theirs, label: remote.label(record.id)) {
+      return difference
+    }
+    return try differenceOfChanges(record, from: remote)
+  }
+
+  /// Returns how a description differs from that of a version here.
+  func difference(
+    of record: VersionRecord, _ theirs: Version, label name: String
+  ) throws(StoreError) -> String? {
     let ours = try version(from: record)
     if let said = theirs.metadata[.digest] {
       let text = String(decoding: said.data.prefix(80), as: UTF8.self)
@@ -58,7 +76,7 @@ extension Store {
       return "\(name): it has the time \(ours.timestamp) here and \(theirs.timestamp) there"
     }
     guard theirs.metadata == ours.metadata else { return "\(name): it has other metadata there" }
-    return try differenceOfChanges(record, from: remote)
+    return nil
   }
 
   private func differenceOfChanges(
@@ -70,16 +88,21 @@ extension Store {
     var difference: String?
     // The changes after the first difference are read as well, since they may be malformed.
     try changes.read(into: DigestSink()) { (change) throws(StoreError) in
-      guard difference == nil, let what = try self.difference(of: change, map, record) else {
-        return
+      guard difference == nil else { return }
+      let what = try self.difference(of: change, map, record) { (stored, seen) throws(StoreError) in
+        let sink = DigestSink()
+        try contents.forEachPiece(of: stored) { (piece) throws(StoreError) in sink.append(piece) }
+        return sink.finish() == seen
       }
-      difference = "\(name): \(what)"
+      difference = what.map { "\(name): \($0)" }
     }
     return difference
   }
 
-  private func difference(
-    of change: WireChange<DigestSink.Seen>, _ map: ValueMap, _ record: VersionRecord
+  /// Returns how a change differs from a version here; `isSame` compares a value here with one there.
+  func difference<Value>(
+    of change: WireChange<Value>, _ map: ValueMap, _ record: VersionRecord,
+    isSame: (StoredContent, Value) throws(StoreError) -> Bool
   ) throws(StoreError) -> String? {
     let key = change.key
     let entry = try map.entry(at: key)
@@ -93,11 +116,7 @@ extension Store {
       else { return "\(key.rawValue) is another value there" }
     case .insert(_, let stored), .update(_, let stored):
       guard let entry else { return "it has \(key.rawValue) there, and not here" }
-      let sink = DigestSink()
-      try contents.forEachPiece(of: entry.stored) { (piece) throws(StoreError) in
-        sink.append(piece)
-      }
-      guard sink.finish() == stored else { return "\(key.rawValue) has other bytes there" }
+      guard try isSame(entry.stored, stored) else { return "\(key.rawValue) has other bytes there" }
     }
     return nil
   }

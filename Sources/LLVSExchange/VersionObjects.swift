@@ -6,14 +6,20 @@ internal import Synchronization
 ///
 /// INVARIANT R1: a version's object appears only after its changes are there, whole and durable; both appear
 ///   under their names at once, since older programs read every name in the two folders.
-/// INVARIANT R2: an existing object of a version is never written again; changes without a version, which
-///   no reader uses, are replaced.
+/// INVARIANT R2: an existing object of a version is written again only if it was found damaged; changes without
+///   a version, which no reader uses, are replaced.
 package final class VersionObjects: VersionSource {
   private let objects: any ObjectStore
   private let transfer: TransferControl
   private let scratch: String
   private let temporary: String
   private let isNear: Bool
+  /// The versions whose objects were found damaged: they do not count as there, and are replaced.
+  var damaged: Set<Version.ID> {
+    get { found.withLock { $0 } }
+    set { found.withLock { $0 = newValue } }
+  }
+  private let found = Mutex<Set<Version.ID>>([])
   // Held while the remote is prepared, once for each send; otherwise for memory access only.
   private let staging = Mutex<(any ObjectStaging)?>(nil)
   private static let readAhead: UInt64 = 65_536
@@ -50,6 +56,12 @@ package final class VersionObjects: VersionSource {
 
   package var requests: Int { isNear ? 1 : 8 }
   package func versionIDs() throws(StoreError) -> [Version.ID] { try ids(.version) }
+
+  /// Returns the versions of which both objects are there and neither was found damaged.
+  func wholeIDs() throws(StoreError) -> [Version.ID] {
+    let (changes, damaged) = (Set(try ids(.changes)), damaged)
+    return try ids(.version).filter { changes.contains($0) && !damaged.contains($0) }
+  }
 
   /// Returns the versions with changes and no description, which an interrupted send leaves.
   func idsOfChangesAlone() throws(StoreError) -> [Version.ID] {
@@ -197,11 +209,26 @@ package final class VersionObjects: VersionSource {
   package func publish(_ ids: [Version.ID]) throws(StoreError) {
     guard !ids.isEmpty else { return }
     let staging = try prepare()
+    for id in ids where damaged.contains(id) { try remove(id) }
     for kind in [WireKind.changes, .version] {
       var names: [ObjectName] = []
       for id in ids { names.append(try name(kind, id)) }
       try asking { () throws(RemoteError) in
         try staging.publish(names, replacing: kind == .changes)
+      }
+    }
+  }
+
+  /// Removes a damaged version, whose changes go last.
+  private func remove(_ id: Version.ID) throws(StoreError) {
+    for kind in [WireKind.version, .changes] {
+      let name = try name(kind, id)
+      try asking { () throws(RemoteError) in
+        do throws(RemoteError) {
+          try objects.delete(name)
+        } catch {
+          guard error.kind == .absent else { throw error }
+        }
       }
     }
   }

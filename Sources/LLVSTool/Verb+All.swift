@@ -100,12 +100,14 @@ extension Verb {
     ], operands: .paths, run: mergetool)
 
   private static let verifyVerb = Verb(
-    name: "verify", usage: "llvs verify [PEER]",
+    name: "verify", usage: "llvs verify [PEER [--repair]]",
     help: """
-      Reads everything in the store, or in a peer's folder, and checks it for damage. Of the store it also checks
+      Reads everything in the store, or at a peer, and checks it for damage. Of the store it also checks
       the working tree: what is in no version yet, and the rows that the mount reads.
       """,
-    operands: .peers, run: verify)
+    options: [
+      VerbOption("repair", help: "send again at once what is damaged or missing at the peer")
+    ], operands: .peers, run: verify)
 
   private static let peerVerb = Verb(
     name: "peer",

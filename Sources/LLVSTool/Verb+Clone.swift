@@ -11,37 +11,81 @@ extension Verb {
     let name = line.options["name"] ?? "origin"
     if let fault = StoreName.fault(name) { throw UsageError(fault) }
     _ = try PeerAddress(Array(address.utf8))
-    guard try !FileSystem.exists("\(words[1])/store.sqlite") else {
-      throw ControlError(.exists, "\(words[1]) is a store already; \"llvs peer\" adds a peer to it")
-    }
     let told = try make(words[1], from: address, named: name, line, console)
-    console.reply(line, told.text, told.fields)
-    guard words.count == 3 else { return .done }
-    if try !FileSystem.exists(words[2]) { try FileSystem.makeDirectory(words[2]) }
-    return try mount(
-      CommandLine(["mount", words[1], words[2]] + (line.isQuiet ? ["-q"] : [])), console)
+    if let lacks = told.lacks {
+      if line.isJSON {
+        let failure: ReplyValue = [
+          "ok": false, "error": ExitCode.damaged.word, "message": lacks,
+          "code": Int(ExitCode.damaged.rawValue),
+        ]
+        console.tell(json: failure + told.fields + ["text": told.text])
+      } else {
+        console.say(told.text)
+        console.complain("llvs: \(lacks).")
+      }
+    } else {
+      console.reply(line, told.text, told.fields)
+    }
+    var code = ExitCode.done
+    if words.count == 3 {
+      if try !FileSystem.exists(words[2]) { try FileSystem.makeDirectory(words[2]) }
+      code = try mount(
+        CommandLine(["mount", words[1], words[2]] + (line.isQuiet ? ["-q"] : [])), console)
+    }
+    return code == .done && told.lacks != nil ? .damaged : code
   }
+
+  /// The setting of a store that a clone is filling; another clone of the same address goes on with it.
+  private static let unfinished = "clone.unfinished"
 
   private static func make(
     _ path: String, from address: String, named name: String, _ line: CommandLine,
     _ console: Console
   ) throws -> Told {
     let isNew = try !FileSystem.exists(path)
+    let wasStore = try FileSystem.exists("\(path)/store.sqlite")
+    if wasStore { try refuseOther(path, address) }
     // Throws unless the directory is empty.
     let store = try Store.open(
       path: path, mode: .writer, create: true, isForced: line.has("force"))
     do {
-      return try fill(store, from: address, named: name, line, console)
+      try store.write { (transaction) throws(StoreError) in
+        transaction.set(unfinished, to: Array(address.utf8))
+      }
+      let told = try fill(store, from: address, named: name, line, console)
+      try store.write { (transaction) throws(StoreError) in transaction.set(unfinished, to: nil) }
+      return told
     } catch {
-      // Everything in the new store came from the peer.
-      try remove(path, isNew: isNew)
+      let versions = (try? store.state().lastNumber) ?? 0
+      guard versions == 0 else {
+        console.complain(
+          "llvs: \(versions) version\(versions == 1 ? "" : "s") are in \(path); the same command goes on."
+        )
+        throw error
+      }
+      // All that the new store holds came from the peer.
+      if !wasStore { try remove(path, isNew: isNew) }
       throw error
     }
+  }
+
+  /// Refuses a store that no interrupted clone of the same address has left.
+  private static func refuseOther(_ path: String, _ address: String) throws {
+    let store = try Store.open(path: path, mode: .reader)
+    let state = try store.state()
+    if state.settings[unfinished] == Array(address.utf8) { return }
+    // It was stopped before it began.
+    if state.lastNumber == 0, state.settings[unfinished] == nil, try store.peers().isEmpty {
+      return
+    }
+    throw ControlError(.exists, "\(path) is a store already; \"llvs peer\" adds a peer to it")
   }
 
   private struct Told {
     var text: String
     var fields: ReplyValue
+    /// The versions that could not be read; nil if all were.
+    var lacks: String?
   }
 
   private static func fill(
@@ -57,9 +101,10 @@ extension Verb {
     if line.has("encrypt") { try openKeys(name, at: address, store, line, console) }
     try service.setPeer(name, address: Array(address.utf8))
     if line.has("encrypt") { try run("set", "\(name).encrypt=on") }
-    try run("retrieve", name)
+    var (lacks, unreadable) = try retrieve(name, service, console)
     let versions = Int(try store.state().lastNumber)
     guard versions > 0 else {
+      if let lacks { throw ControlError(.damaged, "\(address): \(lacks)") }
       throw ControlError(
         .notFound, "\(address) holds no versions; \"llvs init\" makes an empty store")
     }
@@ -69,15 +114,43 @@ extension Verb {
         .notFound, "\(address) holds no version of the unnamed branch to begin with")
     }
     let count = Int(clamping: record.map.count)
+    let newest = try store.versionsNewestFirst(before: nil, limit: 1).first?.name
+    let all = versions + unreadable
+    lacks = lacks.map { lacks in
+      // "9 versions cannot be read ..." is "9 of 12 versions cannot be read ..." here.
+      let rest = lacks.firstRange(of: " cannot").map { String(lacks[$0.lowerBound...]) } ?? ""
+      return
+        "INCOMPLETE: \(unreadable) of \(all) version\(all == 1 ? "" : "s")\(rest); the newest that was read is "
+        + "\(newest ?? record.name); \"llvs sync\" in the new store gets the rest when it is there again"
+    }
     let text =
-      "\(store.path) holds \(versions) version\(versions == 1 ? "" : "s") of \(address); "
+      "\(store.path) holds \(unreadable > 0 ? "\(versions) of \(all)" : "\(versions)") "
+      + "version\(all == 1 ? "" : "s") of \(address); "
       + "now at \(record.name), with \(count) \(count == 1 ? "file or directory" : "files and directories")"
     return Told(
       text: text,
       fields: [
         "store": store.path, "peer": name, "address": address, "versions": versions,
-        "head": record.name, "entries": count,
-      ])
+        "head": record.name, "entries": count, "unreadable": unreadable, "newest": newest,
+      ], lacks: lacks)
+  }
+
+  /// Retrieves from the peer; returns what could not be read, in words and as a number of versions.
+  private static func retrieve(
+    _ name: String, _ service: ControlService, _ console: Console
+  ) throws -> (lacks: String?, unreadable: Int) {
+    var failure: ControlError?
+    do throws(ControlError) {
+      _ = try service.run(["retrieve", name].map { Array($0.utf8) }, context: console.context)
+    } catch {
+      failure = error
+    }
+    guard let failure else { return (nil, 0) }
+    guard failure.kind == .damaged, case .list(let peers)? = failure.done?.fields["peers"],
+      let peer = peers.first, case .number(let count)? = peer["unreadable"],
+      case .text(let lacks)? = peer["incomplete"]
+    else { throw failure }
+    return (lacks, Int(count))
   }
 
   private static func remove(_ path: String, isNew: Bool) throws {

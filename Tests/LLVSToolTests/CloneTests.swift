@@ -64,6 +64,58 @@ struct CloneTests {
       ], "\(result.output)")
   }
 
+  /// Twelve versions in a bundle each, the fourth of which is damaged.
+  private static let damaged = """
+    mkdir d hub; llvs init s -q; llvs peer hub "bundle+$PWD/hub" --store s
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do head -c 20000 /dev/urandom > d/photo$i; llvs import d --store s -q
+    llvs sync --store s -q; done
+    f=$(ls hub/bundles/* | sed -n 4p)
+    printf '\\0\\0\\0\\0' | dd of="$f" bs=1 seek=9000 conv=notrunc 2>/dev/null
+
+    """
+
+  @Test("what cannot be read of a damaged peer is told, and comes with the next sync")
+  func incomplete() throws {
+    let result = try Tool().run(
+      Self.damaged + """
+        llvs clone ./hub t 2>err; echo $?; grep -c 'INCOMPLETE: 9 of 12 versions cannot be read' err
+        llvs retrieve --store t 2>err >out; echo $?; grep -c 'INCOMPLETE: 9 versions cannot be read' out
+        llvs verify hub --store s 2>err; echo $?; grep -c 'verify hub --repair' err
+        llvs sync --store s; llvs verify hub --store s; echo $?
+        llvs sync --store t -q; echo $?; llvs export head o --store t -q; ls o | wc -l
+        llvs clone ./hub u -q; echo $?
+        """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    try #require(lines.count == 13, "\(result.output)")
+    #expect(lines[0].contains("holds 3 of 12 versions of "))
+    #expect(lines[1...6] == ["9", "1", "9", "1", "9", "1"], "\(result.output)")
+    #expect(lines[7].contains("1 lost or damaged bundle replaced"))
+    #expect(lines[8].contains("no damage found in 12 versions"))
+    #expect(lines[9...] == ["0", "0", "12", "0"], "\(result.output)")
+  }
+
+  @Test("verify with --repair replaces what is damaged or missing at a peer")
+  func repaired() throws {
+    let result = try Tool().run(
+      Self.damaged + """
+        rm "$(ls hub/bundles/* | sed -n 8p)"
+        llvs verify hub --repair --store s >out; echo $?; grep -c repaired out
+        llvs verify hub --store s -q; echo $?; llvs clone ./hub t -q; echo $?
+        """)
+    #expect(result.output == "0\n1\n0\n0\n", "\(result.output)")
+  }
+
+  @Test("a clone that was stopped goes on with the same command")
+  func stopped() throws {
+    let result = try Tool().run(
+      Self.hub + """
+        llvs init t -q; llvs clone ./hub t -q; echo $?; llvs verify --store t -q; echo $?
+        llvs clone ./hub t -q 2>/dev/null; echo $?
+        """)
+    // A store without a version and a peer is what a stopped clone leaves at first.
+    #expect(result.output == "0\n0\n11\n", "\(result.output)")
+  }
+
   @Test("it is mounted where a mount point is named", .enabled(if: MountedStore.isPossible))
   func mounts() throws {
     let result = try Tool().run(

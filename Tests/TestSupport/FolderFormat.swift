@@ -12,7 +12,7 @@ package enum FolderFormat: CaseIterable, Sendable {
     let objects = DirectoryStore(
       path: folder, scratch: FileLayout.scratch(of: store), control: control.transfer)
     switch self {
-    case .files: return FileLayout(objects, transfer: control.transfer)
+    case .files: return FileLayout(objects, place: folder, transfer: control.transfer)
     case .bundles: return BundleRemote(objects, .init(place: folder, isDirectory: true))
     }
   }
@@ -31,11 +31,11 @@ package enum FolderFormat: CaseIterable, Sendable {
     try layout(folder, store, control).send(from: store, control)
   }
 
-  /// Reads everything in the folder into an empty store.
-  package func readAll(
-    into store: Store, _ folder: String
+  /// Reads everything in the folder, for a store.
+  package func verify(
+    for store: Store, _ folder: String
   ) throws(StoreError) -> ExchangeReport {
     let control = ExchangeControl()
-    return try layout(folder, store, control).verify(into: store, control)
+    return try layout(folder, store, control).verify(for: store, control)
   }
 }

@@ -61,11 +61,16 @@ extension ControlService {
         guard direction != (half == .send ? .retrieveOnly : .sendOnly) else { continue }
         let report = try run(half, with: peer, session)
         var notes: [String] = []
-        if let fault = report.refused.first {
+        let lacks = half == .retrieve ? report.lacks : nil
+        if let lacks {
+          notes.append("INCOMPLETE: \(lacks)")
+        } else if let fault = report.refused.first {
           let what = half == .send ? "not sent" : "refused"
           notes.append("\(report.refused.count) \(what) (\(fault.reason))")
         }
-        if !report.waiting.isEmpty { notes.append("\(report.waiting.count) not whole yet") }
+        if lacks == nil, !report.waiting.isEmpty {
+          notes.append("\(report.waiting.count) not whole yet")
+        }
         notes += report.notes
         outcome.note(peer.name) { peer in
           switch half {
@@ -74,6 +79,9 @@ extension ControlService {
           }
           peer.refused += report.refused.count
           peer.waiting += report.waiting.count
+          if half == .retrieve {
+            (peer.unreadable, peer.incomplete) = (report.unreadable.count, lacks)
+          }
         }
         if half == .send, !report.refused.isEmpty {
           fail(
@@ -301,4 +309,20 @@ extension ControlService {
   }
 
   package func allPeers() throws(ControlError) -> [Peer] { try translating { try store.peers() } }
+}
+
+extension ExchangeReport {
+  /// How many versions could not be read and why; nil if all were.
+  var lacks: String? {
+    let count = unreadable.count
+    guard count > 0 else { return nil }
+    let damaged = refused.count { $0.isObject }
+    let missing = waiting.count { $0.isObject }
+    var causes: [String] = []
+    if damaged > 0 { causes.append("\(damaged) bundle\(damaged == 1 ? "" : "s") damaged") }
+    if missing > 0 { causes.append("\(missing) bundle\(missing == 1 ? "" : "s") missing") }
+    if causes.isEmpty, let fault = (refused + waiting).first { causes.append(fault.reason) }
+    return "\(count) version\(count == 1 ? "" : "s") cannot be read"
+      + (causes.isEmpty ? "" : " (\(causes.joined(separator: ", ")))")
+  }
 }

@@ -41,6 +41,7 @@ struct ExchangeCommand: Command {
       try service.refuse(halves, named: peers)
       for half in halves { try service.run(half, with: present, session, &outcome) }
       outcome.failIfAllAreAway()
+      if halves == [.retrieve] { outcome.failIfIncomplete() }
       // After a retrieval without a merge, the reply reports heads to merge.
       outcome.waitingHeads = halves.contains(.retrieve) ? try service.countToMerge() : 0
     }

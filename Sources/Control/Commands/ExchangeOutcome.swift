@@ -19,6 +19,10 @@ struct ExchangeOutcome {
     var sent: Int?
     var refused = 0
     var waiting = 0
+    /// The versions that were found there and could not be read.
+    var unreadable = 0
+    /// How many those are and why; nil if there are none.
+    var incomplete: String?
     var retrieving: [String] = []
     var sending: [String] = []
     var state = State.ok
@@ -27,7 +31,9 @@ struct ExchangeOutcome {
     var reply: ReplyValue {
       [
         "peer": name, "state": state.rawValue, "retrieved": retrieved ?? 0, "sent": sent ?? 0,
-        "refused": refused, "waiting": waiting, "message": message,
+        "refused": refused, "waiting": waiting, "unreadable": unreadable,
+        "incomplete": incomplete,
+        "message": message,
       ]
     }
 
@@ -77,6 +83,17 @@ struct ExchangeOutcome {
     for index in peers.indices {
       peers[index].state = .failed
       fail(ControlError(.unreachable, "\(peers[index].name): \(peers[index].message)"))
+    }
+  }
+
+  /// Makes it a failure if something at a peer could not be read.
+  mutating func failIfIncomplete() {
+    for peer in peers where peer.unreadable > 0 {
+      fail(
+        ControlError(
+          .damaged,
+          "\(peer.name) is incomplete: \"llvs verify \(peer.name)\" says what is wrong, and a sync of a machine "
+            + "that has it fills it"))
     }
   }
 

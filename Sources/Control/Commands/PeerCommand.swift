@@ -1,6 +1,7 @@
 import Events
 import Grammar
 import LLVSCore
+import LLVSExchange
 import WorkingTree
 
 struct PeerCommand: Command {
@@ -18,7 +19,10 @@ struct PeerCommand: Command {
   var title: String { "peer \(peer) \(change.rawValue)" }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
-    _ = try service.peer(peer)
+    let known = try PeerAddress(try service.peer(peer).address)
+    if change == .reset, case .remote(let address) = known {
+      try BundleRemote.forget(PeerOpener.place(of: address), in: service.store)
+    }
     try service.store.write { (transaction) throws(StoreError) in
       guard var known = try service.store.peers().first(where: { $0.name == peer }) else { return }
       var state = change == .reset ? PeerState() : PeerState(known.state)

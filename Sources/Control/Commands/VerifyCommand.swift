@@ -7,12 +7,14 @@ import WorkingTree
 
 /// Checks every hash of the store and the working tree, of a peer, or the working tree alone.
 struct VerifyCommand: Command {
-  static let forms = [CommandForm("verify", "[PEER | --tree]")]
+  static let forms = [
+    CommandForm("verify", "[PEER [--repair] | --tree]")
+  ]
 
   enum Place: Hashable {
     case store
     case tree
-    case peer(String)
+    case peer(String, isRepairing: Bool)
   }
 
   let place: Place
@@ -21,7 +23,7 @@ struct VerifyCommand: Command {
     switch place {
     case .store: "verify"
     case .tree: "verify --tree"
-    case .peer(let name): "verify \(name)"
+    case .peer(let name, let isRepairing): "verify \(name)\(isRepairing ? " --repair" : "")"
     }
   }
 
@@ -31,15 +33,24 @@ struct VerifyCommand: Command {
     switch place {
     case .store: try service.verifyStore(context)
     case .tree: try service.verifyTree(context)
-    case .peer(let name): try service.verifyPeer(name, context)
+    case .peer(let name, let isRepairing):
+      try service.verifyPeer(name, isRepairing: isRepairing, context)
     }
   }
 }
 
 extension VerifyCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
+    let isRepairing = arguments.takes("--repair")
     let word = try arguments.textIfAny()
-    place = word == "--tree" ? .tree : word.map { .peer($0) } ?? .store
+    guard let word else {
+      guard !isRepairing else { throw arguments.misused("--repair is for a peer") }
+      place = .store
+      return
+    }
+    place =
+      word == "--tree" && !isRepairing
+      ? .tree : .peer(word, isRepairing: arguments.takes("--repair") || isRepairing)
   }
 }
 
@@ -68,8 +79,10 @@ extension ControlService {
       ["damage": faults])
   }
 
-  /// Reads all of a peer into a temporary store, and compares the contents of the versions in both.
-  fileprivate func verifyPeer(_ name: String, _ context: CommandContext) throws -> CommandResult {
+  /// Reads all that is at a peer, and replaces what is damaged or missing there if it `isRepairing`.
+  fileprivate func verifyPeer(
+    _ name: String, isRepairing: Bool, _ context: CommandContext
+  ) throws -> CommandResult {
     let peer = try peer(name)
     if case .document = try PeerAddress(peer.address) {
       let count = try asking(peer, PeerSession(context)) { remote, _ in
@@ -77,70 +90,89 @@ extension ControlService {
       }
       return CommandResult("sound: \(count) values", ["values": count])
     }
-    let scratch = "\(store.path)/verify-\(SystemRandom.hex(8)).tmp"
-    // Even if it cannot be removed now, it is no part of the store.
-    defer { try? FileSystem.removeTree(scratch) }
     let session = PeerSession(context)
-    let (compared, report, faults) = try asking(peer, session) { remote, control in
-      let copy = try Store.open(path: scratch, mode: .writer, create: true, isForced: true)
-      let report = try readAll(of: remote, into: copy, control)
-      var faults = (report.refused + report.waiting).map { fault in
-        fault.reason.contains(fault.id.rawValue)
-          ? fault.reason : "\(fault.id.rawValue): \(fault.reason)"
+    var found = try check(peer, session)
+    if isRepairing, !found.isWhole {
+      for fault in found.lines { log.add("error", "\(name): \(fault)") }
+      guard try peerSettings(name).direction != .retrieveOnly else {
+        throw ControlError(
+          .notPermitted,
+          "\(name) is retrieve-only, so nothing is repaired there; \"llvs set \(name).direction=both\" changes that"
+        )
       }
-      var compared = 0
-      for id in report.taken {
-        guard let theirs = try copy.version(id), let ours = try store.version(id) else { continue }
-        compared += 1
-        if theirs.map.digest != ours.map.digest {
-          faults.append(
-            "version \(id.rawValue): its content there is \(theirs.map.digest.hex), "
-              + "here \(ours.map.digest.hex)")
-        }
+      let before = found
+      try run(.send, with: peer, session)
+      found = try check(peer, session)
+      if found.isWhole {
+        return CommandResult(
+          "\(name): repaired; \(before.lines.joined(separator: "; "))", found.reply(name))
       }
-      let gone = try store.versionsToSend(
-        upTo: PeerState(peer.state).sent, without: Set(report.remoteIDs), control: control)
-      if !gone.isEmpty {
-        let what =
-          gone.count == 1
-          ? "1 version that was there is gone"
-          : "\(gone.count) versions that were there are gone"
-        let names = Self.names(gone.map { Array($0.name.utf8) })
-        faults.append("\(what), and sent again with the next sync: \(names)")
-      }
-      return (compared, report, faults)
     }
-    for fault in faults { log.add("error", "\(name): \(fault)") }
-    if !faults.isEmpty {
-      let shown = faults.prefix(Self.faultsShown).joined(separator: "; ")
-      let more = faults.count - Self.faultsShown
-      throw ControlError(
-        .damaged, "\(name): \(shown)\(more > 0 ? " (and \(more) more, in the log)" : "")")
+    for fault in found.lines { log.add("error", "\(name): \(fault)") }
+    guard found.isWhole else {
+      let shown = found.lines.prefix(Self.faultsShown)
+      let more = found.lines.count - shown.count
+      let advice =
+        isRepairing
+        ? "this store has nothing to replace it with; sync another machine that has it"
+        : "\"llvs verify \(name) --repair\" or the next sync sends again what this store has"
+      var error = ControlError(
+        .damaged,
+        "\(name): "
+          + (shown + (more > 0 ? ["\(more) more, in the log"] : []) + [advice])
+          .joined(separator: "\n  "))
+      error.done = ControlError.Done(text: "", fields: found.reply(name))
+      throw error
     }
     return CommandResult(
-      "\(name): no damage found in \(report.taken.count) versions; \(compared) of them are the same here",
-      [
-        "peer": name, "versions": report.taken.count, "compared": compared,
-        "waiting": report.waiting.count,
-      ])
+      "\(name): no damage found in \(found.versions) versions, \(found.compared) of which are the same here",
+      found.reply(name))
   }
 
   private static let faultsShown = 5
 
-  /// Reads the peer's versions. If the peer lacks some of this store's, reads again with those added.
-  private func readAll(
-    of remote: any RemoteLayout, into copy: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport {
-    var report = try remote.verify(into: copy, control)
-    var here: Set<Version.ID> = []
-    for id in report.absent {
-      if try store.version(id) != nil { here.insert(id) }
+  /// What a look at a whole peer found.
+  private struct PeerCheck {
+    /// The versions that can be read whole there, and those of them that are here.
+    var versions = 0
+    var compared = 0
+    var damaged: [String] = []
+    var waiting: [String] = []
+    var missing: [String] = []
+    var isWhole: Bool { damaged.isEmpty && waiting.isEmpty && missing.isEmpty }
+
+    var lines: [String] {
+      let what =
+        missing.count == 1
+        ? "1 version that was sent cannot be read there"
+        : "\(missing.count) versions that were sent cannot be read there"
+      let shown = missing.prefix(3).joined(separator: ", ") + (missing.count > 3 ? ", ..." : "")
+      return damaged + waiting + (missing.isEmpty ? [] : ["\(what): \(shown)"])
     }
-    guard !here.isEmpty else { return report }
-    try copy.takeIn(here, from: store, control: control)
-    // Versions that are still missing are missing in both places.
-    report.waiting = []
-    report.add(try remote.verify(into: copy, control))
-    return report
+
+    func reply(_ peer: String) -> ReplyValue {
+      [
+        "peer": peer, "versions": versions, "compared": compared, "damaged": damaged.count,
+        "waiting": waiting.count, "missing": missing,
+      ]
+    }
+  }
+
+  private func check(_ peer: Peer, _ session: PeerSession) throws -> PeerCheck {
+    try asking(peer, session) { remote, control in
+      let report = try remote.verify(for: store, control)
+      func text(_ fault: ExchangeReport.Fault) -> String {
+        fault.reason.contains(fault.id.rawValue)
+          ? fault.reason : "\(fault.id.rawValue): \(fault.reason)"
+      }
+      var found = PeerCheck()
+      found.versions = report.remoteIDs.count
+      for id in report.remoteIDs where try store.version(id) != nil { found.compared += 1 }
+      (found.damaged, found.waiting) = (report.refused.map(text), report.waiting.map(text))
+      found.missing = try store.versionsToSend(
+        upTo: PeerState(peer.state).sent, without: Set(report.remoteIDs), control: control
+      ).map(\.name)
+      return found
+    }
   }
 }

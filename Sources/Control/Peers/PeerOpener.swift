@@ -57,7 +57,7 @@ package struct PeerOpener: Sendable {
   ) throws(RemoteError) -> any RemoteLayout {
     let objects = try connector(address, opening).open()
     if case .webDAV = address, opening.isNew { try makeFolder(objects) }
-    let files = FileLayout(objects, transfer: opening.transfer)
+    let files = FileLayout(objects, place: options.place, transfer: opening.transfer)
     let bundles = BundleRemote(objects, options)
     // There, unencrypted bundles are neither read nor written.
     if options.keys != nil { return bundles }
@@ -246,6 +246,12 @@ struct StorePeer: RemoteLayout {
     into store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
     try store.retrieve(from: source(control), control: control)
+  }
+
+  func verify(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try store.check(source(control), control: control)
   }
 
   private func source(_ control: ExchangeControl) throws(StoreError) -> StoreSource {

@@ -97,6 +97,20 @@ final class BundleReader: Sendable {
 
   var outlineLength: UInt64 { outlineStarts[outlineStarts.count - 1] }
 
+  private func damaged(_ reason: String) -> StoreError {
+    cache.noteDamage(of: name)
+    return .invalid("\(label): \(reason)")
+  }
+
+  private func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] {
+    do throws(StoreError) {
+      return try bytes.read(range)
+    } catch {
+      if case .invalid = error { cache.noteDamage(of: name) }
+      throw error
+    }
+  }
+
   func outlineFrame(_ number: Int) throws(StoreError) -> [UInt8] {
     try hashedFrame(.outline, number, directory.outline[number], outlineOffsets[number])
   }
@@ -107,12 +121,12 @@ final class BundleReader: Sendable {
   ) throws(StoreError) -> [UInt8] {
     let place = FrameCache.Place(bundle: name.hash, kind: kind, number: number)
     if let known = cache.frame(place) { return known }
-    let standing = try bytes.read(offset..<(offset + UInt64(frame.stands)))
+    let standing = try read(offset..<(offset + UInt64(frame.stands)))
     guard Digest.of(standing) == frame.hash else {
-      throw .invalid("\(label): a frame of its \(kind) is damaged")
+      throw damaged("a frame of its \(kind) is damaged")
     }
     guard let unpacked = cache.compression.frame(standing, to: frame.unpacked, seal, kind, number)
-    else { throw .invalid("\(label): a frame of its \(kind) does not unpack") }
+    else { throw damaged("a frame of its \(kind) does not unpack") }
     cache.keep(unpacked, at: place)
     return unpacked
   }
@@ -125,12 +139,23 @@ final class BundleReader: Sendable {
   func contentFrame(_ number: Int) throws(StoreError) -> [UInt8] {
     let place = FrameCache.Place(bundle: name.hash, kind: .content, number: number)
     if let known = cache.frame(place) { return known }
-    let standing = try bytes.read(self.place(ofContentFrame: number))
+    let standing = try read(self.place(ofContentFrame: number))
     let length = directory.content[number].unpacked
     guard let unpacked = cache.compression.frame(standing, to: length, seal, .content, number)
-    else { throw .invalid("\(label): its frame \(number) does not unpack") }
+    else { throw damaged("its frame \(number) does not unpack") }
     cache.keep(unpacked, at: place)
     return unpacked
+  }
+
+  /// Returns true if bytes are a frame of items that the table describes.
+  func isRight(_ standing: [UInt8], frame number: Int, _ table: BundleTable) -> Bool {
+    let length = directory.content[number].unpacked
+    guard let frame = cache.compression.frame(standing, to: length, seal, .content, number) else {
+      return false
+    }
+    return (firstItems[number]..<firstItems[number + 1]).allSatisfy { item in
+      frame[table.place(of: item).range].withUnsafeBytes { table.items[item].isProved(by: $0) }
+    }
   }
 
   /// - Throws: ``StoreError/invalid(_:)`` if it is malformed or contradicts the directory.
@@ -157,7 +182,7 @@ final class BundleReader: Sendable {
     let frame = try contentFrame(place.frame)
     let bytes = Array(frame[place.range])
     guard bytes.withUnsafeBytes({ table.items[number].isProved(by: $0) }) else {
-      throw .invalid("\(label): its item \(number) is damaged")
+      throw damaged("its item \(number) is damaged")
     }
     return bytes
   }

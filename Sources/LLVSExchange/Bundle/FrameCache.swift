@@ -18,10 +18,22 @@ final class FrameCache: Sendable {
   }
 
   let compression = Compression()
+  /// The bundles of which something that was read was wrong.
+  private let damaged = Mutex<Set<BundleName>>([])
   private let budget: Int
   // A leaf lock, not held while a frame is read.
   private let state = Mutex(State())
   init(budget: Int = 32 << 20) { self.budget = budget }
+
+  func noteDamage(of bundle: BundleName) { damaged.withLock { _ = $0.insert(bundle) } }
+
+  /// Returns the bundles that were found damaged since the last call.
+  func takeDamaged() -> [BundleName] {
+    damaged.withLock { damaged in
+      defer { damaged = [] }
+      return damaged.sorted()
+    }
+  }
 
   func frame(_ place: Place) -> [UInt8]? {
     state.withLock { state in

@@ -58,6 +58,8 @@ struct NotedBundle: Sendable {
     /// This store put it, and a list has shown it since.
     static let seen = State(rawValue: 128)
     static let sealed = State(rawValue: 256)
+    /// Bytes of it were found wrong where it is.
+    static let damaged = State(rawValue: 512)
   }
 
   let name: BundleName

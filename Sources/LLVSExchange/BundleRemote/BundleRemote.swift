@@ -141,23 +141,10 @@ package struct BundleRemote: RemoteLayout {
   /// The time without a PUT after which a writer counts as lost, in seconds.
   private static let silence: Int64 = 30 * 24 * 3600
 
-  /// Reads every bundle whole into an empty store, and each copy of versions that are in several.
   package func verify(
-    into copy: Store, _ control: ExchangeControl
+    for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
-    let session = try BundleSession(copy, objects, options, control)
-    let source = try BundleRemoteSource(session)
-    var counts: [Version.ID: Int] = [:]
-    for id in source.unread.flatMap(\.ids) { counts[id, default: 0] += 1 }
-    let new = Set(try copy.unknown(Array(counts.keys), control))
-    var report = try copy.retrieve(from: source, session, after: ExchangeReport(), control: control)
-    for (number, bundle) in source.unread.enumerated() {
-      let copies = bundle.ids.filter { counts[$0] ?? 0 > 1 || !new.contains($0) }
-      guard !copies.isEmpty else { continue }
-      report.refused += try copy.verify(copies, against: source.alone(number), control: control)
-    }
-    report.refused += try session.damaged()
-    return report
+    try step(store, control) { (session) throws(StoreError) in try session.verify() }
   }
 
   /// Writes missing versions except contained heads (docs/merging.md, M5), and removes bundles after their grace.
@@ -167,15 +154,27 @@ package struct BundleRemote: RemoteLayout {
     try step(store, control, isLast: true) { (session) throws(StoreError) in try send(session) }
   }
 
+  /// Forgets what was seen at a place: the next send there compares everything.
+  package static func forget(_ place: String, in store: Store) throws(StoreError) {
+    try BundleSession.forget(place, in: store)
+    BundleUpkeep.compareAll(at: place, in: store)
+  }
+
   private func send(_ session: BundleSession) throws(StoreError) -> ExchangeReport {
     let sender = try BundleSender(session)
-    var report = try sender.sendMissing()
+    let upkeep = BundleUpkeep(session, sender)
+    var missing = try sender.missing()
+    if !missing.isEmpty, try upkeep.findsDamage() { missing = try sender.missing() }
+    var report = try sender.send(missing)
+    let filled = try upkeep.fill()
+    if filled > 0 {
+      report.notes.append("\(filled) lost or damaged bundle\(filled == 1 ? "" : "s") replaced")
+    }
     do throws(StoreError) {
-      try BundleUpkeep(session, sender).run()
+      try upkeep.run()
     } catch .unreachable, .timedOut, .denied, .notFound, .noSpace, .invalid {
       // All versions to send are there, and so is everything old: the next send tries again.
     }
-    report.waiting += session.reports
     return report
   }
 }
@@ -194,7 +193,9 @@ extension Store {
       report.waiting = again.waiting
     }
     try session.noteTaken(source.unread)
-    report.refused = session.refused + report.refused
+    try session.noteFoundDamage()
+    let isWhole = report.refused.isEmpty && report.waiting.isEmpty
+    report.refused = session.refused + (isWhole ? [] : session.damaged) + report.refused
     report.waiting = session.reports + report.waiting
     report.taken = earlier.taken + report.taken
     report.takenNumbers = earlier.takenNumbers + report.takenNumbers

@@ -27,6 +27,9 @@ final class BundleSender {
   private var distrusted: Set<BundleName> = []
   /// The versions that were put, and those in a bundle whose needs do not count any more.
   private(set) var sent: [VersionRecord] = []
+  private(set) var puts = 0
+  /// True while items are put again that were sent once.
+  private var isFilling = false
   private var rejected: [VersionNumber] = []
 
   init(_ session: BundleSession) throws(StoreError) {
@@ -36,9 +39,11 @@ final class BundleSender {
     goal = session.options.combining?.goal ?? CombiningRules.goal(of: session.listing.total)
   }
 
-  func sendMissing() throws(StoreError) -> ExchangeReport {
+  func sendMissing() throws(StoreError) -> ExchangeReport { try send(missing()) }
+
+  func send(_ numbers: [VersionNumber]) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
-    var missing = try missing()
+    var missing = numbers
     guard !missing.isEmpty else { return report }
     try session.refuseEncrypted()
     OutgoingBundle.clean(store)
@@ -52,10 +57,11 @@ final class BundleSender {
       while let number = rest.popFirst() {
         try control.check()
         if try add(number, &unsent) { try closeIfFull() }
-        control.report(.sending, total - rest.count, of: total)
+        control.report(.sending, sent.count, of: total)
         guard rejected.isEmpty else { break }
       }
       try close()
+      control.report(.sending, sent.count, of: total)
       // The bundle's needs stopped counting before its PUT: its versions come again, and no descendant before.
       missing = rejected.sorted() + rest
       rejected = []
@@ -66,20 +72,17 @@ final class BundleSender {
     return report
   }
 
-  private func missing() throws(StoreError) -> [VersionNumber] {
-    let counting = session.listing.names.filter(view.counts) + unlistedNames()
-    let numbers = session.versions(in: counting)
+  /// Returns the versions whose outline nothing there holds.
+  func missing() throws(StoreError) -> [VersionNumber] {
+    view = session.view()
+    let numbers = session.versions(in: view.names.filter(view.holds))
     var ids: Set<Version.ID> = []
-    for bundle in try BundleRemoteSource(session).unread where view.counts(bundle.name) {
+    for bundle in try BundleRemoteSource(session).unread where view.holds(bundle.name) {
       ids.formUnion(bundle.ids)
     }
     return try store.versionsToSend(control, after: numbers.beginning) { node in
       numbers.contains(node.number) || ids.contains(node.id)
     }
-  }
-
-  private func unlistedNames() -> [BundleName] {
-    view.names.filter { !session.seen.listed.contains($0) && view.counts($0) }
   }
 
   /// Adds a version; false if it cannot be sent.
@@ -134,9 +137,7 @@ final class BundleSender {
 
   private func outlineValue(_ entry: Entry, mayClose: Bool) throws(StoreError) -> OutlineValue {
     let stored = entry.stored
-    let isInline =
-      stored.length <= UInt64(Entry.inlineLimit) || entry.kind == .symlink && stored.length <= 4095
-    if isInline { return .inline(try store.contents.bytes(stored)) }
+    if entry.isInOutline { return .inline(try store.contents.bytes(stored)) }
     let first = BundleItem(value: stored.digest, length: stored.length)
     var found: OutlineValue?
     try store.contents.forEachPart(of: stored) { (part) throws(StoreError) in
@@ -169,7 +170,7 @@ final class BundleSender {
     if let number = bundle.writer.number(of: item) { return .here(number) }
     if let holder = try holder(of: item, for: bundle) {
       guard isReferred else {
-        if !session.isOwn(holder) { relied.insert(holder) }
+        if !session.isOwn(holder), !isFilling { relied.insert(holder) }
         return .elsewhere(need: nil)
       }
       // There may be no place for one need more: then the item is here again.
@@ -188,6 +189,10 @@ final class BundleSender {
     let known = try session.holders(of: item).map(\.name)
     // A bundle counts once its PUT was answered.
     if let last, known.contains(last.noted.name) { try finishLast() }
+    // Whoever relies on a bundle that holds it relied on it before.
+    if isFilling, let name = known.first(where: { view.holds($0) && !going.contains($0) }) {
+      return name
+    }
     let holders = known.filter { name in
       !distrusted.contains(name) && !going.contains(name) && view.counts(name)
     }
@@ -271,6 +276,7 @@ final class BundleSender {
     var noted = put.noted
     noted.put = try put.answered()
     session.notePut(noted.name)
+    puts += 1
     noted.state.insert(.put)
     var changes: [(bundle: NotedBundle, items: [BundleItem]?)] = [(noted, nil)]
     for old in put.replaced {
@@ -319,6 +325,28 @@ final class BundleSender {
     try completeRelied()
   }
 
+  /// Puts the items of this store's versions after a number that no bundle there holds; announces bundles.
+  func fill(after first: UInt32, announcing replaced: Set<BundleName>) throws(StoreError) {
+    isFilling = true
+    defer { isFilling = false }
+    going = replaced
+    defer { going = [] }
+    let numbers = try store.versionsToSend(control, after: first) { _ in false }
+    for (index, number) in numbers.enumerated() {
+      try control.check()
+      control.report(.reading, index, of: numbers.count)
+      guard let record = try store.version(number) else { continue }
+      do throws(StoreError) {
+        try putItems(of: record)
+      } catch {
+        // A version that is damaged here cannot fill the remote; others can.
+        guard isDamage(error) else { throw error }
+      }
+    }
+    if !replaced.isEmpty { _ = try bundle() }
+    try close(announcing: replaced)
+  }
+
   private func putItems(of record: VersionRecord) throws(StoreError) {
     try store.forEachChange(toSendOf: record) { (change) throws(StoreError) in
       _ = try change.map { (entry) throws(StoreError) in try value(entry, mayClose: true) }
@@ -351,9 +379,10 @@ final class BundleSender {
     return true
   }
 
-  /// Puts items that nothing holds that counts; false if the bytes of some are nowhere.
+  /// Puts items that nothing holds that counts; false if the bytes of some are nowhere, unless those are lost.
   func put(
-    _ items: [BundleItem], fetch: (BundleItem) throws(StoreError) -> [UInt8]?
+    _ items: [BundleItem], orLost isLost: Bool = false,
+    fetch: (BundleItem) throws(StoreError) -> [UInt8]?
   ) throws(StoreError) -> Bool {
     for item in items {
       try control.check()
@@ -361,7 +390,10 @@ final class BundleSender {
       guard bundle.writer.number(of: item) == nil, try holder(of: item, for: bundle) == nil else {
         continue
       }
-      guard let bytes = try fetch(item) else { return try giveUp() }
+      guard let bytes = try fetch(item) else {
+        if isLost { continue }
+        return try giveUp()
+      }
       try bundle.writer.add(item, bytes)
       try closeIfFull()
     }

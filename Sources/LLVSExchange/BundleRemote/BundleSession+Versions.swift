@@ -67,71 +67,53 @@ extension BundleSession {
     notes.taken[name.hash]?.flatMap { $0.map { VersionNumber($0) } }
   }
 
+  /// The bundles that cannot be read, and that no other announces.
   var refused: [ExchangeReport.Fault] {
-    seen.faults.sorted { $0.key < $1.key }.map {
-      ExchangeReport.Fault(id: Version.ID($0.key.text), reason: $0.value.reason)
-    }
+    let view = view()
+    return seen.faults.sorted { $0.key < $1.key }.filter { !view.isAnnounced($0.key) }
+      .map { fault(of: $0.key, $0.value.reason) }
   }
 
+  /// The bundles whose bytes were found wrong, and that no other announces.
+  var damaged: [ExchangeReport.Fault] {
+    let view = view()
+    return view.names.filter { view.reading(of: $0) == .damaged && !view.isAnnounced($0) }
+      .map { fault(of: $0, "\($0.object): it is damaged") }
+  }
+
+  /// The bundles that are torn or missing, except those whose versions this store has.
   var reports: [ExchangeReport.Fault] {
-    let torn = listing.torn.map { name in
-      ExchangeReport.Fault(
-        id: Version.ID(name), reason: "\(BundleFormat.folder)/\(name): it is not whole")
+    let known = Set(
+      notes.bundles.keys.filter { isOwn($0) || notes.taken[$0.hash] != nil }
+        .map { "\($0.writer)-\($0.sequence)" })
+    let torn = listing.torn.compactMap { text in
+      BundleName(text).flatMap { name in
+        known.contains("\(name.writer)-\(name.sequence)")
+          ? nil : fault(of: name, "\(name.object): it is not whole")
+      }
     }
     let view = view()
     let missing = view.writers.flatMap { writer in
-      view.missing(of: writer).map { sequence in
+      view.missing(of: writer).filter { !known.contains("\(writer)-\($0)") }.map { sequence in
         ExchangeReport.Fault(
           id: Version.ID("\(writer)-\(sequence)"),
-          reason: "bundle \(sequence) of \(writer) is not there")
+          reason: "bundle \(sequence) of \(writer) is not there", isObject: true)
       }
     }
     return torn + missing
   }
 
-  func versionNumbers(in bundles: [BundleName]) -> [VersionNumber] {
-    var numbers: Set<VersionNumber> = []
-    for name in bundles { numbers.formUnion(versions(of: name) ?? []) }
-    return numbers.sorted()
+  private func fault(of name: BundleName, _ reason: String) -> ExchangeReport.Fault {
+    ExchangeReport.Fault(id: Version.ID(name.text), reason: reason, isObject: true)
   }
 
-  func damaged() throws(StoreError) -> [ExchangeReport.Fault] {
-    var found: [ExchangeReport.Fault] = []
-    for name in listing.names where seen.faults[name] == nil && !seen.gone.contains(name) {
-      try control.check()
-      if let reason = try damage(of: name) {
-        found.append(ExchangeReport.Fault(id: Version.ID(name.text), reason: reason))
+  /// Notes the bundles of which something that this exchange read was wrong.
+  func noteFoundDamage() throws(StoreError) {
+    for name in open.frames.takeDamaged() where seen.listed.contains(name) {
+      guard notes[name]?.state.contains(.damaged) == false, let reason = try damage(of: name) else {
+        continue
       }
-    }
-    return found
-  }
-
-  /// Reads a bundle whole; returns what is wrong with it, nil if nothing is.
-  func damage(of name: BundleName) throws(StoreError) -> String? {
-    do throws(StoreError) {
-      var hasher = SHA256Hasher()
-      do throws(RemoteError) {
-        try objects.get(name.object, range: nil) { piece in
-          hasher.update(piece)
-          return true
-        }
-      } catch {
-        guard error.kind == .absent else { throw StoreError(error) }
-        return "\(name.object): it is gone"
-      }
-      guard hasher.finish() == name.hash else {
-        return "\(name.object): it is not what its name says"
-      }
-      let bundle = try opened(name)
-      let table = try bundle.table()
-      for number in table.items.indices {
-        try control.check()
-        _ = try bundle.item(number, in: table)
-      }
-      return nil
-    } catch {
-      guard case .invalid(let reason) = error else { throw error }
-      return reason
+      try noteDamage(of: name, reason)
     }
   }
 }

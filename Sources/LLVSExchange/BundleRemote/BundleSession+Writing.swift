@@ -15,13 +15,14 @@ extension BundleSession {
   }
 
   /// Returns a new bundle's claims: own and adopted bundles stay except those announced or replaced.
+  /// A lost one stays, too: it is missed until it is replaced.
   func claims(
     _ view: RemoteView, with sequence: UInt64, without replaced: Set<BundleName>
   ) -> [BundleClaim] {
+    let stays = Set(view.names.filter { !view.isAnnounced($0) } + lost(in: view))
+      .subtracting(replaced)
     func kept(_ writer: String) -> [UInt64] {
-      view.names.filter {
-        $0.writer == writer && !view.isAnnounced($0) && !replaced.contains($0)
-      }.map(\.sequence)
+      stays.filter { $0.writer == writer }.map(\.sequence)
     }
     let own = BundleClaim(
       writer: writer, upTo: sequence, kept: SequenceRuns(kept(writer) + [sequence]))

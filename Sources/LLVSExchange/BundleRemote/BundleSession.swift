@@ -37,7 +37,7 @@ final class BundleSession {
       try stopAtEncrypted()
     }
     noteSeen()
-    try forgetGone()
+    try forgetRemoved()
   }
 
   /// The notes, and the view of a place, that an exchange leaves for the next.
@@ -105,13 +105,35 @@ final class BundleSession {
     remember()
   }
 
-  /// Drops the notes of other writers' bundles that were here and are gone.
-  private func forgetGone() throws(StoreError) {
-    let lost = notes.bundles.values.filter { noted in
+  /// Drops the notes of other writers' bundles that were removed as announced.
+  private func forgetRemoved() throws(StoreError) {
+    try forget { view().isAnnounced($0) }
+  }
+
+  /// Drops the notes of other writers' bundles that were here and are gone, where a condition holds.
+  func forget(where condition: (BundleName) -> Bool) throws(StoreError) {
+    let gone = notes.bundles.values.filter { noted in
       noted.facts.place == options.place && !seen.listed.contains(noted.name)
         && !noted.state.contains(.named)
     }
-    try notes.remove(lost.map(\.name), from: store)
+    try notes.remove(gone.map(\.name).filter(condition), from: store)
+  }
+
+  /// Forgets what was read and seen at a place; the names that this store wrote stay noted.
+  static func forget(_ place: String, in store: Store) throws(StoreError) {
+    var notes = BundleNotes()
+    try notes.read(store)
+    let here = notes.bundles.values.filter { $0.facts.place == place }
+    let (own, others) = (
+      here.filter { $0.state.contains(.named) }, here.filter { !$0.state.contains(.named) }
+    )
+    let changes = own.map { noted -> BundleNotes.Change in
+      var noted = noted
+      noted.state = .named
+      return (noted, [])
+    }
+    try notes.set(changes, versions: [], in: store)
+    try notes.remove(others.map(\.name), from: store)
   }
 
   func listAgain() throws(StoreError) {
@@ -168,7 +190,10 @@ final class BundleSession {
     var known: [KnownBundle] = []
     for name in listing.names where !seen.gone.contains(name) {
       if let noted = notes[name], isUsable(noted) {
-        known.append(KnownBundle(name: name, claims: noted.facts.claims))
+        known.append(
+          KnownBundle(
+            name: name, claims: noted.facts.claims,
+            reading: noted.state.contains(.damaged) ? .damaged : .read))
       } else {
         known.append(KnownBundle(name: name, reading: seen.faults[name]?.reading ?? .malformed))
       }
@@ -200,9 +225,16 @@ final class BundleSession {
     if let noted = notes[name] { look(at: noted) }
   }
 
-  func distrust(_ name: BundleName, _ reason: String) {
-    seen.faults[name] = (.malformed, reason)
+  /// Notes that bytes of a bundle are wrong, so that the next sends do not rely on it.
+  func noteDamage(of name: BundleName, _ reason: String) throws(StoreError) {
     known = nil
+    guard var noted = notes[name], isUsable(noted) else {
+      return seen.faults[name] = (.malformed, reason)
+    }
+    guard !noted.state.contains(.damaged) else { return }
+    noted.state.insert(.damaged)
+    noted.state.remove(.proved)
+    try note([(noted, nil)])
   }
 
   func items(of name: BundleName) throws(StoreError) -> [BundleItem] {
@@ -259,6 +291,7 @@ final class BundleSession {
     noted.facts = taken.facts
     noted.facts.place = options.place
     noted.state.insert(taken.isProved ? [.read, .proved] : .read)
+    if noted.state.contains(.named) { noted.state.insert(.seen) }
     if taken.hasOtherEntries { noted.state.insert(.hasOtherEntries) }
     if options.keys != nil { noted.state.insert(.sealed) }
     return noted
@@ -333,7 +366,7 @@ final class BundleSession {
         }
       }
     } catch .invalid(let reason) {
-      distrust(name, reason)
+      try noteDamage(of: name, reason)
       return false
     } catch .notFound {
       seen.gone.insert(name)

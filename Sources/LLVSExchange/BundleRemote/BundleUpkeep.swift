@@ -4,11 +4,13 @@ import ObjectStores
 /// Keeps the bundles of a store at a remote, own and adopted, few and whole, and removes replaced ones.
 ///
 /// INVARIANT X8: a bundle is announced only when all that it holds is in bundles that count and are not
-///   announced, and removed only after ``RemovalRules`` let it go.
+///   announced, and removed only after ``RemovalRules`` let it go, or at once if it is damaged.
 /// - Concurrency: for one thread at a time.
 struct BundleUpkeep {
   private static let lastChecked = "bundles.checked"
-  private static let lastRefill = "bundles.refilled"
+  private static let lastFilled = "bundles.filled"
+  /// The note that asks for everything to be compared again.
+  private static let again = "again"
   private let session: BundleSession
   private let sender: BundleSender
   private let fetcher: ItemFetcher
@@ -23,10 +25,7 @@ struct BundleUpkeep {
 
   func run() throws(StoreError) {
     try remove()
-    try refill()
     guard !sender.sent.isEmpty else { return }
-    try checkOne()
-    try replaceDamaged()
     try combine()
   }
 
@@ -46,7 +45,9 @@ struct BundleUpkeep {
   }
 
   private func remove() throws(StoreError) {
-    guard options.removes, try !due().isEmpty else { return }
+    guard options.removes else { return }
+    try removeTorn()
+    guard try !due().isEmpty else { return }
     // The list that the send began with may be old by now.
     try session.listAgain()
     sender.refresh()
@@ -58,6 +59,15 @@ struct BundleUpkeep {
       guard var noted = session.notes[name] else { continue }
       noted.state.insert(.removed)
       try session.note([(noted, [])])
+    }
+  }
+
+  /// Removes torn bundles of this store's that were replaced: nobody can read them.
+  private func removeTorn() throws(StoreError) {
+    let view = session.view()
+    for name in session.listing.torn.compactMap({ BundleName($0) })
+    where kept.contains(name.writer) && view.isGone(name.writer, name.sequence) {
+      try asking { () throws(RemoteError) in try session.objects.delete(name.object) }
     }
   }
 
@@ -76,6 +86,8 @@ struct BundleUpkeep {
       })
     let list = RemovalRules.Listing(now: session.listing.now, newest: session.listing.newest)
     return announced.filter { name in
+      // What a damaged bundle held was put again before it was announced.
+      if session.notes[name]?.state.isSuperset(of: [.announced, .damaged]) == true { return true }
       // When the server wrote the announcement is looked up only where this store's own clock agrees.
       guard let noted = session.notes[name], noted.state.contains(.announced),
         options.removal.hasPassed(since: .init(made: noted.announced, written: nil), list)
@@ -89,10 +101,11 @@ struct BundleUpkeep {
   /// Puts what only bundles that are about to be removed hold; false if that fails.
   private func putUncovered(of due: [BundleName], _ view: RemoteView) throws(StoreError) -> Bool {
     var items: [BundleItem] = []
+    var damaged: [BundleItem] = []
     var versions: [VersionNumber] = []
     let there = session.versions(in: view.names.filter(view.counts))
     for name in due {
-      items += try RemovalRules.uncovered(try session.items(of: name), in: view) {
+      let uncovered = try RemovalRules.uncovered(try session.items(of: name), in: view) {
         (item) throws(StoreError) in
         // The word of another writer is not enough.
         var proved: [BundleName] = []
@@ -101,11 +114,17 @@ struct BundleUpkeep {
         }
         return proved
       }
+      if session.notes[name]?.state.contains(.damaged) == true {
+        damaged += uncovered
+      } else {
+        items += uncovered
+      }
       versions += (session.versions(of: name) ?? []).filter { !there.contains($0) }
     }
-    guard !items.isEmpty || !versions.isEmpty else { return true }
+    guard !items.isEmpty || !damaged.isEmpty || !versions.isEmpty else { return true }
     sender.refresh()
     return try sender.without(Set(due)) { () throws(StoreError) in
+      _ = try sender.put(damaged, orLost: true, fetch: fetch)
       guard try sender.put(items, fetch: fetch) else { return false }
       return try sender.put(Array(Set(versions)).sorted())
     }
@@ -142,51 +161,55 @@ struct BundleUpkeep {
     _ = try sender.replace(old, versions: versions.sorted(), items: items, fetch: fetch)
   }
 
-  /// Replaces damaged bundles with this store's data; they stay for the grace period, as the rest still serves.
-  private func replaceDamaged() throws(StoreError) {
-    for name in ownListed() where session.seen.faults[name]?.reading == .malformed {
-      guard !session.view().isAnnounced(name) else { continue }
-      try replace([name])
-    }
-  }
-
   /// Reads the next of this store's bundles again in a directory, which may lose bytes silently.
-  private func checkOne() throws(StoreError) {
-    guard options.removal == .directory else { return }
+  func findsDamage() throws(StoreError) -> Bool {
+    guard options.removal == .directory else { return false }
     let own = ownListed().map(\.text)
     // The last name when the round began: bundles that sends add would make it endless.
     let kept = store.noted(Self.lastChecked).map { String(decoding: $0, as: UTF8.self) } ?? ""
     let parts = kept.split(separator: " ").map(String.init)
     var (last, end) = parts.count == 2 ? (parts[0], parts[1]) : ("", "")
     if !own.contains(where: { $0 > last && $0 <= end }) { (last, end) = ("", own.last ?? "") }
-    guard let text = own.first(where: { $0 > last }), let next = BundleName(text) else { return }
+    guard let text = own.first(where: { $0 > last }), let next = BundleName(text) else {
+      return false
+    }
     store.note(Self.lastChecked, Array("\(text) \(end)".utf8))
-    if let fault = try session.damage(of: next) { session.distrust(next, fault) }
+    guard let fault = try session.damage(of: next) else { return false }
+    try session.noteDamage(of: next, fault)
+    return true
   }
 
-  /// Puts what no counting bundle holds where bundles that should stay are gone: objects lost or rolled back.
-  private func refill() throws(StoreError) {
-    let view = session.view()
-    let missing = view.writers.flatMap { writer in
-      view.missing(of: writer).map { "\(writer)-\($0)" }
-    }
-    guard !missing.isEmpty else { return }
-    // Other stores notice it as well: each waits for a random time, and looks again.
-    let key = "\(Self.lastRefill) \(options.place)"
-    let digest = Digest.of(Array(missing.joined(separator: " ").utf8)).hex
+  /// Puts what no bundle there holds, once for each set of bundles that are lost, torn or damaged.
+  /// - Returns: the number of those bundles, if anything had to be put; own ones are announced.
+  func fill() throws(StoreError) -> Int {
+    let key = "\(Self.lastFilled) \(options.place)"
     let noted = store.noted(key).map { String(decoding: $0, as: UTF8.self) } ?? ""
     let words = noted.split(separator: " ").map(String.init)
-    let now = options.clock.now()
-    guard words.count == 2, words[0] == digest, let due = Int64(words[1]) else {
-      let due = now + Int64.random(in: 0...Int64(options.send.listAge / 1_000_000_000))
-      return store.note(key, Array("\(digest) \(due)".utf8))
+    let holes = session.holes()
+    guard !holes.isEmpty || words == [Self.again] else {
+      // The same bundles may be lost once more later.
+      if !noted.isEmpty { store.note(key, []) }
+      return 0
     }
-    // It was done for these before.
-    guard due >= 0, now >= due else { return }
-    try session.listAgain()
+    let newest = try store.state().lastNumber
+    var first: UInt32 = 0
+    if words.count == 2, words[0] == Self.digest(of: holes) { first = UInt32(words[1]) ?? 0 }
+    guard first < newest else { return 0 }
     sender.refresh()
-    let there = session.view()
-    try sender.putItems(of: session.versionNumbers(in: there.names.filter(there.counts)))
-    store.note(key, Array("\(digest) -1".utf8))
+    let kept = kept
+    let lost = session.lost(in: session.view()).filter { kept.contains($0.writer) }
+    try sender.fill(after: first, announcing: Set(lost))
+    try session.forget { _ in true }
+    let left = session.holes()
+    store.note(key, left.isEmpty ? [] : Array("\(Self.digest(of: left)) \(newest)".utf8))
+    return first == 0 && sender.puts > 0 ? holes.count : 0
+  }
+
+  static func compareAll(at place: String, in store: Store) {
+    store.note("\(lastFilled) \(place)", Array(again.utf8))
+  }
+
+  private static func digest(of holes: Set<String>) -> String {
+    Digest.of(Array(holes.sorted().joined(separator: " ").utf8)).hex
   }
 }

@@ -8,6 +8,8 @@ struct KnownBundle: Hashable, Sendable {
   /// The state of reading a bundle's directory.
   enum Reading: Hashable, Sendable {
     case read
+    /// Its directory was read, and bytes of it are wrong: its claims are known, and it holds nothing.
+    case damaged
     /// It is no bundle, or a damaged one: it needs nothing, and its claims are not known.
     case malformed
     /// It is of a newer format or an unknown key: what it needs and claims is not known.
@@ -20,8 +22,8 @@ struct KnownBundle: Hashable, Sendable {
 /// The promise: every item of a version that was sent stays in some bundle, whatever other writers do, as long as
 /// lists are late by at most half the grace before a removal.
 ///
-/// INVARIANT X1: ``counts(_:)`` alone decides which bundles are relied on: for leaving an item out,
-///   for a send that is complete, for what may be removed.
+/// INVARIANT X1: ``counts(_:)`` alone decides which bundles are newly relied on: for leaving an item out,
+///   for a send that is complete, for what may be removed. ``holds(_:)`` alone decides what can be read there.
 /// INVARIANT X2: an announced bundle counts for nobody, and never counts again: every later bundle
 ///   of its writer repeats the announcement.
 struct RemoteView: Sendable {
@@ -50,7 +52,7 @@ struct RemoteView: Sendable {
     for claim in bundle.claims {
       statements[claim.writer, default: []].append(Statement(by: bundle.name, claim: claim))
     }
-    if bundle.reading != .read {
+    if bundle.reading == .malformed || bundle.reading == .unknown {
       let writer = bundle.name.writer
       unread[writer] = max(unread[writer] ?? 0, bundle.name.sequence)
     }
@@ -93,9 +95,14 @@ struct RemoteView: Sendable {
   /// Returns true if a bundle other than itself says that it is going to be removed.
   /// - Complexity: O(log runs of what is announced).
   func isAnnounced(_ name: BundleName) -> Bool {
-    if announced[name.writer]?.contains(name.sequence) == true { return true }
+    if isGone(name.writer, name.sequence) { return true }
     return ofThemselves[name.writer]?.contains { $0.by != name && $0.claim.announces(name) }
       ?? false
+  }
+
+  /// Returns true if a later bundle announces a number of a writer's, whether that bundle is listed or not.
+  func isGone(_ writer: String, _ sequence: UInt64) -> Bool {
+    announced[writer]?.contains(sequence) == true
   }
 
   func announcing(_ name: BundleName) -> [BundleName] {
@@ -107,11 +114,16 @@ struct RemoteView: Sendable {
     statements[writer]?.contains { $0.by.writer != writer } ?? false
   }
 
-  /// Returns true if a bundle is there, not announced, and no unread bundle of its writer could announce it.
+  /// Returns true if what a bundle holds can be read there and stays: it was read, is whole and is not announced.
+  func holds(_ name: BundleName) -> Bool {
+    known[name]?.reading == .read && !isAnnounced(name)
+  }
+
+  /// Returns true if a bundle holds its contents, and no unread bundle of its writer could announce it.
+  /// What is sent already does not depend on the second: a remover puts again what others need.
   func counts(_ name: BundleName) -> Bool {
-    guard let bundle = known[name], bundle.reading == .read else { return false }
-    if let last = unread[name.writer], last > name.sequence { return false }
-    return !isAnnounced(name)
+    guard holds(name) else { return false }
+    return unread[name.writer].map { $0 <= name.sequence } ?? true
   }
 
   /// Bundles whose dependencies are unknown. While any exist, no bundle may be removed.
@@ -120,7 +132,10 @@ struct RemoteView: Sendable {
   /// Returns the sequence numbers that a writer's newest bundle says stay, and that are missing.
   func missing(of writer: String) -> [UInt64] {
     let own = known.values.filter { $0.name.writer == writer }
-    guard let newest = own.filter({ $0.reading == .read }).max(by: { $0.name < $1.name }),
+    guard
+      let newest = own.filter({ $0.reading == .read || $0.reading == .damaged }).max(by: {
+        $0.name < $1.name
+      }),
       let claim = newest.claims.first(where: { $0.writer == writer })
     else { return [] }
     let there = Set(own.map(\.name.sequence))

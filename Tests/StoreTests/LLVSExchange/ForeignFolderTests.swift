@@ -198,7 +198,7 @@ struct ForeignFolderTests {
       let transfer = TransferControl()
       let objects = DirectoryStore(path: folder, scratch: ".outgoing", control: transfer)
       let files = VersionObjects(objects, for: store, transfer: transfer)
-      return try store.verify(against: files).map(\.reason)
+      return try store.check(files).refused.map(\.reason)
     }
     #expect(try faults().isEmpty)
     try put("changes/A", #"[{"insert":{"id":"k","data":"Qg=="}}]"#)

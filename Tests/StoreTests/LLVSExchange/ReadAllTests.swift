@@ -30,16 +30,19 @@ struct ReadAllTests {
     return (store, ids)
   }
 
-  private func read(_ format: FolderFormat, _ copy: Store) throws -> ExchangeReport {
-    try format.readAll(into: copy, folder)
+  private func read(_ format: FolderFormat, _ store: Store) throws -> ExchangeReport {
+    try format.verify(for: store, folder)
   }
 
   @Test("what is sound is said to be", arguments: FolderFormat.allCases)
   func sound(_ format: FolderFormat) throws {
     _ = try send(format)
-    let report = try read(format, place.store("copy"))
-    #expect(report.taken.count == 3 && report.refused.isEmpty && report.waiting.isEmpty)
-    #expect(report.absent.isEmpty)
+    let other = try place.store("copy")
+    let report = try read(format, other)
+    #expect(report.remoteIDs.count == 3 && report.refused.isEmpty && report.waiting.isEmpty)
+    // Nothing is taken, and nothing is left in the store.
+    #expect(try other.mostRecentHead == nil)
+    #expect(try FileSystem.list(other.path).allSatisfy { !$0.hasSuffix(".tmp") })
   }
 
   @Test("files that are known from elsewhere are read all the same")
@@ -51,9 +54,8 @@ struct ReadAllTests {
     let changed = text.replacingOccurrences(of: "A", with: "B")
     #expect(changed != text)
     try FileSystem.replace(path, with: Array(changed.utf8), permissions: 0o644)
-    let copy = try self.place.store("copy")
-    #expect(try read(.bundles, copy).refused.isEmpty)
-    let report = try read(.files, copy)
+    #expect(try read(.bundles, store).refused.isEmpty)
+    let report = try read(.files, store)
     #expect(report.refused.map(\.id) == [ids[1]], "\(report.refused)")
   }
 
@@ -62,7 +64,7 @@ struct ReadAllTests {
     let (_, ids) = try send(.files)
     try FileSystem.unlink("\(folder)/versions/\(ids[2].rawValue)")
     let report = try read(.files, place.store("copy"))
-    #expect(report.taken.count == 2)
+    #expect(report.remoteIDs.count == 2)
     #expect(report.refused.map(\.id) == [ids[2]])
     #expect(report.refused.first?.reason.contains("there is no versions/") == true)
     try FileSystem.rename("\(folder)/changes", to: "\(folder)/elsewhere")
@@ -89,9 +91,8 @@ struct ReadAllTests {
     let name = try BundleMade(writer: "zz", scratch: place.directory.path) { bundle in
       try bundle.add(entry: BundleMade.entry(version, Array(repeating: 0xEE, count: 100)))
     }.put(into: folder)
-    let copy = try place.store("copy")
-    let report = try read(.bundles, copy)
-    #expect(report.taken.count == 3)
+    let report = try read(.bundles, store)
+    #expect(report.remoteIDs.count == 3)
     #expect(report.refused.map(\.id) == [ids[1]])
     #expect(report.refused.first?.reason.contains(name) == true)
     // What a retrieval takes is as it was.
@@ -100,18 +101,21 @@ struct ReadAllTests {
     #expect(taken.taken.count == 3 && taken.refused.isEmpty)
   }
 
-  @Test("what is missing there is taken from where it is, and the rest is read")
+  @Test("what cannot be read whole there is told, and is there again after a send")
   func missing() throws {
     let (store, ids) = try send(.bundles)
     let names = try FileSystem.list("\(folder)/bundles").sorted()
     try FileSystem.unlink("\(folder)/bundles/\(names[0])")
-    let copy = try place.store("copy")
-    var report = try read(.bundles, copy)
-    #expect(report.taken.isEmpty && report.absent == [ids[0]])
-    try copy.takeIn(report.absent, from: store, control: .init())
-    report = try read(.bundles, copy)
-    #expect(report.taken == Array(ids[1...]) && report.absent.isEmpty && report.refused.isEmpty)
+    // The others descend from a version that is not there.
+    #expect(try read(.bundles, store).remoteIDs.isEmpty)
+    let other = try read(.bundles, place.store("copy"))
+    #expect(other.remoteIDs.isEmpty)
     // Its writer says that it stays, so its absence is told.
-    #expect(report.waiting.map(\.reason) == ["bundle 0 of \(store.replicaID) is not there"])
+    #expect(
+      Set(other.waiting.map(\.id)) == Set(ids[1...] + [.init("\(store.replicaID)-0")]),
+      "\(other.waiting)")
+    _ = try FolderFormat.bundles.send(store, folder)
+    #expect(try read(.bundles, store).remoteIDs.sorted() == ids.sorted())
+    #expect(try read(.bundles, place.store("copy")).waiting.isEmpty)
   }
 }

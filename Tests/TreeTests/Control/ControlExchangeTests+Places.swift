@@ -160,6 +160,10 @@ extension ControlExchangeTests {
 
 /// A remote in a directory that is replaced by an empty one after it was read.
 private struct Replacing: RemoteLayout {
+  func verify(for store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    ExchangeReport()
+  }
+
   let layout: any RemoteLayout
   let folder: String
 

@@ -8,6 +8,10 @@ import Testing
 
 /// A peer that answers only when it is told to, or when the exchange is cancelled.
 private final class SlowPeer: RemoteLayout {
+  func verify(for store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    ExchangeReport()
+  }
+
   let isOpen = Monitor(false)
   let count = Monitor(0)
 

@@ -100,7 +100,8 @@ struct ControlScriptTests {
             try .init(name: "settle", value: "500ms"), try .init(name: "author", value: "A B"),
             try .init(name: "autosync", value: "off"),
           ])), ConflictsCommand(path: path("a")), VerifyCommand(place: .store),
-        VerifyCommand(place: .peer("usb")), StatusCommand(), LogCommand(count: 5), HelpCommand(),
+        VerifyCommand(place: .peer("usb", isRepairing: false)), StatusCommand(),
+        LogCommand(count: 5), HelpCommand(),
       ] as [AnyHashable])
   }
 

@@ -1,0 +1,241 @@
+import LLVSCore
+import ObjectStores
+
+extension BundleSession {
+  /// Reads every bundle once, notes which are damaged, and finds the versions that can be read whole.
+  func verify() throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    var reasons: [BundleName: String] = [:]
+    for (index, name) in listing.names.enumerated() where seen.faults[name] == nil {
+      try control.check()
+      control.report(.reading, index, of: listing.names.count)
+      reasons[name] = try damage(of: name)
+      if let reason = reasons[name] {
+        try noteDamage(of: name, reason)
+      } else {
+        try noteSound(name)
+      }
+    }
+    report.refused =
+      refused
+      + damaged.map { fault in
+        var fault = fault
+        fault.reason = BundleName(fault.id.rawValue).flatMap { reasons[$0] } ?? fault.reason
+        return fault
+      }
+    report.waiting = reports
+    var others: Set<Version.ID> = []
+    let view = view()
+    for name in view.names where view.holds(name) && seen.listed.contains(name) {
+      try compare(name, &report, &others)
+    }
+    report.remoteIDs = try wholeVersions()
+    try addOthers(others, to: &report)
+    return report
+  }
+
+  /// Adds the versions that are not in this store: those that can be read with their ancestors, and the rest.
+  private func addOthers(
+    _ others: Set<Version.ID>, to report: inout ExchangeReport
+  ) throws(StoreError) {
+    let source = try BundleRemoteSource(self)
+    var left: [(id: Version.ID, predecessors: [Version.ID])] = []
+    for id in source.versionIDs() where others.contains(id) {
+      try control.check()
+      if try source.changes(of: id) != nil, let version = try source.version(id) {
+        left.append((id, version.predecessors?.ids ?? []))
+      } else {
+        report.waiting.append(
+          ExchangeReport.Fault(id: id, reason: "\(source.label(id)): a part of it is not there"))
+      }
+    }
+    var whole = Set(report.remoteIDs)
+    var count = left.count + 1
+    while left.count < count {
+      count = left.count
+      left.removeAll { id, predecessors in
+        guard predecessors.allSatisfy(whole.contains) else { return false }
+        report.remoteIDs.append(id)
+        return whole.insert(id).inserted
+      }
+    }
+    report.waiting += left.map { id, _ in
+      ExchangeReport.Fault(
+        id: id, reason: "\(source.label(id)): a predecessor cannot be read there")
+    }
+  }
+
+  /// Compares the outlines of a bundle with the versions that are here, and collects the other versions.
+  private func compare(
+    _ name: BundleName, _ report: inout ExchangeReport, _ others: inout Set<Version.ID>
+  ) throws(StoreError) {
+    let bundle = try opened(name)
+    let table = try bundle.table()
+    let entries = try bundle.entries().filter { $0.id != nil }
+    let ids = entries.compactMap(\.id)
+    for (index, (id, entry)) in zip(ids, entries).enumerated() {
+      try control.check()
+      guard let record = try store.version(id) else {
+        others.insert(id)
+        continue
+      }
+      let description = try bundle.description(of: entry) { distance in
+        distance <= UInt64(index) ? ids[index - Int(distance)] : nil
+      }
+      if let reason = try store.difference(of: record, description, in: bundle, table) {
+        report.refused.append(ExchangeReport.Fault(id: id, reason: reason))
+      }
+    }
+  }
+
+  /// Returns the versions of this store that can be read whole there: outline, bytes of all values, and ancestors.
+  func wholeVersions() throws(StoreError) -> [Version.ID] {
+    let view = view()
+    let held = versions(in: view.names.filter(view.holds))
+    var whole: Set<VersionNumber> = []
+    var ids: [Version.ID] = []
+    for number in try store.versionsToSend(control, isThere: { _ in false }) {
+      try control.check()
+      let node = try store.graph.node(number)
+      guard held.contains(number),
+        [node.first, node.second].allSatisfy({ $0.map(whole.contains) ?? true }),
+        let record = try store.version(number), try holdsItems(of: record, view)
+      else { continue }
+      whole.insert(number)
+      ids.append(record.id)
+    }
+    return ids
+  }
+
+  /// Returns true if bundles hold the bytes of all values that a version stores; a damaged version has none.
+  private func holdsItems(
+    of record: VersionRecord, _ view: RemoteView
+  ) throws(StoreError) -> Bool {
+    var isWhole = true
+    do throws(StoreError) {
+      try store.forEachChange(toSendOf: record) { (change) throws(StoreError) in
+        _ = try change.map { (entry) throws(StoreError) in
+          guard isWhole, !entry.isInOutline else { return }
+          try store.contents.forEachPart(of: entry.stored) { (part) throws(StoreError) in
+            guard isWhole else { return }
+            isWhole = try holders(of: BundleItem(part)).contains { view.holds($0.name) }
+          }
+        }
+      }
+    } catch {
+      guard error.isDamage else { throw error }
+      return false
+    }
+    return isWhole
+  }
+
+  private func noteSound(_ name: BundleName) throws(StoreError) {
+    guard var noted = notes[name], noted.state.contains(.damaged) else { return }
+    noted.state.remove(.damaged)
+    try note([(noted, nil)])
+  }
+
+  /// Reads a bundle whole, once; returns what is wrong with it, nil if nothing is.
+  func damage(of name: BundleName) throws(StoreError) -> String? {
+    do throws(StoreError) {
+      let bundle = try opened(name)
+      let check = BundleCheck(bundle, try bundle.table())
+      var hasher = SHA256Hasher()
+      do throws(RemoteError) {
+        try objects.get(name.object, range: nil) { piece in
+          hasher.update(piece)
+          check.add(piece)
+          return (try? control.check()) != nil
+        }
+      } catch {
+        guard error.kind == .absent else { throw StoreError(error) }
+        return "\(name.object): it is gone"
+      }
+      try control.check()
+      guard hasher.finish() == name.hash else {
+        return "\(name.object): it is not what its name says"
+      }
+      return check.isRight ? nil : "\(name.object): its items are not what its table says"
+    } catch {
+      switch error {
+      case .invalid(let reason): return reason
+      case .notFound: return "\(name.object): it is gone"
+      default: throw error
+      }
+    }
+  }
+}
+
+extension Entry {
+  /// True if an outline holds the value itself, not the items that it consists of.
+  var isInOutline: Bool {
+    stored.length <= UInt64(Entry.inlineLimit) || kind == .symlink && stored.length <= 4095
+  }
+}
+
+/// Compares the items of a bundle with its table while the bytes of the bundle pass.
+private final class BundleCheck {
+  private let bundle: BundleReader
+  private let table: BundleTable
+  private var frame = 0
+  private var skip = Int(BundleFormat.headLength)
+  private var bytes: [UInt8] = []
+  private(set) var isRight = true
+
+  init(_ bundle: BundleReader, _ table: BundleTable) {
+    self.bundle = bundle
+    self.table = table
+  }
+
+  func add(_ piece: UnsafeRawBufferPointer) {
+    let content = bundle.directory.content
+    guard isRight, frame < content.count else { return }
+    bytes += piece
+    var start = min(skip, bytes.count)
+    skip -= start
+    while skip == 0, frame < content.count, bytes.count - start >= content[frame].stands {
+      let end = start + content[frame].stands
+      guard bundle.isRight(Array(bytes[start..<end]), frame: frame, table) else {
+        isRight = false
+        return
+      }
+      (start, frame) = (end, frame + 1)
+    }
+    bytes.removeFirst(start)
+  }
+}
+
+extension Store {
+  /// Returns how an outline of a version differs from the version here; no bytes of values are read.
+  fileprivate func difference(
+    of record: VersionRecord, _ outline: BundleReader.Description, in bundle: BundleReader,
+    _ table: BundleTable
+  ) throws(StoreError) -> String? {
+    let label = bundle.label(record.id)
+    do throws(StoreError) {
+      if let reason = try difference(of: record, outline.version, label: label) { return reason }
+      if let digest = outline.contentDigest, digest != record.map.digest {
+        return "\(label): its content is \(record.map.digest.hex) here and \(digest.hex) there"
+      }
+      let (map, stream) = (map(of: record), OutlineStream(bundle, outline.changes, label: label))
+      while !stream.isAtEnd {
+        let change = try stream.change(in: bundle.directory)
+        let what = try difference(of: change, map, record) { (stored, value) throws(StoreError) in
+          let item = BundleItem(value: stored.digest, length: stored.length)
+          return switch value {
+          case .inline(let bytes):
+            UInt64(bytes.count) == stored.length && Digest.of(bytes) == stored.digest
+          case .item(let number, let length):
+            length == stored.length && table.items[number] == item
+          case .leftOut(let digest, let length, _), .forgotten(let digest, let length):
+            length == stored.length && digest == stored.digest
+          }
+        }
+        if let what { return "\(label): \(what)" }
+      }
+      return nil
+    } catch .invalid(let reason) {
+      return reason
+    }
+  }
+}
