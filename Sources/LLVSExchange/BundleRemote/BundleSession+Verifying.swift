@@ -23,7 +23,20 @@ extension BundleSession {
         fault.reason = BundleName(fault.id.rawValue).flatMap { reasons[$0] } ?? fault.reason
         return fault
       }
-    report.waiting = reports
+    let told = reports
+    // A torn one of this store's is told here, too.
+    let torn = listing.torn.filter { text in
+      guard let name = BundleName(text) else { return false }
+      return !self.view().isGone(name.writer, name.sequence)
+        && !told.contains { $0.id.rawValue == text }
+    }
+    report.waiting =
+      told
+      + torn.map { text in
+        ExchangeReport.Fault(
+          id: Version.ID(text), reason: "\(BundleFormat.folder)/\(text): it is not whole",
+          isObject: true)
+      }
     var others: Set<Version.ID> = []
     let view = view()
     for name in view.names where view.holds(name) && seen.listed.contains(name) {
