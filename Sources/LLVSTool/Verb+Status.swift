@@ -68,6 +68,8 @@ struct StoreReport: Decodable {
   var store: String
   var storeFault: String?
   var head: String?
+  /// The whole days that the head is ahead of this clock.
+  var daysAhead: Int?
   var line: String?
   var toMerge: Int?
   var conflicts: Int?
@@ -115,6 +117,12 @@ struct StoreReport: Decodable {
       lines += ["Peers:"] + peers.map { "  \($0.name): \(Self.text(of: $0))" }
     } else {
       lines.append("No peers: \"llvs peer NAME ADDRESS\" adds one.")
+    }
+    if let daysAhead, let head {
+      let days = Self.some(daysAhead, "day")
+      lines.append(
+        "\(head) is \(days) ahead of this machine's clock. Check the clocks: new versions do not take their time "
+          + "from that version.")
     }
     if let storeFault { lines.append("Nothing is stored any more: \(storeFault).") }
     if belowReserve == true {
@@ -194,19 +202,16 @@ struct StoreReport: Decodable {
   private static func text(of peer: Peer) -> String {
     var parts: [String] = []
     if peer.direction != "both" { parts.append(peer.direction) }
-    if let failed = ago(peer.failed) {
-      parts.append("failed \(failed): \(peer.message)")
-      parts.append("last successful sync: \(ago(peer.lastOK) ?? "never")")
-    } else if let ok = ago(peer.lastOK) {
-      parts.append("\(peer.refused == 0 ? "in sync" : "exchanged with") \(ok)")
-    } else {
-      parts.append("never exchanged with")
-    }
+    if let failed = ago(peer.failed) { parts.append("failed \(failed): \(peer.message)") }
     if peer.refused > 0 { parts.append("\(peer.refused) refused: \(peer.refusal)") }
-    if peer.waiting > 0 {
-      parts.append("\(some(peer.waiting, "version")) found only in part")
-    }
+    if peer.waiting > 0 { parts.append("INCOMPLETE there: \(some(peer.waiting, "version"))") }
     if peer.toSend > 0 { parts.append("\(some(peer.toSend, "version")) to send") }
+    let isUpToDate =
+      peer.failed == nil && peer.refused == 0 && peer.waiting == 0 && peer.toSend == 0
+    let last = ago(peer.lastOK)
+    parts.append(
+      last.map { isUpToDate ? "up to date (checked \($0))" : "last synced \($0)" }
+        ?? "never synced")
     return (parts + peer.notes).joined(separator: "; ")
   }
 

@@ -80,6 +80,8 @@ extension Mounted {
         try clock.set(offset)
         let status = try mounted.run("cat .llvs/status")
         #expect(status.contains("days ahead of this clock") == (index >= 2), "\(status)")
+        let told = try mounted.run("'\(MountedStore.program)' status")
+        #expect(told.contains("days ahead of this machine's clock") == (index >= 2), "\(told)")
         try mounted.run("echo \(index) > new\(index); echo \(index) >> f")
         try mounted.waitForVersion(after: count, seconds: 5)
         count = try mounted.versionCount()

@@ -249,7 +249,7 @@ struct LogTests {
       #expect(
         lines.contains("  * a") && lines.contains("  + new") && lines.contains("  - b"), "\(lines)")
       #expect(lines.contains("  open") && lines.contains("  + big/  (3 new)"))
-      #expect(lines.contains { $0.hasPrefix("  usb: never exchanged with; ") })
+      #expect(lines.contains { $0.hasPrefix("  usb: 2 versions to send; never synced") })
     }
   }
 }

@@ -6,11 +6,12 @@ import { get } from "./server.js";
 function peer(one) {
   const facts = [];
   if (one.failed !== null) facts.push([h("strong", { class: "failure" }, "failed "), time(one.failed), `: ${one.message}`]);
-  if (one.lastOK !== null) facts.push([one.failed === null ? "in sync since " : "last successful sync ", time(one.lastOK)]);
-  if (one.failed === null && one.lastOK === null) facts.push("never exchanged with");
-  if (one.toSend) facts.push(`${one.toSend} ${one.toSend === 1 ? "version" : "versions"} to send`);
+  const versions = (count) => `${count} ${count === 1 ? "version" : "versions"}`;
   if (one.refused) facts.push(`${one.refused} refused: ${one.refusal}`);
-  if (one.waiting) facts.push(`${one.waiting} not whole yet`);
+  if (one.waiting) facts.push(`INCOMPLETE there: ${versions(one.waiting)}`);
+  if (one.toSend) facts.push(`${versions(one.toSend)} to send`);
+  if (one.lastOK === null) facts.push("never synced");
+  else facts.push([facts.length ? "last synced " : "up to date, checked ", time(one.lastOK)]);
   return h("li", null, h("strong", null, one.name), " ", h("code", null, one.address),
     h("div", { class: "small" }, facts.map((fact, index) => [index ? "; " : "", fact])));
 }
