@@ -89,7 +89,7 @@ extension Verb {
       let name = String(decoding: word[..<mark], as: UTF8.self)
       do throws(ControlError) {
         let record = try store.version(meant: name.isEmpty ? "head" : name)
-        return (record, try site.path(Array(word[(mark + 1)...])))
+        return (record, try site.pathInVersion(Array(word[(mark + 1)...])))
       } catch {
         if failure == nil || failure?.kind == .grammar { failure = error }
       }

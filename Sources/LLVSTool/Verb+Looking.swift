@@ -72,6 +72,7 @@ extension Verb {
       options: [
         VerbOption("i", "ignore-case", help: "take letters of ASCII alike, large or small"),
         VerbOption("F", "fixed-strings", help: "take PATTERN as it is, not as an expression"),
+        VerbOption("I", "skip-binary", help: "skip files that are no text"),
         VerbOption("l", "files-with-matches", help: "print versions and paths, not lines"),
       ] + VerbOption.paged, operands: .versionsAndPaths, run: grep),
     Verb(

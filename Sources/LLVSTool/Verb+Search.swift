@@ -25,7 +25,9 @@ extension Verb {
     var search = HistorySearch(
       store, expression, paths: operands.paths.isEmpty ? site.shownPaths : operands.paths,
       findsFilesOnly: line.has("files-with-matches"))
+    let skipsBinary = line.has("skip-binary")
     let show = { (found: FoundLine) in
+      if skipsBinary, found.number == nil { return }
       count += 1
       Self.show(found, line, style, console)
     }
@@ -59,7 +61,7 @@ extension Verb {
       + style.paint(PrintableText.text(found.path), .magenta)
     guard !isShort else { return console.stream(line: place) }
     guard let number = found.number else {
-      return console.stream(line: "\(place): no text, but it matches")
+      return console.stream(line: "Binary file \(place) matches")
     }
     console.stream(
       line: "\(place):\(style.paint("\(number)", .green)):"

@@ -27,7 +27,7 @@ struct SearchTests {
 
         { llvs grep 't[wh]' $at; echo $?; llvs grep -i two first..third $at; llvs grep one first $at
           llvs grep -F 't[wh]' $at; echo $?; llvs grep -l one third $at
-          llvs grep one third $at -- bin; llvs grep '(' $at; echo $?
+          llvs grep one third $at -- bin; llvs grep -I one third $at -- bin; echo $?; llvs grep '(' $at; echo $?
           llvs grep -i two --json a $at; } > in 2>&1
         names
         """#)
@@ -45,7 +45,8 @@ struct SearchTests {
         third:a
         third:b
         third:bin
-        third:bin: no text, but it matches
+        Binary file third:bin matches
+        1
         llvs: ( is not a pattern: Unmatched ( or \(.
         2
         {"version":"second","path":"a","line":2,"text":"TWO"}

@@ -104,6 +104,17 @@ extension CommandTarget {
     return [tree.part]
   }
 
+  /// Returns the path after the colon of `VERSION:PATH`: from the top of the tree, or for `./PATH` and `../PATH` from
+  /// the current directory.
+  func pathInVersion(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
+    guard case .mounted(let tree, _) = self, word.first != UInt8(ascii: "/") else {
+      return try path(word)
+    }
+    let first = word.prefix { $0 != UInt8(ascii: "/") }
+    if first.elementsEqual(".".utf8) || first.elementsEqual("..".utf8) { return try path(word) }
+    return try path(Array(tree.root.utf8) + [UInt8(ascii: "/")] + word)
+  }
+
   /// Returns the path of a word: relative to the current directory in the mount, else from the root.
   /// - Throws: ``ControlError`` of kind grammar for a path out of the tree.
   func path(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
