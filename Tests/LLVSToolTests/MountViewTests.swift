@@ -39,7 +39,8 @@ struct MountViewTests {
       llvs show head~:../f; llvs show head~:f; llvs show head~: | head -1; llvs history ../g | wc -l; cd ..
       llvs restore head~ f -q; cat f "$all/f"; llvs undo -q; cat f
       """)
-    #expect(output == "below\nbelow\ntop\nbelow\nbelow\nf\n1\nbelow\ntop two\nbelow two\n", "\(output)")
+    #expect(
+      output == "below\nbelow\ntop\nbelow\nbelow\nf\n1\nbelow\ntop two\nbelow two\n", "\(output)")
   }
 
   @Test("differences are those of what is seen, and what is not is named")
