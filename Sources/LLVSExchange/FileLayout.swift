@@ -68,7 +68,7 @@ package struct FileLayout: RemoteLayout {
   }
 }
 
-/// Versions at one remote in several layouts, each of which gets all versions.
+/// Versions at one remote in several layouts. Each layout gets all versions.
 package struct SeveralLayouts: RemoteLayout {
   private let layouts: [any RemoteLayout]
   package init(_ layouts: [any RemoteLayout]) { self.layouts = layouts }

@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// The form in which versions are at a remote: what an exchange needs of a place, whatever holds it.
+/// The form in which versions are at a remote: what an exchange needs of any kind of place.
 /// - Concurrency: one exchange with a place at a time.
 package protocol RemoteLayout: Sendable {
   /// Returns an outline of the history there, and retrieves nothing.

@@ -57,7 +57,7 @@ package final class VersionObjects: VersionSource {
   package var requests: Int { isNear ? 1 : 8 }
   package func versionIDs() throws(StoreError) -> [Version.ID] { try ids(.version) }
 
-  /// Returns the versions of which both objects are there and neither was found damaged.
+  /// Returns the versions with both objects, neither found damaged.
   func wholeIDs() throws(StoreError) -> [Version.ID] {
     let (changes, damaged) = (Set(try ids(.changes)), damaged)
     return try ids(.version).filter { changes.contains($0) && !damaged.contains($0) }
@@ -125,7 +125,7 @@ package final class VersionObjects: VersionSource {
     return name
   }
 
-  /// Opens a file, of which a long one is read as it is used.
+  /// Opens a file. A long file is read as it is used.
   private func openNear(_ name: ObjectName) throws(RemoteError) -> WireInput {
     // One byte more shows whether it is the whole.
     let start = try objects.bytes(

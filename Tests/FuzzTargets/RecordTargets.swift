@@ -17,8 +17,10 @@ enum RecordTargets {
         throw FuzzTarget.Failure(description: "a checked leaf has an item that is no entry")
       }
       try expect(entry.key.bytes == key && entry.kind == node.kind(index), "an item is another")
-      try expect(
-        MapItem.encode(entry) == node.withItem(index) { Array($0) }, "an item has two spellings")
+      var item = node.withItem(index) { Array($0) }
+      // Older programs wrote a number before the revision, which no program reads.
+      item.replaceSubrange(item.count - 16..<item.count - 8, with: repeatElement(0, count: 8))
+      try expect(MapItem.encode(entry) == item, "an item has two spellings")
     }
   }
 

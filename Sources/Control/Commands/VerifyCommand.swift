@@ -125,7 +125,7 @@ extension ControlService {
       throw error
     }
     return CommandResult(
-      "\(name): no damage found in \(found.versions) versions, \(found.compared) of which are the same here",
+      "\(name): no damage found in \(found.versions) versions; \(found.compared) of them are the same here",
       found.reply(name))
   }
 

@@ -71,11 +71,17 @@ package final class Catalog: Sendable {
 
   /// Returns true if a database has no tables, because creating it was interrupted.
   private static func isEmpty(_ database: StoreDatabase) throws(StoreError) -> Bool {
-    let (format, tables) = (
-      try database.integer("PRAGMA user_version"),
-      try database.integer("SELECT count(*) FROM sqlite_master")
-    )
+    let (format, tables) = try formatAndTables(database)
     return format == 0 && tables == 0
+  }
+
+  /// Returns the number of the format and of the tables, of one moment: another process may be creating them.
+  private static func formatAndTables(
+    _ database: StoreDatabase
+  ) throws(StoreError) -> (format: Int64, tables: Int64) {
+    try database.prepared(
+      "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
+    ).first { ($0.integer(0), $0.integer(1)) } ?? (0, 0)
   }
 
   /// Throws if a catalog has lost its tables: other files prove that it had them.
@@ -87,13 +93,13 @@ package final class Catalog: Sendable {
   }
 
   private static func check(_ database: StoreDatabase) throws(StoreError) {
-    let found = try database.integer("PRAGMA user_version") ?? 0
+    let (found, tables) = try formatAndTables(database)
     guard found <= formatVersion else {
       throw .fromTheFuture(
         "the store has format \(found), this program knows up to \(formatVersion)")
     }
     guard found >= 1 else {
-      if try isEmpty(database) {
+      if tables == 0 {
         throw .notFound("store in \(database.path): its making was interrupted")
       }
       throw .corrupt("\(database.path): format \(found) is none of a store's")

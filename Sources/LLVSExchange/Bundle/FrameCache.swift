@@ -18,7 +18,7 @@ final class FrameCache: Sendable {
   }
 
   let compression = Compression()
-  /// The bundles of which something that was read was wrong.
+  /// The bundles in which something wrong was read.
   private let damaged = Mutex<Set<BundleName>>([])
   private let budget: Int
   // A leaf lock, not held while a frame is read.

@@ -189,7 +189,7 @@ final class BundleSender {
     let known = try session.holders(of: item).map(\.name)
     // A bundle counts once its PUT was answered.
     if let last, known.contains(last.noted.name) { try finishLast() }
-    // Whoever relies on a bundle that holds it relied on it before.
+    // A version that relies on a bundle with the item relied on it before.
     if isFilling, let name = known.first(where: { view.holds($0) && !going.contains($0) }) {
       return name
     }

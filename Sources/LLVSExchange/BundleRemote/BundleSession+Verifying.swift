@@ -24,7 +24,7 @@ extension BundleSession {
         return fault
       }
     let told = reports
-    // A torn one of this store's is told here, too.
+    // This also reports a torn bundle of this store.
     let torn = listing.torn.filter { text in
       guard let name = BundleName(text) else { return false }
       return !self.view().isGone(name.writer, name.sequence)

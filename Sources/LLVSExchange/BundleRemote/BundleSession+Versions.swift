@@ -107,7 +107,7 @@ extension BundleSession {
     ExchangeReport.Fault(id: Version.ID(name.text), reason: reason, isObject: true)
   }
 
-  /// Notes the bundles of which something that this exchange read was wrong.
+  /// Notes the bundles in which this exchange read something wrong.
   func noteFoundDamage() throws(StoreError) {
     for name in open.frames.takeDamaged() where seen.listed.contains(name) {
       guard notes[name]?.state.contains(.damaged) == false, let reason = try damage(of: name) else {

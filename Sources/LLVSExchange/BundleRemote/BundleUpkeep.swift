@@ -62,7 +62,7 @@ struct BundleUpkeep {
     }
   }
 
-  /// Removes torn bundles of this store's that were replaced: nobody can read them.
+  /// Removes this store's torn bundles that were replaced, because no store can read them.
   private func removeTorn() throws(StoreError) {
     let view = session.view()
     for name in session.listing.torn.compactMap({ BundleName($0) })

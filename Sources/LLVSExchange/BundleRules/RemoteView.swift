@@ -24,7 +24,7 @@ struct KnownBundle: Hashable, Sendable {
 ///
 /// INVARIANT X1: ``counts(_:)`` alone decides which bundles are newly relied on: for leaving an item out,
 ///   for a send that is complete, for what may be removed. ``holds(_:)`` alone decides what can be read there.
-/// INVARIANT X2: an announced bundle counts for nobody, and never counts again: every later bundle
+/// INVARIANT X2: an announced bundle counts for no store, and never counts again: every later bundle
 ///   of its writer repeats the announcement.
 struct RemoteView: Sendable {
   private struct Statement: Sendable {
