@@ -71,7 +71,7 @@ struct NameBytesTests {
       let below = try mounted.shell(
         #"""
         llvs() { '\#(MountedStore.program)' "$@"; }
-        cd $'dir\xff'; llvs history $'in\xe9' | wc -l; llvs show $'head:in\xe9'
+        cd $'dir\xff'; llvs history $'in\xe9' | wc -l; llvs show $'head:./in\xe9'
         echo pending > $'in\xe9'; echo new > $'\xc3('; llvs diff --name-status
         llvs diff $'in\xe9' | grep '^[-+]'; llvs status | grep '[*+] '
         llvs diff . > ../p; git -C / apply --numstat "$PWD/../p"

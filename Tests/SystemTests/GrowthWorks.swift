@@ -58,7 +58,9 @@ extension Machines.GrowthTests {
         mkdir $T/sealed; echo tulip > $T/words
         LLVS_PASSPHRASE_FILE=$T/words $LLVS peer sealed bundle+$T/sealed --encrypt --light
         $LLVS sync sealed; $LLVS peer sealed rm; rm -r $T/sealed
-        """, reasons: [.event: 6, .bundle: 2]),
+        """,
+      // A place that lost its bundles gets one with everything, and one that announces the lost ones.
+      reasons: [.event: 6, .bundle: 4]),
     Work(
       name: "tags, branches, patterns and settings",
       script: """

@@ -40,6 +40,9 @@ extension Journal {
     }
   }
 
+  /// True if so much was appended that the journal must be renewed.
+  package var isOverdue: Bool { state.withLock { $0.file.isOverdue } }
+
   /// True if the journal is stopped or has grown, and no cut is owed. Less growth suffices after the end of a cut,
   /// which left dead records, and with `atRest`.
   package func needsRenewal(atRest: Bool) -> Bool {

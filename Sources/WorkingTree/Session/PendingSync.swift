@@ -21,10 +21,11 @@ package final class PendingSync: Sendable {
 
   private func run() { while thread.sleep(isDue ? 0 : nil, wakes: true), pause() { sync() } }
 
-  /// Waits for the interval. The system begins to write in the meantime, so that a cut's sync waits for little.
+  /// Waits for the interval, or until the journal must be renewed. The system begins to write in the meantime, so that a cut's sync waits for little.
   private func pause() -> Bool {
     for _ in 0..<Self.interval / Self.step {
       guard thread.sleep(Self.step, wakes: false) else { return false }
+      if tree.journal.isOverdue { return true }
       tree.journal.startWriteback()
     }
     return true

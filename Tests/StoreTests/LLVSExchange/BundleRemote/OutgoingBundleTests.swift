@@ -129,18 +129,20 @@ struct OutgoingBundleTests {
     try world.make(a, ["one": shared])
     for key in ["two", "three", "four"] { try world.make(a, [key: random.bytes(400_000)]) }
     try world.make(a, ["five": shared + [1]])
-    let done = Monitor(0)
+    // A send checks before each version that it adds to a bundle.
+    let checks = Monitor(0)
     let waited = Mutex(false)
     let objects = HookedStore(world.objects) {
-      // The first PUT is not answered before the next version was added to another bundle.
+      // The first PUT is not answered before the send goes on with versions.
       guard !waited.withLock({ $0 }) else { return }
-      let isAhead = done.wait(nanoseconds: 30_000_000_000) { $0 >= 4 ? true : nil }
+      let before = checks.withLock { $0 }
+      let isAhead = checks.wait(nanoseconds: 30_000_000_000) { $0 > before ? true : nil }
       waited.withLock { $0 = isAhead == true }
     }
-    let control = ExchangeControl(progress: { progress in
-      guard progress.phase == .sending else { return }
-      done.withLock { $0 = progress.done }
-      done.broadcast()
+    let control = ExchangeControl(isCancelled: {
+      checks.withLock { $0 += 1 }
+      checks.broadcast()
+      return false
     })
     var options = world.remote().options
     options.combining = CombiningRules(runLength: 100, goal: 1 << 20)
