@@ -119,21 +119,20 @@ final class BundleSession {
     try notes.remove(gone.map(\.name).filter(condition), from: store)
   }
 
-  /// Forgets what was read and seen at a place; the names that this store wrote stay noted.
+  /// Forgets what was read and seen at a place, except the names that this store wrote and what is damaged.
+  ///
+  /// Damage of the same length shows only when a bundle is read whole, so a later list would not find it.
   static func forget(_ place: String, in store: Store) throws(StoreError) {
     var notes = BundleNotes()
     try notes.read(store)
-    let here = notes.bundles.values.filter { $0.facts.place == place }
-    let (own, others) = (
-      here.filter { $0.state.contains(.named) }, here.filter { !$0.state.contains(.named) }
-    )
-    let changes = own.map { noted -> BundleNotes.Change in
-      var noted = noted
-      noted.state = .named
-      return (noted, [])
+    var gone: [BundleName] = []
+    var changes: [BundleNotes.Change] = []
+    for var noted in notes.bundles.values where noted.facts.place == place {
+      noted.state.formIntersection([.named, .damaged])
+      if noted.state.isEmpty { gone.append(noted.name) } else { changes.append((noted, [])) }
     }
     try notes.set(changes, versions: [], in: store)
-    try notes.remove(others.map(\.name), from: store)
+    try notes.remove(gone, from: store)
   }
 
   func listAgain() throws(StoreError) {

@@ -34,6 +34,33 @@ struct RemoteRepairTests {
     }
   }
 
+  @Test("damage that a store found is still known after it forgot what it saw at the remote")
+  func forgotten() throws {
+    let world = try RemoteWorld()
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    var random = SeededRandom(seed: Self.seed)
+    try world.make(a, ["k": random.bytes(700_000)])
+    try world.send(a)
+    try world.retrieve(b)
+    for name in try world.objects.names {
+      var bytes = try world.objects.bytes(name)
+      bytes[40] ^= 4
+      try world.objects.replace(name, by: bytes)
+    }
+    for healer in [a, b] {
+      #expect(try !world.remote().verify(for: healer, ExchangeControl()).refused.isEmpty)
+      try BundleRemote.forget("memory", in: healer)
+    }
+    try world.retrieve(b)
+    try world.send(b)
+    let fresh = try world.store("fresh")
+    try world.retrieve(fresh)
+    #expect(try RemoteWorld.content(fresh) == RemoteWorld.content(a))
+    // The writer, too, still knows which of its bundles are damaged, and removes them.
+    try world.send(a)
+    #expect(try world.remote().verify(for: a, ExchangeControl()).refused.isEmpty)
+  }
+
   @Test("files of the original's format that are missing or damaged are written again")
   func files() throws {
     for seed in 0..<UInt64(Self.lives) {
@@ -112,6 +139,10 @@ private final class RemoteLife {
   private var fresh = 0
   /// The objects as they were at a time before.
   private var snapshot: [String: [UInt8]] = [:]
+  /// True once bytes were changed in a way that shows only when they are read.
+  private var isRotten = false
+  /// The stores that have read everything since then.
+  private var checkers: Set<String> = []
 
   init(
     _ seed: UInt64, isSealed: Bool, isDirectory: Bool, _ objects: any ObjectStore
@@ -189,8 +220,8 @@ private final class RemoteLife {
     return found
   }
 
-  /// Harms some objects; true if that shows only when they are read.
-  private func harm() throws -> Bool {
+  /// Harms some objects.
+  private func harm() throws {
     let before = try objects()
     var isSilent = false
     if chance(15) {
@@ -220,7 +251,14 @@ private final class RemoteLife {
       }
       if try world.objects.names.contains(name) { try world.objects.replace(name, by: bytes) }
     }
-    return isSilent
+    guard isSilent else { return }
+    isRotten = true
+    checkers = []
+  }
+
+  private func verify(_ store: Store) throws -> ExchangeReport {
+    checkers.insert(store.replicaID)
+    return try remote(store).verify(for: store, ExchangeControl())
   }
 
   private func checkClone(of store: Store, _ what: String) throws {
@@ -239,7 +277,7 @@ private final class RemoteLife {
   func run() throws {
     for round in 0..<4 {
       try work()
-      let isSilent = try harm()
+      try harm()
       // One that wrote, one that did not, or one that was never there.
       var healer = try pick(stores)
       if chance(25) {
@@ -247,25 +285,28 @@ private final class RemoteLife {
         healer = try store("healer\(round)")
         _ = try healer.retrieve(from: source)
       }
-      let remote = try remote(healer)
-      if chance(20) { try BundleRemote.forget("memory", in: healer) }
-      if isSilent { _ = try remote.verify(for: healer, ExchangeControl()) }
+      func forgetSometimes() throws {
+        if chance(20) { try BundleRemote.forget("memory", in: healer) }
+      }
+      try forgetSometimes()
+      if isRotten, !checkers.contains(healer.replicaID) { _ = try verify(healer) }
+      try forgetSometimes()
       // A fresh clone may look at what is left of it.
       if chance(30) { try sync(try store("early\(round)")) }
       try sync(healer)
       try checkClone(of: healer, "round \(round)")
       for store in stores + stores { try sync(store) }
-      let checked = try self.remote(healer).verify(for: healer, ExchangeControl())
+      let checked = try verify(healer)
       #expect(
         try Set(checked.remoteIDs) == Set(RemoteWorld.content(healer).keys),
         "seed \(seed), round \(round)")
     }
     // The writers have replaced what was damaged of theirs, and removed it.
     for store in stores {
-      _ = try remote(store).verify(for: store, ExchangeControl())
+      _ = try verify(store)
       try sync(store)
     }
-    let checked = try remote(stores[2]).verify(for: stores[2], ExchangeControl())
+    let checked = try verify(stores[2])
     // Nobody removes a damaged bundle of a writer that is not there any more.
     let writers = stores.map(\.replicaID)
     let left = checked.refused.filter { fault in
