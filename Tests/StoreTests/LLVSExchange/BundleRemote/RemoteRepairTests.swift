@@ -301,8 +301,8 @@ private final class RemoteLife {
         try Set(checked.remoteIDs) == Set(RemoteWorld.content(healer).keys),
         "seed \(seed), round \(round)")
     }
-    // The writers have replaced what was damaged of theirs, and removed it.
-    for store in stores {
+    // The writers replace what was damaged of theirs, and remove it. A removal may wait for another writer's bundles.
+    for store in stores + stores {
       _ = try verify(store)
       try sync(store)
     }
