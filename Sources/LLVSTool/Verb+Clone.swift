@@ -35,7 +35,7 @@ extension Verb {
     return code == .done && told.lacks != nil ? .damaged : code
   }
 
-  /// The setting of a store that a clone is filling; another clone of the same address goes on with it.
+  /// The setting of a store that a clone is filling; another clone of the same address continues it.
   private static let unfinished = "clone.unfinished"
 
   private static func make(

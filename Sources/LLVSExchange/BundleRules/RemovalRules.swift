@@ -1,7 +1,7 @@
 /// The rules by which a writer removes its own bundles.
 ///
-/// INVARIANT X3: a removed bundle was announced a grace ago, by this store's clock and by the server's where that
-///   is told, and after the grace a list showed that every bundle that needs its items finds them elsewhere.
+/// INVARIANT X3: a removed bundle was announced a grace period ago, by this store's clock and by the server's
+///   where that is known, and afterwards a list showed that every bundle that needs its items finds them elsewhere.
 struct RemovalRules: Hashable, Sendable {
   /// The time between the announcement of a bundle and its removal, in seconds.
   var grace: Int64

@@ -84,7 +84,7 @@ extension Overlay {
     return titles.sorted()
   }
 
-  /// Removes the name of a file of which nothing is left. What is recorded at the name shows again, unless it was
+  /// Removes the name of a file whose content is lost. What is recorded at the name shows again, unless it was
   /// moved.
   private mutating func takeBack(_ name: InodeName, isElsewhere: Bool) {
     if isElsewhere, changes[name]?.hidesRecorded ?? false {

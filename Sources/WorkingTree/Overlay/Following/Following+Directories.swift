@@ -247,7 +247,7 @@ extension Following {
     }
   }
 
-  /// Returns the recorded file of which a change hides one name and others are visible, made a node because the
+  /// Returns a recorded file with one name hidden by a change and others visible, made a node because the
   /// node knows the valid names; else nil.
   private mutating func fileWithOtherNames(
     hiddenAt place: InodeName, _ change: NameChange

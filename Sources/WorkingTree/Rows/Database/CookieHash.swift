@@ -3,7 +3,7 @@ import LLVSCore
 
 /// Gives names their cookies: 24 bits of the name's beginning, so that listings are roughly sorted; 35 bits of its
 /// hash; and three bits that number the names equal in all these. The hash has a key of the store's own, so that
-/// nobody can make names with equal cookies.
+/// no program can make names with equal cookies.
 struct CookieHash {
   /// The number of names that can be equal in prefix and hash.
   static let slots = CookieChoice.count
