@@ -5,6 +5,7 @@ internal import Synchronization
 final class DirectoryStaging: ObjectStaging {
   private struct State {
     var folders: [String: File] = [:]
+    var unfinished: Set<String> = []
     var ready: [ObjectName: String] = [:]
     var number = 0
     /// The directory of the unfinished files; while it contains one, no process can remove it.
@@ -54,16 +55,23 @@ final class DirectoryStaging: ObjectStaging {
       offset += UInt64(bytes.count)
     }
 
-    func finish() { staging.state.withLock { $0.ready[name] = path } }
+    func finish() {
+      staging.state.withLock { state in
+        state.unfinished.remove(path)
+        state.ready[name] = path
+      }
+    }
   }
 
   func begin(_ name: ObjectName) throws(RemoteError) -> any StagedObject {
     try control.check()
-    let number = state.withLock { state -> Int in
+    let path = state.withLock { state -> String in
       state.number += 1
-      return state.number
+      let path = "\(directory.token)-staged-\(state.number)"
+      state.unfinished.insert(path)
+      return path
     }
-    return try Writing(self, name, "\(directory.token)-staged-\(number)")
+    return try Writing(self, name, path)
   }
 
   /// Creates an unfinished file, in a new directory if another use removed this one.
@@ -135,8 +143,8 @@ final class DirectoryStaging: ObjectStaging {
 
   func abandon() {
     let (left, scratch) = state.withLock { state in
-      defer { state.ready = [:] }
-      return (Array(state.ready.values), state.scratch)
+      defer { (state.ready, state.unfinished) = ([:], []) }
+      return (Array(state.ready.values) + state.unfinished, state.scratch)
     }
     let end = SystemClock.monotonic() + Self.patience
     // The next use of the directory removes the remaining files.

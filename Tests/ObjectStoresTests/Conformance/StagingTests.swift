@@ -79,4 +79,18 @@ struct StagingTests {
     #expect(try place.bytes("torn") == [7, 7])
     staging.abandon()
   }
+
+  @Test("abandoned objects leave no file in a directory, whether they were finished or not")
+  func abandoned() throws {
+    let directory = try TemporaryDirectory()
+    try FileSystem.makeDirectory("\(directory.path)/a")
+    let store = DirectoryStore(
+      path: directory.path, scratch: ".outgoing", control: TransferControl())
+    let staging = try #require(try store.ownStaging(scratch: ".outgoing"))
+    try write(staging, #require(ObjectName("a/finished")), [[1]])
+    let unfinished = try staging.begin(#require(ObjectName("a/unfinished")))
+    #expect(throws: RemoteError.self) { try unfinished.checkRoom(for: .max) }
+    staging.abandon()
+    #expect(try FileSystem.names(in: Array(directory.path.utf8)).map(\.bytes) == [Array("a".utf8)])
+  }
 }
