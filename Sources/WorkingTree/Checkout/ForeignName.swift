@@ -12,7 +12,7 @@ struct ForeignName {
 }
 
 extension PathDiff {
-  /// Calls `body` once with each path at which two maps' trees differ.
+  /// Calls `body` once with each path at which the content of two maps' trees differs.
   /// - Throws: ``StoreError`` if a map cannot be read, and the errors of `body`.
   static func forEachPath(
     from before: TreeView, to after: TreeView, _ body: (TreePath) throws(StoreError) -> Void
@@ -20,6 +20,7 @@ extension PathDiff {
     var diff = try PathDiff(from: before, to: after)
     var known: Set<TreePath> = []
     while let step = try diff.next() {
+      guard step.change.changesContent else { continue }
       let path = step.change.path
       // A path that is removed and added has two steps.
       if known.insert(path).inserted { try body(path) }

@@ -13,13 +13,15 @@ struct HeadDifference {
     var after: EntryKind?
     /// True unless both are files of equal bytes.
     var hasOtherBytes: Bool
+    /// False if only the place of the content in the store differs.
+    var hasOtherContent: Bool
     /// The name, if its directory existed before.
     var place: InodeName?
     var inode: InodeNumber?
 
     init(_ change: PathChange, place: InodeName? = nil, inode: InodeNumber? = nil) {
       (path, before, after) = (change.path, change.before?.kind, change.after?.kind)
-      hasOtherBytes = change.hasOtherBytes
+      (hasOtherBytes, hasOtherContent) = (change.hasOtherBytes, change.changesContent)
       (self.place, self.inode) = (place, inode)
     }
   }
@@ -90,7 +92,9 @@ struct HeadDifference {
     since own: TreeView?, after: TreeView, frozen: Overlay, over base: any Base
   ) throws(StoreError) {
     guard let own else {
-      foreign = names.map { ForeignName(path: $0.path, place: $0.place, recorded: $0.inode) }
+      for name in names where name.hasOtherContent {
+        foreign.append(ForeignName(path: name.path, place: name.place, recorded: name.inode))
+      }
       return
     }
     var shown = DirectoryPaths(base, frozen)

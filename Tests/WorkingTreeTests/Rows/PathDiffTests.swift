@@ -25,6 +25,48 @@ struct PathDiffTests {
     }
   }
 
+  @Test("a path changes for programs where its content differs, and not where that is stored again")
+  func content() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var maps = TreeMaps(seed: seed)
+    var again = 0
+    for round in 0..<200 {
+      var entries: TreeMaps.Entries = [:]
+      maps.mutate(&entries, changes: Int.random(in: 0...25, using: &maps.random))
+      let before = try maps.view(entries)
+      maps.mutate(&entries, changes: Int.random(in: 1...6, using: &maps.random))
+      for place in entries.keys where maps.chance(20) {
+        entries[place]?.storedVersion = VersionNumber(7)
+        again += 1
+      }
+      let after = try maps.view(entries)
+      let (old, new) = (try TreeMaps.shown(before), try TreeMaps.shown(after))
+      var found: Set<TreePath> = []
+      try PathDiff.forEachPath(from: before, to: after) { (path) throws(StoreError) in
+        found.insert(path)
+      }
+      let expected = Set(old.keys).union(new.keys).filter {
+        withoutPlace(old[$0]) != withoutPlace(new[$0])
+      }
+      #expect(found == expected, "round \(round), seed \(seed)")
+    }
+    #expect(again > 0)
+  }
+
+  private func withoutPlace(_ found: TreeView.Found?) -> [Entry?]? {
+    func plain(_ entry: Entry) -> Entry {
+      var entry = entry
+      (entry.storedVersion, entry.revision) = (VersionNumber(1), 0)
+      return entry
+    }
+    return found.map { found in
+      switch found {
+      case .value(let entry): [plain(entry)]
+      case .directory(let entry): [nil, entry.map(plain)]
+      }
+    }
+  }
+
   private func compare(
     _ before: TreeView, _ after: TreeView, keeping limit: Int, _ note: String
   ) throws {

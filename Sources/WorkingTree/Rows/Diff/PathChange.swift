@@ -21,6 +21,18 @@ package struct PathChange: Hashable, Sendable {
   }
 }
 
+extension PathChange {
+  /// True if programs can tell the trees apart: a merge may store the same content as another version.
+  var changesContent: Bool {
+    switch (before, after) {
+    case (.value(let a)?, .value(let b)?), (.directory(let a?)?, .directory(let b?)?):
+      !a.hasSameContent(as: b)
+    case (.directory(nil)?, .directory(nil)?), (nil, nil): false
+    default: true
+    }
+  }
+}
+
 extension TreeView.Found {
   /// True for a directory, with or without an entry.
   package var isDirectory: Bool {
