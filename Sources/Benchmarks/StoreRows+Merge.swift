@@ -36,7 +36,7 @@ extension StoreRows {
     for (large, small) in zip(large, small).dropFirst(context.scale.pick(1, 0)) {
       figures.append(
         BenchFigure(
-          work: "\(large.work), beside a tenth", ours: large.ours, reference: small.ours,
+          work: "\(large.work), next to a tenth", ours: large.ours, reference: small.ours,
           against: small.work, goal: .times(atMost: 2, aim: 1.3)))
     }
     return figures

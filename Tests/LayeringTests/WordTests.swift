@@ -42,9 +42,18 @@ private let avoided = [
 private func words(of source: String) -> String {
   source.split(separator: "\n").compactMap { line -> String? in
     if let comment = line.range(of: "//") { return String(line[comment.lowerBound...]) }
+    guard line.utf8.contains(UInt8(ascii: "\"")) else { return nil }
     let literals = line.matches(of: #/"((?:[^"\\]|\\.)*)"/#).map { String($0.1) }
     return literals.isEmpty ? nil : literals.joined(separator: " ")
   }.joined(separator: "\n")
+}
+
+/// Returns the number of places of a text that match a pattern.
+private func places(of pattern: String, in text: String) throws -> Int {
+  // Many times faster than Regex.
+  let expression = try NSRegularExpression(
+    pattern: pattern, options: [.caseInsensitive, .anchorsMatchLines])
+  return expression.numberOfMatches(in: text, range: NSRange(text.startIndex..., in: text))
 }
 
 @Test("Comments, messages and pages avoid more and more of the words that have a plainer one")
@@ -57,8 +66,7 @@ func wordsBecomePlainer() throws {
   texts += Repository.pages().map { (path: "docs/\($0.key)", text: $0.value) }
   texts.append(("README.md", try Repository.text("README.md")))
   for word in avoided {
-    let regex = try Regex(word.pattern).ignoresCase().anchorsMatchLineEndings()
-    let found = texts.map { (path: $0.path, count: $0.text.matches(of: regex).count) }
+    let found = try texts.map { (path: $0.path, count: try places(of: word.pattern, in: $0.text)) }
     let count = found.reduce(0) { $0 + $1.count }
     let most = found.sorted { $0.count > $1.count }.prefix(5).map { "\($0.path): \($0.count)" }
     #expect(
