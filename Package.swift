@@ -154,9 +154,15 @@ let package = Package(
     .testTarget(
       name: "DocumentsTests",
       dependencies: store + ["Documents", "KeyValueCRDT", "SQLite", "TestSupport"]),
+    // Stores that share a folder, and a plain model of what they hold.
+    .target(
+      name: "StoreSupport", dependencies: store + ["TestSupport"], path: "Tests/StoreSupport"),
     .testTarget(
-      name: "StoreTests",
-      dependencies: store + ["ObjectStoreSupport", "SQLite", "TestSupport"],
+      name: "LLVSCoreTests", dependencies: store + ["SQLite", "StoreSupport", "TestSupport"],
+      resources: [.copy("Resources")]),
+    .testTarget(
+      name: "LLVSExchangeTests",
+      dependencies: store + ["ObjectStoreSupport", "SQLite", "StoreSupport", "TestSupport"],
       resources: [.copy("Resources")]),
     // Programs as they are written for the original: they import the public modules alone.
     .testTarget(
@@ -182,39 +188,49 @@ let package = Package(
       name: "TreeModel",
       dependencies: ["WorkingTree", "Inodes", "TreeNames", "LLVSCore", "TestSupport"],
       path: "Tests/TreeModel"),
-    .testTarget(
-      name: "WorkingTreeTests",
-      dependencies: [
-        "WorkingTree", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform", "TestSupport",
-        "TreeModel",
-      ]),
+    // Trees that a test drives by paths, without a mount.
+    .target(
+      name: "TreeSupport", dependencies: store + tree + ["Control", "HistoryTree", "TestSupport"],
+      path: "Tests/TreeSupport"),
     // Counts the blocks of memory that each thread allocates.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
-      name: "TreeTests",
-      dependencies: store + tree + [
-        "AllocationCounter", "Control", "HistoryTree", "KeyValueCRDT", "ObjectStoreSupport",
-        "SQLite", "TestSupport",
+      name: "WorkingTreeTests",
+      dependencies: tree + [
+        "AllocationCounter", "HistoryTree", "SQLite", "LLVSCore", "Platform", "TestSupport",
+        "TreeModel", "TreeSupport",
       ]),
+    .testTarget(
+      name: "TreeNamesTests",
+      dependencies: ["TreeNames", "HistoryTree", "LLVSCore", "TestSupport"]),
+    .testTarget(
+      name: "GrammarTests", dependencies: tree + ["Control", "LLVSCore", "Platform", "TreeSupport"]),
+    .testTarget(
+      name: "EventsTests", dependencies: ["Events", "WorkingTree", "Platform", "TestSupport"]),
+    .testTarget(
+      name: "HistoryTreeTests",
+      dependencies: store + tree + ["Control", "HistoryTree", "TreeSupport"]),
+    .testTarget(
+      name: "ControlTests",
+      dependencies: store + tree + ["Control", "HistoryTree", "ObjectStoreSupport", "TreeSupport"]),
+    .testTarget(
+      name: "LLVSMountTests", dependencies: store + tree + ["LLVSMount", "TestSupport"]),
+    .testTarget(name: "ReportsTests", dependencies: ["Reports", "LLVSTool", "TestSupport"]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(
-      name: "LLVSMountTests",
-      dependencies: store + tree + [
-        "llvs", "conformance", "LoCo", "LLVSMount", "Control", "HistoryTree", "FuseSession",
-        "TestSupport",
-      ]),
-    .testTarget(
       name: "LLVSToolTests",
-      dependencies: store + tree + [
-        "llvs", "Notes", "LLVSTool", "Control", "Reports", "TestSupport",
-      ]),
+      dependencies: store + ["llvs", "Notes", "LLVSTool", "Control", "TestSupport"]),
     // Drives the page in a browser, and so runs the program.
     .testTarget(
       name: "WebTests",
       dependencies: store + tree + ["llvs", "Web", "Control", "TestSupport"]),
-    // Machines at work for long, each a program and a mounted store of its own.
+    // All together: fleets of trees and faults in one process, and the program on mounted stores.
     .testTarget(
-      name: "SystemTests", dependencies: ["llvs", "oracle", "Platform", "TestSupport"],
+      name: "SystemTests",
+      dependencies: store + tree + [
+        "llvs", "oracle", "conformance", "LoCo", "Control", "HistoryTree", "KeyValueCRDT", "SQLite",
+        "StoreSupport", "TestSupport", "TreeSupport",
+      ],
       resources: [.copy("Fixtures")]),
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.

@@ -34,7 +34,7 @@ struct WebDAVPeerTests {
   /// An exchange folder as the original wrote it.
   private static let original = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent()
-    .appendingPathComponent("StoreTests/Resources/llvs/linear/exchange").path
+    .appendingPathComponent("LLVSExchangeTests/Resources/llvs/linear/exchange").path
 
   @Test(
     "a folder that a program of the original wrote is read, and gets our versions in its files",

@@ -225,3 +225,31 @@ func cLibrariesStayInTheirFolders() throws {
       "\(one.place): \(one.imported) belongs in LLVSCore/\(folder)")
   }
 }
+
+/// The targets of tests that are about no single module.
+private let broad: Set<String> = ["SystemTests", "LayeringTests", "FuzzTests"]
+
+/// The folders of tests that no folder of their module answers to.
+private let ownFolders: Set<String> = [
+  "DocumentsTests/Convergence", "LLVSToolTests/Examples", "ObjectStoresTests/Conformance",
+]
+
+@Test("A target of tests has the name and the folders of its module")
+func testsMirrorSources() throws {
+  let tests = sources.deletingLastPathComponent().appendingPathComponent("Tests")
+  let files = FileManager.default.enumerator(atPath: tests.path)?.compactMap { $0 as? String } ?? []
+  let folders = Set(
+    files.filter { $0.hasSuffix(".swift") }.map { ($0 as NSString).deletingLastPathComponent })
+  #expect(folders.count > 30, "the tests were not found")
+  for folder in folders.subtracting(ownFolders) {
+    let parts = folder.split(separator: "/")
+    guard let target = parts.first, target.hasSuffix("Tests"), !broad.contains(String(target))
+    else {
+      continue
+    }
+    let place = ([target.dropLast(5)] + parts.dropFirst()).joined(separator: "/")
+    #expect(
+      FileManager.default.fileExists(atPath: sources.appendingPathComponent(place).path),
+      "Tests/\(folder): there is no Sources/\(place)")
+  }
+}

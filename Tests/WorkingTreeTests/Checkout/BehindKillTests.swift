@@ -4,6 +4,7 @@ import SQLite
 import TestSupport
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Kills between the instant of a cut and its end, while programs are behind (docs/writes.md, rules 7 and 8).

@@ -5,6 +5,7 @@ import TestSupport
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Programs of two processes at random on few names, among cuts and merges of what another machine changed.

@@ -1,6 +1,7 @@
 import LLVSCore
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Programs that heads leave behind (docs/writes.md, rules 7 and 8).

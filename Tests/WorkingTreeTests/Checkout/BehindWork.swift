@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Programs of two processes on a tree, and another machine, for the rules about programs that are behind.

@@ -6,6 +6,7 @@ import Testing
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Directories of many files that are made, moved, listed and removed while versions are made and merged.

@@ -8,6 +8,7 @@ import Testing
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// What programs did during a cut shows the same attributes and numbers after it, and after later cuts.

@@ -7,6 +7,8 @@ import Testing
 import TreeNames
 import WorkingTree
 
+@testable import TreeSupport
+
 /// Random work with hard links over a real store. Each failure names its seed; `LLVS_TEST_SEED` runs that one alone,
 /// and `LLVS_TEST_LIVES` says how many run.
 @Suite(.timeLimit(.minutes(10)))

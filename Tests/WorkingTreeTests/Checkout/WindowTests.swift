@@ -6,6 +6,7 @@ import Testing
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// The rules of the recorder (their numbers stand there), where programs and others change the same.

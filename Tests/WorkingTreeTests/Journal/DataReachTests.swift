@@ -3,6 +3,7 @@ import LLVSCore
 import Testing
 import TreeModel
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Ends of the bytes that a journal refers to")

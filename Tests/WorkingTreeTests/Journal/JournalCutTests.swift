@@ -4,6 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// The steps of a cut (J2, J4).

@@ -4,6 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Disks that fail, and disks that are full.

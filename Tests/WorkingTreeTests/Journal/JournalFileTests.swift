@@ -3,6 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// The file that records go into, and the marks of what was synced.

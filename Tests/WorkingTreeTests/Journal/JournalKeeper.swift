@@ -3,6 +3,7 @@ import LLVSCore
 import Platform
 import TestSupport
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// An overlay of which all changes go through a journal, as the owner of a journal keeps it.

@@ -4,6 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// What a power failure and a kill leave, and a sync that fails.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TreeModel
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite(.timeLimit(.minutes(5)))

@@ -4,6 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Data files: when they stay, go, are gathered and are punched (I9, J5), and copies of them all.

@@ -4,6 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Bytes that wait for the change that names them", .timeLimit(.minutes(1)))

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import TreeModel
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite(.timeLimit(.minutes(5)))

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 import TreeModel
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("What a new head looks at")

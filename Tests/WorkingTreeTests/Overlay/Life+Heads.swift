@@ -3,6 +3,7 @@ import LLVSCore
 import TestSupport
 import TreeModel
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 // Cuts, and the heads that follow them.

@@ -3,6 +3,7 @@ import LLVSCore
 import Testing
 import TreeModel
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Overlays that a mount takes over as they are")

@@ -3,6 +3,7 @@ import LLVSCore
 import Testing
 import TreeModel
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Lists of what a cut looks at")

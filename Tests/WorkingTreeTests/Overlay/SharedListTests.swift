@@ -1,5 +1,6 @@
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Lists of which copies are cheap")

@@ -2,6 +2,7 @@ import Inodes
 import LLVSCore
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Stamps of changes")

@@ -3,6 +3,7 @@ import LLVSCore
 import Testing
 import TreeModel
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// The pending state of a file after a cut took a save of it.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// A model of attributes in plain values, beside a working tree that is given the same calls at random.

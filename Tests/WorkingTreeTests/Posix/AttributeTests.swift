@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Changing attributes, over a recorded tree of a real store.

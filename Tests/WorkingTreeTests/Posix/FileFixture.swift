@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// The kinds of journals that a tree is tested over.

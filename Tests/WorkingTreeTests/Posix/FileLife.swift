@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// What plain arrays say of files, beside a working tree that is given the same calls at random.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Lives at random: each failure names its seed, and `LLVS_TEST_SEED` lives that one alone. `LLVS_TEST_LIVES` says

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Files and several threads", .timeLimit(.minutes(3)))

@@ -1,6 +1,7 @@
 import Inodes
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 struct HandleTableTests {

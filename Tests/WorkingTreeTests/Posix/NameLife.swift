@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Programs that make, move and remove names at random in a working tree and in a ``PlainTree``.

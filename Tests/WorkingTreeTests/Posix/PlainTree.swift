@@ -3,6 +3,8 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
+@testable import TreeSupport
+
 /// The rules of POSIX for names: directories as plain dictionaries, beside a working tree that is given the same calls.
 struct PlainTree {
   /// A file or directory.

@@ -2,6 +2,7 @@ import Inodes
 import LLVSCore
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Recorded inodes that were read last", .timeLimit(.minutes(1)))

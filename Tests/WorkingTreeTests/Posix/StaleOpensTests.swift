@@ -1,6 +1,7 @@
 import Inodes
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Opens of files whose name a head gave to something else.

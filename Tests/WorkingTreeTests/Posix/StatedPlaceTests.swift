@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// The words by which a tree tells how files stand to versions, and the patterns that keep them out.

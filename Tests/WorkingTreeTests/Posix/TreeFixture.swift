@@ -4,6 +4,7 @@ import Platform
 import Synchronization
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// A journal that keeps all changes and bytes in memory.

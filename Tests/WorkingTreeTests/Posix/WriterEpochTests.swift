@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("What the writer of a file had seen")

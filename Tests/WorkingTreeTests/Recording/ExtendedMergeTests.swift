@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Long extended attributes, which only maps have, of files whose bytes are pending while the head changes.

@@ -3,6 +3,7 @@ import LLVSCore
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 // The plain model of a store: its maps, and the recorded tree.

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Stores of which a part was put back from an older copy.

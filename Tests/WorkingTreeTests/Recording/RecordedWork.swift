@@ -6,6 +6,7 @@ import TestSupport
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Programs at work over a real store, and cuts of that.

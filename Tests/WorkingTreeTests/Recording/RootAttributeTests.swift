@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// The attributes of the root directory, which no version can hold.

@@ -2,6 +2,7 @@ import Inodes
 import LLVSCore
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Files that are written, saved and written again, at seconds of a clock.

@@ -2,6 +2,7 @@ import Inodes
 import LLVSCore
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// A base straight from a map, with the numbers that another base has: what that one must answer.

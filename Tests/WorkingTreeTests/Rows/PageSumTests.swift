@@ -3,6 +3,8 @@ import SQLite
 import TestSupport
 import Testing
 
+@testable import TreeSupport
+
 @Suite("Checksums of database pages", .timeLimit(.minutes(2)))
 struct PageSumTests {
   private let directory: TemporaryDirectory

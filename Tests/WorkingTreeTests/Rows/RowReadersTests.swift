@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Readers that keep their transactions", .timeLimit(.minutes(3)))

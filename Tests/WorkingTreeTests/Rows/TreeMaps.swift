@@ -4,6 +4,8 @@ import TestSupport
 import TreeNames
 import WorkingTree
 
+@testable import TreeSupport
+
 /// Maps in memory for tests, with keys that are hard to show as paths.
 struct TreeMaps {
   private let empty: ValueMap

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Opening the recorded tree", .timeLimit(.minutes(3)))

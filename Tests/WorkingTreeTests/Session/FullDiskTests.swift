@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Transitions on a disk that is full, and renewals of the journal beside them.

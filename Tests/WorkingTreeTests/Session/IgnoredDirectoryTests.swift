@@ -5,6 +5,7 @@ import Testing
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 @Suite("Directories that versions ignore", .timeLimit(.minutes(2)))

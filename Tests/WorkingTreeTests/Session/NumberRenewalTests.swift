@@ -5,6 +5,7 @@ import SQLite
 import TestSupport
 import Testing
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Stores of which most inode numbers are used up, and the mount that gives small ones to all inodes.

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Calls of the system that fail during a transition, one after the other.

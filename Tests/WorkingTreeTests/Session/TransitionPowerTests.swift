@@ -7,6 +7,7 @@ import Testing
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Kills and power failures at every call that a transition makes of the system.

@@ -7,6 +7,7 @@ import Testing
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Cuts and other heads under a working tree over a real store, one step after the other.

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Programs on several threads, and transitions on others.

@@ -6,6 +6,7 @@ import Testing
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// A store with a working tree over it, as a mount has them, without a kernel.

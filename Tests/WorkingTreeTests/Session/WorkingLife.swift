@@ -5,6 +5,7 @@ import TestSupport
 import TreeModel
 import TreeNames
 
+@testable import TreeSupport
 @testable import WorkingTree
 
 /// Programs at work at random on a tree over a real store, among cuts, merges, switches and kills.

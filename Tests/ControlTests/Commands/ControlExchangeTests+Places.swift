@@ -1,0 +1,193 @@
+import Grammar
+import LLVSCore
+import LLVSExchange
+import Platform
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Control
+@testable import TreeSupport
+
+/// Places that can and that cannot be peers.
+extension ControlExchangeTests {
+  @Test("another store is a peer")
+  func store() throws {
+    let (a, b, _) = try pair()
+    try a.service.setPeer("b", address: Array(b.store.path.utf8))
+    try b.write("b", "of b")
+    try b.run("commit")
+    #expect(try a.run("retrieve b").text == "From b: 1 version. 1 head to merge.")
+    #expect(try a.read("b") == nil)
+    try a.run("merge")
+    #expect(try a.read("b") == "of b")
+    #expect(try a.failure("send b") == .busy)
+    #expect(throws: ControlError.self) {
+      try a.service.setPeer("c", address: Array("relative/path".utf8))
+    }
+  }
+
+  @Test("a folder among a store's own files is no peer, whatever leads there; one around stores is")
+  func insideStore() throws {
+    let a = try ControlWorkspace()
+    try a.write("f", "x")
+    let other = try Store.open(path: a.directory.file("other"), mode: .writer, create: true)
+    try FileSystem.symlink("store/journal", at: a.directory.file("link"))
+    let places = [
+      "store/segments", "link", "other/segments", "link/../segments/../journal/", "store/./journal",
+    ]
+    for place in places {
+      for prefix in ["", "bundle+"] {
+        try a.service.setPeer("p", address: Array("\(prefix)\(a.directory.path)/\(place)\n".utf8))
+        let error = try #require(throws: ControlError.self) { try a.run("sync") }
+        #expect(error.kind == .grammar, "\(place)")
+        #expect(
+          error.message.contains(place.hasPrefix("other") ? "/other" : "this store"), "\(error)")
+      }
+    }
+    for directory in ["store/segments", "store/journal", "other/segments"] {
+      let names = try FileSystem.list(a.directory.file(directory))
+      #expect(!names.contains { ["versions", "changes", "bundles"].contains($0) }, "\(names)")
+    }
+    // A folder around stores holds other things, and is taken when its user says so.
+    try a.service.setPeer("p", address: Array("\(a.directory.path)\n".utf8))
+    #expect(try a.failure("sync") == .exists)
+    #expect(try !FileSystem.exists(a.directory.file("versions")))
+    try a.run("peer p --force")
+    try a.run("sync")
+    #expect(try FileSystem.exists(a.directory.file("versions")))
+    _ = other
+  }
+
+  @Test("a peer that is not there is named, and the others are served")
+  func absent() throws {
+    let (a, b, _) = try pair()
+    try a.service.setPeer("gone", address: Array("/nowhere/at/all".utf8))
+    try a.write("a", "one")
+    #expect(try a.run("sync").text.hasSuffix("gone is away: /nowhere/at/all is not there."))
+    #expect(try a.failure("sync gone") == .unreachable)
+    #expect(try a.service.status().text.contains("/nowhere/at/all is not there"))
+    try b.run("sync")
+    #expect(try b.read("a") == "one")
+  }
+
+  @Test("where all peers are away a sync is done, and an exchange is none")
+  func allAway() throws {
+    let a = try ControlWorkspace()
+    try a.service.setPeer("gone", address: Array("/nowhere/at/all".utf8))
+    try a.write("a", "one")
+    #expect(try a.run("sync").text.contains("1 new: a. gone is away: "))
+    #expect(try a.failure("exchange") == .unreachable)
+  }
+
+  @Test("a failure says what was done, in words and for programs")
+  func failure() throws {
+    let (a, _, _) = try pair()
+    try a.service.setPeer("wrong", address: Array(a.store.path.utf8))
+    try a.write("a", "one")
+    let error = try #require(throws: ControlError.self) { try a.run("sync") }
+    #expect(error.kind == .grammar && error.message.hasPrefix("wrong: "))
+    let done = try #require(error.done)
+    #expect(done.text.contains("1 new: a. From usb: nothing. To usb: 1 version."), "\(done.text)")
+    #expect(
+      error.reply.json.contains(#""ok":false"#)
+        && error.reply.json.contains(#""peer":"usb","state":"ok""#))
+    #expect(error.reply.json.contains(#""peer":"wrong","state":"failed""#))
+  }
+
+  @Test(
+    "a place that had versions and shows none is left alone until it is said to be another",
+    arguments: ["", "bundle+"])
+  func emptyPlace(prefix: String) throws {
+    let (a, _, folder) = try pair()
+    try a.service.setPeer("usb", address: Array("\(prefix)\(folder)".utf8))
+    for name in ["one", "two"] {
+      try a.write(name, name)
+      try a.run("sync")
+    }
+    try FileSystem.rename(folder, to: "\(folder).away")
+    try FileSystem.makeDirectory(folder)
+    try a.write("three", "three")
+    let text = try a.run("sync").text
+    #expect(text.contains("usb is away: \(folder) holds none of the 2 versions"), "\(text)")
+    for command in ["sync usb", "send", "exchange usb"] {
+      #expect(try a.failure(command) == .unreachable, "\(command)")
+    }
+    #expect(try FileSystem.list(folder).isEmpty)
+    // The stick is plugged in again.
+    try FileSystem.removeDirectory(folder)
+    try FileSystem.rename("\(folder).away", to: folder)
+    #expect(try a.run("sync usb").text.hasSuffix("To usb: 1 version."))
+    try FileSystem.removeTree(folder)
+    try FileSystem.makeDirectory(folder)
+    try a.run("peer usb --reset")
+    #expect(try a.run("sync usb").text.hasSuffix("To usb: 3 versions."))
+  }
+
+  @Test("a place that holds other things is refused until it is forced")
+  func occupied() throws {
+    let (a, _, folder) = try pair()
+    try a.write("a", "one")
+    try FileSystem.replace("\(folder)/letter.txt", with: Array("dear".utf8))
+    #expect(try a.failure("sync") == .exists)
+    #expect(try FileSystem.list(folder) == ["letter.txt"])
+    try a.run("peer usb --force")
+    try a.run("sync")
+    #expect(try FileSystem.list(folder).sorted() == ["changes", "letter.txt", "versions"])
+  }
+
+  @Test("a place that is made anew between retrieving and sending is not filled")
+  func replacedBetween() throws {
+    let directory = try TemporaryDirectory()
+    let folder = directory.file("folder")
+    try FileSystem.makeDirectory(folder)
+    let isArmed = Mutex(false)
+    let opener = PeerOpener { (address, opening) throws(ControlError) in
+      let layout = try PeerOpener.standard.open(address, opening)
+      return isArmed.withLock { $0 } ? Replacing(layout: layout, folder: folder) : layout
+    }
+    let a = try ControlWorkspace(opener: opener)
+    try a.service.setPeer("usb", address: Array(folder.utf8))
+    try a.write("one", "one")
+    try a.run("sync")
+    isArmed.withLock { $0 = true }
+    try a.write("two", "two")
+    let error = try #require(throws: ControlError.self) { try a.run("sync") }
+    #expect(error.message.contains("was removed or replaced"), "\(error)")
+    #expect(error.done?.text.hasSuffix("1 new: two. From usb: nothing.") == true, "\(error)")
+    #expect(try FileSystem.list(folder).isEmpty)
+  }
+}
+
+/// A remote in a directory that is replaced by an empty one after it was read.
+private struct Replacing: RemoteLayout {
+  func verify(for store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    ExchangeReport()
+  }
+
+  let layout: any RemoteLayout
+  let folder: String
+
+  func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    try layout.outline(for: store, control)
+  }
+
+  func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    let report = try layout.retrieve(into: store, control)
+    do throws(SystemError) {
+      try FileSystem.rename(folder, to: "\(folder).away")
+      try FileSystem.makeDirectory(folder)
+    } catch {
+      throw .system(error)
+    }
+    return report
+  }
+
+  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    try layout.send(from: store, control)
+  }
+}

@@ -1,0 +1,85 @@
+import LLVSCore
+import Platform
+import TestSupport
+import Testing
+
+@testable import Control
+@testable import Grammar
+@testable import TreeSupport
+@testable import WorkingTree
+
+/// A store that belongs to another user chooses no programs for whoever opens it.
+@Suite(
+  .timeLimit(.minutes(2)),
+  .enabled(if: SystemProcess.effectiveUser == 0, "only root can give files away"))
+struct StoreOwnerTests {
+  private let directory: TemporaryDirectory
+  private var path: String { directory.file("store") }
+  private static let stranger: UInt32 = 54_321
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    _ = try Store.open(path: path, mode: .writer, create: true)
+  }
+
+  private func run(_ line: String, _ service: ControlService) throws {
+    var script = try ControlScript(Array(line.utf8))
+    _ = try service.run(try #require(try script.next()))
+  }
+
+  private func opened(_ body: (ControlService) throws -> Void) throws {
+    try body(try ControlService.open(try Store.open(path: path, mode: .writer)))
+  }
+
+  @Test("A command that runs when something happens is not in force there either")
+  func hooks() throws {
+    let mark = directory.file("mark")
+    try opened { service in
+      try run("set 'on-version=touch \(mark)' on-sync=true on-conflict=true", service)
+    }
+    try FileSystem.setOwner(Array(path.utf8), uid: Self.stranger, gid: Self.stranger)
+    try opened { service in
+      #expect(service.settings.withheld == [.onVersion, .onConflict, .onSync])
+      try run("branch other", service)
+      service.hooks.drain()
+      #expect(try !FileSystem.exists(mark))
+      try run("set 'on-version=touch \(mark)'", service)
+      try run("branch another", service)
+      service.hooks.drain()
+      #expect(try FileSystem.exists(mark))
+    }
+  }
+
+  @Test(
+    "What runs programs is not in force there, is named, and is once it is set again",
+    arguments: ["", "/store.sqlite"])
+  func stranger(part: String) throws {
+    try opened { service in
+      try run("set 'arbiter=*.txt:text,exec touch it' mergetool=touch author=me", service)
+      #expect(service.settings.arbiters.count == 2 && service.settings.withheld == [])
+      #expect(!(try service.status().text.contains("withheld")))
+    }
+    try FileSystem.setOwner(Array((path + part).utf8), uid: Self.stranger, gid: Self.stranger)
+    try opened { service in
+      #expect(service.settings.arbiters.map(\.text) == ["*.txt:text"])
+      #expect(service.tree.storeSettings.arbiters.count == 1)
+      #expect(service.settings.mergetool.isEmpty && service.settings.author == "me")
+      #expect(service.settings.withheld == [.arbiter, .mergetool])
+      #expect(try service.status().text.contains("withheld  arbiter, mergetool: "))
+      let log = String(
+        decoding: try FileSystem.read(path + "/log", atMost: 1 << 16), as: UTF8.self)
+      #expect(log.contains("arbiter runs programs, and the store belongs to user 54321"))
+      // Another one is no word about it, and neither is another value.
+      try run("set author=you", service)
+      try run("set mergetool=other", service)
+      #expect(service.settings.withheld == [.arbiter])
+      try run("set 'arbiter=exec touch it'", service)
+      #expect(service.settings.arbiters.count == 1 && service.settings.withheld == [])
+      #expect(service.tree.storeSettings.arbiters.count == 1)
+    }
+    // The row says nothing of who wrote it.
+    try opened { #expect($0.settings.withheld == [.arbiter, .mergetool]) }
+    try FileSystem.setOwner(Array((path + part).utf8), uid: 0, gid: 0)
+    try opened { #expect($0.settings.withheld == [] && $0.settings.arbiters.count == 1) }
+  }
+}

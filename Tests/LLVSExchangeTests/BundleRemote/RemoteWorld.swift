@@ -1,0 +1,251 @@
+import Foundation
+import ObjectStoreSupport
+import ObjectStores
+import Platform
+import Synchronization
+import TestSupport
+
+@testable import LLVSCore
+@testable import LLVSExchange
+@testable import StoreSupport
+
+/// A clock that tests set.
+final class TestClock: Sendable {
+  private let seconds = Mutex<Int64>(1_800_000_000)
+
+  var now: Int64 { seconds.withLock { $0 } }
+
+  func advance(_ count: Int64) { seconds.withLock { $0 += count } }
+
+  func advance(hours: Int64) { advance(hours * 3600) }
+
+  var clock: BundleClock {
+    BundleClock(now: { self.now }, boottime: { UInt64(self.now) * 1_000_000_000 })
+  }
+}
+
+/// A remote, in memory or on a server, that counts requests and bytes, keeps the times of a test's clock, and fails at
+/// the request that it is told to.
+final class WatchedStore: ObjectStore {
+  struct Counts: Sendable {
+    var requests = 0
+    var put: UInt64 = 0
+    var got: UInt64 = 0
+    var puts: [String] = []
+    var deletes: [String] = []
+  }
+
+  /// The request that fails, counted from 0.
+  struct Kill: Sendable {
+    var request: Int
+    /// The request is done, and its answer is lost.
+    var isAnswerLost: Bool
+  }
+
+  private struct State: Sendable {
+    var counts = Counts()
+    var kill: Kill?
+    var times: [ObjectName: Int64] = [:]
+    var hidden: Set<ObjectName> = []
+  }
+
+  let base: any ObjectStore
+  private let clock: TestClock
+  private let tellsTimes: Bool
+  private let state = Mutex(State())
+
+  init(
+    _ clock: TestClock, tellsTimes: Bool = true,
+    over base: any ObjectStore = MemoryStore(control: TransferControl())
+  ) {
+    self.base = base
+    self.clock = clock
+    self.tellsTimes = tellsTimes
+  }
+
+  var capabilities: StoreCapabilities { base.capabilities }
+  var counts: Counts { state.withLock { $0.counts } }
+
+  func reset(kill: Kill? = nil) {
+    state.withLock {
+      $0.counts = Counts()
+      $0.kill = kill
+    }
+  }
+
+  /// Keeps objects out of lists.
+  func hide(_ names: [String]) {
+    state.withLock { $0.hidden = Set(names.compactMap { ObjectName($0) }) }
+  }
+
+  private func request<Result>(
+    _ body: () throws(RemoteError) -> Result
+  ) throws(RemoteError) -> Result {
+    let kill = state.withLock { state -> Kill? in
+      defer { state.counts.requests += 1 }
+      guard let kill = state.kill, kill.request == state.counts.requests else { return nil }
+      return kill
+    }
+    guard let kill else { return try body() }
+    if kill.isAnswerLost { _ = try body() }
+    throw .cancelled
+  }
+
+  func prepare(_ folders: [String]) throws(RemoteError) {
+    try request { () throws(RemoteError) in try base.prepare(folders) }
+  }
+
+  func list(
+    _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
+  ) throws(RemoteError) -> ListPage {
+    try request { () throws(RemoteError) in
+      var page = try base.list(prefix, after: after, page: page)
+      state.withLock { state in
+        page.objects.removeAll { state.hidden.contains($0.name) }
+        for index in page.objects.indices {
+          page.objects[index].modified = tellsTimes ? state.times[page.objects[index].name] : nil
+        }
+      }
+      return page
+    }
+  }
+
+  func get(
+    _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
+  ) throws(RemoteError) -> UInt64 {
+    try request { () throws(RemoteError) in
+      let count = try base.get(name, range: range, into: sink)
+      state.withLock { $0.counts.got += count }
+      return count
+    }
+  }
+
+  func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
+    try request { () throws(RemoteError) in
+      try base.put(name, body)
+      state.withLock { state in
+        state.counts.put += body.length
+        state.counts.puts.append(name.last)
+        state.times[name] = clock.now
+      }
+    }
+  }
+
+  func delete(_ name: ObjectName) throws(RemoteError) {
+    try request { () throws(RemoteError) in
+      try base.delete(name)
+      state.withLock { $0.counts.deletes.append(name.last) }
+    }
+  }
+
+  func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError) {
+    throw RemoteError(.unsupported, "not here")
+  }
+
+  // MARK: Looking
+
+  var names: [String] {
+    get throws {
+      try base.all(ObjectPrefix(folder: "bundles").unwrapped).map(\.name.last).sorted()
+    }
+  }
+
+  func bytes(_ name: String) throws -> [UInt8] {
+    try base.bytes(of: ObjectName("bundles/\(name)").unwrapped, atMost: 1 << 30)
+  }
+
+  func replace(_ name: String, by bytes: [UInt8]) throws {
+    try base.put(ObjectName("bundles/\(name)").unwrapped, ObjectBody(bytes))
+  }
+
+  func remove(_ name: String) throws {
+    try base.delete(ObjectName("bundles/\(name)").unwrapped)
+  }
+}
+
+extension Optional {
+  var unwrapped: Wrapped { get throws { try require(self) } }
+}
+
+/// A remote of bundles, a clock, and stores that meet there.
+struct RemoteWorld {
+  let directory: TemporaryDirectory
+  let clock = TestClock()
+  let objects: WatchedStore
+
+  init(
+    tellsTimes: Bool = true, over base: any ObjectStore = MemoryStore(control: TransferControl())
+  ) throws {
+    directory = try TemporaryDirectory()
+    objects = WatchedStore(clock, tellsTimes: tellsTimes, over: base)
+  }
+
+  /// The address, user and password of the S3 server that `LLVS_TEST_SERVERS` names; nil without one.
+  static let server: (address: String, user: String, password: String)? = {
+    guard let path = SystemProcess.environment("LLVS_TEST_SERVERS"),
+      let bytes = try? FileSystem.read(path, atMost: 1 << 16)
+    else { return nil }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    guard let line = lines.first(where: { $0.hasPrefix("moto ") }) else { return nil }
+    let words = line.split(separator: " ").map(String.init)
+    return words.count == 4 ? (words[1], words[2], words[3]) : nil
+  }()
+
+  /// A world at an empty place on that server.
+  static func onServer() throws -> RemoteWorld {
+    let server = try server.unwrapped
+    let secrets = try TemporaryDirectory()
+    let lines = "access_key=\(server.user)\nsecret_key=\(server.password)\n"
+    try FileSystem.replace(
+      secrets.file("moto"), with: Array(lines.utf8), permissions: 0o600)
+    let sources = CredentialSources(peer: "moto", secrets: secrets.path) { _ in nil }
+    let connector = RemoteConnector(
+      try RemoteAddress("\(server.address)/\(SystemRandom.hex(8))"), credentials: sources,
+      control: TransferControl(), scratch: ".llvs-outgoing-test")
+    return try RemoteWorld(over: try connector.open())
+  }
+
+  func store(_ name: String) throws -> Store {
+    try Store.open(path: directory.file(name), mode: .writer, create: true)
+  }
+
+  func remote(_ change: (inout BundleRemote.Options) -> Void = { _ in }) -> BundleRemote {
+    var options = BundleRemote.Options(place: "memory", isDirectory: false)
+    options.clock = clock.clock
+    change(&options)
+    return BundleRemote(objects, options)
+  }
+
+  @discardableResult
+  func send(_ store: Store) throws -> ExchangeReport {
+    try remote().send(from: store, ExchangeControl())
+  }
+
+  @discardableResult
+  func retrieve(_ store: Store) throws -> ExchangeReport {
+    try remote().retrieve(into: store, ExchangeControl())
+  }
+
+  /// Makes a version of values in a store, on the newest.
+  @discardableResult
+  func make(
+    _ store: Store, _ values: [String: [UInt8]], removing: [String] = []
+  ) throws -> Version {
+    try store.makeVersion(
+      basedOnPredecessor: try store.mostRecentHead?.id,
+      updating: values.sorted { $0.key < $1.key }.map { Value(id: .init($0.key), data: $0.value) },
+      removing: removing.map { .init($0) })
+  }
+
+  /// Returns the content digests of all versions of a store by their ids.
+  static func content(_ store: Store) throws -> [Version.ID: Digest] {
+    var found: [Version.ID: Digest] = [:]
+    var last: String?
+    while true {
+      let page = try store.versions(afterName: last, limit: 512)
+      guard let end = page.last else { return found }
+      last = end.name
+      for record in page { found[record.id] = record.map.digest }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import ObjectStoreSupport
+import ObjectStores
+import Platform
+import TestSupport
+import Testing
+
+@testable import LLVSCore
+@testable import LLVSExchange
+@testable import StoreSupport
+
+/// Stores that meet at an encrypted remote, and the keys of it.
+@Suite("Exchanges through an encrypted remote", .timeLimit(.minutes(3)))
+struct SealedRemoteTests {
+  private static let weak = KeyFile.Strength(passes: 1, kibibytes: 8192)
+  private let world: RemoteWorld
+
+  init() throws { world = try RemoteWorld() }
+
+  private func ring(_ store: Store) -> KeyRing {
+    KeyRing(world.objects, peer: "away", place: "memory", store: store)
+  }
+
+  private func remote(_ store: Store) throws -> BundleRemote {
+    let keys = try KeyRing.held(peer: "away", place: "memory", store: store)
+    return world.remote { $0.keys = keys }
+  }
+
+  @Test("two stores with the passphrase exchange, and the remote learns no name and no byte")
+  func exchange() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    try ring(a).create(
+      label: "laptop", passphrase: Array("first words".utf8), strength: Self.weak)
+    var random = SeededRandom(seed: 1)
+    let photo = random.bytes(300_000)
+    let text = Array("what nobody else may read, said once more".utf8)
+    try world.make(a, ["diary.txt": text + text + text + text, "photo": photo])
+    #expect(try remote(a).send(from: a, ExchangeControl()).sent.count == 1)
+    let stored = try world.objects.names.flatMap { try world.objects.bytes($0) }
+    #expect(!String(decoding: stored, as: UTF8.self).contains("diary"))
+    let chunk = Array(photo[1000..<1032])
+    #expect(Data(stored).range(of: Data(chunk)) == nil)
+    // Without a key nothing is taken, and nothing is said to be damaged.
+    let without = try remote(b).retrieve(into: b, ExchangeControl())
+    #expect(without.taken.isEmpty && without.refused.count == 1)
+    #expect(without.refused.first?.reason.contains("key") == true)
+    #expect(throws: StoreError.self) { try ring(b).unlock(passphrase: Array("other".utf8)) }
+    #expect(try ring(b).unlock(passphrase: Array("first words".utf8)).keys.count == 1)
+    #expect(try remote(b).retrieve(into: b, ExchangeControl()).taken.count == 1)
+    #expect(try RemoteWorld.content(b) == RemoteWorld.content(a))
+    // The bytes are shared all the same.
+    try world.make(b, ["moved": photo], removing: ["photo"])
+    world.objects.reset()
+    _ = try remote(b).send(from: b, ExchangeControl())
+    #expect(world.objects.counts.put < 3000)
+    #expect(try remote(a).retrieve(into: a, ExchangeControl()).taken.count == 1)
+    // What is held is for the owner alone.
+    let mode = try FileSystem.status(a.path + "/secrets/away:keys", following: false).mode
+    #expect(mode & 0o777 == 0o600)
+  }
+
+  @Test("plain bundles are refused at an encrypted remote, and count for nothing")
+  func plain() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    try world.make(b, ["b": [UInt8](repeating: 1, count: 500)])
+    try world.send(b)
+    try ring(a).create(label: "a", passphrase: [1, 2], strength: Self.weak)
+    let report = try remote(a).retrieve(into: a, ExchangeControl())
+    #expect(report.taken.isEmpty && report.refused.count == 1)
+    try world.make(a, ["a": [UInt8](repeating: 1, count: 500)])
+    _ = try remote(a).send(from: a, ExchangeControl())
+    // The other way round as well; and nothing plain is sent by who does not know.
+    let other = try world.store("c")
+    #expect(throws: StoreError.self) { try world.retrieve(other) }
+    try world.make(other, ["c": [1]])
+    let before = try world.objects.names
+    #expect(throws: StoreError.self) { try world.send(other) }
+    #expect(try world.objects.names == before)
+  }
+
+  @Test("a second passphrase opens the same key, a removed one does not, and one is always left")
+  func passphrases() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    let key = try ring(a).create(label: "one", passphrase: Array("1".utf8), strength: Self.weak)
+    #expect(throws: StoreError.self) { try ring(a).remove(label: "one") }
+    try ring(a).add(label: "two", passphrase: Array("2".utf8), strength: Self.weak)
+    #expect(try ring(a).files().map(\.label) == ["one", "two"])
+    try ring(a).remove(label: "one")
+    #expect(throws: StoreError.self) { try ring(b).unlock(passphrase: Array("1".utf8)) }
+    #expect(try ring(b).unlock(passphrase: Array("2".utf8)).keys == [key])
+    #expect(throws: StoreError.self) { try ring(a).remove(label: "none") }
+    // A torn file is none.
+    let name = try #require(try ring(a).files().first)
+    let object = try #require(ObjectName("keys/\(name.text)"))
+    let bytes = try world.objects.base.bytes(of: object, atMost: 1000)
+    try world.objects.base.put(object, ObjectBody(Array(bytes.dropLast())))
+    #expect(try ring(a).files().isEmpty)
+  }
+
+  @Test("a file of keys that others may read is not used")
+  func readable() throws {
+    let a = try world.store("a")
+    try ring(a).create(label: "one", passphrase: [1], strength: Self.weak)
+    let path = a.path + "/secrets/away:keys"
+    try FileSystem.setMode(Array(path.utf8), 0o644)
+    #expect(throws: StoreError.self) { try KeyRing.held(peer: "away", place: "memory", store: a) }
+  }
+
+  @Test("after another key was made new bundles are encrypted with it, and old ones still open")
+  func rotate() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    try ring(a).create(label: "one", passphrase: [1], strength: Self.weak)
+    try world.make(a, ["k": [UInt8](repeating: 3, count: 900)])
+    _ = try remote(a).send(from: a, ExchangeControl())
+    let second = try ring(a).create(label: "two", passphrase: [1], strength: Self.weak)
+    #expect(try KeyRing.held(peer: "away", place: "memory", store: a).keys.first == second)
+    try world.make(a, ["l": [1]])
+    _ = try remote(a).send(from: a, ExchangeControl())
+    #expect(try ring(b).unlock(passphrase: [1]).keys.count == 2)
+    #expect(try remote(b).retrieve(into: b, ExchangeControl()).taken.count == 2)
+  }
+}

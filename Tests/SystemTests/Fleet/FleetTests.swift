@@ -1,0 +1,24 @@
+import TestSupport
+import Testing
+
+@testable import TreeSupport
+
+/// Random lives of several stores that are edited, exchange with each other, merge, and are killed.
+///
+/// `LLVS_TEST_FLEET` says how many fleets live, `LLVS_TEST_SEED` which one alone. Orders of dictionaries and
+/// ids are not in the seed: SWIFT_DETERMINISTIC_HASHING=1 makes a life more alike.
+@Suite(.timeLimit(.minutes(10)))
+struct FleetTests {
+  @Test(
+    "whatever is edited, exchanged, merged and killed: trees are their heads, and nothing is lost",
+    arguments: Fleet.seeds("LLVS_TEST_FLEET"))
+  func live(seed: UInt64) throws {
+    let fleet = try Fleet(seed: seed, members: 3 + Int(seed % 3))
+    do {
+      for _ in 0..<120 { try fleet.step() }
+      try fleet.end()
+    } catch {
+      Issue.record("seed \(seed): \(error)\n\(fleet.log.joined(separator: "\n"))")
+    }
+  }
+}
