@@ -7,6 +7,9 @@ struct CPUAffinity {
   private var thread: Int32 = 0
   private var processor: Int32 = -1
   private var seen: Int32 = -1
+  /// The thread whose proc_pid_stat(5) is open, and its descriptor; -1 for none.
+  private var caller: Int32 = 0
+  private var status: Int32 = -1
 
   init(model: Int32) { self.model = model }
 
@@ -14,7 +17,7 @@ struct CPUAffinity {
 
   /// Binds `thread` to the processor of `caller` if two calls in a row found the same one.
   mutating func follow(_ caller: Int32, with thread: Int32) {
-    guard caller > 0, let found = Self.processor(of: caller) else { return }
+    guard caller > 0, let found = processor(of: caller) else { return }
     defer { seen = found }
     guard found == seen, found != processor || thread != self.thread else { return }
     if thread != self.thread { end() }
@@ -28,31 +31,46 @@ struct CPUAffinity {
     thread = 0
     processor = -1
     seen = -1
+    closeStatus()
   }
 
-  /// Reads proc_pid_stat(5): the 39th field, the 37th after the name in parentheses.
-  private static func processor(of thread: Int32) -> Int32? {
-    let descriptor = unsafe open("/proc/\(thread)/stat", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    return unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { buffer in
-      let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)
-      guard count > 0 else { return nil }
-      let line = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<count])
-      guard let nameEnd = unsafe line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-      var field = 1
-      var value: Int32 = 0
-      for index in (nameEnd + 1)..<count {
-        let byte = unsafe line[index]
-        if byte == UInt8(ascii: " ") {
-          if field == 38 { return value }
-          field += 1
-          value = 0
-        } else if (0x30...0x39).contains(byte), field == 38, value < 100_000 {
-          value = value * 10 + Int32(byte & 15)
-        }
-      }
-      return nil
+  private mutating func closeStatus() {
+    if status >= 0 { close(status) }
+    status = -1
+  }
+
+  /// Reads proc_pid_stat(5); nil if the thread has ended.
+  private mutating func processor(of thread: Int32) -> Int32? {
+    if status < 0 || thread != caller {
+      closeStatus()
+      caller = thread
+      status = unsafe open("/proc/\(thread)/stat", O_RDONLY | O_CLOEXEC)
     }
+    let found = unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { buffer in
+      let count = unsafe pread(status, buffer.baseAddress, buffer.count, 0)
+      return unsafe Self.processor(in: UnsafeRawBufferPointer(rebasing: buffer[..<max(count, 0)]))
+    }
+    // Another thread may get the number of one that ended.
+    if found == nil { closeStatus() }
+    return found
+  }
+
+  /// Finds the 39th field, the 37th after the name in parentheses.
+  private static func processor(in line: UnsafeRawBufferPointer) -> Int32? {
+    // A name has at most 63 bytes, and any of them may be a parenthesis.
+    guard var index = unsafe line.prefix(96).lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    var spaces = 0
+    while spaces < 37 {
+      index += 1
+      guard index < line.count else { return nil }
+      if unsafe line[index] == UInt8(ascii: " ") { spaces += 1 }
+    }
+    var value: Int32 = 0
+    for unsafe byte in unsafe line[(index + 1)...] {
+      guard byte != UInt8(ascii: " ") else { return value }
+      guard (0x30...0x39).contains(byte), value < 100_000 else { return nil }
+      value = value * 10 + Int32(byte & 15)
+    }
+    return nil
   }
 }
