@@ -19,6 +19,9 @@ package struct InodeNumber: Hashable, Comparable, Sendable {
 
   @inlinable package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 
+  /// As a plain number, which takes a third of the time of a hasher.
+  @inlinable package func _rawHashValue(seed: Int) -> Int { rawValue._rawHashValue(seed: seed) }
+
   @inlinable package static func < (a: InodeNumber, b: InodeNumber) -> Bool {
     a.rawValue < b.rawValue
   }
