@@ -36,17 +36,18 @@ enum RandomBytes {
     }
   }
 
-  /// Returns true if a sixteenth of the words occurred shortly before.
+  /// Returns true if a sixteenth of the words occurred shortly before. A word is known by 26 bits of its hash.
   private static func repeatsWords(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: slots) { seen in
+    withUnsafeTemporaryAllocation(of: UInt16.self, capacity: slots) { seen in
       seen.initialize(repeating: 0)
       let words = bytes.count / 8
       var repeated = 0
       for index in 0..<words {
         let word = bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self)
-        let slot = Int(truncatingIfNeeded: (word &* 0x9E37_79B9_7F4A_7C15) >> 54)
-        if seen[slot] == word { repeated += 1 }
-        seen[slot] = word
+        let hash = word &* 0x9E37_79B9_7F4A_7C15
+        let (slot, mark) = (Int(hash >> 54), UInt16(truncatingIfNeeded: hash >> 38))
+        if seen[slot] == mark { repeated += 1 }
+        seen[slot] = mark
       }
       return repeated >= words / 16
     }
