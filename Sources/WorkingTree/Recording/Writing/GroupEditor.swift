@@ -34,6 +34,8 @@ struct GroupEditor {
   mutating func run(_ ready: (Int) throws(StoreError) -> ReadyValue?) throws(StoreError) {
     // Files whose names show something else than the value of their keys.
     var unshown: [TreePath] = []
+    // Most edits are in the order of their keys.
+    var cursor = MapCursor(view.map)
     for (index, edit) in edits.enumerated() {
       switch edit.kind {
       case .remove, .move, .make: try remove(edit.path)
@@ -46,7 +48,8 @@ struct GroupEditor {
           shown.append(entry)
           if entry.key == key { continue }
         }
-        let hasValue = try view.map.entry(at: key) != nil
+        try cursor.seek(to: key.bytes)
+        let hasValue = try cursor.entry(at: key, directory: false) != nil
         if found != nil || hasValue { unshown.append(edit.path) }
       case .leaveOut, .setAttributes: break
       }
