@@ -5,19 +5,16 @@ import Inodes
 /// A process that is behind at a name has a *mark* there: the epoch of the version that it saw last. Marks outlive
 /// the other pairs, and only they require reading /proc.
 struct WriterMemory {
-  private enum Place: Hashable {
-    case file(InodeNumber)
-    case name(InodeName)
-  }
-
   private struct Mark {
     var epoch: Epoch
     /// When the process read, in nanoseconds since boot. A process that began later is another one with its number.
     var time: UInt64
   }
 
-  /// When processes read, in nanoseconds since boot.
-  private var readers = RecentPairs<Place, UInt64>()
+  /// When processes read files, in nanoseconds since boot.
+  private var fileReaders = RecentPairs<InodeNumber, UInt64>()
+  /// When processes read the files that had names.
+  private var nameReaders = RecentPairs<InodeName, UInt64>()
   private var marks = RecentPairs<InodeName, Mark>()
   /// The processes that have or had marks.
   private var marked: Set<Int32> = []
@@ -26,7 +23,7 @@ struct WriterMemory {
   /// The directories that heads removed and in which processes have marks, by path.
   private(set) var lost: [TreePath: InodeNumber] = [:]
   /// The number of pairs; some may count twice.
-  var count: Int { readers.count + marks.count }
+  var count: Int { fileReaders.count + nameReaders.count + marks.count }
   /// True if a process may be behind: the caller finds its start time, and calls ``began(_:at:)``.
   func isDoubtful(_ process: Int32) -> Bool { marked.contains(process) }
   mutating func began(_ process: Int32, at time: UInt64) { starts[process] = time }
@@ -53,7 +50,7 @@ struct WriterMemory {
     _ process: Int32, reading number: InodeNumber, names: [InodeName] = [], at time: UInt64
   ) {
     guard process != 0 else { return }
-    readers.set(time, process, at: .file(number))
+    fileReaders.set(time, process, at: number)
     guard marked.contains(process) else { return }
     for name in names { marks.remove(process, at: name) }
   }
@@ -63,22 +60,22 @@ struct WriterMemory {
     guard marked.contains(process) else { return }
     for name in names {
       guard let mark = marks.remove(process, at: name) else { continue }
-      readers.set(mark.time, process, at: .name(name))
+      nameReaders.set(mark.time, process, at: name)
     }
   }
 
   /// Notes that a program removed a name of a file: the processes that read the file there remember the name.
   mutating func leave(_ name: InodeName, by number: InodeNumber) {
-    for (process, time) in readers.values(at: .file(number)) {
-      readers.set(time, process, at: .name(name))
+    for (process, time) in fileReaders.values(at: number) {
+      nameReaders.set(time, process, at: name)
     }
   }
 
   /// Notes that a head shows another file than `number`, which the version of `epoch` had: its readers are behind.
   mutating func leaveBehind(_ name: InodeName, _ number: InodeNumber?, on epoch: Epoch) {
-    var behind = readers.values(at: .name(name))
-    if let number { behind.merge(readers.values(at: .file(number))) { max($0, $1) } }
-    readers.removeAll(at: .name(name))
+    var behind = nameReaders.values(at: name)
+    if let number { behind.merge(fileReaders.values(at: number)) { max($0, $1) } }
+    nameReaders.removeAll(at: name)
     for (process, time) in behind where marks.value(process, at: name) == nil {
       marks.set(Mark(epoch: epoch, time: time), process, at: name)
       marked.insert(process)
@@ -98,7 +95,11 @@ struct WriterMemory {
   mutating func bringBack(_ name: InodeName, _ number: InodeNumber?, isSame: (Epoch) -> Bool) {
     for (process, mark) in marks.values(at: name) where isSame(mark.epoch) {
       marks.remove(process, at: name)
-      readers.set(mark.time, process, at: number.map { .file($0) } ?? .name(name))
+      if let number {
+        fileReaders.set(mark.time, process, at: number)
+      } else {
+        nameReaders.set(mark.time, process, at: name)
+      }
     }
   }
 
@@ -124,8 +125,8 @@ struct WriterMemory {
 
   /// True if any process read the name or its file, so that a head must note a change of the name.
   func knows(_ name: InodeName, _ number: InodeNumber?) -> Bool {
-    !readers.values(at: .name(name)).isEmpty || !marks.values(at: name).isEmpty
-      || number.map { !readers.values(at: .file($0)).isEmpty } ?? false
+    !nameReaders.values(at: name).isEmpty || !marks.values(at: name).isEmpty
+      || number.map { !fileReaders.values(at: $0).isEmpty } ?? false
   }
 
   /// Forgets the processes without marks.
