@@ -1,6 +1,7 @@
 package import Inodes
 import LLVSCore
 import Platform
+import Synchronization
 import TreeNames
 
 /// The tree that programs see and change: the recorded tree with what is pending over it.
@@ -28,6 +29,8 @@ package final class WorkingTree: Sendable {
   let writing = Monitor(false)
   private let memory: Monitor<TreeState>
   private let recent = RecentInodes()
+  /// One that no call uses, because making one takes as long as an answer. A leaf lock.
+  private let idle = Mutex<RememberedBase?>(nil)
 
   /// Creates a tree over the journal's changes, with the versions of epochs. `syncRows` brings the recorded tree's
   /// rows to the disk, on any thread, also while another head's rows are prepared.
@@ -72,12 +75,24 @@ package final class WorkingTree: Sendable {
   func answer<R>(
     _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
   ) throws(FSError) -> R {
-    let remembered = RememberedBase(base, contents, head, recent)
-    while true {
-      let found = try attempt(remembered, body)
-      if let found { return found }
-      try waitOrRead(remembered)
+    try remembering { remembered throws(FSError) -> R in
+      while true {
+        if let found = try attempt(remembered, body) { return found }
+        try waitOrRead(remembered)
+      }
     }
+  }
+
+  /// Runs `body` with a base that remembers nothing yet.
+  private func remembering<R>(
+    _ body: (RememberedBase) throws(FSError) -> R
+  ) throws(FSError) -> R {
+    let remembered = idle.withLock { $0.take() } ?? RememberedBase(base, contents, head, recent)
+    defer {
+      remembered.reset()
+      idle.withLock { $0 = remembered }
+    }
+    return try body(remembered)
   }
 
   /// Runs `body` under the lock; nil if something must be read first, or another head is being shown.
@@ -140,13 +155,14 @@ package final class WorkingTree: Sendable {
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
   ) throws(FSError) -> R {
     heal()
-    let remembered = RememberedBase(base, contents, head, recent)
-    while true {
-      let done = try writing.withLock { _ throws(FSError) in
-        try perform(by: process, mayUseReserve, remembered, decide)
+    return try remembering { remembered throws(FSError) -> R in
+      while true {
+        let done = try writing.withLock { _ throws(FSError) in
+          try perform(by: process, mayUseReserve, remembered, decide)
+        }
+        if let done { return done }
+        try waitOrRead(remembered)
       }
-      if let done { return done }
-      try waitOrRead(remembered)
     }
   }
 

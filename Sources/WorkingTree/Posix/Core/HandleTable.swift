@@ -10,6 +10,11 @@ struct HandleTable {
   private struct Count {
     var all = 0
     var writers = 0
+
+    mutating func add(_ all: Int, writers: Int) {
+      self.all += all
+      self.writers += writers
+    }
   }
 
   private var slots: ContiguousArray<Slot> = []
@@ -21,10 +26,8 @@ struct HandleTable {
     if index == slots.count { slots.append(Slot()) }
     slots[index].generation &+= 1
     slots[index].file = file
-    var count = counts[file.inode] ?? Count()
-    count.all += 1
-    if file.mode.contains(.write) { count.writers += 1 }
-    counts[file.inode] = count
+    let writers = file.mode.contains(.write) ? 1 : 0
+    counts[file.inode, default: Count()].add(1, writers: writers)
     return HandleNumber(UInt64(slots[index].generation) << 32 | UInt64(index))
   }
 

@@ -8,13 +8,19 @@ import Synchronization
 final class RecentInodes: Sendable {
   static let count: UInt64 = 4096
 
-  private struct Slot {
-    var publication: UInt64
-    var inode: BaseInode
+  /// An object, so that a look-up copies no more than the inode.
+  private final class Known: Sendable {
+    let publication: UInt64
+    let inode: BaseInode
+
+    init(_ inode: BaseInode, publication: UInt64) {
+      self.publication = publication
+      self.inode = inode
+    }
   }
 
   // A leaf lock; empty before the first inode.
-  private let slots = Mutex<[Slot?]>([])
+  private let slots = Mutex<[Known?]>([])
 
   /// Returns an inode as in a publication; nil if it must be read.
   func inode(_ number: InodeNumber, publication: UInt64) -> BaseInode? {
@@ -32,7 +38,7 @@ final class RecentInodes: Sendable {
     slots.withLock { slots in
       if slots.isEmpty { slots = Array(repeating: nil, count: Int(Self.count)) }
       guard slots[slot]?.publication ?? 0 <= publication else { return }
-      slots[slot] = Slot(publication: publication, inode: inode)
+      slots[slot] = Known(inode, publication: publication)
     }
   }
 

@@ -36,8 +36,20 @@ final class RememberedBase: Base {
   private struct State {
     var publication: UInt64 = 0
     var answers: [Question: Answer] = [:]
-    var missing: Question?
+    private(set) var missing: Question?
+    /// Optional questions are slow to copy and to destroy.
+    private(set) var isMissing = false
     var time = Attributes.Time(seconds: 0, nanoseconds: 0)
+
+    mutating func miss(_ question: Question) { (missing, isMissing) = (question, true) }
+
+    mutating func dropMissing() {
+      if isMissing { (missing, isMissing) = (nil, false) }
+    }
+
+    mutating func forget() {
+      if !answers.isEmpty { answers = [:] }
+    }
   }
 
   private let base: any Base
@@ -61,10 +73,18 @@ final class RememberedBase: Base {
   /// Begins to decide; forgets what was read of another head.
   func begin(publication: UInt64) {
     state.withLock { state in
-      state.missing = nil
+      state.dropMissing()
       guard state.publication != publication else { return }
-      state.answers = [:]
+      state.forget()
       state.publication = publication
+    }
+  }
+
+  /// Forgets all, for another call.
+  func reset() {
+    state.withLock { state in
+      state.dropMissing()
+      state.forget()
     }
   }
 
@@ -79,8 +99,8 @@ final class RememberedBase: Base {
   }
 
   func isOf(publication: UInt64) -> Bool { state.withLock { $0.publication == publication } }
-  func dropMissing() { state.withLock { $0.missing = nil } }
-  var isMissing: Bool { state.withLock { $0.missing != nil } }
+  func dropMissing() { state.withLock { $0.dropMissing() } }
+  var isMissing: Bool { state.withLock { $0.isMissing } }
 
   /// Reads what was noted as missing; call without the tree's locks.
   func readMissing() throws(FSError) {
@@ -148,7 +168,7 @@ final class RememberedBase: Base {
   private func answer(_ question: Question) throws(BaseError) -> Answer {
     let known = state.withLock { state -> Answer? in
       if let answer = state.answers[question] { return answer }
-      state.missing = question
+      state.miss(question)
       return nil
     }
     guard let known else { throw .refused("this has to be read first") }

@@ -70,7 +70,8 @@ struct TreeState {
 
   /// True for an inode that lives without a name: a program has it open or the kernel knows it.
   func isHeld(_ number: InodeNumber) -> Bool {
-    handles.isOpen(number) || (known[number]?.lookups ?? 0) > 0
+    // The kernel knows most that are asked for.
+    (known[number]?.lookups ?? 0) > 0 || handles.isOpen(number)
   }
 
   mutating func noteLookup(_ number: InodeNumber) {
