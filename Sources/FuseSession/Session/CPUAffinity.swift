@@ -66,7 +66,9 @@ struct CPUAffinity {
       if unsafe line[index] == UInt8(ascii: " ") { spaces += 1 }
     }
     var value: Int32 = 0
-    for unsafe byte in unsafe line[(index + 1)...] {
+    while index + 1 < line.count {
+      index += 1
+      let byte = unsafe line[index]
       guard byte != UInt8(ascii: " ") else { return value }
       guard (0x30...0x39).contains(byte), value < 100_000 else { return nil }
       value = value * 10 + Int32(byte & 15)
