@@ -115,12 +115,23 @@ package struct PeerOpener: Sendable {
     return "\(address)"
   }
 
-  static func connector(_ address: RemoteAddress, _ opening: PeerOpening) -> RemoteConnector {
+  static func connector(
+    _ address: RemoteAddress, _ opening: PeerOpening
+  ) throws(RemoteError) -> RemoteConnector {
     RemoteConnector(
       address,
       credentials: CredentialSources(
-        peer: opening.name, secrets: opening.store.secretsDirectory),
+        peer: opening.name, secrets: opening.store.secretsDirectory,
+        trust: try trust(in: opening.store)),
       control: opening.transfer, scratch: FileLayout.scratch(of: opening.store))
+  }
+
+  private static func trust(in store: Store) throws(RemoteError) -> OwnerTrust {
+    do throws(StoreError) {
+      return try store.ownerTrust()
+    } catch {
+      throw RemoteError(.denied, "the owner of the store is unknown: \(error)")
+    }
   }
 
   /// True if a folder of a remote contains something, or, if folders can be seen, exists.

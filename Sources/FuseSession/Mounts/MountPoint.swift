@@ -1,5 +1,6 @@
 import CFuse3
 import Glibc
+import Platform
 
 package enum MountPoint {
   /// True for a mount whose daemon has died. The kernel always forwards statfs(2), while stat(2) may be cached.
@@ -31,7 +32,9 @@ package enum MountPoint {
     let code = errno
     guard code == EPERM else { throw .unmount(path: path, errno: code) }
     let options = lazily ? ["-u", "-z"] : ["-u"]
-    let status = try spawn(["fusermount3"] + options + ["--", path])
+    let status = try FuseError.wrapping { () throws(SystemError) in
+      try ChildProcess.run(["fusermount3"] + options + ["--", path])
+    }
     guard status == 0 else { throw .unmount(path: path, errno: try refusal(path)) }
   }
 
@@ -40,20 +43,5 @@ package enum MountPoint {
     let entry = try MountTable().mount(at: Array(path.utf8))
     guard let entry, let user = entry.user else { return EBUSY }
     return user == geteuid() ? EBUSY : EPERM
-  }
-
-  private static func spawn(_ words: [String]) throws(FuseError) -> Int32 {
-    var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
-    unsafe arguments.append(nil)
-    defer { unsafe arguments.forEach { unsafe free($0) } }
-    var process = pid_t()
-    let code = unsafe posix_spawnp(&process, words[0], nil, nil, arguments, environ)
-    guard code == 0 else { throw .system(call: words[0], errno: code) }
-    var status: Int32 = 0
-    while unsafe waitpid(process, &status, 0) < 0 {
-      let code = errno
-      guard code == EINTR else { throw .system(call: "waitpid", errno: code) }
-    }
-    return status
   }
 }

@@ -1,4 +1,5 @@
 package import LLVSCore
+import Platform
 
 // Programs would run as the mounting user, so those that another user set have no effect, as in git.
 
@@ -12,7 +13,7 @@ extension StoreSettings {
     let state = try store.state()
     faults += Self.faults(ofDamaged: state.damagedSettings)
     self.init(stored: state.settings, faults: &faults)
-    guard runsPrograms, let stranger = try store.strangers().first else { return }
+    guard runsPrograms, let stranger = try store.ownerTrust().strangers.first else { return }
     withhold(besides: confirmed)
     faults += withheld.map { Self.fault(of: $0, stranger) }
   }

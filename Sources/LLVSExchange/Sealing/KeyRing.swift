@@ -11,11 +11,13 @@ package struct KeyRing {
   private let objects: any ObjectStore
   private let path: String
   private let place: String
+  private let store: Store
 
   /// `place` is the peer's address: keys that are held for another place do not count.
   package init(_ objects: any ObjectStore, peer: String, place: String, store: Store) {
     self.objects = objects
     self.place = place
+    self.store = store
     path = Self.path(peer, store)
   }
 
@@ -28,16 +30,23 @@ package struct KeyRing {
   /// read the file, `corrupt` if it is malformed.
   package static func held(
     peer: String, place: String, store: Store
-  ) throws(StoreError) -> HeldKeys { HeldKeys(try read(path(peer, store), place)) }
+  ) throws(StoreError) -> HeldKeys {
+    HeldKeys(try read(path(peer, store), place, store))
+  }
 
-  private static func read(_ path: String, _ place: String) throws(StoreError) -> [RemoteKey] {
+  private static func read(
+    _ path: String, _ place: String, _ store: Store
+  ) throws(StoreError) -> [RemoteKey] {
+    let trust = try store.ownerTrust()
     let text: [UInt8]
+    let isReadable: Bool
     let isPrivate: Bool
     do throws(SystemError) {
       let file = try File(path, [.read, .nonBlocking, .noFollow])
       let status = try file.status()
       isPrivate = status.kind == .regular && status.mode & 0o077 == 0
-      text = isPrivate ? try file.read(65_536, at: 0) : []
+      isReadable = trust.readsFile(ownedBy: status.uid)
+      text = isPrivate && isReadable ? try file.read(65_536, at: 0) : []
     } catch {
       guard error.errno != Errno.noEntry else { return [] }
       throw .system(error)
@@ -45,6 +54,7 @@ package struct KeyRing {
     guard isPrivate else {
       throw .denied("\(path): others than its owner may read it; \"chmod 600\" changes that")
     }
+    guard isReadable else { throw .denied(trust.refusal(of: path)) }
     var keys: [RemoteKey] = []
     var lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
     guard lines.first == "at \(place)" else { return [] }
@@ -75,7 +85,7 @@ package struct KeyRing {
 
   /// - Throws: as ``held(peer:place:store:)``.
   package func heldKeys() throws(StoreError) -> HeldKeys { HeldKeys(try held()) }
-  private func held() throws(StoreError) -> [RemoteKey] { try KeyRing.read(path, place) }
+  private func held() throws(StoreError) -> [RemoteKey] { try KeyRing.read(path, place, store) }
 
   package func files() throws(StoreError) -> [KeyFileName] {
     guard let prefix = ObjectPrefix(folder: KeyFileName.directory) else { return [] }

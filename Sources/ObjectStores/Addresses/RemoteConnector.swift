@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Opens the remote at an address.
 package struct RemoteConnector: Sendable {
   package var address: RemoteAddress
@@ -35,6 +37,7 @@ package struct RemoteConnector: Sendable {
 
   package func openOnce() throws(RemoteError) -> any ObjectStore {
     let limits = limits ?? usualLimits
+    try refuseChoicesOfStrangers()
     switch address {
     case .directory(let path, _):
       return DirectoryStore(path: path, scratch: scratch, control: control)
@@ -60,6 +63,20 @@ package struct RemoteConnector: Sendable {
         place, program: credentials.environment("LLVS_RCLONE") ?? "rclone", limits: limits,
         control: control)
     }
+  }
+
+  /// Refuses what makes this process run a program, or read a file outside of the store, in another user's store.
+  private func refuseChoicesOfStrangers() throws(RemoteError) {
+    guard !credentials.trust.isOwn else { return }
+    let choice: String? =
+      switch address {
+      case .directory: nil
+      case .s3(let s3): s3.certificates.map { "ca=\($0)" }
+      case .webDAV(let webDAV): webDAV.certificates.map { "ca=\($0)" }
+      // The remote's configuration, also in its name, may have commands.
+      case .rclone: "rclone"
+      }
+    if let choice { throw RemoteError(.denied, credentials.trust.refusal(of: choice)) }
   }
 
   private func client(_ certificates: String?, _ limits: RemoteLimits) -> HTTPClient {

@@ -1,4 +1,4 @@
-internal import Platform
+package import Platform
 
 /// The places of the credentials for a remote, in order of precedence:
 ///
@@ -6,21 +6,25 @@ internal import Platform
 /// 2. a file that systemd passes to a service (`LoadCredential=`);
 /// 3. for S3 the variables `AWS_*`, then a profile in `~/.aws`;
 /// 4. for WebDAV `~/.netrc`.
+///
+/// For another user's store only the first place counts.
 package struct CredentialSources: Sendable {
   /// The peer's name, also the name of the first two files.
   package var peer: String
   package var secrets: String?
   package var environment: @Sendable (String) -> String?
+  package var trust: OwnerTrust
   private static let longestFile = 1 << 16
   /// The longest run time of a command that prints credentials, in nanoseconds.
   private static let patience: UInt64 = 30_000_000_000
 
   package init(
-    peer: String, secrets: String?,
+    peer: String, secrets: String?, trust: OwnerTrust = .own,
     environment: @escaping @Sendable (String) -> String? = { SystemProcess.environment($0) }
   ) {
     self.peer = peer
     self.secrets = secrets
+    self.trust = trust
     self.environment = environment
   }
 
@@ -33,6 +37,10 @@ package struct CredentialSources: Sendable {
   /// - Throws: ``RemoteError`` with `denied` and all places if there are none; `invalid` for a malformed file.
   package func find(for address: S3Address, control: TransferControl) throws(RemoteError) -> Found {
     if let found = try own(control) { return try checked(found, forS3: true) }
+    guard trust.isOwn else {
+      throw RemoteError(
+        .denied, trust.refusal(of: "a key outside of \(secrets ?? "")/\(peer)"))
+    }
     if address.profile == nil, let key = variable("AWS_ACCESS_KEY_ID"),
       let secret = variable("AWS_SECRET_ACCESS_KEY")
     {
@@ -57,7 +65,7 @@ package struct CredentialSources: Sendable {
     for address: WebDAVAddress, control: TransferControl
   ) throws(RemoteError) -> Found? {
     if let found = try own(control) { return try checked(found, forS3: false) }
-    guard let path = variable("NETRC") ?? variable("HOME").map({ $0 + "/.netrc" }),
+    guard trust.isOwn, let path = variable("NETRC") ?? variable("HOME").map({ $0 + "/.netrc" }),
       let bytes = try read(path),
       let credentials = CredentialText.netrc(bytes, host: address.place.host)
     else { return nil }
@@ -88,12 +96,15 @@ package struct CredentialSources: Sendable {
   private func own(_ control: TransferControl) throws(RemoteError) -> Found? {
     // A name with a path out of the directory is no peer's.
     guard !peer.contains("/"), peer != ".", peer != ".." else { return nil }
-    let directory = variable("CREDENTIALS_DIRECTORY")
+    let directory = trust.isOwn ? variable("CREDENTIALS_DIRECTORY") : nil
     for path in [secrets.map { "\($0)/\(peer)" }, directory.map { "\($0)/llvs.\(peer)" }] {
-      guard let path, let bytes = try read(path, isOwn: true) else { continue }
+      guard let path, let (bytes, owner) = try readOwned(path, isOwn: true) else { continue }
       let lines = try CredentialText.lines(bytes, of: path)
       guard let command = lines.command else {
         return Found(credentials: lines.credentials, place: path)
+      }
+      guard trust.runsPrograms(ofFileOwnedBy: owner) else {
+        throw RemoteError(.denied, trust.refusal(of: "the command in \(path)"))
       }
       return try run(command, from: path, control)
     }
@@ -142,6 +153,7 @@ package struct CredentialSources: Sendable {
   }
 
   private func profile(_ address: S3Address) throws(RemoteError) -> [String: String] {
+    guard trust.isOwn else { return [:] }
     let name = profileName(address)
     let home = variable("HOME")
     let files = [
@@ -158,22 +170,33 @@ package struct CredentialSources: Sendable {
     return settings
   }
 
-  /// Returns the bytes of a file; nil if it is missing. `denied` for a secret that others may read.
-  private func read(_ path: String, isOwn: Bool = false) throws(RemoteError) -> [UInt8]? {
+  private func read(_ path: String) throws(RemoteError) -> [UInt8]? {
+    try readOwned(path, isOwn: false)?.bytes
+  }
+
+  /// Returns the bytes and the owner of a file; nil if it is missing. `denied` for a secret that others may read, or
+  /// that is another user's.
+  private func readOwned(
+    _ path: String, isOwn: Bool
+  ) throws(RemoteError) -> (bytes: [UInt8], owner: UInt32)? {
     do throws(SystemError) {
       let file = try File(path, [.read, .nonBlocking])
       let status = try file.status()
       guard status.kind == .regular, status.size <= UInt64(Self.longestFile) else {
         throw SystemError(errno: Errno.invalid, call: "open", subject: path)
       }
-      let bytes = try file.read(Self.longestFile, at: 0)
       guard !isOwn || status.mode & 0o077 == 0 else {
         throw SystemError(errno: Errno.operationNotPermitted, call: "open", subject: path)
       }
-      return bytes
+      guard !isOwn || trust.readsFile(ownedBy: status.uid) else {
+        throw SystemError(errno: Errno.operationNotPermitted, call: "owner", subject: path)
+      }
+      return (try file.read(Self.longestFile, at: 0), status.uid)
     } catch {
       switch error.errno {
       case Errno.noEntry, Errno.notDirectory: return nil
+      case Errno.operationNotPermitted where error.call == "owner":
+        throw RemoteError(.denied, trust.refusal(of: path))
       case Errno.operationNotPermitted where isOwn:
         throw RemoteError(.denied, "\(path) can be read by others: chmod 600 it")
       // A service may see another user's home, which has nothing for this user.

@@ -1,4 +1,6 @@
 import LLVSCore
+import LLVSExchange
+import ObjectStores
 import Platform
 import TestSupport
 import Testing
@@ -47,6 +49,44 @@ struct StoreOwnerTests {
       try run("branch another", service)
       service.hooks.drain()
       #expect(try FileSystem.exists(mark))
+    }
+  }
+
+  @Test("A peer of it runs no command, and gets none of the keys of whoever opens it")
+  func secrets() throws {
+    let mark = directory.file("mark")
+    let secrets = "\(path)/secrets"
+    let lines = "command=touch \(mark); echo access_key=a; echo secret_key=s\n"
+    try FileSystem.makeDirectory(secrets, permissions: 0o700)
+    try FileSystem.replace("\(secrets)/far", with: Array(lines.utf8), permissions: 0o600)
+    try FileSystem.replace("\(secrets)/far:keys", with: Array("at x\n".utf8), permissions: 0o600)
+    func open() throws -> String? {
+      let store = try Store.open(path: path, mode: .writer)
+      let opening = PeerOpening(name: "far", store: store, transfer: TransferControl())
+      do throws(RemoteError) {
+        _ = try PeerOpener.connector(
+          try RemoteAddress("s3+http://127.0.0.1:9/bucket"), opening
+        ).open()
+        return nil
+      } catch {
+        return error.words
+      }
+    }
+    #expect(try open() == nil)
+    #expect(try FileSystem.exists(mark))
+    try FileSystem.unlink(mark)
+    for file in ["/secrets/far", "/secrets/far:keys", ""] {
+      try FileSystem.setOwner(
+        Array((path + file).utf8), uid: Self.stranger, gid: Self.stranger)
+      #expect(try open()?.contains("is not used, because") == true)
+      #expect(try !FileSystem.exists(mark))
+    }
+    // The keys are the owner's own; a link to another user's would not be read.
+    let store = try Store.open(path: path, mode: .writer)
+    _ = try KeyRing.held(peer: "far", place: "x", store: store)
+    try FileSystem.setOwner(Array("\(secrets)/far:keys".utf8), uid: 0, gid: 0)
+    #expect(throws: StoreError.self) {
+      try KeyRing.held(peer: "far", place: "x", store: store)
     }
   }
 

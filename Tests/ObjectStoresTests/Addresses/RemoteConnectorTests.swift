@@ -96,6 +96,25 @@ struct RemoteConnectorTests {
     #expect(mismatch?.words.contains("certificate") == true)
   }
 
+  @Test("another user's store names no file of certificates, and starts no rclone")
+  func stranger() throws {
+    let directory = try TemporaryDirectory()
+    for address in [
+      "https+webdav://server.example/x?ca=/etc/passwd",
+      "s3+https://server.example/bucket?ca=/etc/passwd", "rclone::sftp,ssh='touch mark':x",
+    ] {
+      let connector = RemoteConnector(
+        try RemoteAddress(address),
+        credentials: CredentialSources(
+          peer: "peer", secrets: directory.path, trust: OwnerTrust(owners: [54_321])
+        ) { _ in nil },
+        control: TransferControl(), scratch: ".scratch")
+      let error = #expect(throws: RemoteError.self) { try connector.open() }
+      #expect(error?.kind == .denied)
+      #expect(error?.words.contains("the store belongs to user 54321") == true, "\(address)")
+    }
+  }
+
   @Test("a program that is not there, or a remote that rclone does not know, is named")
   func rclone() throws {
     let error = #expect(throws: RemoteError.self) {

@@ -101,6 +101,56 @@ struct CredentialTests {
     #expect(error?.words.contains("chmod 600") == true)
   }
 
+  @Test(
+    "another user's store runs no command, and gets no key that is not its owner's",
+    .enabled(if: SystemProcess.effectiveUser == 0, "only root can give files away"))
+  func stranger() throws {
+    let stranger: UInt32 = 54_321
+    let mark = directory.file("mark")
+    let home = "[default]\naws_access_key_id = home\naws_secret_access_key=s\n"
+    try write("home/.aws/credentials", home)
+    try write("home/.netrc", "machine server.example login me password secret\n")
+    try write("systemd/llvs.peer", "access_key=systemd\nsecret_key=s\n")
+    let variables = [
+      "CREDENTIALS_DIRECTORY": directory.file("systemd"), "AWS_ACCESS_KEY_ID": "environment",
+      "AWS_SECRET_ACCESS_KEY": "s",
+    ]
+    func refusal(_ owners: [UInt32]) throws -> String {
+      var sources = sources(variables)
+      sources.trust = OwnerTrust(owners: owners)
+      let error = #expect(throws: RemoteError.self) {
+        try sources.find(for: s3, control: TransferControl())
+      }
+      #expect(error?.kind == .denied)
+      #expect(try !FileSystem.exists(mark))
+      return error?.words ?? ""
+    }
+    // Neither systemd's, the environment's nor the home's.
+    #expect(try refusal([stranger, 0]).contains("the store belongs to user 54321"))
+    var netrc = sources()
+    netrc.trust = OwnerTrust(owners: [stranger])
+    #expect(try netrc.find(for: webDAV, control: TransferControl()) == nil)
+
+    let command = "command=touch \(mark); echo access_key=a; echo secret_key=s\n"
+    try write("secrets/peer", command)
+    // A file of root's, which a link could name.
+    #expect(try refusal([stranger]).contains("the store belongs to user 54321"))
+    try FileSystem.setOwner(
+      Array(directory.file("secrets/peer").utf8), uid: stranger, gid: stranger)
+    #expect(try refusal([stranger]).contains("the command in"))
+    // The store is root's, and the file is not.
+    #expect(try refusal([0]).contains("another user owns it"))
+
+    try write("secrets/peer", "access_key=theirs\nsecret_key=s\n")
+    try FileSystem.setOwner(
+      Array(directory.file("secrets/peer").utf8), uid: stranger, gid: stranger)
+    var theirs = sources(variables)
+    theirs.trust = OwnerTrust(owners: [stranger])
+    let found = try theirs.find(for: s3, control: TransferControl())
+    #expect(found.credentials.accessKey == "theirs")
+    #expect(try theirs.region(for: s3) == "us-east-1")
+  }
+
   @Test("a line that does not read is named by its number, and nothing of it is shown")
   func badLines() throws {
     for text in [
