@@ -26,10 +26,17 @@ package final class FakeServer: Sendable {
     package var cut: Int?
     /// After so many bytes of the body nothing more comes; nil for never.
     package var stall: Int?
+    /// The time between the bytes of the body, in nanoseconds; nil for none.
+    package var pace: UInt64?
+    /// So many times `100 Continue` comes first.
+    package var interims = 0
     /// Nothing is answered at all, and the connection stays.
     package var isSilent = false
     /// The connection is closed without an answer.
     package var isDropped = false
+
+    /// Without the ETag that a server gives for a PUT.
+    package var isUntagged = false
 
     /// An answer.
     package init(_ status: Int = 200, _ headers: [(String, String)] = [], _ body: [UInt8] = []) {
@@ -129,13 +136,26 @@ package final class FakeServer: Sendable {
         wait(connection)
         return
       }
-      var head = "HTTP/1.1 \(answer.status) Words\r\n"
+      let interim = "HTTP/1.1 100 Continue\r\n\r\n"
+      var head = String(repeating: interim, count: answer.interims)
+      head += "HTTP/1.1 \(answer.status) Words\r\n"
       for (name, value) in answer.headers { head += "\(name): \(value)\r\n" }
       if !answer.headers.contains(where: { $0.0.lowercased() == "content-length" }) {
         head += "Content-Length: \(answer.body.count)\r\n"
       }
+      if request.method == "PUT", answer.status < 300, !answer.isUntagged {
+        head += "ETag: \"x\"\r\n"
+      }
       let most = answer.cut ?? answer.stall ?? answer.body.count
       let isHead = request.method == "HEAD"
+      if let pace = answer.pace {
+        guard send(connection, Array((head + "\r\n").utf8)) else { return }
+        for byte in answer.body {
+          SystemClock.sleep(nanoseconds: pace)
+          guard send(connection, [byte]) else { return }
+        }
+        continue
+      }
       guard send(connection, Array((head + "\r\n").utf8) + (isHead ? [] : answer.body.prefix(most)))
       else { return }
       if answer.stall != nil { wait(connection) }

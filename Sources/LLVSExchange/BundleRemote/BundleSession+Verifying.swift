@@ -154,11 +154,13 @@ extension BundleSession {
       let bundle = try opened(name)
       let check = BundleCheck(bundle, try bundle.table())
       var hasher = SHA256Hasher()
+      var length: UInt64 = 0
       do throws(RemoteError) {
         try objects.get(name.object, range: nil) { piece in
           hasher.update(piece)
           check.add(piece)
-          return (try? control.check()) != nil
+          length += UInt64(piece.count)
+          return length <= name.length && (try? control.check()) != nil
         }
       } catch {
         guard error.kind == .absent else { throw StoreError(error) }

@@ -8,9 +8,13 @@ package struct RemoteLimits: Hashable, Sendable {
   package var longestWait: UInt64 = 30_000_000_000
   /// The longest accepted `Retry-After`.
   package var longestRetryAfter: UInt64 = 120_000_000_000
+  /// The same before any request has succeeded.
+  package var longestFirstRetryAfter: UInt64 = 10_000_000_000
   package var connect: UInt64 = 10_000_000_000
   /// The longest time without a byte in either direction.
   package var stall: UInt64 = 30_000_000_000
+  /// The longest time for 1 KiB in both directions together.
+  package var crawl: UInt64 = 60_000_000_000
   /// Bytes a second in both directions together; nil for no limit.
   package var bytesPerSecond: UInt64?
   package init() {}

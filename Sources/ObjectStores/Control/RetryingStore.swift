@@ -1,4 +1,5 @@
 internal import Platform
+internal import Synchronization
 
 /// A remote that repeats failed requests and limits concurrent ones.
 /// A get that is interrupted continues after the received bytes, so objects must be immutable or hash-checked.
@@ -7,6 +8,8 @@ package final class RetryingStore: ObjectStore {
   private let limits: RemoteLimits
   private let control: TransferControl
   private let free: Monitor<Int>
+  /// True once a request has succeeded.
+  private let hasAnswered = Atomic<Bool>(false)
   /// An attempt that transfers this many bytes resets the count of failures.
   private static let progress: UInt64 = 1 << 20
 
@@ -112,8 +115,16 @@ package final class RetryingStore: ObjectStore {
       let most = overflows ? limits.longestWait : min(grown, limits.longestWait)
       return try control.pause(nanoseconds: UInt64.random(in: 0...most))
     }
-    // A server that demands a longer wait gets no retry.
-    guard asked <= limits.longestRetryAfter else { throw error }
+    // A server that demands a longer wait gets no retry. One that begins so is being maintained: it is away.
+    let most =
+      hasAnswered.load(ordering: .relaxed)
+      ? limits.longestRetryAfter : min(limits.longestRetryAfter, limits.longestFirstRetryAfter)
+    guard asked <= most else {
+      let pause = "; it asks to be left alone for \(asked / 1_000_000_000) seconds"
+      throw RemoteError(
+        error.kind, error.words + pause, object: error.object, status: error.status,
+        isTransient: true, retryAfter: asked)
+    }
     try control.pause(nanoseconds: asked)
   }
 
@@ -133,6 +144,8 @@ package final class RetryingStore: ObjectStore {
       free.withLock { $0 += 1 }
       free.signal()
     }
-    return try body()
+    let result = try body()
+    hasAnswered.store(true, ordering: .relaxed)
+    return result
   }
 }

@@ -118,10 +118,12 @@ final class CurlHandle: @unchecked Sendable {
       // Bytes that libcurl passed to the kernel may still be unsent.
       let now = unsentBytes()
       if now != unsent {
+        transfer.noteMove(bytes: Int((now - unsent).magnitude))
         unsent = now
-        transfer.noteMove()
       }
-      if SystemClock.monotonic() - transfer.lastMove > settings.stall { return .stalled }
+      let time = SystemClock.monotonic()
+      if time - transfer.lastMove > settings.stall { return .stalled }
+      if time - transfer.pieceBegun > settings.crawl { return .crawling }
       curl_multi_poll(multi, nil, 0, Int32(TransferControl.patience / 1_000_000), nil)
     }
   }

@@ -7,6 +7,8 @@ final class CurlTransfer {
     /// libcurl's result, which may be success.
     case failed(CURLcode)
     case stalled
+    /// Bytes come or go, but too few.
+    case crawling
     case cancelled
   }
 
@@ -19,6 +21,12 @@ final class CurlTransfer {
   private var isCut = false
   private var failure: RemoteError?
   private(set) var lastMove = SystemClock.monotonic()
+  /// The start of the current piece of progress, and its bytes so far.
+  private(set) var pieceBegun = SystemClock.monotonic()
+  private var piece = 0
+  private static let pieceLength = 1024
+  private var interimAnswers = 0
+  private static let mostInterimAnswers = 32
   private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   init(_ request: HTTPRequest, _ control: TransferControl, _ sink: HTTPClient.Sink?)
@@ -62,21 +70,34 @@ final class CurlTransfer {
     return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
   }
 
-  func noteMove() { lastMove = SystemClock.monotonic() }
+  func noteMove(bytes: Int = 0) {
+    lastMove = SystemClock.monotonic()
+    piece += bytes
+    guard piece >= Self.pieceLength else { return }
+    (piece, pieceBegun) = (0, lastMove)
+  }
 
   private func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
-    noteMove()
+    noteMove(bytes: bytes.count)
     var line = String(decoding: bytes, as: UTF8.self)
     while line.last?.isNewline == true { line.removeLast() }
     guard head.add(line: line) else {
       failure = RemoteError(.malformed, "the answer has too many headers")
       return 0
     }
+    if line.hasPrefix("HTTP/"), head.status < 200 { interimAnswers += 1 }
+    guard interimAnswers <= Self.mostInterimAnswers else {
+      failure = RemoteError(.malformed, "the server says \"Continue\" without end")
+      return 0
+    }
     return bytes.count
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-    noteMove()
+    noteMove(bytes: bytes.count)
+    // A slow sink, or the speed limit, is not the server's fault.
+    let begun = SystemClock.monotonic()
+    defer { pieceBegun += SystemClock.monotonic() - begun }
     do throws(RemoteError) {
       try control.receive(bytes.count)
       // A wait for the speed limit is not the server's.
@@ -120,8 +141,10 @@ final class CurlTransfer {
       let size = control.piece(buffer.count)
       let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(size, buffer.count)])
       guard let count = try outgoing?.read(into: room) else { return 0 }
+      let begun = SystemClock.monotonic()
       try control.send(count)
-      noteMove()
+      pieceBegun += SystemClock.monotonic() - begun
+      noteMove(bytes: count)
       return count
     } catch {
       failure = error
@@ -149,6 +172,8 @@ final class CurlTransfer {
     case .stalled:
       throw RemoteError(
         .stalled, "the server sends nothing and takes nothing", isTransient: true)
+    case .crawling:
+      throw RemoteError(.stalled, "the server sends or takes less than 1 KiB a minute")
     case .failed(let code):
       if code == CURLE_OK || isCut { return HTTPResponse(head: head, body: kept, isCut: isCut) }
       // A server that refuses may close the connection before it has read the body.

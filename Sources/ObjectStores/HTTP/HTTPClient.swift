@@ -15,10 +15,13 @@ final class HTTPClient: Sendable {
     /// The longest time for connecting, and without a byte in either direction, in nanoseconds.
     var connect: UInt64
     var stall: UInt64
+    /// The longest time for 1 KiB in both directions together.
+    var crawl: UInt64
 
     init(limits: RemoteLimits) {
       connect = limits.connect
       stall = limits.stall
+      crawl = limits.crawl
     }
   }
 

@@ -1,5 +1,15 @@
 internal import Platform
 
+extension RemoteError {
+  /// The error of an answer that the remote did not give.
+  static func answeredByAnother(_ object: String, status: Int) -> RemoteError {
+    RemoteError(
+      .unreachable,
+      "something on the way answered for the server: does this network have a login page?",
+      object: object, status: status)
+  }
+}
+
 enum HTTPStatusError {
   /// Returns the error of an unexpected status, transient if a retry may help; `words` explain it.
   static func error(

@@ -65,6 +65,7 @@ package final class WebDAVStore: ObjectStore {
     switch response.status {
     case 207: return true
     case 404, 410: return false
+    case 200: throw RemoteError.answeredByAnother(object, status: 200)
     case 405, 501:
       throw RemoteError(
         .noPlace, "\(place.origin) does not speak WebDAV there", object: object,
@@ -138,8 +139,14 @@ package final class WebDAVStore: ObjectStore {
         headers: [(name: "Content-Type", value: "application/octet-stream")], body: .object(body),
         object: name.text)
     }
-    guard [200, 201, 204].contains(response.status) else {
-      throw HTTPStatusError.error(response, name.text)
+    switch response.status {
+    case 201, 204: return
+    // Few servers answer so, and a login page does; only the server knows the object.
+    case 200:
+      guard try isThere(parts(name.text), isFolder: false) else {
+        throw RemoteError.answeredByAnother(name.text, status: 200)
+      }
+    default: throw HTTPStatusError.error(response, name.text)
     }
   }
 

@@ -74,6 +74,89 @@ struct HTTPFaultTests {
     #expect(server.seen.last?.headers["range"] == "bytes=300000-")
   }
 
+  @Test("a server that sends a byte now and then is given up once", arguments: HTTPKind.all)
+  func crawl(_ kind: HTTPKind) throws {
+    let server = try FakeServer { [bytes] _, _ in
+      var answer = FakeServer.Answer(200, [], Array(bytes.prefix(1000)))
+      answer.pace = 100_000_000
+      return answer
+    }
+    defer { server.stop() }
+    let error = #expect(throws: RemoteError.self) {
+      try kind.open(server).bytes(of: name, atMost: 1 << 20)
+    }
+    #expect(error?.kind == .stalled)
+    #expect(error?.words.contains("less than 1 KiB a minute") == true)
+    #expect(server.seen.count == 1)
+  }
+
+  @Test("a server that says \"Continue\" without end is given up", arguments: HTTPKind.all)
+  func interims(_ kind: HTTPKind) throws {
+    for (count, isRead) in [(3, true), (10_000, false)] {
+      let server = try FakeServer { _, _ in
+        var answer = FakeServer.Answer(200, [], [1])
+        answer.interims = count
+        return answer
+      }
+      defer { server.stop() }
+      let store = try kind.open(server)
+      if isRead {
+        #expect(try store.bytes(of: name, atMost: 9) == [1])
+      } else {
+        let error = #expect(throws: RemoteError.self) { try store.bytes(of: name, atMost: 9) }
+        #expect(error?.kind == .malformed)
+        #expect(error?.words.contains("without end") == true)
+      }
+    }
+  }
+
+  @Test("a PUT that a login page answers is not taken for sent", arguments: HTTPKind.all)
+  func portal(_ kind: HTTPKind) throws {
+    for body in ["", "<html>Welcome to the hotel</html>"] {
+      let server = try FakeServer { _, _ in
+        var answer = FakeServer.Answer(200, [("Content-Type", "text/html")], text: body)
+        answer.isUntagged = true
+        return answer
+      }
+      defer { server.stop() }
+      let error = #expect(throws: RemoteError.self) {
+        try kind.open(server).put(name, ObjectBody(bytes))
+      }
+      #expect(error?.kind == .unreachable)
+      #expect(error?.words.contains("login page") == true)
+    }
+  }
+
+  @Test("a WebDAV server may answer a PUT with 200 if the object is there then")
+  func plainPut() throws {
+    for isThere in [true, false] {
+      let server = try FakeServer { request, _ in
+        request.method == "PUT" ? .init(200) : .init(isThere ? 207 : 404)
+      }
+      defer { server.stop() }
+      let store = try HTTPKind.webDAV.open(server)
+      if isThere {
+        try store.put(name, ObjectBody(bytes))
+      } else {
+        #expect(throws: RemoteError.self) { try store.put(name, ObjectBody(bytes)) }
+      }
+    }
+  }
+
+  @Test("a server that begins with a long Retry-After is away at once", arguments: HTTPKind.all)
+  func maintenance(_ kind: HTTPKind) throws {
+    let server = try FakeServer { _, _ in .init(503, [("Retry-After", "120")]) }
+    defer { server.stop() }
+    let begun = SystemClock.monotonic()
+    let error = #expect(throws: RemoteError.self) {
+      try kind.open(server).bytes(of: name, atMost: 9)
+    }
+    #expect(error?.kind == .unreachable)
+    #expect(error?.words.contains("left alone for 120 seconds") == true)
+    #expect(server.seen.count == 1)
+    #expect(SystemClock.monotonic() - begun < 5_000_000_000)
+  }
+
   @Test("a connection that is closed without an answer is tried again", arguments: HTTPKind.all)
   func closed(_ kind: HTTPKind) throws {
     let server = try FakeServer { request, number in number < 3 ? .closed : .init(201) }

@@ -28,6 +28,7 @@ struct HTTPKind: Sendable, CustomTestStringConvertible {
     limits.firstWait = 1_000_000
     limits.longestWait = 4_000_000
     limits.stall = 1_000_000_000
+    limits.crawl = 2_000_000_000
     limits.connect = 1_000_000_000
     opening.limits = limits
     return try opening.open()
