@@ -40,11 +40,16 @@ extension Verb {
       let address = try wholeAddress(words[1])
       if !changes.contains("force") { try refuseOccupied(address, name, at: site) }
       if line.has("encrypt") {
+        // The keys are at the server, which asks for the credentials.
+        if isLogin { told.append(try login(name, at: address, site, console)) }
         told.append(try encrypt(name, at: address, site, line, console).text)
       }
       try set(name, to: address, at: site)
       told.append("\(name) is \(address)")
       fields += ["address": address]
+    }
+    if isLogin, words.count < 2 || !line.has("encrypt") {
+      told.append(try login(name, at: nil, site, console))
     }
     if line.has("encrypt"), words.count < 2 {
       let result = try encrypt(name, at: nil, site, line, console)
@@ -54,13 +59,6 @@ extension Verb {
     if let direction = directions.first {
       told.append(try site.run(["set", "\(name).direction=\(direction)"], console).text)
     }
-    if isLogin {
-      guard let peer = try site.reader().peers().first(where: { $0.name == name }) else {
-        throw ControlError(.notFound, "there is no peer \(name)")
-      }
-      try PeerLogin(store: site.storePath, name: name).run(self.address(peer), console)
-      told.append("the credentials of \(name) are kept in \(site.storePath)/secrets")
-    }
     for change in changes {
       told.append(try site.run(["peer", name, "--\(change)"], console).text)
     }
@@ -68,6 +66,19 @@ extension Verb {
       console.reply(line, told.joined(separator: "; "), fields)
     }
     return .done
+  }
+
+  /// Asks for the credentials of an address; nil for the peer's.
+  private static func login(
+    _ name: String, at address: String?, _ site: CommandTarget, _ console: Console
+  ) throws -> String {
+    if let fault = StoreName.fault(name) { throw UsageError(fault) }
+    let known = try site.reader().peers().first { $0.name == name }
+    guard let address = address ?? known.map({ self.address($0) }) else {
+      throw ControlError(.notFound, "there is no peer \(name)")
+    }
+    try PeerLogin(store: site.storePath, name: name).run(address, console)
+    return "the credentials of \(name) are kept in \(site.storePath)/secrets"
   }
 
   private static func list(

@@ -25,6 +25,19 @@ struct PeerOptionTests {
         + "llvs: hub is no server, and needs no credentials.\n", "\(result.output)")
   }
 
+  @Test("--encrypt --login asks for the credentials before the server is asked for keys")
+  func loginToEncrypt() throws {
+    let result = try Tool().run(
+      """
+      llvs init s -q; echo four random words > words; export LLVS_PASSPHRASE_FILE=$PWD/words
+      printf 'KEY\\nSECRET\\n' | llvs peer cloud s3+http://127.0.0.1:1/bucket/x --encrypt --login --store s 2>&1 \
+        | grep -o 'there are no keys\\|127.0.0.1' | sort -u
+      cat s/secrets/cloud
+      """)
+    #expect(
+      result.output == "127.0.0.1\naccess_key=KEY\nsecret_key=SECRET\n", "\(result.output)")
+  }
+
   @Test("a peer that only gets gives nothing, and one that only gives gets nothing")
   func directions() throws {
     let result = try Tool().run(
