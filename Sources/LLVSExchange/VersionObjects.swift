@@ -20,11 +20,15 @@ package final class VersionObjects: VersionSource {
     set { found.withLock { $0 = newValue } }
   }
   private let found = Mutex<Set<Version.ID>>([])
+  /// The listed lengths of a server's objects.
+  private let lengths = Mutex<[WireKind: [ObjectName: UInt64]]>([:])
   // Held while the remote is prepared, once for each send; otherwise for memory access only.
   private let staging = Mutex<(any ObjectStaging)?>(nil)
   private static let readAhead: UInt64 = 65_536
   private static let piece: UInt64 = 1 << 20
   private static let mostVersions = 1 << 22
+  /// The length of the ids that LLVS makes.
+  private static let uuidLength = 36
 
   /// Uses a remote for a store, in whose directory long files wait; `transfer` is the remote's control.
   package convenience init(
@@ -72,10 +76,12 @@ package final class VersionObjects: VersionSource {
   private func ids(_ kind: WireKind) throws(StoreError) -> [Version.ID] {
     guard let prefix = ObjectPrefix(folder: kind.rawValue) else { return [] }
     var ids: [Version.ID] = []
+    var listed: [ObjectName: UInt64] = [:]
     try asking { () throws(RemoteError) in
       var next: ListPage.Next?
       repeat {
         let page = try objects.list(prefix, after: nil, page: next)
+        if !isNear { for object in page.objects { listed[object.name] = object.length } }
         // A link is refused by name when it is opened.
         ids += (page.objects.map(\.name) + page.others).compactMap { Self.id($0.last) }
         guard page.next == nil || page.next != next, ids.count <= Self.mostVersions else {
@@ -84,7 +90,8 @@ package final class VersionObjects: VersionSource {
         next = page.next
       } while next != nil
     }
-    return ids
+    lengths.withLock { [listed] in $0[kind] = listed }
+    return Self.withoutCopies(ids)
   }
 
   private static func id(_ name: String) -> Version.ID? {
@@ -93,10 +100,25 @@ package final class VersionObjects: VersionSource {
     return WireName.fault(of: id) == nil ? id : nil
   }
 
-  /// Returns true for names that folder synchronisers use while they write.
+  /// Leaves out conflict copies and duplicates of listed files, as synchronisers and file managers name them:
+  /// `ID (conflicted copy 2026-11-20)`, `ID.sync-conflict-20261120`, `ID 2`, `Copy of ID`.
+  private static func withoutCopies(_ ids: [Version.ID]) -> [Version.ID] {
+    let known = Set(ids.lazy.map(\.rawValue).filter { $0.utf8.count == uuidLength }.map { $0[...] })
+    return ids.filter { id in
+      let name = id.rawValue
+      guard name.utf8.count > uuidLength else { return true }
+      let start = name.prefix(uuidLength)
+      if known.contains(start), " .~".contains(name[start.endIndex]) { return false }
+      let end = name.suffix(uuidLength)
+      return !(known.contains(end) && name[..<end.startIndex].last == " ")
+    }
+  }
+
+  /// Returns true for files that folder synchronisers make while they write, and those of file managers.
   private static func isTemporary(_ name: String) -> Bool {
     name.hasPrefix(".") || name.hasPrefix("~") || name.hasSuffix(".tmp")
-      || name.hasSuffix(".part") || name.hasSuffix(".partial")
+      || name.hasSuffix(".part") || name.hasSuffix(".partial") || name.hasSuffix("~")
+      || name == "desktop.ini" || name == "Thumbs.db"
   }
 
   /// Opens a version's object of a kind; nil if it is not there.
@@ -105,7 +127,7 @@ package final class VersionObjects: VersionSource {
     let name = try name(kind, id)
     var failure: StoreError?
     do throws(RemoteError) {
-      return try isNear ? openNear(name) : openFar(name, &failure)
+      return try isNear ? openNear(name) : openFar(name, of: kind, &failure)
     } catch {
       if let failure { throw failure }
       switch error.kind {
@@ -148,15 +170,26 @@ package final class VersionObjects: VersionSource {
     }
   }
 
-  /// Fetches an object whole, so that no writer waits for the network.
+  /// Fetches an object whole, so that no writer waits for the network; nil if no list has it.
   /// - Throws: the error of the remote; an error of this store is in `failure`.
   private func openFar(
-    _ name: ObjectName, _ failure: inout StoreError?
-  ) throws(RemoteError) -> WireInput {
-    let spool = Spool(directory: temporary, memoryLimit: Int(Self.piece))
+    _ name: ObjectName, of kind: WireKind, _ failure: inout StoreError?
+  ) throws(RemoteError) -> WireInput? {
     var fault: StoreError?
+    let bound: UInt64?
+    do throws(StoreError) {
+      bound = try length(of: name, kind)
+    } catch {
+      failure = error
+      throw .cancelled
+    }
+    guard let bound else { return nil }
+    let spool = Spool(directory: temporary, memoryLimit: Int(Self.piece))
     try objects.get(name, range: nil) { (piece) throws(RemoteError) in
       do throws(StoreError) {
+        guard UInt64(piece.count) <= bound - spool.length else {
+          throw .invalid("\(name): it is longer than the \(bound) bytes that the server lists")
+        }
         try spool.append(piece)
         return true
       } catch {
@@ -173,6 +206,13 @@ package final class VersionObjects: VersionSource {
       failure = error
       throw .cancelled
     }
+  }
+
+  /// The listed length of an object of a server, which lists a kind once if nothing has listed it.
+  private func length(of name: ObjectName, _ kind: WireKind) throws(StoreError) -> UInt64? {
+    if let listed = lengths.withLock({ $0[kind] }) { return listed[name] }
+    _ = try ids(kind)
+    return lengths.withLock { $0[kind]?[name] }
   }
 
   private func prepare() throws(StoreError) -> any ObjectStaging {

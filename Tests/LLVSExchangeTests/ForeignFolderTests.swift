@@ -53,6 +53,26 @@ struct ForeignFolderTests {
     #expect(try store.allVersionIDs.map(\.rawValue) == order)
   }
 
+  @Test("copies that synchronisers and file managers make are passed over in silence")
+  func copies() throws {
+    let id = "C0FFEE00-0000-4000-8000-000000000001"
+    try put(version: id)
+    for folder in ["versions", "changes"] {
+      for name in [
+        "\(id) (Ann's conflicted copy 2026-11-20)", "\(id).sync-conflict-20261120-101010-ABCDEFG",
+        "\(id)~", "\(id) 2", "Copy of \(id)", "desktop.ini", "Thumbs.db", ".syncthing.\(id).tmp",
+      ] { try put("\(folder)/\(name)", #"{"version":{"identifier":"\#(id)","timestamp":1}}"#) }
+    }
+    let report = try retrieve()
+    #expect(report.taken.map(\.rawValue) == [id])
+    #expect(report.refused.isEmpty)
+    #expect(try FolderFormat.files.retrieve(into: store, folder).refused.isEmpty)
+    // Without the file itself, what remains is not passed over.
+    let alone = "C0FFEE00-0000-4000-8000-000000000002"
+    try put("versions/\(alone) 2", #"{"version":{"identifier":"\#(alone)","timestamp":1}}"#)
+    #expect(try retrieve().refused.count == 1)
+  }
+
   @Test(
     "a malformed version is refused and named, nothing of it is stored, others are taken",
     arguments: [
