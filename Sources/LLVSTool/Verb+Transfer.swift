@@ -49,9 +49,15 @@ extension Verb {
     case .store:
       let store = try site.writer()
       var source = TreeImport(
-        directory: directory, prefix: into,
+        directory: directory, prefix: into, isCancelled: console.context.isCancelled,
         progress: { console.progress(CommandProgress("importing", done: $0, total: 0)) })
-      let record = try source.run(in: store, message: line.options["message"])
+      let record: VersionRecord?
+      do throws(StoreError) {
+        record = try source.run(in: store, message: line.options["message"])
+      } catch {
+        if case .cancelled = error { throw source.interruption }
+        throw error
+      }
       let text = record.map { "\($0.name) holds \(source.count) entries of \(shown)" }
       console.reply(
         line, text ?? "nothing to import: the tree holds all of \(shown)",

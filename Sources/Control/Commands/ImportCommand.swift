@@ -114,12 +114,18 @@ extension ControlService {
     }
     let base = try command.base.map { try version($0).number }
     try cut()
-    var source = TreeImport(directory: path, prefix: command.into, ignoring: tree) { done in
-      context.progress(CommandProgress("importing", done: done, total: 0))
+    var source = TreeImport(
+      directory: path, prefix: command.into, ignoring: tree, isCancelled: context.isCancelled
+    ) { done in context.progress(CommandProgress("importing", done: done, total: 0)) }
+    let record: VersionRecord?
+    do throws(StoreError) {
+      record = try source.run(
+        through: self, base: base, message: command.message,
+        arbiter: standardArbitration(context).arbiter)
+    } catch {
+      if case .cancelled = error { throw source.interruption }
+      throw error
     }
-    let record = try source.run(
-      through: self, base: base, message: command.message,
-      arbiter: standardArbitration(context).arbiter)
     let shown = PrintableText.text(path)
     let text =
       record.map { "\($0.name) holds \(source.count) entries of \(shown)" }

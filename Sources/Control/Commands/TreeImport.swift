@@ -1,5 +1,5 @@
 import Events
-import Grammar
+package import Grammar
 import Inodes
 package import LLVSCore
 import Platform
@@ -32,6 +32,7 @@ package struct TreeImport {
   private let prefix: [UInt8]
   /// The tree whose ignore patterns exclude files; nil to import all.
   private let ignoring: TreeSession?
+  private let isCancelled: @Sendable () -> Bool
   private let progress: (Int) -> Void
   package private(set) var count = 0
   /// The paths of omitted files and directories named `.llvs`.
@@ -54,15 +55,25 @@ package struct TreeImport {
   /// Imports a directory to a path of the tree, without unversioned files that the patterns of `ignoring` match.
   package init(
     directory: [UInt8], prefix: [UInt8], ignoring: TreeSession? = nil,
-    progress: @escaping (Int) -> Void
+    isCancelled: @escaping @Sendable () -> Bool = { false }, progress: @escaping (Int) -> Void
   ) {
     self.directory = directory
     self.prefix = prefix
     self.ignoring = ignoring
+    self.isCancelled = isCancelled
     self.progress = progress
   }
 
+  /// The error of an import that its caller cancelled; everything that it copied is removed.
+  package var interruption: ControlError {
+    ControlError(
+      .interrupted,
+      "interrupted; the copies of \(count) entries of \(PrintableText.text(directory)) are removed, "
+        + "none is in a version")
+  }
+
   /// Makes the version; nil if the tree has the same contents already.
+  /// - Throws: ``StoreError/cancelled``; then nothing was imported.
   package mutating func run(in store: Store, message: String?) throws(StoreError) -> VersionRecord?
   {
     let isUntouched = try Self.system(try !FileSystem.exists("\(store.path)/journal"))
@@ -106,6 +117,7 @@ package struct TreeImport {
   private mutating func add(
     to transaction: WriteTransaction, head: VersionNumber?, _ store: Store, _ message: String?
   ) throws(StoreError) -> VersionRecord? {
+    transaction.isCancelled = isCancelled
     let record: VersionRecord? = if let head { try transaction.version(head) } else { nil }
     let base = store.map(record?.map ?? .empty)
     let view = TreeView(map: base)
@@ -132,6 +144,7 @@ package struct TreeImport {
     try descend(into: directory, at: prefix, scope, view)
     // The closure works on a copy, because an escaping closure cannot borrow `self`.
     let puller = Puller(source: self, view: view, number: number, transaction: transaction)
+    defer { count = puller.source.count }
     var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
       .applying { () throws(StoreError) in try puller.next() }
     self = puller.source
@@ -224,6 +237,7 @@ package struct TreeImport {
       switch item.what {
       case .below: try descend(into: file, at: path, level.scope, view)
       case .entry:
+        if isCancelled() { throw .cancelled }
         guard let edit = try edit(file, path, view, number, transaction) else { continue }
         count += 1
         if count % 256 == 0 { progress(count) }
@@ -313,7 +327,8 @@ package struct TreeImport {
     case .regular where status.size > 65_536:
       let open = try Self.system(try File(bytes: file, [.read, .noFollow, .nonBlocking]))
       return try transaction.write(
-        FileSource(open, length: try Self.system(try open.status().size)))
+        FileSource(
+          open, length: try Self.system(try open.status().size), isCancelled: isCancelled))
     case .regular where status.size > 0:
       return try transaction.write(
         try Self.system(

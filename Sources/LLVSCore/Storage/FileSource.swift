@@ -5,15 +5,21 @@ package struct FileSource: ContentSource {
   package let file: File
   package let length: UInt64
 
-  package init(_ file: File, length: UInt64) {
+  private let isCancelled: @Sendable () -> Bool
+
+  package init(
+    _ file: File, length: UInt64, isCancelled: @escaping @Sendable () -> Bool = { false }
+  ) {
     self.file = file
     self.length = length
+    self.isCancelled = isCancelled
   }
 
   /// Fills the buffer; EIO if the file ends too early.
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
+    if isCancelled() { throw .cancelled }
     try StoreError.wrapping { () throws(SystemError) in
       guard try file.read(into: buffer, at: offset) == buffer.count else {
         throw SystemError(errno: Errno.inputOutput, call: "read (short)", subject: file.path)

@@ -15,8 +15,8 @@ internal import Synchronization
 /// INVARIANT S5: a segment's file may end with zeros that no record uses yet, or after a crash with any bytes, so
 /// records are found by their locations only, never by the length of the file. Zeros are written only behind the
 /// last record of the open segment, by its writer, and removed when the segment is closed normally; an abandoned
-/// segment keeps them, and older segments never change. On a full disk the records of the failed transaction are
-/// cut off the abandoned segment.
+/// segment keeps them, and older segments never change. On a full disk, and if the caller cancels it, the records of
+/// the failed transaction are cut off the abandoned segment.
 ///
 /// A location is not reused within a session, even after a failed transaction, so a cache with ``Location`` as its
 /// key never holds the bytes of another record.
@@ -39,6 +39,8 @@ final class RecordStore: NodeStorage, Sendable {
     var flushed: UInt64 = 0
     /// The end of the file when the transaction began, or behind the header of a later file.
     var begun: UInt64 = 0
+    /// The segments that the transaction has filled, and the ends before it.
+    var left: [(file: File, begun: UInt64)] = []
     var buffer: [UInt8] = []
     /// True if anything was written to the file since its last sync.
     var isDirty = false
@@ -75,10 +77,24 @@ final class RecordStore: NodeStorage, Sendable {
     writer.withLock { writer in
       writer.isWritable = true
       writer.begun = writer.flushed
+      writer.left = []
     }
   }
 
   func endWriting() { writer.withLock { $0.isWritable = false } }
+
+  /// Cuts the records of a cancelled transaction off its segments, and abandons the last of them.
+  func discard() {
+    writer.withLock { writer in
+      let isUnused = writer.left.isEmpty && writer.flushed == writer.begun && writer.buffer.isEmpty
+      guard !isUnused else { return }
+      if let file = writer.file { writer.left.append((file, writer.begun)) }
+      // If this fails the records stay: bytes that no commit refers to have no meaning.
+      for (file, begun) in writer.left { try? file.truncate(to: begun) }
+      writer.left = []
+      abandon(&writer)
+    }
+  }
 
   /// Appends a record; `packed` is the result of ``packed(_:_:)``, if the caller has it.
   func append(
@@ -256,7 +272,10 @@ final class RecordStore: NodeStorage, Sendable {
 
   private func roll(_ writer: inout Writer) {
     RecordStore.trim(&writer)
-    if let file = writer.file, writer.isDirty { writer.filled.append(file) }
+    if let file = writer.file {
+      if writer.isDirty { writer.filled.append(file) }
+      if writer.isWritable { writer.left.append((file, writer.begun)) }
+    }
     writer.file = nil
     writer.isDirty = false
     frontier.store(0, ordering: .releasing)

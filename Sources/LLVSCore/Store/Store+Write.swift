@@ -37,8 +37,20 @@ extension Store {
     defer { catalog.endView() }
     let transaction = WriteTransaction(
       store: self, lastNumber: published.withLock { $0.lastNumber }, latest: latest)
-    let result = try body(transaction)
-    guard !transaction.namesNothing else { return (result, false) }
+    do throws(StoreError) {
+      let result = try body(transaction)
+      return (result, try commit(transaction, &latest))
+    } catch {
+      if case .cancelled = error { records.discard() }
+      throw error
+    }
+  }
+
+  /// Returns true if there are new versions.
+  private func commit(
+    _ transaction: WriteTransaction, _ latest: inout VersionRecord?
+  ) throws(StoreError) -> Bool {
+    guard !transaction.namesNothing else { return false }
     // The disk writes the records while their rows are made.
     try records.startSync()
     try catalog.write { (database) throws(StoreError) in
@@ -58,6 +70,7 @@ extension Store {
       for (name, peer) in transaction.peers { try database.setPeer(name, peer) }
       // The next commit is the first to refer to the records.
       try records.sync()
+      if transaction.isCancelled() { throw .cancelled }
     }
     if !transaction.bundles.isEmpty || !transaction.remoteBundles.isEmpty {
       catalog.remoteLedger.noteChange()
@@ -78,7 +91,7 @@ extension Store {
     // The next version is usually based on one of these.
     for record in transaction.added.suffix(16) { graph.remember(HistoryNode(record)) }
     index.add(chunks: transaction.newChunks, changes: transaction.changedKeys)
-    return (result, !transaction.added.isEmpty)
+    return !transaction.added.isEmpty
   }
 
   static func now() -> Int64 {

@@ -21,6 +21,8 @@ package final class WriteTransaction: ChunkTransaction {
   /// Committed versions that were read, because predecessors are needed several times.
   private var known: [VersionNumber: VersionRecord] = [:]
   private static let mostKnown = 64
+  /// Checked before the commit; true ends the transaction with ``StoreError/cancelled``.
+  package var isCancelled: () -> Bool = { false }
   private var bases: KnownBases?
   let documentStates = DocumentStateCache()
   /// The version that was committed last; usually the next one is based on it.
