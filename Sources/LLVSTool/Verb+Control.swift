@@ -12,7 +12,7 @@ extension Verb {
     if line.verb == "commit" { try confirmMessage(line, site, console) }
     var words = [Array(line.verb.utf8)] + (try site.commandWords(line))
     // These options are words of the command, before all others.
-    for option in ["all", "delete", "rename", "check", "repair"] where line.has(option) {
+    for option in ["all", "delete", "rename", "check", "repair", "whole"] where line.has(option) {
       words.insert(Array("--\(option)".utf8), at: 1)
     }
     if line.verb == "commit", let message = line.options["message"] {

@@ -99,6 +99,10 @@ struct BrowserTests {
       try browser.go("#/conflicts")
       try browser.click("list")
       try browser.wait("document.querySelectorAll('ul.sides li').length === 3")
+      #expect(try browser.text("document.querySelectorAll('main fieldset').length") == "1")
+      #expect(
+        try browser.text("document.querySelector('main .hint').textContent").contains(
+          "1 other line that only"))
       let ours = try browser.text("document.getElementById('merged').value")
       try browser.wait("document.querySelector('input[value=theirs]')")
       try browser.evaluate("document.querySelector('input[value=theirs]').click()")

@@ -171,6 +171,11 @@ struct WebServerTests {
     #expect(sides.map { $0["name"] as? String } == ["base", "ours", "theirs"])
     #expect(Set(sides.compactMap { $0["author"] as? String }) == ["Ann", "Bob"])
     #expect(sides[0]["text"] as? String == "milk\nbread\ncheese\n")
+    // Only the line that both changed is a choice.
+    let difference = try #require(conflict["difference"] as? [String: Any])
+    let parts = try #require(difference["parts"] as? [[String: Any]])
+    #expect(parts.filter { $0["kind"] as? String == "change" }.map { $0["newLine"] as? Int } == [2])
+    #expect(conflict["others"] as? Int == 1)
     let seen = try #require(conflict["seen"] as? String)
     let said = try server.run(
       #"""

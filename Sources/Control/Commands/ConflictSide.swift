@@ -54,7 +54,7 @@ package struct ConflictSides: Sendable {
   }
 
   /// Returns the version that made the kept value, even if undo of settling restored its bytes.
-  private static func maker(
+  static func maker(
     ofKept conflict: ValueConflict, in store: Store
   ) throws(StoreError) -> HistoryNode? {
     guard let node = conflict.kept, let ours = conflict.ours,
@@ -62,11 +62,11 @@ package struct ConflictSides: Sendable {
       try store.metadata(of: record)[.reopened] != nil
     else { return conflict.kept }
     for before in try store.versions(changing: conflict.key).reversed()
-    where before.number < node.number && !before.flags.contains(.automatic) {
+    where before.number < node.number {
       guard let entry = try store.map(of: before).entry(at: conflict.key),
         entry.stored.digest == ours.stored.digest
       else { continue }
-      return try store.graph.node(before.number)
+      return try store.maker(of: entry)
     }
     return node
   }

@@ -36,26 +36,32 @@ struct SettleCommand: Command {
   static let forms = [
     CommandForm(
       "settle", "PATH|--all [ours|theirs|theirs.N|base|VERSION]", paths: 0..<1, .sides,
-      options: [VerbOption("all", help: "all conflicts, wherever they are")],
+      options: [
+        VerbOption("all", help: "all conflicts, wherever they are"),
+        VerbOption("whole", help: "the whole file of one side"),
+      ],
       help: """
         Closes conflicts at a path and below it, or all.
-        Without a further word the tree stays as it is, as with ours. theirs takes what was dropped (theirs.2 the
-        one before, as "llvs conflicts" names them), base what both sides came from, VERSION what that has. So
-        "llvs settle notes.txt theirs" takes the dropped side of one file, and "llvs settle --all" keeps
-        everything. "llvs undo" opens them again.
+        Without a further word the tree stays as it is, as with ours. theirs takes the dropped lines or properties
+        where both sides clash, and keeps all else from both (theirs.2 is the one before, as "llvs conflicts" names
+        them). With --whole it takes the dropped file, and ours --whole the kept side's file. base is what both
+        sides came from, VERSION what that has. "llvs undo" opens the conflicts again.
         """)
   ]
 
   let path: [UInt8]
   var settlement = Settlement.asIs
+  /// True for the whole file of one side, false for what clashes.
+  var isWhole = false
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
-    try service.settle(path, settlement, context)
+    try service.settle(path, settlement, isWhole: isWhole, context)
   }
 }
 
 extension SettleCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
+    isWhole = arguments.takes("--whole")
     // The top of the tree means everything below it.
     if arguments.takes("--all") {
       path = []
@@ -65,7 +71,14 @@ extension SettleCommand {
       }
       path = first
     }
+    isWhole = arguments.takes("--whole") || isWhole
     settlement = Settlement(try arguments.textIfAny())
+    isWhole = arguments.takes("--whole") || isWhole
+    guard isWhole else { return }
+    switch settlement {
+    case .ours, .theirs: break
+    default: throw arguments.misused("--whole takes ours or theirs")
+    }
   }
 }
 
@@ -73,7 +86,7 @@ extension ControlService {
   /// Settles the conflicts at a path and below it with a version that records them as settled.
   /// - Throws: `notFound` if there are none, or none with the requested side.
   package func settle(
-    _ path: [UInt8], _ settlement: Settlement,
+    _ path: [UInt8], _ settlement: Settlement, isWhole: Bool = false,
     _ context: CommandContext = CommandContext()
   ) throws(ControlError) -> CommandResult {
     var source: ValueMap?
@@ -93,7 +106,10 @@ extension ControlService {
             + "there are \(item.conflict.theirs.count)")
       }
     }
+    let arbiter = standardArbitration(context).arbiter(store.graph)
+    var lines: SettledLines?
     let outcome = try move(.settled(shown), context) { (transaction, head) throws(StoreError) in
+      lines = nil
       guard let head, let record = try transaction.version(head) else { return head }
       let number = try transaction.reserveVersion()
       let base = ValueMap(
@@ -102,9 +118,15 @@ extension ControlService {
       for item in open {
         let wanted: Entry?
         switch settlement {
-        case .asIs, .ours: continue
+        case .asIs: continue
+        case .ours where !isWhole: continue
+        case .ours: wanted = try self.keptFile(of: item.conflict)
         case .base: wanted = item.conflict.base
-        case .theirs(let index): wanted = item.conflict.theirs[index - 1].entry
+        case .theirs(let index):
+          let other = item.conflict.theirs[index - 1].entry
+          let mixed = try self.mixed(item.conflict, with: other, arbiter)
+          wanted = isWhole ? other : try mixed?.stored(transaction) ?? other
+          if let mixed { lines = (lines ?? SettledLines()).adding(mixed, isWhole: isWhole) }
         case .version: wanted = try source?.entry(at: item.conflict.key)
         }
         let edit = try Self.edit(
@@ -120,7 +142,76 @@ extension ControlService {
           metadata: [.settled: Version.MetadataValue(keys: open.map(\.conflict.key))])
       ).number
     }
-    return settled(open.map(\.path), outcome)
+    return settled(open.map(\.path), outcome, lines)
+  }
+
+  /// Bytes that settle a conflict, and those of both sides.
+  private struct MixedValue {
+    var other: Entry
+    var bytes: [UInt8]
+    var kept: [UInt8]
+    var dropped: [UInt8]
+
+    /// The dropped side's entry with the bytes.
+    func stored(_ transaction: WriteTransaction) throws(StoreError) -> Entry {
+      guard bytes != dropped else { return other }
+      var entry = other
+      entry.stored = try transaction.write(bytes)
+      entry.attributes.mtime = TreeSession.now()
+      return entry
+    }
+  }
+
+  /// The numbers of lines that a settling changed, of all its files.
+  private struct SettledLines {
+    var taken = 0
+    /// Lines of the tree that the other side's file lacks.
+    var kept = 0
+    var dropped = 0
+
+    func adding(_ mixed: MixedValue, isWhole: Bool) -> SettledLines {
+      var sum = self
+      sum.taken += TextDiff.count(from: mixed.kept, to: mixed.bytes)
+      let others = TextDiff.count(from: mixed.dropped, to: mixed.bytes)
+      if isWhole { sum.dropped += others } else { sum.kept += others }
+      return sum
+    }
+
+    private static func lines(_ count: Int, _ word: String = "") -> String {
+      "\(count) \(word)\(count == 1 ? "line" : "lines")"
+    }
+
+    var text: String {
+      var parts = ["\(Self.lines(taken)) of theirs"]
+      if kept > 0 { parts.append("\(Self.lines(kept, "other ")) kept") }
+      if dropped > 0 { parts.append("\(Self.lines(dropped, "other ")) dropped") }
+      return parts.joined(separator: ", ")
+    }
+
+    var reply: ReplyValue { ["taken": taken, "kept": kept, "dropped": dropped] }
+  }
+
+  /// Returns the value in the tree with the dropped one's lines or properties where both clash; nil if they are
+  /// taken whole.
+  private func mixed(
+    _ conflict: ValueConflict, with other: Entry?, _ arbiter: any ClashArbiter
+  ) throws(StoreError) -> MixedValue? {
+    guard let ours = conflict.ours, let other,
+      let bytes = try arbiter.settling(
+        conflict.key, base: conflict.base, kept: ours, with: other)
+    else { return nil }
+    return MixedValue(
+      other: other, bytes: bytes,
+      kept: try store.contents.bytes(ours.stored, atMost: UInt64(TextMerge.maximumLength)),
+      dropped: try store.contents.bytes(other.stored, atMost: UInt64(TextMerge.maximumLength)))
+  }
+
+  /// Returns the value of the kept side before merges added anything to it.
+  private func keptFile(of conflict: ValueConflict) throws(StoreError) -> Entry? {
+    guard let node = try ConflictSides.maker(ofKept: conflict, in: store),
+      let record = try store.version(node.number)
+    else { return conflict.ours }
+    return try store.map(record.map).entry(at: conflict.key)
   }
 
   private func noConflict(at path: [UInt8]) throws(ControlError) -> ControlError {
@@ -136,12 +227,15 @@ extension ControlService {
         + "under the name \(String(decoding: value.path, as: UTF8.self))")
   }
 
-  private func settled(_ paths: [[UInt8]], _ outcome: CutOutcome) -> CommandResult {
+  private func settled(
+    _ paths: [[UInt8]], _ outcome: CutOutcome, _ lines: SettledLines? = nil
+  ) -> CommandResult {
     let name = outcome.head?.name ?? "-"
     log.add("settle", "\(name) \(Self.names(paths))")
     return CommandResult(
-      "\(name) settled \(Self.names(paths))",
-      ["version": name, "settled": paths, "unsaved": outcome.allUnsaved])
+      "\(name) settled \(Self.names(paths))\(lines.map { ": \($0.text)" } ?? "")",
+      ["version": name, "settled": paths, "unsaved": outcome.allUnsaved]
+        + (lines?.reply ?? [:]))
   }
 
   /// Stores bytes that a user made from the sides as the value at a path, and settles its conflict. They are a

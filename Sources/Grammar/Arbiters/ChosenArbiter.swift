@@ -46,10 +46,17 @@ package struct ChosenArbiter: ClashArbiter {
   }
 
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
-    let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
-    for rule in rules.reversed() where rule.pattern?.ignores(path: path) ?? true {
-      return try rule.arbiter.decide(clash)
-    }
-    return .take(.first)
+    try arbiter(of: clash.key)?.decide(clash) ?? .take(.first)
+  }
+
+  package func settling(
+    _ key: Key, base: Entry?, kept: Entry, with other: Entry
+  ) throws(StoreError) -> [UInt8]? {
+    try arbiter(of: key)?.settling(key, base: base, kept: kept, with: other)
+  }
+
+  private func arbiter(of key: Key) -> (any ClashArbiter)? {
+    let path = KeyCoding.path(of: key) ?? key.bytes
+    return rules.last { $0.pattern?.ignores(path: path) ?? true }?.arbiter
   }
 }

@@ -312,7 +312,7 @@ package struct ConflictFinder: Sendable {
   }
 
   /// The version that made what an entry holds; of what merges made of both sides, that of the newer one.
-  private func maker(of entry: Entry) throws(StoreError) -> HistoryNode {
+  func maker(of entry: Entry) throws(StoreError) -> HistoryNode {
     var node = try graph.node(entry.storedVersion)
     while node.second != nil {
       var newest: HistoryNode?

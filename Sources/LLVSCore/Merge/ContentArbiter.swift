@@ -35,11 +35,22 @@ package struct ContentArbiter: ClashArbiter {
     let base = try bytes(clash.base)
     // The changes of a side are known only with a base; a union needs none.
     guard method == .union || base != nil, clash.base == nil || base != nil,
-      let merged = merged(base: base, older: mine, newer: theirs)
+      let merged = merged(method, base: base, older: mine, newer: theirs)
     else { return try MostRecentChangeClashArbiter(graph: graph).decide(clash) }
     guard merged.hasClash else { return .bytes(merged.bytes, kind: .regular, dropping: []) }
     return merged.bytes == theirs
       ? .take(newer) : .bytes(merged.bytes, kind: .regular, dropping: [newer.other])
+  }
+
+  package func settling(
+    _ key: Key, base: Entry?, kept: Entry, with other: Entry
+  ) throws(StoreError) -> [UInt8]? {
+    guard let base = try bytes(base), let kept = try bytes(kept), let other = try bytes(other)
+    else {
+      return nil
+    }
+    let method = method == .union ? .text : method
+    return merged(method, base: base, older: kept, newer: other)?.bytes
   }
 
   private func bytes(_ entry: Entry?) throws(StoreError) -> [UInt8]? {
@@ -49,7 +60,9 @@ package struct ContentArbiter: ClashArbiter {
     return try contents.bytes(entry.stored, atMost: Self.maximumLength)
   }
 
-  private func merged(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> MergedContent? {
+  private func merged(
+    _ method: Method, base: [UInt8]?, older: [UInt8], newer: [UInt8]
+  ) -> MergedContent? {
     switch (method, base) {
     case (.union, _):
       return TextMerge.merged(base: base, older: older, newer: newer, clashes: .keepBoth)

@@ -54,6 +54,18 @@ package enum MergeDecision: Sendable {
 /// Decides clashes; the same answer for the same clash on every replica.
 package protocol ClashArbiter: Sendable {
   func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision
+
+  /// Returns the kept value with the bytes of another one where both clash, to settle a conflict; nil if the
+  /// arbiter takes values whole.
+  func settling(
+    _ key: Key, base: Entry?, kept: Entry, with other: Entry
+  ) throws(StoreError) -> [UInt8]?
+}
+
+extension ClashArbiter {
+  package func settling(
+    _ key: Key, base: Entry?, kept: Entry, with other: Entry
+  ) throws(StoreError) -> [UInt8]? { nil }
 }
 
 /// Takes the value that was stored last; a change wins over a removal.

@@ -56,7 +56,22 @@ struct Conflicts: Sendable {
     }
   }
 
-  /// Returns the sides of a conflict, and the difference between the first dropped one and the kept value.
+  /// Returns the kept value with a dropped one's lines where both clash, and the number of its other lines that the
+  /// dropped one lacks; nil if the two are not merged by line.
+  private func mixed(
+    _ conflict: ValueConflict, with other: Entry?
+  ) throws(StoreError) -> (text: [UInt8], others: Int)? {
+    let arbiter = ContentArbiter(.automatic, store.graph, store.contents)
+    guard let ours = conflict.ours, let other,
+      let text = try arbiter.settling(conflict.key, base: conflict.base, kept: ours, with: other)
+    else { return nil }
+    let dropped = try store.contents.bytes(
+      other.stored, atMost: UInt64(TextMerge.maximumLength))
+    return (text, TextDiff.count(from: dropped, to: text))
+  }
+
+  /// Returns the sides of a conflict, and the kept value's difference from itself with a dropped one's lines where
+  /// both clash.
   func sides(_ path: [UInt8], against name: String) throws -> ReplyValue {
     let conflict = try find(path)
     let makers = try ConflictSides(conflict, in: store)
@@ -79,11 +94,12 @@ struct Conflicts: Sendable {
     }
     let other = try side(name, of: conflict)
     let isText = try ConflictTexts(conflict, in: store)?.marked != nil
+    let mixed = try mixed(conflict, with: other)
     let difference = try history.difference(
-      from: conflict.ours, to: other, path: path, isWhole: true)
+      from: conflict.ours, to: other, path: path, isWhole: true, showing: mixed?.text)
     return [
       "path": ReplyBytes(path), "seen": Self.state(conflict), "sides": values, "against": name,
-      "isText": isText, "difference": difference,
+      "isText": isText, "difference": difference, "others": mixed?.others ?? 0,
     ]
   }
 }

@@ -10,9 +10,10 @@ extension History {
   /// Longer lines are cut.
   private static let longestLine = 4000
 
-  /// Describes the difference of two sides, by line for texts; equal lines far from changes only if `isWhole`.
+  /// Describes the difference of two sides, by line for texts; equal lines far from changes only if `isWhole`. The
+  /// lines are those of `text`, if given, in place of the new side's.
   func difference(
-    from old: Entry?, to new: Entry?, path: [UInt8], isWhole: Bool
+    from old: Entry?, to new: Entry?, path: [UInt8], isWhole: Bool, showing text: [UInt8]? = nil
   ) throws -> ReplyValue {
     func side(_ entry: Entry?) throws -> ReplyValue {
       guard let entry else { return .null }
@@ -29,6 +30,8 @@ extension History {
     case .same: return sides + ["outcome": "same", "parts": none]
     case .binary: return sides + ["outcome": "binary", "parts": none]
     case .texts(let a, let b):
+      var table = LineTable()
+      let (a, b) = text.map { (table.lines(a.text), table.lines($0)) } ?? (a, b)
       var parts = DifferenceParts(old: a, new: b, context: isWhole ? .max : Self.context)
       let values = parts.make(atMost: Self.mostLines, lineLength: Self.longestLine)
       return sides + ["outcome": "text", "parts": values, "isCut": parts.isCut]

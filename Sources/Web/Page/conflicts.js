@@ -63,7 +63,12 @@ export async function conflictView(page, path, against) {
 /** Texts beside each other with a choice at each change, and the text that comes of it. */
 function merging(page, answer, path, titles) {
   const { difference, against } = answer;
-  if (page.isReadOnly || !answer.isText) return table(difference, titles);
+  const kept = answer.sides.find((side) => side.name === "ours");
+  const others = answer.others
+    ? h("p", { class: "hint" }, `${answer.others === 1 ? "1 other line" : `${answer.others} other lines`} `
+      + `that only ${maker(kept) || "ours"} changed: kept with either side.`)
+    : null;
+  if (page.isReadOnly || !answer.isText) return [others, table(difference, titles, null, true)];
   const choices = new Map();
   const end = endsWithNewline(answer, "ours");
   const field = h("textarea", { rows: "12", spellcheck: "false", id: "merged", "aria-describedby": "merged-hint" });
@@ -82,7 +87,7 @@ function merging(page, answer, path, titles) {
   }
 
   const beside = (part, index) => h("fieldset", null,
-    h("legend", null, "At this change take"),
+    h("legend", null, "Both changed this: take"),
     ["ours", against, "both"].map((side) => h("label", null,
       h("input", {
         type: "radio", name: `change-${index}`, value: side, checked: side === "ours",
@@ -93,7 +98,8 @@ function merging(page, answer, path, titles) {
       }), ` ${side} `)));
   make();
   return [
-    table(difference, titles, beside),
+    others,
+    table(difference, titles, beside, true),
     h("h3", null, h("label", { for: "merged" }, "The text that settles it")),
     h("p", { class: "hint", id: "merged-hint" }, "Choose above, or type here."),
     field,

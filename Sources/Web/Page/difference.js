@@ -73,14 +73,14 @@ function gap(part, columns) {
 
 /**
  * A difference of texts as a table. `beside` makes what stands above each change, for example a
- * choice of sides.
+ * choice of sides. With `isNeutral` neither side is shown as removed or added.
  */
-export function table(difference, titles, beside) {
+export function table(difference, titles, beside, isNeutral) {
   const isNarrow = matchMedia("(max-width: 700px)").matches;
   const head = isNarrow
-    ? h("tr", null, h("th", { colspan: "2", scope: "colgroup" }, `${titles[0]} (−), ${titles[1]} (+)`))
+    ? h("tr", null, h("th", { colspan: "2", scope: "colgroup" }, isNeutral ? `${titles[0]} (◂), ${titles[1]} (▸)` : `${titles[0]} (−), ${titles[1]} (+)`))
     : h("tr", null, titles.map((title) => h("th", { colspan: "2", scope: "colgroup" }, title)));
-  return h("table", { class: isNarrow ? "difference narrow" : "difference" },
+  return h("table", { class: `difference${isNarrow ? " narrow" : ""}${isNeutral ? " neutral" : ""}` },
     h("caption", { class: "hidden" }, `Lines of ${titles[0]} and ${titles[1]}`),
     h("colgroup", null, (isNarrow ? titles.slice(1) : titles).map(() => [
       h("col", { class: "number" }), h("col", { class: "text" })])),

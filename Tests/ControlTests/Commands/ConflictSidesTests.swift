@@ -92,6 +92,72 @@ struct ConflictSidesTests {
     #expect(try b.run("conflicts").text.contains(sides))
   }
 
+  /// Both changed the same place of a file, and the second another one.
+  private func mixed(
+    _ base: String, _ first: String, _ second: String, arbiter: String? = nil
+  ) throws -> ControlWorkspace {
+    let (a, b) = try pair()
+    if let arbiter { try b.run("set arbiter=\(arbiter)") }
+    try a.write("f", base)
+    try a.run("sync")
+    try b.run("sync")
+    try a.write("f", first)
+    try a.run("sync")
+    try b.write("f", second)
+    try b.run("commit")
+    try b.run("sync")
+    return b
+  }
+
+  @Test(
+    "settling decides what clashes and keeps all else; whole takes one side's file",
+    arguments: [
+      ("settle f theirs", "0\n1\nA\n3\nfour\n", ": 1 line of theirs, 1 other line kept"),
+      ("settle --whole f theirs", "0\n1\nA\n3\n4\n", ": 1 line of theirs, 1 other line dropped"),
+      ("settle f theirs --whole", "0\n1\nA\n3\n4\n", ": 1 line of theirs, 1 other line dropped"),
+      ("settle f ours", "0\n1\nB\n3\nfour\n", ""),
+      ("settle f", "0\n1\nB\n3\nfour\n", ""),
+      ("settle f --whole ours", "1\nB\n3\nfour\n", ""),
+      ("settle f base", "1\n2\n3\n4\n", ""),
+    ])
+  func decided(command: String, text: String, lines: String) throws {
+    let space = try mixed("1\n2\n3\n4\n", "0\n1\nA\n3\n4\n", "1\nB\n3\nfour\n")
+    #expect(try space.read("f") == "0\n1\nB\n3\nfour\n")
+    let reply = try space.run(command)
+    #expect(try space.read("f") == text)
+    #expect(reply.text.hasSuffix(" settled f\(lines)"), "\(reply.text)")
+    #expect(try space.run("conflicts").text == "no conflicts")
+    #expect(try space.failure("settle f base --whole") == .grammar)
+  }
+
+  @Test("properties that clash are settled, and the others stay")
+  func properties() throws {
+    let space = try mixed(
+      #"{"a": 1, "b": 1, "c": 1}"#, #"{"a": 2, "b": 5, "c": 1}"#, #"{"a": 3, "b": 1, "c": 7}"#)
+    #expect(try space.read("f") == #"{"a": 3, "b": 5, "c": 7}"#)
+    try space.run("settle f theirs")
+    #expect(try space.read("f") == #"{"a": 2, "b": 5, "c": 7}"#)
+  }
+
+  @Test("where an arbiter takes values whole, settling does too")
+  func wholeValues() throws {
+    let space = try mixed("1\n2\n3\n", "A\n2\n3\n", "B\n2\nthree\n", arbiter: "most-recent-change")
+    #expect(try space.run("settle f theirs").text.hasSuffix(" settled f"))
+    #expect(try space.read("f") == "A\n2\n3\n")
+  }
+
+  @Test("after undo of a settling it is told who made what is kept, of both sides' bytes too")
+  func keptAfterUndo() throws {
+    let space = try mixed("1\n2\n3\n", "A\n2\nthree\n", "B\n2\n3\n")
+    let before = try space.run("conflicts").text
+    #expect(before.contains(try Regex(Self.sides)))
+    for side in ["theirs", "base", "--whole theirs"] {
+      try space.run("settle f \(side)")
+      try space.run("undo")
+      #expect(try space.run("conflicts").text == before)
+    }
+  }
+
   @Test("versions say who made them, and where, without a setting too")
   func defaults() throws {
     let space = try ControlWorkspace()
@@ -114,7 +180,8 @@ struct ConflictSidesTests {
     let (a, _) = try clashed(["a", "b", "c"])
     #expect(try a.service.openConflicts().count == 3)
     let reply = try a.run(command)
-    #expect(reply.text.hasSuffix(" settled a, b, c"), "\(reply.text)")
+    let lines = command.hasSuffix("theirs") ? ": 3 lines of theirs" : ""
+    #expect(reply.text.hasSuffix(" settled a, b, c\(lines)"), "\(reply.text)")
     #expect(try a.run("conflicts").text == "no conflicts")
     #expect(try a.read("b") == (command.hasSuffix("theirs") ? "of a\n" : "of b\n"))
     #expect(try a.failure(command) == .notFound)

@@ -18,6 +18,13 @@ package enum TextDiff {
     return slider.slide(changes(from: old.ids, to: new.ids, steps: maximumSteps))
   }
 
+  /// Returns the number of lines in which two texts differ.
+  package static func count(from old: [UInt8], to new: [UInt8]) -> Int {
+    var table = LineTable()
+    let (before, after) = (table.lines(old), table.lines(new))
+    return changes(from: before, to: after).reduce(0) { $0 + max($1.old.count, $1.new.count) }
+  }
+
   /// The same for any sequences, without moving runs: a function of the two alone.
   static func changes(from old: [Int32], to new: [Int32], steps: Int) -> [SequenceChange] {
     var budget = steps

@@ -21,6 +21,11 @@ extension Store {
     ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
   }
 
+  /// Returns the version that made an entry's bytes; of bytes that merges made of both sides, the newer side's.
+  package func maker(of entry: Entry) throws(StoreError) -> HistoryNode {
+    try finder.maker(of: entry)
+  }
+
   /// Returns the conflicts that are open at a head (docs/merging.md, M12), in ascending order of keys: the same on
   /// every replica that has the head. Reads only the contents of the wanted keys.
   /// - Complexity: O(versions since the head of the last call, and open conflicts).
