@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Control
+@testable import TreeSupport
 
 /// A cancelled import leaves nothing behind.
 @Suite("Cancelled imports", .timeLimit(.minutes(2)))
