@@ -101,7 +101,7 @@ struct RemoteConnectorTests {
     let directory = try TemporaryDirectory()
     for address in [
       "https+webdav://server.example/x?ca=/etc/passwd",
-      "s3+https://server.example/bucket?ca=/etc/passwd", "rclone::sftp,ssh='touch mark':x",
+      "s3+https://server.example/bucket?ca=/etc/passwd", "rclone:drive:x",
     ] {
       let connector = RemoteConnector(
         try RemoteAddress(address),
