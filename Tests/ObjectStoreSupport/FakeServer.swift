@@ -28,7 +28,7 @@ package final class FakeServer: Sendable {
     package var stall: Int?
     /// The time between the bytes of the body, in nanoseconds; nil for none.
     package var pace: UInt64?
-    /// So many times `100 Continue` comes first.
+    /// The number of answers `100 Continue` before this one.
     package var interims = 0
     /// Nothing is answered at all, and the connection stays.
     package var isSilent = false
