@@ -69,21 +69,25 @@ let package = Package(
     library("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
     library("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
-    .target(name: "CShims", dependencies: ["CFuse3", "CCrypto"]),
+    .target(name: "CShims"),
+    .target(name: "CFuseShims", dependencies: ["CFuse3"]),
 
     .target(
       name: "Platform", dependencies: ["CShims"], swiftSettings: [.strictMemorySafety()]),
     .target(name: "ObjectStores", dependencies: ["Platform", "CCrypto", "CCurl"]),
-    .target(name: "SQLite", dependencies: ["Platform", "CSQLite", "CXXHash"]),
+    .target(name: "SQLite", dependencies: ["Platform", "CSQLite"]),
+    .target(name: "SQLiteSums", dependencies: ["SQLite", "Platform", "CSQLite", "CXXHash"]),
     .target(name: "KeyValueCRDT", dependencies: ["SQLite", "Platform"]),
     .target(
       name: "LLVSCore",
-      dependencies: ["Platform", "SQLite", "CShims", "CZstd", "CCrypto", "CXXHash"]),
+      dependencies: ["Platform", "SQLite", "CZstd", "CCrypto", "CXXHash"]),
     .target(
       name: "Documents", dependencies: ["LLVSCore", "KeyValueCRDT", "SQLite", "Platform"]),
     .target(
       name: "LLVSExchange", dependencies: ["ObjectStores", "LLVSCore", "Platform", "CSodium"]),
-    .target(name: "Search", dependencies: ["TreeNames", "LLVSCore", "SQLite", "Platform"]),
+    .target(
+      name: "Search",
+      dependencies: ["TreeNames", "LLVSCore", "SQLiteSums", "SQLite", "Platform"]),
     .target(name: "LLVSUtilities"),
     .target(
       name: "LLVS",
@@ -96,7 +100,7 @@ let package = Package(
     .target(name: "LLVSSQLite", dependencies: ["LLVS"]),
     .target(name: "LLVSProjection", dependencies: ["LLVS", "LLVSModel"]),
     .target(
-      name: "FuseSession", dependencies: ["Platform", "CShims", "CFuse3"],
+      name: "FuseSession", dependencies: ["Platform", "CShims", "CFuseShims", "CFuse3"],
       swiftSettings: [.strictMemorySafety()]),
     .target(name: "TreeNames", dependencies: ["LLVSCore", "Platform"]),
     .target(name: "Inodes", dependencies: ["LLVSCore", "Platform"]),
@@ -105,7 +109,8 @@ let package = Package(
     .target(
       name: "WorkingTree",
       dependencies: [
-        "Events", "Grammar", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform",
+        "Events", "Grammar", "Inodes", "TreeNames", "SQLiteSums", "SQLite", "LLVSCore",
+        "Platform",
       ]),
     .target(name: "HistoryTree", dependencies: store + tree),
     .target(name: "Control", dependencies: store + tree + ["HistoryTree", "Documents", "Search"]),
@@ -197,8 +202,8 @@ let package = Package(
     .testTarget(
       name: "WorkingTreeTests",
       dependencies: tree + [
-        "AllocationCounter", "HistoryTree", "SQLite", "LLVSCore", "Platform", "TestSupport",
-        "TreeModel", "TreeSupport",
+        "AllocationCounter", "HistoryTree", "SQLiteSums", "SQLite", "LLVSCore", "Platform",
+        "TestSupport", "TreeModel", "TreeSupport",
       ]),
     .testTarget(
       name: "TreeNamesTests",
@@ -275,7 +280,7 @@ if isFuzzing {
 }
 
 for target in package.targets where target.type != .system {
-  guard target.name != "CShims", target.name != "AllocationCounter" else { continue }
+  guard !["CShims", "CFuseShims", "AllocationCounter"].contains(target.name) else { continue }
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       // `any` is written where an existential is paid for.

@@ -8,12 +8,13 @@ package final class Database {
   package enum Mode: Sendable { case readWrite, create, readOnly }
 
   package struct Options: Sendable {
-    /// Milliseconds that a call waits for another connection's lock.
     package var patience: Int32 = 10_000
     /// True for a user's document: links are followed, and the umask decides who can read a new file.
     package var isDocument = false
-    /// True for a file whose pages have checksums, from its first page on.
-    package var hasPageSums = false
+    /// The VFS that reads and writes the file; nil for SQLite's own.
+    package var vfs: String?
+    /// The bytes at the end of each page that SQLite leaves to the VFS.
+    package var reservedBytes: Int32 = 0
 
     package init() {}
 
@@ -26,6 +27,8 @@ package final class Database {
   }
 
   package static let memory = ":memory:"
+  /// SQLITE_IOERR_DATA, a macro that is not imported: a page does not have its checksum.
+  package static let damagedPage = SQLITE_IOERR | 32 << 8
   package let path: String
   let handle: OpaquePointer
   private let patience: Int32
@@ -52,15 +55,10 @@ package final class Database {
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       case .readOnly: SQLITE_OPEN_READONLY
       }
-    var code = SQLITE_CANTOPEN
-    if !options.hasPageSums {
-      code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
-    } else if PageSums.register() {
-      code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, PageSums.name)
-      var reserved = PageSums.reserved
-      if code == SQLITE_OK {
-        code = sqlite3_file_control(opened, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved)
-      }
+    var code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, options.vfs)
+    var reserved = options.reservedBytes
+    if code == SQLITE_OK, reserved > 0 {
+      code = sqlite3_file_control(opened, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved)
     }
     guard code == SQLITE_OK, let opened else {
       let error = Database.error(code, opened, path, "open")
@@ -198,7 +196,6 @@ package final class Database {
     if code == SQLITE_OK { logFrames = 0 }
   }
 
-  /// Copies the database in its current state into a new file.
   package func copy(to target: String) throws(DatabaseError) {
     try copy(into: try Database(path: target, mode: .create))
   }
@@ -239,7 +236,7 @@ package final class Database {
   ) -> DatabaseError {
     let words = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
     switch code & 0xFF {
-    case SQLITE_IOERR where code == PageSums.damaged:
+    case SQLITE_IOERR where code == damagedPage:
       return .corrupt("\(path): a page does not have its checksum")
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: return .corrupt("\(path): \(words)")
     case SQLITE_BUSY, SQLITE_LOCKED: return .busy("\(path): \(words)")

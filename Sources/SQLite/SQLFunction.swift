@@ -1,6 +1,5 @@
 internal import CSQLite
 
-/// A function that SQL statements of one connection can call.
 package final class SQLFunction {
   package typealias Body = @Sendable (Arguments) -> Int64
 

@@ -1,6 +1,5 @@
 internal import CSQLite
 
-/// A prepared statement of one connection.
 package final class Statement {
   package enum Kind: Sendable { case null, integer, real, text, blob }
 
@@ -21,7 +20,6 @@ package final class Statement {
   /// Ends a statement of ``Database/statement(_:)``.
   package func close() { sqlite3_finalize(handle) }
 
-  /// Prepares another run with nothing bound.
   package func reset() {
     sqlite3_reset(handle)
     sqlite3_clear_bindings(handle)
@@ -112,11 +110,9 @@ package final class Statement {
 
   /// Empty for NULL.
   package func bytes(_ column: Int32) -> [UInt8] { Array(blob(column)) }
-
   package func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
   /// Bytes that are not UTF-8 are replaced.
   package func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
-
   package var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
   package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
   /// 0 for a statement without rows.

@@ -1,6 +1,7 @@
 package import LLVSCore
 internal import Platform
 internal import SQLite
+internal import SQLiteSums
 
 /// The words of all files of a store's head and history, in `search.sqlite`.
 ///
@@ -91,9 +92,7 @@ package final class SearchIndex {
   private static func opened(
     at path: String, _ owner: String
   ) throws(DatabaseError) -> Database {
-    var options = Database.Options()
-    options.hasPageSums = true
-    let database = try Database(path: path, mode: .create, options: options)
+    let database = try Database(path: path, mode: .create, options: .withPageSums)
     try database.execute(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
     guard

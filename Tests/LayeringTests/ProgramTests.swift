@@ -25,7 +25,7 @@ private let starters: [String: String] = [
 
 /// The files that call the system for it.
 private let callers: Set = [
-  "Sources/CShims/Watcher.c", "Sources/Platform/ChildProcess.swift",
+  "Sources/CFuseShims/Watcher.c", "Sources/Platform/ChildProcess.swift",
   "Sources/Platform/ChildProcess+Spawn.swift", "Sources/Platform/Terminal.swift",
 ]
 

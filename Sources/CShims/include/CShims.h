@@ -59,9 +59,6 @@ int llvs_cached_identity(const char *path, uint64_t *device, uint64_t *inode);
 /// prctl(2) is variadic: sets the name of the calling thread, at most 15 bytes.
 static inline void llvs_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
-/// Sends libfuse's messages, each formatted, to `sink`: its own interface takes a `va_list`.
-void llvs_fuse_set_log_sink(void (*sink)(int level, const char *text));
-
 /// tgkill(2) with signal 0: returns 1 if a process has a thread, even if it may not be signalled.
 int llvs_has_thread(int process, int thread);
 /// tgkill(2): sends a signal to a thread of this process. Returns 0, or -1 and errno.
@@ -105,23 +102,6 @@ int llvs_device_number(const char *path, unsigned *major_number, unsigned *minor
 
 /// syscall(2) is variadic: a raw system call, for programs that test the kernel's own answers.
 long llvs_syscall(long number, long a, long b, long c, long d, long e, long f);
-
-/// Forks the watcher of this process, which must have only one thread. The watcher ends the
-/// connections that it was passed when all descriptors of `life` are closed, or when a crash is
-/// reported on `words`. It writes its own name over the `length` bytes of arguments. Returns 0, or
-/// an errno.
-int llvs_start_watcher(size_t length, int *life, int *words);
-/// Gives the calling thread a descriptor table of its own with only this descriptor. Returns 0, or
-/// an errno.
-int llvs_keep_only(int descriptor);
-/// Passes a connection's descriptor to the watcher. Returns 0, or an errno.
-int llvs_hand_over(int words, int descriptor);
-/// Installs signal handlers that report a crash of this process to the watcher, before the kernel
-/// waits for its other threads.
-void llvs_tell_of_crashes(int words);
-/// Opens the file that ends a FUSE connection when something is written to it; returns -1 and errno
-/// on failure.
-int llvs_open_connection(unsigned number);
 
 /// openat2(2): opens a path below a directory. No part of it is a symbolic link or another mount; at
 /// its end a symbolic link may be opened itself, with O_PATH and O_NOFOLLOW. Returns -1 and errno on

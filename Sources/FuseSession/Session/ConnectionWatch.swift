@@ -13,7 +13,7 @@
 // connections are reused, and ends with the daemon. Without it (it was killed, fusectl is not mounted, or a stack
 // overflowed), MountedStores+Dead.swift does the rest.
 
-import CShims
+import CFuseShims
 import Glibc
 import Platform
 import Synchronization

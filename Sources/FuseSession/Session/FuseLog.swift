@@ -1,4 +1,4 @@
-import CShims
+import CFuseShims
 import Synchronization
 
 /// The last error that libfuse reported, one for the process as in libfuse.

@@ -1,5 +1,6 @@
 import Platform
 import SQLite
+import SQLiteSums
 import TestSupport
 import Testing
 
@@ -13,9 +14,7 @@ struct PageSumTests {
   init() throws { directory = try TemporaryDirectory(inMemory: true) }
 
   private func open(_ mode: Database.Mode = .create) throws -> Database {
-    var options = Database.Options()
-    options.hasPageSums = true
-    let database = try Database(path: path, mode: mode, options: options)
+    let database = try Database(path: path, mode: mode, options: .withPageSums)
     try database.execute("PRAGMA journal_mode=WAL; PRAGMA mmap_size=0; PRAGMA cache_size=10")
     return database
   }

@@ -2,6 +2,7 @@ import Inodes
 import LLVSCore
 import Platform
 import SQLite
+import SQLiteSums
 import TestSupport
 import Testing
 
@@ -50,9 +51,7 @@ struct TreeVerificationTests {
 
   /// Runs SQL on the rows of a tree.
   private func change(_ mount: MountedTree, _ sql: String) throws {
-    var options = Database.Options()
-    options.hasPageSums = true
-    try Database(path: mount.path + "/tree.sqlite", mode: .readWrite, options: options)
+    try Database(path: mount.path + "/tree.sqlite", mode: .readWrite, options: .withPageSums)
       .execute(sql)
   }
 

@@ -2,6 +2,7 @@ import Inodes
 import LLVSCore
 import Platform
 import SQLite
+import SQLiteSums
 import TestSupport
 import Testing
 
@@ -140,9 +141,8 @@ struct NumberRenewalTests {
     let image = JournalImage(
       overlay: opened.overlay, epochs: opened.epochs, instant: opened.journal.instant)
     _ = try opened.journal.renew(isForced: true, { image }, adopt: { _ in })
-    var options = Database.Options()
-    options.hasPageSums = true
-    let rows = try Database(path: "\(path)/tree.sqlite", mode: .readWrite, options: options)
+    let rows = try Database(
+      path: "\(path)/tree.sqlite", mode: .readWrite, options: .withPageSums)
     for (table, column) in [
       ("inodes", "number"), ("inodes", "parent"), ("entries", "parent"), ("entries", "inode"),
       ("names", "inode"), ("names", "parent"), ("links", "inode"),

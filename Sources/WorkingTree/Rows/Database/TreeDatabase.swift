@@ -2,6 +2,7 @@ import Inodes
 import LLVSCore
 import Platform
 import SQLite
+import SQLiteSums
 
 // tree.sqlite:
 //
@@ -65,9 +66,7 @@ enum TreeDatabase {
   private static func open(
     _ path: String, _ mode: Database.Mode, cache: Int
   ) throws(DatabaseError) -> Database {
-    var options = Database.Options()
-    options.hasPageSums = true
-    let database = try Database(path: path, mode: mode, options: options)
+    let database = try Database(path: path, mode: mode, options: .withPageSums)
     try database.execute(
       """
       PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;

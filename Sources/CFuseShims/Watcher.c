@@ -5,14 +5,17 @@
 // had at the fork, and allocates none.
 
 #define _GNU_SOURCE
-#include "CShims.h"
+#include "CFuseShims.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

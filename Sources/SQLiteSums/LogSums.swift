@@ -1,6 +1,7 @@
 internal import CSQLite
 internal import CXXHash
 internal import Platform
+internal import SQLite
 
 /// The checksums of the pages that this process wrote to write-ahead logs; see ``PageSums``.
 enum LogSums {
@@ -100,6 +101,6 @@ enum LogSums {
     guard result == SQLITE_OK, isPage(count, offset),
       let known = state.withLock({ $0.files[file]?.sums[offset] })
     else { return result }
-    return llvs_xxh3_64bits(buffer, Int(count), 0) == known ? SQLITE_OK : PageSums.damaged
+    return llvs_xxh3_64bits(buffer, Int(count), 0) == known ? SQLITE_OK : Database.damagedPage
   }
 }

@@ -1,6 +1,18 @@
 internal import CSQLite
 internal import CXXHash
 internal import Platform
+package import SQLite
+
+extension Database.Options {
+  /// For a file whose pages have checksums, from its first page on.
+  package static var withPageSums: Database.Options {
+    PageSums.register()
+    var options = Database.Options()
+    options.vfs = PageSums.name
+    options.reservedBytes = PageSums.reserved
+    return options
+  }
+}
 
 /// Files of SQLite whose pages have checksums, so that a damaged page is found when it is read.
 ///
@@ -10,13 +22,10 @@ internal import Platform
 /// process wrote to a log are in memory (``LogSums``).
 enum PageSums {
   typealias Methods = sqlite3_io_methods
-
   static let name = "llvs-page-sums"
   /// The length of a page, SQLite's default.
   static let pageSize = 4096
   static let reserved: Int32 = 8
-  /// SQLITE_IOERR_DATA, a macro that is not imported: the checksum is wrong.
-  static let damaged = SQLITE_IOERR | 32 << 8
 
   /// Copies of methods by the address of the original, which follows each copy. They are never freed.
   private struct Copies: @unchecked Sendable {
@@ -39,8 +48,8 @@ enum PageSums {
     return sqlite3_vfs_register(own, 0) == SQLITE_OK
   }()
 
-  /// False if SQLite has no VFS for files.
-  static func register() -> Bool { isRegistered }
+  /// Makes the VFS known, once. Without it no file with checksums can be opened.
+  static func register() { _ = isRegistered }
 
   private static func open(
     _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,
@@ -118,7 +127,7 @@ enum PageSums {
     guard result == SQLITE_OK, isPage(count, offset) else { return result }
     let written = buffer.loadUnaligned(
       fromByteOffset: pageSize - Int(reserved), as: UInt64.self)
-    return written == sum(of: buffer, at: offset) ? SQLITE_OK : damaged
+    return written == sum(of: buffer, at: offset) ? SQLITE_OK : Database.damagedPage
   }
 
   private static func writePage(

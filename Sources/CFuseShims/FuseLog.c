@@ -1,4 +1,4 @@
-#include "CShims.h"
+#include "CFuseShims.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
