@@ -77,7 +77,8 @@ enum DocumentRows {
         try PlainDocument("\(place)/plain\($0)")
       },
       try race(2000, "write a value, write-ahead log, not synced", .times(atMost: 2, aim: 1.2)) {
-        let pool = try DatabasePool(path: "\(place)/pool\($0)", synchronous: .normal)
+        let pool = try KeyValueDatabase.DatabasePool(
+          path: "\(place)/pool\($0)", synchronous: .normal)
         return try KeyValueDatabase(databaseWriter: pool, authorDescription: "bench")
       } plain: {
         let plain = try PlainDocument("\(place)/wal\($0)")

@@ -3,13 +3,14 @@ internal import Synchronization
 
 extension KeyValueDatabase {
   /// The application whose data the database holds; nil if unknown.
+  /// - Throws: ``DatabaseError``.
   public var applicationIdentifier: ApplicationIdentifier? {
     get throws {
       try writer.read { (connection: Connection) in try Self.application(writer, connection) }
     }
   }
 
-  /// Sets the application whose data the database holds.
+  /// - Throws: ``DatabaseError``.
   public func setApplicationIdentifier(_ applicationIdentifier: ApplicationIdentifier) throws {
     try writer.write { (connection: Connection) in
       try connection.sqlite.execute("DELETE FROM applicationIdentifier")

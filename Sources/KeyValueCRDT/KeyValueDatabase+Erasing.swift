@@ -10,6 +10,7 @@ extension KeyValueDatabase {
   /// Without the list of authors, merging an older copy adds its values to the present ones. If it is kept, no
   /// erased value returns.
   /// - Complexity: O(*n* log *n*) in the entries.
+  /// - Throws: ``DatabaseError``.
   public func eraseVersionHistory(keepingKnowledge: Bool = false) throws {
     try writer.write { (connection: Connection) in
       try connection.operation {

@@ -4,7 +4,7 @@ internal import SQLite
 internal import Synchronization
 
 extension KeyValueDatabase {
-  /// Makes a copy of the database in memory.
+  /// - Throws: ``DatabaseError``.
   public func makeMemoryDatabaseQueue() throws -> DatabaseQueue {
     let queue = try DatabaseQueue()
     try copy(into: queue)

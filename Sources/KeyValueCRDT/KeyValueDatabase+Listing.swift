@@ -4,12 +4,14 @@ internal import Synchronization
 
 extension KeyValueDatabase {
   /// All keys with a value, each once, in the order of their bytes.
+  /// - Throws: ``DatabaseError``.
   public var keys: [ScopedKey] {
     get throws { try keys() }
   }
 
   /// Returns the keys with a value, in the order of their bytes: of all scopes or one, of all names or one.
   /// - Complexity: O(*n*) in the entries; with a scope, in those of the scope.
+  /// - Throws: ``DatabaseError``.
   public func keys(scope: String? = nil, key: String? = nil) throws -> [ScopedKey] {
     try writer.read { (connection: Connection) in
       let statement = try Self.entries(
@@ -20,6 +22,7 @@ extension KeyValueDatabase {
   }
 
   /// The scopes in which a key has a value, each once, in the order of their bytes.
+  /// - Throws: ``DatabaseError``.
   public var scopes: [String] {
     get throws {
       try writer.read { (connection: Connection) in
@@ -31,6 +34,7 @@ extension KeyValueDatabase {
   }
 
   /// The keys with several versions, and those versions.
+  /// - Throws: ``DatabaseError``.
   public var conflicts: [ScopedKey: [Version]] {
     get throws {
       try writer.read { (connection: Connection) in
@@ -46,6 +50,7 @@ extension KeyValueDatabase {
   }
 
   /// All authors that the database knows, in the order of their ids.
+  /// - Throws: ``DatabaseError``.
   public var authors: [Author] {
     get throws {
       try writer.read { (connection: Connection) in
@@ -60,7 +65,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// The size of the database's contents.
+  /// - Throws: ``DatabaseError``.
   public var statistics: Statistics {
     get throws {
       try writer.read { (connection: Connection) in
@@ -84,8 +89,8 @@ extension KeyValueDatabase {
   }
 
   /// Returns the keys whose text has all words of a search, each once; none without a word.
-  ///
   /// All versions of text are searched. Case and accents do not matter, and "running" finds "runs".
+  /// - Throws: ``DatabaseError``.
   public func searchText(for searchTerm: String) throws -> [ScopedKey] {
     guard let query = TextIndex.query(searchTerm) else { return [] }
     return try writer.read { (connection: Connection) in

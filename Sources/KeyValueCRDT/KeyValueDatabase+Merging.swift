@@ -35,6 +35,7 @@ extension KeyValueDatabase {
   }
 
   /// True if this database knows all writes that another one knows.
+  /// - Throws: ``DatabaseError``.
   public func dominates(other: KeyValueDatabase) throws -> Bool {
     guard other.writer !== writer else { return true }
     return try withBoth(other) { theirs in
@@ -45,7 +46,6 @@ extension KeyValueDatabase {
   }
 
   /// Runs a body with the other database open for reading and this one locked for writing.
-  ///
   /// All databases have one order of turns, so two merges cannot deadlock.
   func withBoth<Result>(
     _ other: KeyValueDatabase, _ body: (Connection) throws -> Result
@@ -111,9 +111,7 @@ extension KeyValueDatabase {
     }
   }
 
-  private static func apply(
-    _ join: Join, from source: Connection, to receiver: Connection
-  ) throws {
+  private static func apply(_ join: Join, from source: Connection, to receiver: Connection) throws {
     guard !join.isEmpty else { return }
     try TextIndex.changing(join.arrivals.count + join.removals.count, on: receiver.sqlite) {
       index in

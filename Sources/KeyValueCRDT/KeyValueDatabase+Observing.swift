@@ -2,7 +2,6 @@ internal import SQLite
 
 extension KeyValueDatabase {
   /// Publishes the versions of matching keys, now and after each change; fails if reading fails.
-  ///
   /// If changes are faster than the receiver, only the last state is delivered.
   public func readPublisher(
     scope: String? = nil, key: String? = nil
@@ -15,9 +14,7 @@ extension KeyValueDatabase {
   }
 
   /// Does the same for all keys with a prefix.
-  public func readPublisher(
-    keyPrefix: String
-  ) -> Publication<[ScopedKey: [Version]], any Error> {
+  public func readPublisher(keyPrefix: String) -> Publication<[ScopedKey: [Version]], any Error> {
     latest { connection in
       try Self.bulkRead(on: connection, keyPrefix: keyPrefix)
     } after: { change in
@@ -26,7 +23,6 @@ extension KeyValueDatabase {
   }
 
   /// Publishes a function's result, now and after each change in the file; fails with its error.
-  ///
   /// The function is called on a queue of the subscription; of fast changes only the last state is delivered.
   @preconcurrency
   public func valuePublisher<T: Sendable>(
@@ -54,7 +50,6 @@ extension KeyValueDatabase {
   }
 
   /// Publishes each key that changes from now on, with all of its versions.
-  ///
   /// Changes through this object are published after their commit, those of other processes within a second.
   public var updatedValuesPublisher: Publication<(ScopedKey, [Version]), Never> {
     Publication { [writer] receive in

@@ -3,8 +3,8 @@ internal import SQLite
 
 extension KeyValueDatabase {
   /// Returns the versions of a key, oldest first, and at one time by author.
-  ///
   /// A key that was never written has none. A deleted key has one, ``Value/null``.
+  /// - Throws: ``DatabaseError``.
   public func read(key: String, scope: String = "") throws -> [Version] {
     try writer.read { (connection: Connection) in
       try Self.versions(of: ScopedKey(scope: scope, key: key), on: connection)
@@ -13,15 +13,14 @@ extension KeyValueDatabase {
 
   /// Returns the versions of all keys, of one scope, of one name or of both; deleted keys included.
   /// - Complexity: O(*n*) in the entries; with a scope, in those of the scope.
-  public func bulkRead(
-    scope: String? = nil, key: String? = nil
-  ) throws -> [ScopedKey: [Version]] {
+  /// - Throws: ``DatabaseError``.
+  public func bulkRead(scope: String? = nil, key: String? = nil) throws -> [ScopedKey: [Version]] {
     try writer.read { (connection: Connection) in
       try Self.bulkRead(on: connection, scope: scope, key: key)
     }
   }
 
-  /// Returns the same within a block of ``read(block:)`` or ``write(block:)`` of this database.
+  /// - Throws: ``DatabaseError``, with `misuse` outside of a block of this database.
   public func bulkRead(
     database: Database, scope: String? = nil, key: String? = nil
   ) throws -> [ScopedKey: [Version]] {
@@ -33,6 +32,7 @@ extension KeyValueDatabase {
 
   /// Returns the versions of some keys in all scopes.
   /// - Complexity: O(*n*) in the entries.
+  /// - Throws: ``DatabaseError``.
   public func bulkRead(keys: [String]) throws -> [ScopedKey: [Version]] {
     let wanted = Set(keys.map { Array($0.utf8) })
     return try writer.read { (connection: Connection) in
@@ -44,6 +44,7 @@ extension KeyValueDatabase {
 
   /// Returns the versions of all keys with a prefix, in all scopes; it is compared byte by byte.
   /// - Complexity: O(*n*) in the entries.
+  /// - Throws: ``DatabaseError``.
   public func bulkReadAllScopes(keyPrefix: String) throws -> [ScopedKey: [Version]] {
     try writer.read { (connection: Connection) in
       try Self.bulkRead(on: connection, keyPrefix: keyPrefix)
@@ -52,13 +53,14 @@ extension KeyValueDatabase {
 
   /// Returns the versions of all keys for which a function of scope and key returns true.
   /// - Complexity: O(*n*) in the entries; values of other keys are not read.
+  /// - Throws: ``DatabaseError``.
   public func bulkRead(isIncluded: (String, String) -> Bool) throws -> [ScopedKey: [Version]] {
     try writer.read { (connection: Connection) in
       try Self.bulkRead(on: connection, isIncluded: isIncluded)
     }
   }
 
-  /// Returns the same within a block of ``read(block:)`` or ``write(block:)`` of this database.
+  /// - Throws: ``DatabaseError``, with `misuse` outside of a block of this database.
   public func bulkRead(
     database: Database, isIncluded: (String, String) -> Bool
   ) throws -> [ScopedKey: [Version]] {
@@ -68,7 +70,6 @@ extension KeyValueDatabase {
     }
   }
 
-  /// The columns that `gather` reads.
   private static let versionColumns =
     "authorId, timestamp, text, json, blobMimeType, blob, scope, key"
 

@@ -4,6 +4,7 @@ internal import SQLite
 extension KeyValueDatabase {
   /// Checks the file, the text index, the authors and every entry, and returns the faults.
   /// - Complexity: O(*n*) in the size of the file.
+  /// - Throws: ``DatabaseError``.
   public func verify() throws -> [DatabaseFault] {
     try DatabaseError.wrapping {
       try writer.writing.gate.locked {
@@ -105,7 +106,7 @@ extension KeyValueDatabase {
   }
 }
 
-extension DatabaseFault {
+extension KeyValueDatabase.DatabaseFault {
   var isOfOneKey: Bool {
     switch self {
     case .unlistedWrite, .removedVersion, .badEntry: true

@@ -7,6 +7,7 @@ extension KeyValueDatabase {
   ///
   /// The time of all writes must be in the years 0 to 9999. The result is the number of the write, counted from 1
   /// for each author.
+  /// - Throws: ``DatabaseError``.
   @discardableResult
   public func writeText(
     _ text: String, to key: String, scope: String = "", timestamp: Date = Date()
@@ -24,6 +25,7 @@ extension KeyValueDatabase {
   }
 
   /// Writes at most 1,000,000,000 bytes, as ``writeText(_:to:scope:timestamp:)`` does text.
+  /// - Throws: ``DatabaseError``.
   @discardableResult
   public func writeBlob(
     _ blob: Data, to key: String, scope: String = "",
@@ -35,6 +37,7 @@ extension KeyValueDatabase {
   }
 
   /// Deletes a key, which is a write: a concurrent change in another copy stays next to it after a merge.
+  /// - Throws: ``DatabaseError``.
   @discardableResult
   public func delete(key: String, scope: String = "", timestamp: Date = Date()) throws -> Int {
     try bulkWrite([ScopedKey(scope: scope, key: key): .null], timestamp: timestamp)

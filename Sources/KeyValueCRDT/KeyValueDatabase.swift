@@ -10,19 +10,14 @@ internal import Synchronization
 ///
 /// Each opening of a file is an author of its own, ``instanceID``.
 /// - Concurrency: any thread may use it. A call is one transaction; an error leaves everything unchanged.
-/// - Throws: every method may throw ``DatabaseError``: `busy` after waiting five seconds for another
-///   process, `corrupt` for a damaged file.
 public final class KeyValueDatabase: Sendable {
-  /// The author of this instance's writes.
   public let instanceID: UUID
   let writer: DatabaseWriter
   let authorDescription: String
   let openedAt: Date
-  /// The number of this instance's last committed write.
   let lastWrite = Mutex<Int64>(0)
 
   /// Opens a file, and makes a missing one.
-  ///
   /// A file of nil is a database in memory. The upgrader's error leaves the file unchanged.
   /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew``; with an upgrader its error,
   ///   ``KeyValueCRDTError/incompatibleApplications`` and ``KeyValueCRDTError/applicationDataTooNew``.
@@ -38,6 +33,7 @@ public final class KeyValueDatabase: Sendable {
   }
 
   /// Opens a writer's database; each of several instances is an author of its own.
+  /// - Throws: as the other form.
   public init(
     databaseWriter: DatabaseWriter, authorDescription: String,
     upgrader: (any ApplicationDataUpgrader)? = nil
@@ -50,8 +46,10 @@ public final class KeyValueDatabase: Sendable {
   }
 
   /// Reads one state of the database with SQL.
+  /// - Throws: ``DatabaseError``; the error of the block.
   public func read<T>(block: (Database) throws -> T) throws -> T { try writer.read(block) }
 
   /// Runs a block in one transaction, including its calls of this instance; an error rolls it back.
+  /// - Throws: ``DatabaseError``; the error of the block.
   public func write(block: (Database) throws -> Void) throws { try writer.write(block) }
 }

@@ -46,7 +46,7 @@ struct DocumentCommand {
       return try DocumentCommand(line, console).run()
     } catch let error as KeyValueCRDTError {
       throw ControlError(.refused, "\(line.words[0]): \(error)")
-    } catch let error as DatabaseError {
+    } catch let error as KeyValueDatabase.DatabaseError {
       throw ControlError(.damaged, "\(line.words[0]): \(error)")
     }
   }

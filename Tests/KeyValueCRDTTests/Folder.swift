@@ -5,6 +5,12 @@ import SQLite
 import Synchronization
 import TestSupport
 
+// As a program of the original has them, which imports GRDB and Combine.
+typealias AnyCancellable = KeyValueDatabase.AnyCancellable
+typealias DatabaseError = KeyValueDatabase.DatabaseError
+typealias DatabasePool = KeyValueDatabase.DatabasePool
+typealias DatabaseQueue = KeyValueDatabase.DatabaseQueue
+
 /// A directory of a test's own, with databases in it.
 struct Folder {
   let directory: TemporaryDirectory

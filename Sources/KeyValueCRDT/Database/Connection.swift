@@ -109,13 +109,10 @@ final class Connection: @unchecked Sendable {
   func note(_ key: ScopedKey) { change.keys.insert(key) }
 }
 
-/// The changes of one transaction.
 struct Change {
-  /// The keys whose versions changed.
   var keys: Set<ScopedKey> = []
   /// True if entries changed and not all of their keys are known.
   var isUnknown = false
-  /// True if any table changed.
   var isAny = false
 
   /// True if versions of a key that `isIncluded` accepts may have changed.

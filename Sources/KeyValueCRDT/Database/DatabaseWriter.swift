@@ -2,78 +2,81 @@ internal import Platform
 internal import SQLite
 internal import Synchronization
 
-/// An open SQLite file that databases read and write: a ``DatabaseQueue`` or a ``DatabasePool``.
-///
-/// Its databases see each other's changes, and so do their observers. Any thread may use it.
-public class DatabaseWriter: @unchecked Sendable {
-  // Unchecked: the class has subclasses; everything that it stores is safe to share.
+extension KeyValueDatabase {
+  /// An open SQLite file that databases read and write: a ``DatabaseQueue`` or a ``DatabasePool``.
+  /// Its databases see each other's changes, and so do their observers. Any thread may use it.
+  public class DatabaseWriter: @unchecked Sendable {
+    // Unchecked: the class has subclasses; everything that it stores is safe to share.
 
-  /// The path of the file; `:memory:` for a database without one.
-  public let path: String
-  let writing: Connection
-  let schema: Mutex<Schema>
-  let observers: ObserverHub
-  /// The place in the order in which two writers are locked.
-  let order: Int
-  private static let count = Atomic<Int>(0)
+    /// The path of the file; `:memory:` for a database without one.
+    public let path: String
+    let writing: Connection
+    let schema: Mutex<Schema>
+    let observers: ObserverHub
+    /// The place in the order in which two writers are locked.
+    let order: Int
+    private static let count = Atomic<Int>(0)
 
-  init(path: String, setUp: (SQLite.Database) throws -> Void) throws {
-    let (connection, schema) = try DatabaseError.wrapping {
-      let connection = try Connection(path: path, mode: .create)
-      try setUp(connection.sqlite)
-      return (connection, try Schema.prepare(connection))
+    init(path: String, setUp: (SQLite.Database) throws -> Void) throws {
+      let (connection, schema) = try DatabaseError.wrapping {
+        let connection = try Connection(path: path, mode: .create)
+        try setUp(connection.sqlite)
+        return (connection, try Schema.prepare(connection))
+      }
+      writing = connection
+      self.schema = Mutex(schema)
+      self.path = path
+      order = Self.count.add(1, ordering: .relaxed).newValue
+      writing.writer = order
+      observers = ObserverHub()
+      writing.committed = { [unowned self] change in observers.committed(change, on: writing) }
     }
-    writing = connection
-    self.schema = Mutex(schema)
-    self.path = path
-    order = Self.count.add(1, ordering: .relaxed).newValue
-    writing.writer = order
-    observers = ObserverHub()
-    writing.committed = { [unowned self] change in observers.committed(change, on: writing) }
-  }
 
-  func uses(_ connection: Connection) -> Bool { connection.writer == order }
-  var isInMemory: Bool { path == SQLite.Database.memory }
+    func uses(_ connection: Connection) -> Bool { connection.writer == order }
+    var isInMemory: Bool { path == SQLite.Database.memory }
 
-  /// Runs a body with a connection for reading one state of the database.
-  func reading<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    try writing.gate.locked { try writing.read { try body(writing) } }
-  }
+    /// Runs a body with a connection for reading one state of the database.
+    func reading<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+      try writing.gate.locked { try writing.read { try body(writing) } }
+    }
 
-  /// The body's transaction first brings the tables to the present schema.
-  final func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    try DatabaseError.wrapping {
-      try writing.gate.locked {
-        let isOlder = schema.withLock { $0.isOlder }
-        let result = try writing.write {
-          if isOlder { try Schema.migrate(writing.sqlite) }
-          return try body(writing)
+    /// The body's transaction first brings the tables to the present schema.
+    final func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+      try DatabaseError.wrapping {
+        try writing.gate.locked {
+          let isOlder = schema.withLock { $0.isOlder }
+          let result = try writing.write {
+            if isOlder { try Schema.migrate(writing.sqlite) }
+            return try body(writing)
+          }
+          if isOlder { schema.withLock { $0 = .current } }
+          return result
         }
-        if isOlder { schema.withLock { $0 = .current } }
-        return result
       }
     }
-  }
 
-  final func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    try DatabaseError.wrapping { try reading(body) }
-  }
-
-  /// Runs a block that reads one state of the database; statements that write throw.
-  public final func read<Result>(_ block: (Database) throws -> Result) throws -> Result {
-    try read { connection in
-      let database = Database(connection, canWrite: false)
-      defer { database.close() }
-      return try block(database)
+    final func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+      try DatabaseError.wrapping { try reading(body) }
     }
-  }
 
-  /// Runs a block in one transaction, which is rolled back if it throws.
-  public final func write<Result>(_ block: (Database) throws -> Result) throws -> Result {
-    try write { (connection: Connection) in
-      let database = Database(connection, canWrite: true)
-      defer { database.close() }
-      return try block(database)
+    /// Runs a block that reads one state of the database; statements that write throw.
+    /// - Throws: ``DatabaseError``; the error of the block.
+    public final func read<Result>(_ block: (Database) throws -> Result) throws -> Result {
+      try read { connection in
+        let database = Database(connection, canWrite: false)
+        defer { database.close() }
+        return try block(database)
+      }
+    }
+
+    /// Runs a block in one transaction, which is rolled back if it throws.
+    /// - Throws: ``DatabaseError``; the error of the block.
+    public final func write<Result>(_ block: (Database) throws -> Result) throws -> Result {
+      try write { (connection: Connection) in
+        let database = Database(connection, canWrite: true)
+        defer { database.close() }
+        return try block(database)
+      }
     }
   }
 }

@@ -19,9 +19,7 @@ struct Join {
   private(set) var removals: [Row] = []
 
   var isEmpty: Bool { arrivals.isEmpty && removals.isEmpty }
-
   var keys: Set<ScopedKey> { Set(arrivals.map(\.key)).union(removals.map(\.key)) }
-
   init() {}
 
   /// Walks both tables once in the order of their primary keys.
@@ -86,8 +84,7 @@ struct Join {
 
     init(_ connection: Connection, _ vector: VersionVector) throws {
       self.vector = vector
-      isPlain =
-        try connection.sqlite.integer("SELECT encoding = 'UTF-8' FROM pragma_encoding") == 1
+      isPlain = try connection.sqlite.integer("SELECT encoding = 'UTF-8' FROM pragma_encoding") == 1
       // Not cached, because a database may be merged into itself, or within a block that reads.
       statement = try connection.sqlite.statement(
         "SELECT scope, key, authorId, usn, rowid FROM entry ORDER BY scope, key, authorId")

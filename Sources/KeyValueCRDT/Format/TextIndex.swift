@@ -26,7 +26,6 @@ struct TextIndex {
   }
 
   /// Updates the index in the cheapest way while a body removes and adds entries and reports these to the index.
-  ///
   /// Triggers make a savepoint for each statement, where FTS5 writes out its collected words.
   static func changing<Result>(
     _ count: Int, on sqlite: SQLite.Database, _ body: (TextIndex) throws -> Result
@@ -84,7 +83,6 @@ struct TextIndex {
   }
 
   /// The query for texts with all words; nil without a word.
-  ///
   /// Words are sequences of ASCII letters and digits and of all other characters, as in GRDB; each is quoted.
   static func query(_ words: String) -> String? {
     let found = words.utf8.split { byte in

@@ -6,14 +6,14 @@ internal import Synchronization
 final class Latest<Output: Sendable>: Sendable {
   private let writer: DatabaseWriter
   private let fetch: @Sendable (Connection) throws -> Output
-  private let receive: Publication<Output, any Error>.Receiver
+  private let receive: KeyValueDatabase.Publication<Output, any Error>.Receiver
   private let queue = DispatchQueue(label: "KeyValueCRDT.fetch")
   private let isDue = Atomic<Bool>(false)
   private let isEnded = Atomic<Bool>(false)
 
   init(
     _ writer: DatabaseWriter, _ fetch: @escaping @Sendable (Connection) throws -> Output,
-    _ receive: @escaping Publication<Output, any Error>.Receiver
+    _ receive: @escaping KeyValueDatabase.Publication<Output, any Error>.Receiver
   ) {
     self.writer = writer
     self.fetch = fetch

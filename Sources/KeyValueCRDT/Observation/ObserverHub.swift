@@ -3,7 +3,6 @@ internal import SQLite
 internal import Synchronization
 
 /// Notifies a writer's observers of commits by this and other processes.
-///
 /// Observers run on the committing thread with the writer's gate held, so they must do little.
 final class ObserverHub: Sendable {
   typealias Observer = @Sendable (Change, Connection) -> Void

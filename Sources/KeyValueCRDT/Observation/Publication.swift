@@ -1,71 +1,68 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Values that a database publishes when it changes, for `sink` or for `for await`.
-///
-/// Each `sink` and each iteration is a subscription, which ends with its ``AnyCancellable`` or iteration.
-public struct Publication<Output: Sendable, Failure: Error>: Sendable {
-  /// The end of a publication.
-  public enum Completion: Sendable {
-    case finished
-    case failure(Failure)
-  }
+extension KeyValueDatabase {
+  /// Values that a database publishes when it changes, for `sink` or for `for await`.
+  /// Each `sink` and each iteration is a subscription, which ends with its ``AnyCancellable`` or iteration.
+  public struct Publication<Output: Sendable, Failure: Error>: Sendable {
+    public enum Completion: Sendable {
+      case finished
+      case failure(Failure)
+    }
 
-  /// Called on any thread, one call after the other.
-  typealias Receiver = @Sendable (Result<Output, Failure>) -> Void
+    /// Called on any thread, one call after the other.
+    typealias Receiver = @Sendable (Result<Output, Failure>) -> Void
+    private let subscribe: @Sendable (@escaping Receiver) -> AnyCancellable
 
-  private let subscribe: @Sendable (@escaping Receiver) -> AnyCancellable
+    init(_ subscribe: @escaping @Sendable (@escaping Receiver) -> AnyCancellable) {
+      self.subscribe = subscribe
+    }
 
-  init(_ subscribe: @escaping @Sendable (@escaping Receiver) -> AnyCancellable) {
-    self.subscribe = subscribe
-  }
-
-  /// Calls a function with each value, one after the other, on a queue of the subscription.
-  ///
-  /// The completion is called once if the publication ends by itself. The result ends the subscription.
-  @preconcurrency
-  public func sink(
-    receiveCompletion: @escaping @Sendable (Completion) -> Void,
-    receiveValue: @escaping @Sendable (Output) -> Void
-  ) -> AnyCancellable {
-    let queue = DispatchQueue(label: "KeyValueCRDT.sink")
-    let state = SinkState()
-    let source = subscribe { result in
-      queue.async {
-        guard state.isOpen(endsNow: result.isFailure) else { return }
-        switch result {
-        case .success(let value): receiveValue(value)
-        case .failure(let error): receiveCompletion(.failure(error))
+    /// Calls a function with each value, one after the other, on a queue of the subscription.
+    /// The completion is called once if the publication ends by itself. The result ends the subscription.
+    @preconcurrency
+    public func sink(
+      receiveCompletion: @escaping @Sendable (Completion) -> Void,
+      receiveValue: @escaping @Sendable (Output) -> Void
+    ) -> AnyCancellable {
+      let queue = DispatchQueue(label: "KeyValueCRDT.sink")
+      let state = SinkState()
+      let source = subscribe { result in
+        queue.async {
+          guard state.isOpen(endsNow: result.isFailure) else { return }
+          switch result {
+          case .success(let value): receiveValue(value)
+          case .failure(let error): receiveCompletion(.failure(error))
+          }
         }
       }
+      return AnyCancellable {
+        state.close()
+        source.cancel()
+      }
     }
-    return AnyCancellable {
-      state.close()
-      source.cancel()
-    }
-  }
 
-  /// The values, to iterate over: the publication itself.
-  public var values: Publication { self }
+    public var values: Publication { self }
+  }
 }
 
-extension Publication where Failure == Never {
+extension KeyValueDatabase.Publication where Failure == Never {
   /// Calls a function with each value, as the other form does.
   @preconcurrency
-  public func sink(receiveValue: @escaping @Sendable (Output) -> Void) -> AnyCancellable {
+  public func sink(receiveValue: @escaping @Sendable (Output) -> Void)
+    -> KeyValueDatabase.AnyCancellable
+  {
     sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
   }
 }
 
-extension Publication: AsyncSequence {
-  /// A value.
+extension KeyValueDatabase.Publication: AsyncSequence {
   public typealias Element = Output
 
-  /// The state of one iteration.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private var results: AsyncStream<Result<Output, Failure>>.AsyncIterator
 
-    fileprivate init(_ publication: Publication) {
+    fileprivate init(_ publication: KeyValueDatabase.Publication<Output, Failure>) {
       let (stream, continuation) = AsyncStream<Result<Output, Failure>>.makeStream()
       results = stream.makeAsyncIterator()
       let subscription = publication.subscribe { result in
@@ -76,7 +73,6 @@ extension Publication: AsyncSequence {
       continuation.onTermination = { _ in subscription.cancel() }
     }
 
-    /// Waits for the next value; nil after the last, and when the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws(Failure) -> Output? {
@@ -84,14 +80,12 @@ extension Publication: AsyncSequence {
       return try result.get()
     }
 
-    /// Waits for the next value; nil after the last, and when the task is cancelled.
     public mutating func next() async throws(Failure) -> Output? {
       guard let result = await results.next() else { return nil }
       return try result.get()
     }
   }
 
-  /// Begins a subscription.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 

@@ -6,10 +6,8 @@ public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
   public var majorVersion: Int
   /// The version of the data that older programs can read.
   public var minorVersion: Int
-  /// The application's name for people, if it gives one.
   public var applicationDescription: String?
 
-  /// Sets all properties.
   public init(
     id: String, majorVersion: Int, minorVersion: Int, applicationDescription: String? = nil
   ) {
@@ -19,7 +17,6 @@ public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
     self.applicationDescription = applicationDescription
   }
 
-  /// Orders by id, then by major and minor version.
   public static func < (left: ApplicationIdentifier, right: ApplicationIdentifier) -> Bool {
     (left.id, left.majorVersion, left.minorVersion)
       < (right.id, right.majorVersion, right.minorVersion)
@@ -45,11 +42,10 @@ public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
   }
 }
 
-/// Upgrades an application's data when a database is opened.
 public protocol ApplicationDataUpgrader {
   var expectedApplicationIdentifier: ApplicationIdentifier { get }
   /// Called when the database has older data or none of an application; it then gets the expected identifier.
-  ///
   /// All writes are one transaction. They must be made on the calling thread.
+  /// - Throws: any error, which leaves the file unchanged.
   func upgradeApplicationData(in database: KeyValueDatabase) throws
 }

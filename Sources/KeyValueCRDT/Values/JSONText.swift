@@ -1,5 +1,4 @@
 /// The grammar of JSON texts (RFC 8259), without comments, NaN and byte order mark.
-///
 /// Not SQLite's `json_valid`, because some versions accept JSON5.
 package enum JSONText {
   /// - Complexity: O(*n*); nesting takes a bit a level, not a call.

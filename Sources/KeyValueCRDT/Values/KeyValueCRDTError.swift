@@ -1,4 +1,4 @@
-/// A reason why a database refuses a request; SQLite's own refusals are ``DatabaseError``.
+/// A reason why a database refuses a request; SQLite's own refusals are ``KeyValueDatabase/DatabaseError``.
 public enum KeyValueCRDTError: Error, Hashable, Sendable {
   case databaseSchemaTooNew
   case applicationDataTooNew
@@ -11,7 +11,6 @@ public enum KeyValueCRDTError: Error, Hashable, Sendable {
 }
 
 extension KeyValueCRDTError: CustomStringConvertible {
-  /// The error and a remedy, for people.
   public var description: String {
     switch self {
     case .databaseSchemaTooNew:

@@ -2,7 +2,6 @@
 public struct ScopedKey: Sendable {
   /// The scope; the empty string is a scope like any other.
   public let scope: String
-  /// The key within the scope.
   public let key: String
 
   /// Creates a key in a scope; in the empty scope where none is given.
@@ -13,17 +12,14 @@ public struct ScopedKey: Sendable {
 }
 
 extension ScopedKey: ExpressibleByStringLiteral {
-  /// A key in the empty scope.
   public init(stringLiteral: String) { self.init(key: stringLiteral) }
 }
 
 extension ScopedKey: Hashable {
-  /// True if both have the same bytes.
   public static func == (left: ScopedKey, right: ScopedKey) -> Bool {
     Bytes.areEqual(left.key, right.key) && Bytes.areEqual(left.scope, right.scope)
   }
 
-  /// Hashes the bytes.
   public func hash(into hasher: inout Hasher) {
     Bytes.hash(scope, into: &hasher)
     Bytes.hash(key, into: &hasher)
@@ -31,7 +27,6 @@ extension ScopedKey: Hashable {
 }
 
 extension ScopedKey: Comparable {
-  /// The order of the bytes, scope first.
   public static func < (left: ScopedKey, right: ScopedKey) -> Bool {
     Bytes.areEqual(left.scope, right.scope)
       ? Bytes.isLess(left.key, right.key) : Bytes.isLess(left.scope, right.scope)
@@ -39,7 +34,6 @@ extension ScopedKey: Comparable {
 }
 
 extension ScopedKey: CustomStringConvertible {
-  /// The scope, if there is one, a slash, and the key.
   public var description: String { scope.isEmpty ? key : "\(scope)/\(key)" }
 }
 

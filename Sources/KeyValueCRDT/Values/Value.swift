@@ -8,16 +8,10 @@ public enum Value: Hashable, Sendable {
   case json(String)
   case blob(mimeType: String, blob: Data)
 
-  /// The text of a text, nil for other types.
   public var text: String? { if case .text(let text) = self { text } else { nil } }
-
-  /// The text of a JSON value, nil for other types.
   public var json: String? { if case .json(let json) = self { json } else { nil } }
-
-  /// The bytes of a blob, nil for other types.
   public var blob: Data? { if case .blob(_, let blob) = self { blob } else { nil } }
 
-  /// True if both are of one type and have the same bytes.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -29,7 +23,6 @@ public enum Value: Hashable, Sendable {
     }
   }
 
-  /// Hashes the type and the bytes.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(kind)
     switch self {
@@ -54,6 +47,5 @@ public enum Value: Hashable, Sendable {
 }
 
 extension Value: ExpressibleByStringLiteral {
-  /// A text literal.
   public init(stringLiteral: String) { self = .text(stringLiteral) }
 }

@@ -6,7 +6,6 @@ public struct Version: Equatable, Sendable {
   public let authorID: UUID
   /// The time given with the write, in milliseconds; merges ignore it.
   public let timestamp: Date
-  /// The value that was written.
   public let value: Value
 
   /// Oldest first, and at one time by author.
@@ -17,22 +16,24 @@ public struct Version: Equatable, Sendable {
 }
 
 extension [Version] {
-  /// The text of the only version; throws ``KeyValueCRDTError/versionConflict`` if there are several.
+  /// The text of the only version.
+  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several.
   public var text: String? {
     get throws { try only?.value.text }
   }
 
-  /// The JSON text of the only version, as ``text``.
+  /// - Throws: as ``text``.
   public var json: String? {
     get throws { try only?.value.json }
   }
 
-  /// The bytes of the only version, as ``text``.
+  /// - Throws: as ``text``.
   public var blob: Data? {
     get throws { try only?.value.blob }
   }
 
-  /// True if the only version is a deletion; throws as ``text``.
+  /// True if the only version is a deletion.
+  /// - Throws: as ``text``.
   public var isDeleted: Bool {
     get throws { try only?.value == .null }
   }
