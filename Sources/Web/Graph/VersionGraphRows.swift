@@ -25,11 +25,12 @@ final class VersionGraphRows: Sendable {
   private let estimate: Int
   private let state: Monitor<State>
 
-  /// The heads of all branches, and the version that the tree shows.
+  /// The heads of all branches that no other head contains, and the version that the tree shows.
   static func starts(of store: Store) throws -> Set<VersionNumber> {
     var starts = Set<VersionNumber>()
-    for branch in try store.lineNames().branches {
-      starts.formUnion(try store.headNumbers(ofLine: branch))
+    for name in try store.lineNames().branches {
+      let line = name == VersionRecord.unnamedLine ? nil : Branch(rawValue: name)
+      starts.formUnion(try store.graph.uncontainedHeads(ofLine: line).map(\.number))
     }
     if let head = try store.state().head { starts.insert(head) }
     return starts
