@@ -4,15 +4,16 @@ public protocol Mergeable: Equatable {
   /// - Throws: any error, which ends the merge.
   func merged(withSubordinate other: Self, commonAncestor: Self) throws -> Self
   /// Returns the merge of two values without a common ancestor, by default this one.
+  /// - Throws: any error, which ends the merge.
   func salvaging(from other: Self) throws -> Self
 }
 
 extension Mergeable {
-  /// Returns this value.
   public func salvaging(from other: Self) throws -> Self { self }
 }
 
 /// Merges one property: the dominant value, unless only the subordinate one was changed.
+/// - Throws: nothing; it may in the original.
 public func mergeProperty<T: Equatable>(
   _ dominant: T, _ subordinate: T, _ ancestor: T
 ) throws -> T {
@@ -20,6 +21,7 @@ public func mergeProperty<T: Equatable>(
 }
 
 /// Merges one property whose type is mergeable itself.
+/// - Throws: the error of the type.
 public func mergeProperty<T: Mergeable>(
   _ dominant: T, _ subordinate: T, _ ancestor: T
 ) throws -> T {
@@ -27,9 +29,11 @@ public func mergeProperty<T: Mergeable>(
 }
 
 /// Merges one property of two values without a common ancestor: the dominant value.
+/// - Throws: nothing; it may in the original.
 public func salvageProperty<T: Equatable>(_ dominant: T, _ subordinate: T) throws -> T { dominant }
 
 /// Merges one property, whose type is mergeable itself, of two values without a common ancestor.
+/// - Throws: the error of the type.
 public func salvageProperty<T: Mergeable>(_ dominant: T, _ subordinate: T) throws -> T {
   try dominant.salvaging(from: subordinate)
 }
@@ -37,6 +41,7 @@ public func salvageProperty<T: Mergeable>(_ dominant: T, _ subordinate: T) throw
 /// A change wins over a removal.
 extension Optional: Mergeable where Wrapped: Mergeable {
   /// Returns the merge; nil if one side removed the value and the other did not change it.
+  /// - Throws: the error of the type.
   public func merged(withSubordinate other: Self, commonAncestor: Self) throws -> Self {
     guard let ancestor = commonAncestor else {
       return self == nil ? other : try salvaging(from: other)
@@ -50,7 +55,6 @@ extension Optional: Mergeable where Wrapped: Mergeable {
     }
   }
 
-  /// Returns the merge of both values if both exist; otherwise this one, even if nil.
   public func salvaging(from other: Self) throws -> Self {
     guard let dominant = self, let subordinate = other else { return self }
     return try dominant.salvaging(from: subordinate)

@@ -20,7 +20,6 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
   // A leaf lock, not held while a type or an arbiter merges.
   private let state: Mutex<State>
 
-  /// Initializes an arbiter without registered types.
   public init(fallbackArbiter: any MergeArbiter = MostRecentChangeFavoringArbiter()) {
     let first = State(fallback: fallbackArbiter)
     state = Mutex(first)

@@ -1,9 +1,7 @@
-/// The form of a property in a column of SQLite.
 public enum ColumnStorage: Hashable, Sendable {
   case text
   case integer
   case real
-  /// Bytes; in JSON they are Base64.
   case blob
   /// 0 or 1; in JSON it is `true` or `false`.
   case boolean
@@ -13,7 +11,6 @@ public enum ColumnStorage: Hashable, Sendable {
   /// A text of JSON, for a type without a column type of its own.
   case json
 
-  /// The type in SQLite.
   public var declaration: String {
     switch self {
     case .text, .uuid, .json: "TEXT"
@@ -24,19 +21,14 @@ public enum ColumnStorage: Hashable, Sendable {
   }
 }
 
-/// The column of a property.
 public struct ModelColumn: Hashable, Sendable {
   /// The name of the property, which is its key in the value's JSON.
   public let propertyName: String
-  /// The name of the column.
   public let columnName: String
-  /// The form of the property in the column.
   public let storage: ColumnStorage
 
-  /// The type in SQLite.
   public var declaration: String { storage.declaration }
 
-  /// Describes a column.
   public init(propertyName: String, columnName: String, storage: ColumnStorage) {
     self.propertyName = propertyName
     self.columnName = columnName
@@ -46,14 +38,11 @@ public struct ModelColumn: Hashable, Sendable {
 
 /// The columns of a model's table; `@MergeableModel` generates it as `sqliteSchema`.
 public struct ModelSchema: Hashable, Sendable {
-  /// The columns, in the order of the properties.
   public let columns: [ModelColumn]
-  /// Properties without a written type, as in `var count = 0`.
   public let propertiesWithoutColumns: [String]
   /// Properties kept as JSON, with their written types; also other names of `String`.
   public let propertiesStoredAsJSON: [String: String]
 
-  /// Describes a table.
   public init(
     columns: [ModelColumn], propertiesWithoutColumns: [String] = [],
     propertiesStoredAsJSON: [String: String] = [:]

@@ -3,6 +3,7 @@ public import LLVS
 
 extension StoreCoordinator {
   /// Saves an instance on a branch.
+  /// - Throws: `EncodingError`; ``Store/Error``.
   public func save<T: StorableModel>(
     _ model: T, instanceIdentifier: String, in branch: Branch? = nil
   ) throws {
@@ -17,7 +18,8 @@ extension StoreCoordinator {
     }
   }
 
-  /// Returns an instance; throws `DecodingError` if the value is not of the type.
+  /// Returns an instance; nil if there is none.
+  /// - Throws: `DecodingError` if the value is not of the type; ``Store/Error``.
   public func fetchModel<T: StorableModel>(
     _ type: T.Type, instanceIdentifier: String, on branch: Branch? = nil
   ) throws -> T? {
@@ -27,6 +29,7 @@ extension StoreCoordinator {
   }
 
   /// Returns all instances at a version, by default the current one, in the order of their keys.
+  /// - Throws: as ``fetchModel(_:instanceIdentifier:on:)``.
   public func fetchAllModels<T: StorableModel>(
     _ type: T.Type, at version: Version.ID? = nil
   ) throws -> [T] {
@@ -38,6 +41,7 @@ extension StoreCoordinator {
   }
 
   /// Removes an instance, if it exists.
+  /// - Throws: ``Store/Error``.
   public func removeModel<T: StorableModel>(
     _ type: T.Type, instanceIdentifier: String, in branch: Branch? = nil
   ) throws {
@@ -45,7 +49,6 @@ extension StoreCoordinator {
     try save(removing: [found.id], in: branch)
   }
 
-  /// The value under either order of the key.
   private func stored<T: StorableModel>(
     _ type: T.Type, _ instance: String, on branch: Branch?
   ) throws -> Value? {

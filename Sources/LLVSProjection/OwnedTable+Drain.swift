@@ -1,11 +1,8 @@
 internal import Foundation
 public import LLVS
 
-/// The outcome of a drain.
 public struct DrainResult: Hashable, Sendable {
-  /// The version that was made; nil if there was nothing to store.
   public let version: Version.ID?
-  /// The number of its inserts, updates and removals.
   public let changeCount: Int
 }
 
@@ -23,6 +20,7 @@ extension OwnedTable {
   }
 
   /// Makes one version of all changes, based on another version than the table's; see ``drain(in:store:)``.
+  /// - Throws: as ``drain(in:store:)``.
   @discardableResult
   public func drain(
     in database: SQLiteDatabase, store: Store, basedOn predecessor: Version.ID?

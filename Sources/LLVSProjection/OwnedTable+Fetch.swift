@@ -2,19 +2,14 @@ internal import Foundation
 public import LLVS
 public import LLVSModel
 
-/// A row as an instance of its type.
 public struct ModelRow<Model: StorableModel & Sendable>: Sendable {
-  /// The instance.
   public let model: Model
-  /// The key of its value.
   public let id: Value.ID
-  /// The version that the caller gave; nil if none.
   public let version: Version.ID?
 }
 
 extension OwnedTable {
   /// Returns rows as instances, in the order of the query, without those that cannot be read as the type.
-  ///
   /// The clause is the SQL after `WHERE`, and may end with `ORDER BY`. The version is returned with each row.
   /// - Throws: ``SQLiteDatabase/Error``.
   public func fetch<Model: StorableModel & Sendable>(

@@ -17,9 +17,7 @@ public import LLVSModel
 public struct OwnedTable: Sendable {
   /// The text after the last `/` in the keys of the table's values.
   public let typeIdentifier: String
-  /// The name of the table.
   public let tableName: String
-  /// The columns besides `llvs_id`.
   public let schema: ModelSchema
 
   /// Describes a table.
@@ -105,7 +103,7 @@ public struct OwnedTable: Sendable {
 
   func owns(_ id: Value.ID) -> Bool { LLVSModel.modelTypeIdentifier(from: id) == typeIdentifier }
 
-  /// Returns the table's version; nil before the first one.
+  /// - Throws: ``SQLiteDatabase/Error``.
   public func currentVersion(in database: SQLiteDatabase) throws -> Version.ID? {
     try database.value("SELECT version_id FROM \(stateName)").map { Version.ID($0) }
   }
@@ -117,6 +115,7 @@ public struct OwnedTable: Sendable {
   }
 
   /// Returns the changes that no version has yet, in their order.
+  /// - Throws: ``SQLiteDatabase/Error``; ``Store/Error/corrupt(_:)``.
   public func changelogEntries(in database: SQLiteDatabase) throws -> [ChangelogEntry] {
     var entries: [ChangelogEntry] = []
     try database.forEach(
@@ -136,19 +135,20 @@ public struct OwnedTable: Sendable {
   }
 
   /// Forgets all changes that no version has yet; the rows stay changed.
+  /// - Throws: ``SQLiteDatabase/Error``.
   public func clearChangelog(in database: SQLiteDatabase) throws {
     try database.execute(statement: "DELETE FROM \(changelogName)")
   }
 
   /// Forgets the changes up to and including one.
-  public func clearChangelog(
-    in database: SQLiteDatabase, throughSequence sequence: Int64
-  ) throws {
+  /// - Throws: ``SQLiteDatabase/Error``.
+  public func clearChangelog(in database: SQLiteDatabase, throughSequence sequence: Int64) throws {
     try database.execute(
       statement: "DELETE FROM \(changelogName) WHERE seq <= ?", withBindingsList: [[sequence]])
   }
 
   /// Executes a body in one transaction that notes no changes; an error rolls it back.
+  /// - Throws: ``SQLiteDatabase/Error``; the error of the body.
   public func whileApplyingRemoteChanges(
     in database: SQLiteDatabase, _ body: () throws -> Void
   ) throws {

@@ -1,6 +1,5 @@
 public import LLVS
 
-/// A value of a column.
 public enum SQLiteValue: Hashable, Sendable {
   case text(String)
   case integer(Int64)
@@ -8,14 +7,11 @@ public enum SQLiteValue: Hashable, Sendable {
   case null
 }
 
-/// A column of a type's table.
 public struct ProjectedColumn: Hashable, Sendable {
-  /// The name.
   public let name: String
   /// The type in SQLite with its constraints, for example `TEXT` or `INTEGER NOT NULL`.
   public let declaration: String
 
-  /// Describes a column.
   public init(name: String, declaration: String) {
     self.name = name
     self.declaration = declaration
@@ -26,9 +22,7 @@ public struct ProjectedColumn: Hashable, Sendable {
 public struct ProjectedType: Sendable {
   /// The text after the last `/` in the keys of the type's values.
   public let typeIdentifier: String
-  /// The name of the table.
   public let tableName: String
-  /// The columns besides `llvs_id`, which holds the key.
   public let columns: [ProjectedColumn]
   /// Returns the columns of a value by name; a value for which it throws has no row.
   public let extract: @Sendable (Value) throws -> [String: SQLiteValue]
@@ -56,10 +50,8 @@ public struct ProjectedType: Sendable {
     }
   }
 
-  /// Returns the statement that makes the table.
   public func createTableStatement() -> String {
-    let all =
-      ["llvs_id TEXT PRIMARY KEY"] + columns.map { "\($0.name) \($0.declaration)" }
+    let all = ["llvs_id TEXT PRIMARY KEY"] + columns.map { "\($0.name) \($0.declaration)" }
     return "CREATE TABLE IF NOT EXISTS \(tableName) (\(all.joined(separator: ", ")))"
   }
 

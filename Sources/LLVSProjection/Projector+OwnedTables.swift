@@ -5,7 +5,6 @@ extension Projector {
   public func registerOwnedTable(_ table: OwnedTable) { ownedTables.append(table) }
 
   /// Drains all registered tables, each onto the previous one's version, and returns the last version.
-  ///
   /// Drain tables before making them again, which loses changes that are in no version.
   /// - Throws: as ``OwnedTable/drain(in:store:)``; earlier tables are then already drained.
   @discardableResult

@@ -1,14 +1,11 @@
 public import LLVS
+internal import LLVSModel
 
-/// The outcome of a projection.
 public struct ProjectionResult: Hashable, Sendable {
-  /// The number of rows that were written or removed.
   public let appliedCount: Int
   /// The keys of values without a row, up to ``maximumReportedUnreadableIds``.
   public let unreadableIds: [Value.ID]
-  /// The number of all values that could not be read.
   public let unreadableCount: Int
-  /// The most keys that a result lists.
   public static let maximumReportedUnreadableIds = 100
 }
 
@@ -24,7 +21,6 @@ public final class Projector {
   private let schemaVersion: Int
 
   /// Makes missing tables; of two types with one identifier the first counts.
-  ///
   /// The schema version is the program's number for its columns: another number makes the tables again.
   /// - Throws: ``SQLiteDatabase/Error``.
   public init(
@@ -42,12 +38,13 @@ public final class Projector {
     for type in types { try database.execute(statement: type.createTableStatement()) }
   }
 
-  /// Returns the tables' version; nil before the first update.
+  /// - Throws: ``SQLiteDatabase/Error``.
   public func projectedVersion() throws -> Version.ID? {
     try database.value("SELECT version_id FROM projection_state").map { Version.ID($0) }
   }
 
   /// Returns the schema version of the tables; nil before the first update.
+  /// - Throws: ``SQLiteDatabase/Error``.
   public func storedSchemaVersion() throws -> Int? {
     try database.value("SELECT schema_version FROM projection_state")
   }
@@ -79,6 +76,7 @@ public final class Projector {
   }
 
   /// Fills the tables again from all values of a version, as ``update(to:)``; with another schema also makes them.
+  /// - Throws: as ``update(to:)``.
   @discardableResult
   public func rebuild(at version: Version.ID) throws -> ProjectionResult {
     let isSameSchema = try storedSchemaVersion() == schemaVersion
@@ -126,9 +124,7 @@ private struct Pass {
   }
 
   func type(of id: Value.ID) -> ProjectedType? {
-    let key = id.rawValue.utf8
-    guard let slash = key.lastIndex(of: UInt8(ascii: "/")) else { return nil }
-    return types[String(decoding: key[key.index(after: slash)...], as: UTF8.self)]
+    modelTypeIdentifier(from: id).flatMap { types[$0] }
   }
 
   mutating func put(_ value: Value) throws {
@@ -166,7 +162,6 @@ private struct Pass {
 }
 
 extension SQLiteDatabase {
-  /// Returns the first column of a query's row; nil without a row.
   func value<T>(_ query: String) throws -> T? {
     var found: T?
     try forEach(matchingQuery: query) { found = $0.value(inColumnAtIndex: 0) }

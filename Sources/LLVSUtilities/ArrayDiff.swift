@@ -1,14 +1,10 @@
 /// The difference between two arrays, as deletions and insertions; two can be merged.
 public struct ArrayDiff<T: Equatable>: Equatable {
-  /// One change.
   public enum IncrementalChange: Equatable {
     case insert(finalIndex: Int, value: T)
     case delete(originalIndex: Int, value: T)
 
-    /// True for a deletion.
     public var isDeletion: Bool { if case .delete = self { true } else { false } }
-
-    /// True for an insertion.
     public var isInsertion: Bool { !isDeletion }
 
     /// The index, in the original array of a deletion and in the final one of an insertion.
@@ -22,6 +18,10 @@ public struct ArrayDiff<T: Equatable>: Equatable {
   /// Deletions from the end to the beginning, then insertions from the beginning to the end: in this order
   /// they turn the original array into the final one.
   public private(set) var incrementalChanges: [IncrementalChange]
+
+  public init(withChanges incrementalChanges: [IncrementalChange]) {
+    self.incrementalChanges = incrementalChanges
+  }
 
   /// Computes the difference of two arrays by their longest common subsequence.
   /// - Complexity: O(*n* · *d*) for arrays of *n* elements with *d* differences.
@@ -85,19 +85,16 @@ extension ArrayDiff: Sendable where T: Sendable {}
 extension ArrayDiff.IncrementalChange: Sendable where T: Sendable {}
 
 extension Array where Element: Equatable {
-  /// Returns the difference that leads from this array to another.
   public func diff(leadingTo newArray: [Element]) -> ArrayDiff<Element> {
     ArrayDiff(originalValues: self, finalValues: newArray)
   }
 
-  /// Returns the array with a difference applied.
   public func applying(_ arrayDiff: ArrayDiff<Element>) -> [Element] {
     var array = self
     array.apply(arrayDiff)
     return array
   }
 
-  /// Applies a difference.
   public mutating func apply(_ arrayDiff: ArrayDiff<Element>) {
     for change in arrayDiff.incrementalChanges { apply(change) }
   }

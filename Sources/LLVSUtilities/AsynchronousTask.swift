@@ -4,22 +4,17 @@ internal import Synchronization
 ///
 /// Unchecked: only the result changes after ``execute()``, under a lock.
 public final class AsynchronousTask: @unchecked Sendable {
-  /// A function that is called with the outcome.
   public typealias Callback = (Result<Void, any Error>) -> Void
 
   /// The work; it calls its argument once, on any thread.
   public let executionBlock: (_ finish: @escaping Callback) -> Void
-  /// Called with the outcome.
   public var completionBlock: Callback?
   /// The task to execute after the success of this one; after a failure it gets the same outcome.
   public var next: AsynchronousTask?
   // A leaf lock.
   private let outcome = Mutex<Result<Void, any Error>?>(nil)
 
-  /// A task that runs a block.
   public init(_ block: @escaping (_ finish: @escaping Callback) -> Void) { executionBlock = block }
-
-  /// The outcome; nil before the work has ended.
   public var result: Result<Void, any Error>? { outcome.withLock { $0 } }
 
   /// Begins the work; the task lives until it has ended.

@@ -12,10 +12,8 @@ public struct Atomic<Value: Sendable>: Sendable {
 
   private let storage: Storage
 
-  /// Sets the first value.
   public init(wrappedValue: Value) { storage = Storage(wrappedValue) }
 
-  /// The value.
   public var wrappedValue: Value {
     get { storage.value.withLock { $0 } }
     nonmutating set { storage.value.withLock { $0 = newValue } }

@@ -9,9 +9,8 @@ public final class Cache<ValueType> {
     var all: [[AnyHashable: ValueType]]
   }
 
-  /// The number of generations.
   public let numberOfGenerations: Int
-  /// The number of values in a generation after which a new one begins.
+  /// A generation with more values is followed by a new one.
   public let regenerationLimit: Int
   // A leaf lock.
   private let generations: Mutex<Generations>
@@ -28,11 +27,10 @@ public final class Cache<ValueType> {
     var value: ValueType?
   }
 
-  /// Keeps a value under a key.
   public func setValue(_ value: ValueType, for identifier: AnyHashable) {
     let box = Box(key: identifier, value: value)
     generations.withLock { generations in
-      if generations.all[0].count >= regenerationLimit {
+      if generations.all[0].count > regenerationLimit {
         generations.all.insert([:], at: 0)
         generations.all.removeLast(max(0, generations.all.count - numberOfGenerations))
       }
@@ -54,7 +52,6 @@ public final class Cache<ValueType> {
     return found.value
   }
 
-  /// Removes the value under a key.
   public func removeValue(for identifier: AnyHashable) {
     let key = Box(key: identifier, value: nil)
     generations.withLock { generations in
@@ -62,7 +59,6 @@ public final class Cache<ValueType> {
     }
   }
 
-  /// Removes all values.
   public func purgeAllValues() {
     generations.withLock { $0.all = [[:]] }
   }

@@ -2,37 +2,28 @@
 ///
 /// Unchecked: the state changes between batches only, and one batch runs at a time.
 public final class DynamicTaskBatcher: @unchecked Sendable {
-  /// A failure of the division itself.
   public enum Error: Swift.Error {
     case couldNotFurtherGrowFailingBatch
   }
 
-  /// The outcome of a batch.
   public enum BatchCompletionOutcome {
     case definitive(Result<Void, any Swift.Error>)
-    /// The batch is to be executed again with one more task.
     case growBatchAndReexecute
   }
 
   /// Returns the cost of a task, from 0 to 1; a batch ends before the sum would reach 1.
   public typealias TaskCostEvaluator = (_ index: Int) -> Float
-  /// Gets the outcome of all.
   public typealias Completion = (Result<Void, any Swift.Error>) -> Void
-  /// Gets the outcome of a batch.
   public typealias BatchCompletion = (BatchCompletionOutcome) -> Void
   /// Executes the tasks of a range and calls its second argument once, on any thread.
   public typealias BatchExecuter = (
     _ batchIndexRange: Range<Int>, _ calledUponBatchCompletion: @escaping BatchCompletion
   ) -> Void
 
-  /// The number of tasks.
   public let numberOfTasks: Int
-  /// Returns the cost of a task.
   public let taskCostEvaluator: TaskCostEvaluator
-  /// Executes a batch.
   public let batchExecuter: BatchExecuter
 
-  /// Sets all properties.
   public init(
     numberOfTasks: Int, taskCostEvaluator: @escaping TaskCostEvaluator,
     batchExecuter: @escaping BatchExecuter

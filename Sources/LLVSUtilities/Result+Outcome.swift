@@ -1,14 +1,8 @@
-/// A function that gets the outcome of work that ended.
 public typealias CompletionHandler<T> = (Result<T, any Error>) -> Void
 
 extension Result {
-  /// The value of a success; nil for a failure.
   public var value: Success? { try? get() }
-
-  /// The same outcome without the value.
   public var voidResult: Result<Void, any Error> { map { _ in }.mapError { $0 } }
-
-  /// True for a success.
   public var isSuccess: Bool { if case .success = self { true } else { false } }
 }
 

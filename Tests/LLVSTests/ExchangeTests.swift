@@ -137,16 +137,61 @@ struct ExchangeTests {
     let changes = files["c-\(root.id.rawValue)"]
     files["c-\(root.id.rawValue)"] = nil
     let early = OwnExchange(store: try store("c"), files: files)
-    _ = try await early.retrieve()
+    #expect(try await early.retrieve() == [])
     #expect(early.store.mostRecentHead == nil)
     files["c-\(root.id.rawValue)"] = Data("[{\"insert\":{\"id\":\"k\",\"data\":\"\"}}]".utf8)
     let wrong = OwnExchange(store: try store("d"), files: files)
-    _ = try await wrong.retrieve()
+    let outcome = try await wrong.retrieval()
+    #expect(outcome.taken == [] && outcome.refused.count == 5 && outcome.refused[root.id] != nil)
     #expect(wrong.store.mostRecentHead == nil)
     files["c-\(root.id.rawValue)"] = changes
     let late = OwnExchange(store: early.store, files: files)
-    _ = try await late.retrieve()
+    #expect(try await late.retrieval().taken.count == 5)
     #expect(try contents(late.store) == contents(sending.store))
+  }
+
+  @Test("what an exchange leaves out is named: no changes, no description, no place in the format")
+  func leftOut() async throws {
+    let sending = OwnExchange(store: try store("a"))
+    var ids: [Version.ID] = []
+    for key in ["k", String(repeating: "long", count: 70), "..", "n"] {
+      ids.append(
+        try sending.store.makeVersion(
+          basedOnPredecessor: ids.first, inserting: [value(key, "1")]
+        ).id)
+    }
+    _ = try await sending.send()
+    var files = sending.all
+    files["c-\(ids[3].rawValue)"] = nil
+    let target = try Store(
+      rootDirectoryURL: URL(fileURLWithPath: directory.file("files")), storage: FileStorage())
+    let receiving = OwnExchange(store: target, files: files)
+    let outcome = try await receiving.retrieval()
+    #expect(outcome.taken == [ids[0]] && Set(outcome.refused.keys) == Set(ids[1...]))
+    #expect(try await receiving.retrieve() == [ids[0]])
+    #expect(outcome.refused[ids[3]] == .notFound("the other side has no changes of the version"))
+    // A coordinator tells it, and sends all the same.
+    let coordinator = try StoreCoordinator(
+      withStoreDirectoryAt: URL(fileURLWithPath: directory.file("c")))
+    #expect(coordinator.lastRetrieval == nil)
+    let exchange = OwnExchange(store: coordinator.store, files: files)
+    coordinator.exchange = exchange
+    let saved = try coordinator.save(inserting: [value("mine", "1")])
+    try await coordinator.exchange()
+    #expect(coordinator.lastRetrieval?.refused.keys.map { $0 } == [ids[3]])
+    #expect(coordinator.lastRetrieval?.taken.count == 3)
+    #expect(exchange.all["v-\(saved.id.rawValue)"] != nil)
+    // The same in a folder whose file has other content.
+    let folder = FileSystemExchange(
+      rootDirectoryURL: URL(fileURLWithPath: directory.file("folder")), store: sending.store)
+    _ = try await folder.send()
+    try Data("{}".utf8).write(
+      to: folder.changesDirectory.appendingPathComponent(ids[3].rawValue))
+    let reading = FileSystemExchange(
+      rootDirectoryURL: folder.rootDirectoryURL, store: try store("d"))
+    let read = try await reading.retrieval()
+    #expect(read.taken.count == 3 && read.refused.keys.map { $0 } == [ids[3]])
+    #expect(try await !reading.retrieve().contains(ids[3]))
   }
 
   private final class CloudFiles: CloudFileSystem {

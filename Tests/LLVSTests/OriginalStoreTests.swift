@@ -149,6 +149,57 @@ struct OriginalStoreTests {
     #expect(try Store(rootDirectoryURL: url("s")).queryHistory { $0.headIdentifiers }.count == 2)
   }
 
+  @Test("a version of another object is read, and continued, by its id alone", arguments: [0, 1])
+  func otherObjects(_ format: Int) throws {
+    func open() throws -> Store {
+      try Store(
+        rootDirectoryURL: url("s"), storage: format == 0 ? FileStorage() : SQLiteStorage())
+    }
+    let (one, other) = (try open(), try open())
+    let root = try one.makeVersion(
+      basedOnPredecessor: nil, inserting: [Value(idString: "k", data: Data([1]))])
+    let next = try one.makeVersion(basedOnPredecessor: root.id, removing: [Value.ID("k")])
+    #expect(other.mostRecentHead == nil)
+    #expect(try other.version(identifiedBy: next.id)?.predecessors?.ids == [root.id])
+    #expect(try other.value(idString: "k", at: root.id)?.data == Data([1]))
+    #expect(try other.valueChanges(madeBetween: root.id, and: next.id) == [.remove(Value.ID("k"))])
+    let last = try other.makeVersion(basedOnPredecessor: next.id, storing: [])
+    #expect(one.historyIncludesVersions(identifiedBy: [last.id]))
+    for strange in ["", "..", "../versions", "a/b", "none"] {
+      #expect(try other.version(identifiedBy: Version.ID(strange)) == nil)
+    }
+    try one.reloadHistory()
+    #expect(one.mostRecentHead?.id == last.id)
+  }
+
+  @Test("the key \"..\", which the original puts next to the values, leaves the rest readable")
+  func upwards() throws {
+    let root = url("s")
+    let store = try Store(rootDirectoryURL: root, storage: FileStorage())
+    let first = try store.makeVersion(
+      basedOnPredecessor: nil,
+      inserting: ["xx", "xxversions", "kept"].map { Value(idString: $0, data: Data($0.utf8)) })
+    let second = try store.makeVersion(
+      basedOnPredecessor: first.id, updating: [Value(idString: "kept", data: Data([2]))])
+    // As the original has the same versions with ".." for "xx".
+    for (from, to) in [("values/xx", "."), ("maps/__llvs_values/xx", "maps")] {
+      let moved = try shell(
+        "cp -a \(root.path)/\(from)/. \(root.path)/\(to) && rm -r \(root.path)/\(from)")
+      #expect(moved.status == 0)
+    }
+    #expect(
+      try shell("grep -rlZ '\"xx' \(root.path) | xargs -0 sed -i 's/\"xx/\"../g'").status == 0)
+    let again = try Store(rootDirectoryURL: root)
+    for version in [first, second] {
+      #expect(try again.valueReferences(at: version.id).count == 3)
+      #expect(try again.value(idString: "..", at: version.id)?.data == Data("xx".utf8))
+      #expect(try again.value(idString: "..versions", at: version.id) != nil)
+    }
+    let engine = try Store(rootDirectoryURL: url("engine"))
+    try engine.addVersions(of: again)
+    #expect(try engine.value(idString: "..", at: second.id)?.data == Data("xx".utf8))
+  }
+
   /// A zone of a program's own, in memory.
   private final class MemoryStorage: Storage {
     final class Zone: LLVS.Zone {

@@ -81,7 +81,7 @@ struct SnapshotTests {
     #expect(all.isSuperset(of: first.store.queryHistory { $0.allVersionIdentifiers }))
   }
 
-  @Test("a damaged snapshot, a strange one and a newer one store nothing")
+  @Test("a damaged snapshot and a strange one store nothing; a newer one leaves the full sync")
   func damage() async throws {
     let folder = url("folder")
     let first = try coordinator("first", folder, policy: .auto)
@@ -107,7 +107,11 @@ struct SnapshotTests {
     try await check(manifest, chunk.dropLast(), "c")
     var newer = manifest
     newer.format = "zip-v2"
-    try await check(newer, chunk, "d")
+    try await exchange.sendSnapshot(manifest: newer) { _ in chunk }
+    let full = try coordinator("d", folder)
+    #expect(try await !full.bootstrapFromSnapshot())
+    try await full.exchange()
+    #expect(try full.merge() && full.currentVersion == first.currentVersion)
     // Files one after the other, as older programs have them, with a path that leads elsewhere.
     var framed = Data()
     for part in ["values/../../out", "x"] {
@@ -120,7 +124,7 @@ struct SnapshotTests {
     #expect(!FileManager.default.fileExists(atPath: directory.file("out")))
     var strange = manifest
     strange.snapshotId = "../versions"
-    await #expect(throws: Store.Error.self) {
+    await #expect(throws: FileSystemExchange.Error.snapshotIdNotPathSafe("../versions")) {
       try await exchange.sendSnapshot(manifest: strange) { _ in chunk }
     }
     #expect(!strange.hasPathSafeId && manifest.hasPathSafeId)

@@ -125,4 +125,39 @@ struct StoreCoordinatorTests {
     #expect(try coordinator.save([]).id == merged.id)
     #expect(try coordinator.save([], metadata: [:]).id != merged.id)
   }
+
+  @Test(
+    "a device that joins has one head once it has merged, by an exchange and by a snapshot",
+    arguments: [false, true])
+  func joining(_ hasSnapshot: Bool) async throws {
+    let directory = try TemporaryDirectory(inMemory: true)
+    func coordinator(_ name: String) throws -> StoreCoordinator {
+      let made = try StoreCoordinator(
+        withStoreDirectoryAt: URL(fileURLWithPath: directory.file(name)),
+        snapshotPolicy: hasSnapshot ? .auto : .disabled)
+      made.exchange = FileSystemExchange(
+        rootDirectoryURL: URL(fileURLWithPath: directory.file("cloud")), store: made.store)
+      return made
+    }
+    let first = try coordinator("first")
+    try first.save(inserting: [value("a", "1")])
+    try await first.exchange()
+    let joined = try coordinator("joined")
+    if hasSnapshot {
+      #expect(try await joined.bootstrapFromSnapshot())
+    } else {
+      try await joined.exchange()
+      #expect(joined.store.hasMultipleHeads)
+    }
+    while joined.store.hasMultipleHeads { try joined.merge() }
+    #expect(joined.currentVersion == first.currentVersion)
+    #expect(joined.store.headsToMerge(into: joined.currentVersion) == [])
+    #expect(joined.store.queryHistory { $0.headIdentifiers } == [first.currentVersion])
+    try await joined.exchange()
+    try await first.exchange()
+    #expect(try !first.store.hasMultipleHeads && !first.merge())
+    // The same from the files, in another object.
+    let again = try coordinator("joined")
+    #expect(!again.store.hasMultipleHeads && again.currentVersion == first.currentVersion)
+  }
 }

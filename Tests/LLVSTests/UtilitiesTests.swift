@@ -45,6 +45,10 @@ struct UtilitiesTests {
     #expect(cache.value(for: 99) == nil)
     cache.purgeAllValues()
     #expect(cache.value(for: 0) == nil)
+    // A generation ends as in the original: after one value more than the limit.
+    let small = Cache<Int>(numberOfGenerations: 2, regenerationLimit: 1)
+    for number in 0..<5 { small.setValue(number, for: number) }
+    #expect(small.value(for: 1) == nil && small.value(for: 2) == 2)
   }
 
   private struct Failure: Error {}

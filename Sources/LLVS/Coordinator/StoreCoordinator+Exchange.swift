@@ -4,8 +4,8 @@ internal import Synchronization
 /// Exchanges run one at a time, in the order of the calls.
 struct ExchangeQueue {
   var count = 0
-  /// The next exchange waits for this one.
   var last: Task<Void, any Error>?
+  var retrieval: Retrieval?
 }
 
 extension StoreCoordinator {
@@ -21,14 +21,16 @@ extension StoreCoordinator {
     }
   }
 
-  /// The state with which the exchange continues in another run of the program.
   public var exchangeRestorationData: Data? { exchange?.restorationState }
-  /// True while an exchange runs or waits for another one.
   public var isExchanging: Bool { exchanges.withLock { $0.count > 0 } }
+
+  /// The versions that the last exchange retrieved and those that it left out; nil before the first one.
+  public var lastRetrieval: Retrieval? { exchanges.withLock { $0.retrieval } }
 
   /// Retrieves, then sends; the current version and all branches stay unchanged.
   ///
-  /// Does nothing without an ``exchange``. Versions that arrived before a failure stay.
+  /// Does nothing without an ``exchange``. Versions that arrived before a failure stay. ``lastRetrieval`` names
+  /// versions that were left out.
   /// - Throws: the exchange's error; `CancellationError`.
   public func exchange(isolation: isolated (any Actor)? = #isolation) async throws {
     let task = beginExchange()
@@ -40,6 +42,7 @@ extension StoreCoordinator {
   }
 
   /// Begins an exchange; the function gets the error or nil, on any thread.
+  @preconcurrency
   public func exchange(
     executingUponCompletion completionHandler: @escaping @Sendable ((any Error)?) -> Void
   ) {
@@ -71,7 +74,8 @@ extension StoreCoordinator {
 
   private func run(_ settings: Settings) async throws {
     guard let exchange = settings.exchange else { return }
-    _ = try await exchange.retrieve()
+    let retrieval = try await exchange.retrieval()
+    exchanges.withLock { $0.retrieval = retrieval }
     _ = try await exchange.send()
     let data = exchange.restorationState
     let changed = current.withLock { state -> CoordinatorState? in

@@ -5,15 +5,14 @@ extension StoreCoordinator {
   private static let chunkSize = 5_000_000
 
   /// Imports the snapshot at the other side of the ``exchange``; its newest version becomes the current one.
-  ///
-  /// Does nothing if the store has versions other than the first, or if there is no snapshot.
+  /// Does nothing if the store has versions other than the first, or if there is no snapshot in a known format.
   /// - Returns: true if the store now has the versions of a snapshot.
   /// - Throws: ``Store/Error/corrupt(_:)``, the error of the exchange. Nothing is stored then.
   @discardableResult
   public func bootstrapFromSnapshot() async throws -> Bool {
     guard let exchange = exchange as? any SnapshotExchange,
       store.queryHistory(in: { $0.allVersionIdentifiers.count }) <= 1,
-      let manifest = try await exchange.retrieveSnapshotManifest()
+      let manifest = try await exchange.retrieveSnapshotManifest(), Snapshot.reads(manifest.format)
     else { return false }
     guard manifest.hasPathSafeId else {
       throw Store.Error.corrupt("the snapshot has an id that cannot be part of a path")
@@ -22,7 +21,8 @@ extension StoreCoordinator {
     let scratch = try ScratchDirectory()
     var size: Int64 = 0
     for index in 0..<manifest.chunkCount {
-      let chunk = try await exchange.retrieveSnapshotChunk(index: index)
+      let chunk = try await exchange.retrieveSnapshotChunk(
+        snapshotId: manifest.snapshotId, index: index)
       size += Int64(chunk.count)
       guard size <= manifest.totalSize else {
         throw Store.Error.corrupt("the snapshot is longer than its description says")
@@ -44,6 +44,19 @@ extension StoreCoordinator {
       move(to: start)
     }
     return true
+  }
+
+  /// Does the same in a task; the function gets the error or nil, on any thread.
+  @preconcurrency
+  public func bootstrapFromSnapshot(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
+    Task {
+      do {
+        try await bootstrapFromSnapshot()
+        completionHandler(nil)
+      } catch {
+        completionHandler(error)
+      }
+    }
   }
 
   func sendSnapshotIfDue(by exchange: any SnapshotExchange) async throws {
@@ -87,7 +100,6 @@ extension Store {
   }
 }
 
-/// A directory for temporary files; it is removed with the object.
 final class ScratchDirectory: Sendable {
   let url: URL
 

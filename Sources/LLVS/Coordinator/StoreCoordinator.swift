@@ -2,7 +2,6 @@ public import Foundation
 internal import Synchronization
 
 /// A store with a current version, which saving and merging move.
-///
 /// The file `Coordinator.json` of the cache directory keeps it.
 /// - Concurrency: callable from any thread; saves happen one after the other.
 public final class StoreCoordinator: Sendable {
@@ -13,11 +12,8 @@ public final class StoreCoordinator: Sendable {
     var exchange: (any Exchange)?
   }
 
-  /// The store.
   public let store: Store
-  /// The store's directory.
   public let storeDirectoryURL: URL
-  /// The directory of the file that keeps the current version.
   public let cacheDirectoryURL: URL
   /// Decides when a snapshot is made after an exchange.
   public let snapshotPolicy: SnapshotPolicy
@@ -32,7 +28,6 @@ public final class StoreCoordinator: Sendable {
   private let versions = Broadcast<Version.ID>()
 
   /// Opens the store in a directory, or makes one; an empty store gets an empty root version.
-  ///
   /// The cache directory is the store's unless given. A snapshot has all versions in the original's format.
   /// - Throws: as ``Store/init(rootDirectoryURL:)``.
   public init(
@@ -49,16 +44,18 @@ public final class StoreCoordinator: Sendable {
       try store.version(identifiedBy: kept.currentVersionIdentifier) != nil
     {
       current = Mutex(kept)
-      return
+    } else {
+      let start =
+        try store.mostRecentHead ?? store.makeVersion(basedOnPredecessor: nil, storing: [])
+      let state = CoordinatorState(currentVersionIdentifier: start.id)
+      current = Mutex(state)
+      try state.write(in: cacheDirectoryURL)
     }
-    let start =
-      try store.mostRecentHead ?? store.makeVersion(basedOnPredecessor: nil, storing: [])
-    let state = CoordinatorState(currentVersionIdentifier: start.id)
-    current = Mutex(state)
-    try state.write(in: cacheDirectoryURL)
+    store.noteCurrentVersion(currentVersion)
   }
 
   /// Opens the store `LLVS/DefaultStore` in the user's directory for application data.
+  /// - Throws: as the other form.
   public convenience init(snapshotPolicy: SnapshotPolicy = .disabled) throws {
     let support = try FileManager.default.url(
       for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
@@ -99,6 +96,7 @@ public final class StoreCoordinator: Sendable {
       return state
     }
     keep(state)
+    store.noteCurrentVersion(id)
     versions.yield(id)
   }
 
@@ -111,7 +109,6 @@ public final class StoreCoordinator: Sendable {
     }
   }
 
-  /// Returns the heads of a branch, newest first.
   public func heads(withBranch branch: Branch) -> [Version.ID] { store.heads(withBranch: branch) }
 
   /// Returns the newest head of a branch; the current version without one.
@@ -123,6 +120,7 @@ public final class StoreCoordinator: Sendable {
   ///
   /// The metadata is ``defaultMetadataForNewVersions`` unless given. Without changes and metadata the result
   /// is the current version.
+  /// - Throws: as ``Store/makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.
   @discardableResult
   public func save(
     inserting inserts: [Value] = [], updating updates: [Value] = [],
@@ -135,6 +133,7 @@ public final class StoreCoordinator: Sendable {
   }
 
   /// Makes a version of a list of changes, as the other form does.
+  /// - Throws: as the other form.
   @discardableResult
   public func save(
     _ changes: [Value.Change], in branch: Branch? = nil, metadata: Version.Metadata? = nil

@@ -1,6 +1,5 @@
 public import Foundation
 
-/// A failure of a cloud file system.
 public enum CloudFileSystemError: Error, Hashable, Sendable {
   case fileNotFound
   case uploadFailed
@@ -12,15 +11,19 @@ public enum CloudFileSystemError: Error, Hashable, Sendable {
 
 /// Files at a service, by relative path, for example `versions/ABC`.
 public protocol CloudFileSystem: AnyObject, Sendable {
+  /// - Throws: ``CloudFileSystemError``.
   func fileExists(at path: String) async throws -> Bool
   /// - Throws: ``CloudFileSystemError/fileNotFound``, ``CloudFileSystemError/directoryListingFailed``.
   func contentsOfDirectory(at path: String) async throws -> [String]
   /// Makes the directories above the file too.
+  /// - Throws: ``CloudFileSystemError``.
   func upload(data: Data, to path: String) async throws
   /// - Throws: ``CloudFileSystemError/fileNotFound``.
   func download(from path: String) async throws -> Data
   /// Does nothing if the file does not exist.
+  /// - Throws: ``CloudFileSystemError``.
   func remove(at path: String) async throws
   /// Removes a directory with its content, if it exists.
+  /// - Throws: ``CloudFileSystemError``.
   func removeDirectory(at path: String) async throws
 }

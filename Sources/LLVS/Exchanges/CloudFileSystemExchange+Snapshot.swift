@@ -4,7 +4,6 @@ public import Foundation
 extension CloudFileSystemExchange: SnapshotExchange {
   private func path(_ name: String) -> String { "\(basePath)/snapshots/\(name)" }
 
-  /// Returns the description of the snapshot; nil if there is none.
   public func retrieveSnapshotManifest() async throws -> SnapshotManifest? {
     let data: Data
     do {
@@ -15,23 +14,18 @@ extension CloudFileSystemExchange: SnapshotExchange {
     return try JSONDecoder().decode(SnapshotManifest.self, from: data)
   }
 
-  /// Returns a part of the snapshot.
-  public func retrieveSnapshotChunk(index: Int) async throws -> Data {
-    let name = SnapshotManifest.chunkName(index)
-    do {
-      if let manifest = try await retrieveSnapshotManifest(), manifest.hasPathSafeId {
-        let below = path("\(manifest.snapshotId)/\(name)")
-        if try await cloudFileSystem.fileExists(at: below) {
-          return try await cloudFileSystem.download(from: below)
-        }
-      }
-      return try await cloudFileSystem.download(from: path(name))
-    } catch CloudFileSystemError.fileNotFound {
-      throw Error.snapshotChunkMissing(index)
+  public func retrieveSnapshotChunk(snapshotId: String, index: Int) async throws -> Data {
+    guard SnapshotManifest.isPathSafe(snapshotId) else {
+      throw Error.snapshotIdNotPathSafe(snapshotId)
     }
+    for name in ["\(snapshotId)/", ""].map({ $0 + SnapshotManifest.chunkName(index) }) {
+      do {
+        return try await cloudFileSystem.download(from: path(name))
+      } catch CloudFileSystemError.fileNotFound {}
+    }
+    throw Error.snapshotChunkMissing(index)
   }
 
-  /// Writes a snapshot, first its parts, then its description, and removes the previous one.
   public func sendSnapshot(
     manifest: SnapshotManifest, chunkProvider: @escaping @Sendable (Int) throws -> Data
   ) async throws {

@@ -1,21 +1,11 @@
 /// Exchanges a store's versions through a cloud file system, in the files of ``FileSystemExchange``.
 public final class CloudFileSystemExchange: Exchange, Sendable {
-  /// A failure of the exchange.
-  public enum Error: Swift.Error, Hashable, Sendable {
-    case versionFileInvalid
-    case changesFileInvalid
-    case snapshotChunkMissing(Int)
-    case snapshotIdNotPathSafe(String)
-  }
-
-  /// The store.
+  public typealias Error = FileSystemExchange.Error
   public let store: Store
-  /// The service.
   public let cloudFileSystem: any CloudFileSystem
   /// The path of the files' directory, different for each store.
   public let basePath: String
 
-  /// Exchanges through the files below a path.
   public init(cloudFileSystem: any CloudFileSystem, store: Store, basePath: String = "") {
     self.cloudFileSystem = cloudFileSystem
     self.store = store
@@ -34,7 +24,6 @@ public final class CloudFileSystemExchange: Exchange, Sendable {
     }
   }
 
-  /// Returns the ids of the versions that also have their changes there.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
     let changes = Set(try await names(in: "changes"))
     return try await names(in: "versions")
@@ -42,7 +31,6 @@ public final class CloudFileSystemExchange: Exchange, Sendable {
       .map { Version.ID($0) }
   }
 
-  /// Reads the descriptions of versions.
   public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
     var versions: [Version] = []
     for id in versionIds {
@@ -55,7 +43,6 @@ public final class CloudFileSystemExchange: Exchange, Sendable {
     return versions
   }
 
-  /// Reads the changes of versions.
   public func retrieveValueChanges(
     forVersionsIdentifiedBy versionIds: [Version.ID]
   ) async throws -> [Version.ID: [Value.Change]] {
@@ -68,7 +55,6 @@ public final class CloudFileSystemExchange: Exchange, Sendable {
     return changes
   }
 
-  /// Writes the two files of each version, the changes first.
   public func send(versionChanges: [VersionChanges]) async throws {
     for (version, changes) in versionChanges {
       try await cloudFileSystem.upload(

@@ -2,8 +2,8 @@ internal import LLVSExchange
 
 extension Exchange {
   /// Stores the versions that the other side has and the store lacks, in batches.
-  ///
-  /// Versions without changes or predecessors are left for the next time.
+  /// ``retrieval()`` names those that are left out: without changes, without predecessors, or against a rule.
+  /// - Throws: the error of a primitive, of the store; earlier batches stay.
   public func retrieve() async throws -> [Version.ID] { try await retrieveInBatches() }
 
   func retrieveInBatches() async throws -> [Version.ID] {
@@ -17,31 +17,28 @@ extension Exchange {
     guard !unknown.isEmpty else { return remote }
     let wanted = Set(unknown)
     let versions = try await retrieveVersions(identifiedBy: unknown)
-      .filter { wanted.contains($0.id) }
-    var left: Set<Version.ID> = []
-    for batch in VersionBatches(versions.inOrderOfDescent(), size: \.valueDataSize) {
+      .filter { wanted.contains($0.id) }.inOrderOfDescent()
+    var outcome = Retrieval()
+    for id in wanted.subtracting(versions.ids) {
+      outcome.refused[id] = .notFound("the other side lists the version, and does not have it")
+    }
+    for batch in VersionBatches(versions, size: \.valueDataSize) {
       try Task.checkCancellation()
       let changes = try await retrieveValueChanges(forVersionsIdentifiedBy: batch.ids)
-      var complete: [VersionChanges] = []
-      for version in batch {
-        guard let list = changes[version.id], !left.contains(anyOf: version.predecessors) else {
-          left.insert(version.id)
-          continue
-        }
-        complete.append((version, list))
+      for version in batch where changes[version.id] == nil {
+        outcome.refused[version.id] = .notFound("the other side has no changes of the version")
       }
-      let arrived = complete
+      let arrived = batch.compactMap { version in changes[version.id].map { (version, $0) } }
       let faults = try await Threads.run { _ in try store.backend.add(arrived) }
       store.noteNewVersions()
-      for (id, fault) in faults {
-        left.insert(id)
-        log.error("The version \(id.rawValue) cannot be added: \(fault)")
-      }
+      outcome.refused.merge(faults) { $1 }
+      outcome.taken += arrived.map(\.0.id).filter { faults[$0] == nil }
     }
-    return remote
+    return outcome.noted(among: remote)
   }
 
   /// Writes the versions that the other side lacks, predecessors first, in batches.
+  /// - Throws: the error of a primitive, of the store; earlier batches stay.
   public func send() async throws -> [Version.ID] { try await sendInBatches() }
 
   func sendInBatches() async throws -> [Version.ID] {
@@ -59,12 +56,6 @@ extension Exchange {
       try await send(versionChanges: part)
     }
     return missing.map(\.id)
-  }
-}
-
-extension Set<Version.ID> {
-  fileprivate func contains(anyOf predecessors: Version.Predecessors?) -> Bool {
-    predecessors?.ids.contains(where: contains) ?? false
   }
 }
 

@@ -6,20 +6,34 @@ internal import LLVSExchange
 /// changes. The folder is not trusted, and its files are never rewritten.
 /// - Concurrency: callable from any thread.
 public final class FileSystemExchange: Exchange, Sendable {
-  /// The store.
+  public enum Error: Swift.Error, Hashable, Sendable {
+    case versionFileInvalid
+    case changesFileInvalid
+    case snapshotChunkMissing(Int)
+    case snapshotIdNotPathSafe(String)
+  }
+
   public let store: Store
-  /// The folder.
   public let rootDirectoryURL: URL
+  /// Without effect here.
+  public let usesFileCoordination: Bool
+  public var versionsDirectory: URL { below("versions") }
+  public var changesDirectory: URL { below("changes") }
+  public var snapshotsDirectory: URL { below("snapshots") }
+
+  private func below(_ name: String) -> URL {
+    rootDirectoryURL.appendingPathComponent(name, isDirectory: true)
+  }
 
   /// Prepares an exchange through a folder, made if missing; later calls report errors.
-  ///
-  /// `usesFileCoordination` has no effect here.
   public init(rootDirectoryURL: URL, store: Store, usesFileCoordination: Bool = false) {
     self.rootDirectoryURL = rootDirectoryURL
     self.store = store
+    self.usesFileCoordination = usesFileCoordination
     guard rootDirectoryURL.isFileURL else { return }
-    try? FileManager.default.createDirectory(
-      at: rootDirectoryURL, withIntermediateDirectories: true)
+    for directory in [versionsDirectory, changesDirectory] {
+      try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
   }
 
   /// Yields when the folder has changed; it is checked once a second while a caller waits.
@@ -43,10 +57,6 @@ public final class FileSystemExchange: Exchange, Sendable {
     return attributes?[.modificationDate] as? Date
   }
 
-  private var versionsDirectory: URL {
-    rootDirectoryURL.appendingPathComponent("versions", isDirectory: true)
-  }
-
   private func check() throws {
     guard rootDirectoryURL.isFileURL else {
       throw Store.Error.invalid("\(rootDirectoryURL.absoluteString) is not the URL of a file")
@@ -56,18 +66,17 @@ public final class FileSystemExchange: Exchange, Sendable {
     }
   }
 
-  /// Stores the versions that the folder has and the store lacks.
   public func retrieve() async throws -> [Version.ID] {
     try check()
     guard let engine = store.backend as? EngineBackend else {
       return try await retrieveInBatches()
     }
     let folder = rootDirectoryURL.path
-    let ids = try await Threads.run { control in
+    let (outcome, ids) = try await Threads.run { control in
       try engine.retrieve(fromFolder: folder, control)
     }
     store.noteNewVersions()
-    return ids
+    return outcome.noted(among: ids)
   }
 
   /// Writes the versions that the store has and the folder lacks.
@@ -79,12 +88,10 @@ public final class FileSystemExchange: Exchange, Sendable {
     return try await Threads.run { control in try engine.send(toFolder: folder, control) }
   }
 
-  /// Returns the ids of the versions in the folder; omits hidden and temporary files.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
     try remote().versionIDs().map { Version.ID($0) }
   }
 
-  /// Reads the descriptions of versions; omits files with other content.
   public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
     let remote = try remote()
     return try versionIds.compactMap { id in
@@ -92,7 +99,6 @@ public final class FileSystemExchange: Exchange, Sendable {
     }
   }
 
-  /// Reads the changes of versions; omits files with other content.
   public func retrieveValueChanges(
     forVersionsIdentifiedBy versionIds: [Version.ID]
   ) async throws -> [Version.ID: [Value.Change]] {
@@ -115,7 +121,6 @@ public final class FileSystemExchange: Exchange, Sendable {
     }
   }
 
-  /// Writes the two files of each version, the changes first; each appears whole.
   public func send(versionChanges: [VersionChanges]) async throws {
     let remote = try remote()
     try translated {

@@ -1,6 +1,5 @@
 public import Foundation
 
-/// A failure of an exchange through two folders.
 public enum FolderBasedExchangeError: Error, Sendable {
   case versionFileInvalid
   case fileNotFound(String)
@@ -14,25 +13,24 @@ public protocol FolderBasedExchange: Exchange {
   associatedtype FolderID
   var versionsFolderID: FolderID? { get }
   var changesFolderID: FolderID? { get }
-  /// Called after versions were sent.
   func notifyNewVersionsAvailable()
+  /// - Throws: any error, which ends the exchange.
   func listFiles(inFolder folder: FolderID) async throws -> [String: FileID]
+  /// - Throws: any error, which ends the exchange.
   func downloadData(forFile fileID: FileID) async throws -> Data
+  /// - Throws: any error, which ends the exchange.
   func uploadData(_ data: Data, named name: String, toFolder folder: FolderID) async throws
 }
 
 extension FolderBasedExchange {
-  /// Does nothing.
   public func notifyNewVersionsAvailable() {}
 
-  /// Returns the names of the files in the folder of descriptions, except hidden ones.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
     guard let folder = versionsFolderID else { return [] }
     return try await listFiles(inFolder: folder).keys.filter { !$0.hasPrefix(".") }
       .map { Version.ID($0) }
   }
 
-  /// Reads the descriptions of versions.
   public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
     guard !versionIds.isEmpty, let folder = versionsFolderID else { return [] }
     let files = try await listFiles(inFolder: folder)
@@ -48,7 +46,6 @@ extension FolderBasedExchange {
     return versions
   }
 
-  /// Reads the changes of versions; omits those without a file.
   public func retrieveValueChanges(
     forVersionsIdentifiedBy versionIds: [Version.ID]
   ) async throws -> [Version.ID: [Value.Change]] {
@@ -62,7 +59,6 @@ extension FolderBasedExchange {
     return changes
   }
 
-  /// Writes the two files of each version, the changes first.
   public func send(versionChanges: [VersionChanges]) async throws {
     guard !versionChanges.isEmpty else { return }
     guard let versionsFolder = versionsFolderID, let changesFolder = changesFolderID else {

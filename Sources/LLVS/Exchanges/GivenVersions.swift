@@ -47,9 +47,7 @@ final class GivenVersions: VersionSource, Sendable {
 }
 
 extension WireOutput {
-  func write(
-    _ changes: [Value.Change], of version: LLVSCore.Version.ID
-  ) throws(StoreError) {
+  func write(_ changes: [Value.Change], of version: LLVSCore.Version.ID) throws(StoreError) {
     var writer = ChangeWriter(self, of: version)
     for change in changes {
       func pieces(_ value: Value) -> ChangeWriter.Pieces {

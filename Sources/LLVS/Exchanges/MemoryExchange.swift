@@ -2,7 +2,6 @@ internal import Synchronization
 
 /// Exchanges through memory: stores that use one ``MemoryExchange/Place`` get each other's versions.
 public final class MemoryExchange: Exchange, Sendable {
-  /// Versions in memory.
   public final class Place: Sendable {
     fileprivate struct Contents: Sendable {
       var versions: [Version.ID: Version] = [:]
@@ -13,35 +12,27 @@ public final class MemoryExchange: Exchange, Sendable {
     fileprivate let contents = Mutex(Contents())
     fileprivate let changes = Broadcast<Void>()
 
-    /// An empty place.
     public init() {}
   }
 
-  /// The store.
   public let store: Store
-  /// The place where the versions are.
   public let place: Place
 
-  /// Exchanges with a place, by default a new one.
   public init(store: Store, place: Place = Place()) {
     self.store = store
     self.place = place
   }
 
-  /// Yields when versions were sent to the place.
   public var newVersionsAvailable: AsyncStream<Void> { place.changes.stream() }
 
-  /// Returns the ids of all versions in the place.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
     place.contents.withLock { Array($0.versions.keys) }
   }
 
-  /// Returns the versions with these ids.
   public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
     place.contents.withLock { contents in versionIds.compactMap { contents.versions[$0] } }
   }
 
-  /// Returns the changes of the versions with these ids.
   public func retrieveValueChanges(
     forVersionsIdentifiedBy versionIds: [Version.ID]
   ) async throws -> [Version.ID: [Value.Change]] {
@@ -49,7 +40,6 @@ public final class MemoryExchange: Exchange, Sendable {
     return place.contents.withLock { $0.changes.filter { wanted.contains($0.key) } }
   }
 
-  /// Puts versions into the place.
   public func send(versionChanges: [VersionChanges]) async throws {
     place.contents.withLock { contents in
       for (version, changes) in versionChanges {

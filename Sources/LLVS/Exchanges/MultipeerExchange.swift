@@ -2,18 +2,16 @@ public import Foundation
 internal import LLVSExchange
 internal import Synchronization
 
-/// A channel to other devices that a program provides.
 public protocol PeerTransport: AnyObject {
   /// Sends a message to a peer; it arrives whole, or not at all.
+  /// - Throws: any error, which ends the exchange.
   func send(_ data: Data, toPeer peerID: String) throws
 }
 
 /// Exchanges a store's versions with one peer, by messages over a channel of the program's own.
-///
 /// The program passes each message of the peer to ``receiveData(_:)``.
 /// - Concurrency: callable from any thread.
 public final class MultipeerExchange: Exchange, Sendable {
-  /// A failure of the exchange.
   public enum Error: Swift.Error, Hashable, Sendable {
     case transportUnavailable
     /// The peer did not answer within half a minute.
@@ -28,9 +26,7 @@ public final class MultipeerExchange: Exchange, Sendable {
     var pending: [String: CheckedContinuation<Data, any Swift.Error>] = [:]
   }
 
-  /// The store.
   public let store: Store
-  /// The program's name of the peer.
   public let peerID: String
   // A leaf lock.
   private let state: Mutex<State>
@@ -64,7 +60,6 @@ public final class MultipeerExchange: Exchange, Sendable {
     }
   }
 
-  /// Yields when the peer has sent versions.
   public var newVersionsAvailable: AsyncStream<Void> { pushes.stream() }
 
   /// Takes a message from the peer; unreadable messages are ignored.
@@ -82,18 +77,15 @@ public final class MultipeerExchange: Exchange, Sendable {
     }
   }
 
-  /// Asks the peer for the ids of all its versions.
   public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
     try await answer(to: .requestVersionIds, nil)
   }
 
-  /// Asks the peer for versions.
   public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
     guard !versionIds.isEmpty else { return [] }
     return try await answer(to: .requestVersions, try JSONEncoder().encode(versionIds))
   }
 
-  /// Asks the peer for the changes of versions.
   public func retrieveValueChanges(
     forVersionsIdentifiedBy versionIds: [Version.ID]
   ) async throws -> [Version.ID: [Value.Change]] {
@@ -101,7 +93,6 @@ public final class MultipeerExchange: Exchange, Sendable {
     return try await answer(to: .requestValueChanges, try JSONEncoder().encode(versionIds))
   }
 
-  /// Sends versions to the peer, without an answer.
   public func send(versionChanges: [VersionChanges]) async throws {
     guard !versionChanges.isEmpty else { return }
     let payload = try JSONEncoder().encode(

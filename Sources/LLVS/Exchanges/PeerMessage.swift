@@ -12,9 +12,7 @@ struct PeerMessage: Codable, Sendable {
     case responseVersionIds
     case responseVersions
     case responseValueChanges
-    /// Versions with their changes; not answered.
     case pushVersionChanges
-    /// A text; the answer to a request that failed.
     case errorResponse
   }
 

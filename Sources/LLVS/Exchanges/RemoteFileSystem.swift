@@ -3,11 +3,13 @@ internal import LLVSExchange
 internal import ObjectStores
 internal import Synchronization
 
+/// The original's name for the folder of a WebDAV server.
+public typealias WebDAVFileSystem = RemoteFileSystem
+
 /// A peer's remote as a cloud file system: a directory, S3, WebDAV, or a remote of rclone.
 public final class RemoteFileSystem: CloudFileSystem {
-  /// The address in printed form.
   public let address: String
-  private let place: RemoteAddress
+  private let place: Result<RemoteAddress, RemoteError>
   private let credentials: CredentialSources
   // Held while a folder is made; else a leaf lock.
   private let prepared = Mutex<Set<String>>([])
@@ -17,14 +19,37 @@ public final class RemoteFileSystem: CloudFileSystem {
   ///
   /// Addresses are `/path`, `s3://BUCKET/PREFIX`, `https+webdav://HOST/PATH` and `rclone:REMOTE:PATH`.
   /// Credentials are found by the name.
+  /// - Throws: ``Store/Error/invalid(_:)`` for what is no address.
   public init(address: String, credentialsNamed name: String = "llvs") throws {
     do throws(RemoteError) {
-      place = try RemoteAddress(address)
+      let place = try RemoteAddress(address)
+      self.address = "\(place)"
+      self.place = .success(place)
     } catch {
       throw Store.Error.invalid(error.words)
     }
-    self.address = "\(place)"
     credentials = CredentialSources(peer: name, secrets: nil)
+  }
+
+  /// Prepares to use the folder of a WebDAV server, without a request. The first use reports an unusable URL.
+  ///
+  /// Over `http` the password is sent unencrypted. Without credentials those of ``init(address:credentialsNamed:)``
+  /// count.
+  public init(baseURL: URL, username: String? = nil, password: String? = nil) {
+    address = baseURL.absoluteString.replacing("://", with: "+webdav://", maxReplacements: 1)
+    let text = address
+    place = Result { () throws(RemoteError) in
+      guard case .webDAV(var found) = try RemoteAddress(text) else {
+        throw RemoteError(.invalid, "\(text) is not the address of a WebDAV server")
+      }
+      found.isInsecure = !found.place.isEncrypted
+      return .webDAV(found)
+    }
+    var credentials = CredentialSources(peer: "llvs", secrets: nil)
+    if let username, let password {
+      credentials.given = RemoteCredentials(user: username, password: password)
+    }
+    self.credentials = credentials
   }
 
   /// Calls the body with the open remote; a place that does not exist has no files to read.
@@ -35,8 +60,7 @@ public final class RemoteFileSystem: CloudFileSystem {
     try await Threads.run { [self] _ in
       do throws(RemoteError) {
         let connector = RemoteConnector(
-          place, credentials: credentials,
-          control: TransferControl(),
+          try place.get(), credentials: credentials, control: TransferControl(),
           scratch: ".llvs-outgoing-\(UUID().uuidString)")
         return try body(try connector.open())
       } catch {
@@ -85,7 +109,6 @@ public final class RemoteFileSystem: CloudFileSystem {
     path.split(separator: "/").joined(separator: "/")
   }
 
-  /// Returns true if a path has a file.
   public func fileExists(at path: String) async throws -> Bool {
     let name = try Self.name(of: path)
     do {
@@ -97,7 +120,6 @@ public final class RemoteFileSystem: CloudFileSystem {
     }
   }
 
-  /// Returns the names of the files in a directory.
   public func contentsOfDirectory(at path: String) async throws -> [String] {
     let folder = Self.folder(of: path)
     return try await run { (store) throws(RemoteError) in
@@ -105,7 +127,6 @@ public final class RemoteFileSystem: CloudFileSystem {
     }
   }
 
-  /// Writes a file, and makes the directories above it.
   public func upload(data: Data, to path: String) async throws {
     let name = try Self.name(of: path)
     let bytes = [UInt8](data)
@@ -118,7 +139,6 @@ public final class RemoteFileSystem: CloudFileSystem {
     }
   }
 
-  /// Returns the bytes of a file.
   public func download(from path: String) async throws -> Data {
     let name = try Self.name(of: path)
     return try await run { (store) throws(RemoteError) in
@@ -126,7 +146,6 @@ public final class RemoteFileSystem: CloudFileSystem {
     }
   }
 
-  /// Removes a file, if it exists.
   public func remove(at path: String) async throws {
     let name = try Self.name(of: path)
     do {
@@ -134,7 +153,6 @@ public final class RemoteFileSystem: CloudFileSystem {
     } catch CloudFileSystemError.fileNotFound {}
   }
 
-  /// Removes the files in a directory, if any.
   public func removeDirectory(at path: String) async throws {
     let folder = Self.folder(of: path)
     do {

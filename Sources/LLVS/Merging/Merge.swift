@@ -1,9 +1,8 @@
-/// Two versions to merge, and how each value differs between them.
 public struct Merge: Sendable {
   /// The common ancestor; the newest if there are several, nil for unrelated histories.
-  public let commonAncestor: Version?
+  public var commonAncestor: Version?
   /// The versions; the merge's changes transform the first one's values.
-  public let versions: (first: Version, second: Version)
+  public var versions: (first: Version, second: Version)
   /// The fork of each value that differs between the ancestor and a version.
   public var forksByValueIdentifier: [Value.ID: Value.Fork]
 
@@ -17,7 +16,6 @@ public struct Merge: Sendable {
     self.forksByValueIdentifier = forksByValueIdentifier
   }
 
-  /// The forks that an arbiter has to decide, in the order of keys.
   var conflicts: [(id: Value.ID, fork: Value.Fork)] {
     forksByValueIdentifier.filter(\.value.isConflicting).sorted { $0.key < $1.key }
       .map { ($0.key, $0.value) }

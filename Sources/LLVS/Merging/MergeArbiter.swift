@@ -7,10 +7,8 @@ public protocol MergeArbiter {
 
 /// Takes every conflicting value from the newer version, removals too.
 public struct MostRecentBranchFavoringArbiter: MergeArbiter, Sendable {
-  /// Initializes the arbiter.
   public init() {}
 
-  /// Returns a change for each conflicting fork that takes the newer version's side.
   public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
     let (first, second) = merge.versions
     let favored: Value.Fork.Branch = first.timestamp >= second.timestamp ? .first : .second
@@ -23,10 +21,8 @@ public struct MostRecentBranchFavoringArbiter: MergeArbiter, Sendable {
 
 /// Takes the value that was stored last for every conflict; an update wins over a removal.
 public struct MostRecentChangeFavoringArbiter: MergeArbiter, Sendable {
-  /// Initializes the arbiter.
   public init() {}
 
-  /// Returns a change for each conflicting fork that takes the value stored last.
   public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
     try merge.conflicts.map { id, fork in
       if case .removedAndUpdated(let removedOn) = fork {

@@ -1,5 +1,4 @@
 extension Store {
-  /// The heads that are merged into another version.
   public enum MergeHeadSelection: Hashable, Sendable {
     case all
     /// Every head without a branch's name.
@@ -18,7 +17,6 @@ extension Store {
   }
 
   /// Merges two versions: three-way over their common ancestor, two-way without one.
-  ///
   /// Makes no version if one is an ancestor of the other.
   /// - Throws: ``Store/Error/missingVersion``; ``Store/Error/unresolvedConflict(valueId:valueFork:)``
   ///   if the arbiter does not name a conflicting value; ``Store/Error/invalid(_:)`` for a version
@@ -42,6 +40,7 @@ extension Store {
   }
 
   /// Does the same as ``merge(version:with:resolvingWith:metadata:)``.
+  /// - Throws: as ``merge(version:with:resolvingWith:metadata:)``.
   @discardableResult
   public func mergeUnrelated(
     version firstVersionId: Version.ID, with secondVersionId: Version.ID,

@@ -3,11 +3,9 @@ internal import LLVSCore
 internal import Platform
 
 /// Snapshots of stores in the original's formats.
-///
 /// A snapshot is not trusted: size and sum are checked, and files are written only below ``directories``.
 enum Snapshot {
   static let format = "zip-v1"
-  /// The formats that the original writes; see ``frames(of:)``.
   private static let framed: Set = ["fileStorage-v1", "sqliteStorage-v1"]
   private static let maximumSize: Int64 = 1 << 34
   private static let directories = ["values", "maps", "versions"]
@@ -17,9 +15,11 @@ enum Snapshot {
     var data: Data
   }
 
+  static func reads(_ name: String) -> Bool { name == format || framed.contains(name) }
+
   /// Refuses another format, and impossible sizes, before anything is retrieved.
   static func check(_ manifest: SnapshotManifest) throws {
-    guard manifest.format == format || framed.contains(manifest.format) else {
+    guard reads(manifest.format) else {
       throw Store.Error.fromTheFuture("a snapshot in the format \(manifest.format)")
     }
     guard (1...maximumSize).contains(manifest.totalSize),
@@ -27,10 +27,7 @@ enum Snapshot {
     else { throw Store.Error.corrupt("the snapshot has an impossible size") }
   }
 
-  /// Makes the files of a store from the parts in a directory.
-  static func restore(
-    _ manifest: SnapshotManifest, from directory: URL, to store: URL
-  ) throws {
+  static func restore(_ manifest: SnapshotManifest, from directory: URL, to store: URL) throws {
     try check(manifest)
     var archive = Data()
     for index in 0..<manifest.chunkCount {
@@ -114,10 +111,7 @@ enum Snapshot {
     return hasher.finish().hex
   }
 
-  /// Writes the parts of a store's snapshot into a directory.
-  static func write(
-    _ store: URL, to directory: URL, maxChunkSize: Int
-  ) throws -> SnapshotManifest {
+  static func write(_ store: URL, to directory: URL, maxChunkSize: Int) throws -> SnapshotManifest {
     let versions = try VersionFiles(directory: store.appendingPathComponent("versions"))
       .read(knowing: { _ in false })
     guard let latest = versions.max(by: { ($0.timestamp, $0.id) < ($1.timestamp, $1.id) }) else {

@@ -2,24 +2,17 @@ public import Foundation
 
 /// Describes a snapshot: a whole store in a few files, for the start of a new device.
 public struct SnapshotManifest: Hashable, Codable, Sendable {
-  /// Names the snapshot.
   public var snapshotId: String
   /// The format of the archive: `zip-v1`, `fileStorage-v1` or `sqliteStorage-v1`.
   public var format: String
-  /// The time of its creation.
   public var createdAt: Date
-  /// The newest version in it.
   public var latestVersionId: Version.ID
-  /// The number of versions in it.
   public var versionCount: Int
-  /// The number of parts of the archive.
   public var chunkCount: Int
-  /// The bytes of the archive.
   public var totalSize: Int64
   /// The SHA-256 of the archive in hexadecimal digits; nil for snapshots of the original.
   public var sha256: String?
 
-  /// Describes a snapshot.
   public init(
     snapshotId: String = UUID().uuidString, format: String, createdAt: Date = Date(),
     latestVersionId: Version.ID, versionCount: Int, chunkCount: Int, totalSize: Int64,
@@ -36,13 +29,13 @@ public struct SnapshotManifest: Hashable, Codable, Sendable {
   }
 
   /// True if the id can be a part of a path: 1 to 128 ASCII letters, digits, `-` and `_`.
-  public var hasPathSafeId: Bool {
-    let bytes = snapshotId.utf8
-    return (1...128).contains(bytes.count)
-      && bytes.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
-          || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-      }
+  public var hasPathSafeId: Bool { Self.isPathSafe(snapshotId) }
+
+  private static let safe = Set(
+    "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz".utf8)
+
+  static func isPathSafe(_ id: String) -> Bool {
+    (1...128).contains(id.utf8.count) && id.utf8.allSatisfy(safe.contains)
   }
 
   func encoded() throws -> Data {
@@ -57,16 +50,38 @@ public struct SnapshotManifest: Hashable, Codable, Sendable {
   }
 }
 
-/// An exchange whose other side can keep a snapshot.
+/// An exchange whose other side can keep a snapshot; a type has one of the functions that return a part.
 public protocol SnapshotExchange {
+  /// - Throws: the error of the exchange.
   func retrieveSnapshotManifest() async throws -> SnapshotManifest?
-  /// Returns a part of the snapshot that was described last.
+  /// - Throws: the error of the exchange.
+  func retrieveSnapshotChunk(snapshotId: String, index: Int) async throws -> Data
+  /// Returns a part of the snapshot that is there now.
+  /// - Throws: the error of the exchange.
   func retrieveSnapshotChunk(index: Int) async throws -> Data
 
   /// Replaces the snapshot; the provider returns the part with an index.
+  /// - Throws: the error of the exchange, or of the provider.
   func sendSnapshot(
     manifest: SnapshotManifest, chunkProvider: @escaping @Sendable (Int) throws -> Data
   ) async throws
+}
+
+extension SnapshotExchange {
+  /// Returns a part of the present snapshot, as an exchange has it that keeps one at a fixed path.
+  /// - Throws: the error of the other function.
+  public func retrieveSnapshotChunk(snapshotId: String, index: Int) async throws -> Data {
+    try await retrieveSnapshotChunk(index: index)
+  }
+
+  /// Returns a part of the snapshot that the manifest names.
+  /// - Throws: ``FileSystemExchange/Error/snapshotChunkMissing(_:)``; the error of the other functions.
+  public func retrieveSnapshotChunk(index: Int) async throws -> Data {
+    guard let manifest = try await retrieveSnapshotManifest() else {
+      throw FileSystemExchange.Error.snapshotChunkMissing(index)
+    }
+    return try await retrieveSnapshotChunk(snapshotId: manifest.snapshotId, index: index)
+  }
 }
 
 /// A storage whose stores can be written into a snapshot and made from one.
@@ -74,28 +89,27 @@ public protocol SnapshotCapable {
   var snapshotFormat: String { get }
 
   /// Writes the parts `chunk-000`, `chunk-001` ... into a directory.
+  /// - Throws: ``Store/Error``.
   func writeSnapshotChunks(
     storeRootURL: URL, to directory: URL, maxChunkSize: Int
   ) throws -> SnapshotManifest
 
   /// Makes the files of a store; existing ones stay.
+  /// - Throws: ``Store/Error/corrupt(_:)`` for files that break a rule.
   func restoreFromSnapshotChunks(
     storeRootURL: URL, from directory: URL, manifest: SnapshotManifest
   ) throws
 }
 
 extension SnapshotCapable {
-  /// `zip-v1`.
   public var snapshotFormat: String { Snapshot.format }
 
-  /// Writes the parts of a snapshot.
   public func writeSnapshotChunks(
     storeRootURL: URL, to directory: URL, maxChunkSize: Int
   ) throws -> SnapshotManifest {
     try Snapshot.write(storeRootURL, to: directory, maxChunkSize: maxChunkSize)
   }
 
-  /// Makes the files of a store.
   public func restoreFromSnapshotChunks(
     storeRootURL: URL, from directory: URL, manifest: SnapshotManifest
   ) throws {

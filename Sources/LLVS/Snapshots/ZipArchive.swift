@@ -40,7 +40,6 @@ struct ZipArchive {
     }
   }
 
-  /// Returns the archive with its directory.
   func finished() -> Data {
     var archive = self
     let start = UInt64(bytes.count)
@@ -85,7 +84,6 @@ struct ZipArchive {
     }
   }
 
-  /// Returns the files of an archive without directories.
   static func entries(of archive: Data) throws -> [Snapshot.Entry] {
     let bytes = [UInt8](archive)
     var entries: [Snapshot.Entry] = []

@@ -3,7 +3,6 @@ internal import Foundation
 /// The original's format of files: each value and each node of a map is a file.
 public struct FileStorage: Storage, Sendable {
   private let fileExtension: String
-  /// True if the files of a version are durable when it is made.
   let isDurable: Bool
 
   /// Gives files an extension, which has no effect on their bytes.
@@ -16,13 +15,11 @@ public struct FileStorage: Storage, Sendable {
     self.isDurable = isDurable
   }
 
-  /// Makes the zone in `values`.
   public func makeValuesZone(in store: Store) throws -> any Zone {
     FileZone(
       rootDirectory: store.valuesDirectoryURL, fileExtension: fileExtension, isDurable: isDurable)
   }
 
-  /// Makes the zone in `maps/__llvs_values`, or in a directory with the label of the map.
   public func makeMapZone(for type: MapType, in store: Store) throws -> any Zone {
     switch type {
     case .valuesByVersion:
@@ -56,7 +53,7 @@ final class FileZone: Zone {
   }
 
   func store(_ data: Data, for reference: ZoneReference) throws {
-    guard let file = url(of: reference) else {
+    guard let file = url(of: reference, toWrite: true) else {
       throw Store.Error.invalid(
         "the key \(reference.key) cannot be the name of a file in the original's format")
     }
@@ -68,17 +65,21 @@ final class FileZone: Zone {
   }
 
   func data(for reference: ZoneReference) throws -> Data? {
-    guard let file = url(of: reference) else { return nil }
+    guard let file = url(of: reference, toWrite: false) else { return nil }
     return try StoreFile.read(file)
   }
 
-  /// Nil if the file would be elsewhere.
-  private func url(of reference: ZoneReference) -> URL? {
+  /// Nil if the file would be elsewhere, or cannot exist. Of keys that begin with ".." the original has put files
+  /// next to the zone, within the store: these are read.
+  private func url(of reference: ZoneReference, toWrite: Bool) -> URL? {
     // "Characters" are grapheme clusters, as in the original.
     let names =
       Self.divided(Self.escaped(reference.key), after: 2)
       + Self.divided(Self.escaped(reference.version.rawValue), after: 1)
-    guard !names.contains(where: { $0 == ".." || $0.utf8.contains(0) }) else { return nil }
+    let room = 255 - fileExtension.utf8.count - 1
+    guard !names.dropFirst(toWrite ? 0 : 1).contains(".."),
+      !names.contains(where: { $0.utf8.contains(0) || $0.utf8.count > room })
+    else { return nil }
     var url = rootDirectory
     // A component "." is the directory itself.
     for name in names where !name.isEmpty && name != "." { url.appendPathComponent(name) }

@@ -3,24 +3,28 @@ internal import SQLite
 
 /// A connection to an SQLite file, for one thread at a time; it waits up to 5 s for other connections.
 public final class SQLiteDatabase {
-  /// A failure of SQLite; the text says what and where.
-  public enum Error: Swift.Error, Hashable, Sendable {
-    case failed(String)
-    case unsupportedType(String)
+  /// A failure of SQLite, with its primary result code; ``errorMessage`` says what and where.
+  ///
+  /// Unchecked: the value is only described.
+  public enum Error: Swift.Error, @unchecked Sendable {
+    case openFailed(code: Int32)
+    case closeFailed(code: Int32)
+    case statementFailed(statement: String, code: Int32)
+    case bindingFailed(bindingIndex: Int, value: Any?, code: Int32)
+    case queryFailed(query: String, code: Int32)
   }
 
-  /// A row of a result.
   public struct Row {
     fileprivate let values: [Any?]
 
     /// Returns the value of a column as a type; nil if it is null or of another type.
-    ///
-    /// The types are `String`, `Int64`, `Int`, `Double`, `Bool` and `Data`.
+    /// The types are `String`, `Int64`, `Int32`, `Int`, `Double`, `Bool` and `Data`.
     public func value<T>(inColumnAtIndex index: Int) -> T? {
       guard values.indices.contains(index), let value = values[index] else { return nil }
       if let value = value as? T { return value }
       switch (value, T.self) {
       case (let number as Int64, is Int.Type): return Int(exactly: number) as? T
+      case (let number as Int64, is Int32.Type): return Int32(exactly: number) as? T
       case (let number as Int64, is Bool.Type): return (number != 0) as? T
       case (let number as Int64, is Double.Type): return Double(number) as? T
       case (let text as String, is Data.Type): return Data(text.utf8) as? T
@@ -30,55 +34,58 @@ public final class SQLiteDatabase {
     }
   }
 
+  public let fileURL: URL
+  public private(set) var errorMessage: String?
   // Nil once it is closed.
   private var connection: Database?
 
   /// Opens a file, or makes one.
+  /// - Throws: ``SQLiteDatabase/Error/openFailed(code:)``.
   public convenience init(fileURL: URL) throws { try self.init(fileURL: fileURL, isTrusted: true) }
 
   /// Opens a file, or makes one. The schema of a file that is not trusted may be another program's.
   init(fileURL: URL, isTrusted: Bool) throws {
+    self.fileURL = fileURL
     do throws(DatabaseError) {
       let database = try Database(
         path: fileURL.path, mode: .create, options: .document(patience: 5_000))
       if !isTrusted { try database.distrust() }
       connection = database
     } catch {
-      throw Error.failed("\(error)")
+      errorMessage = "\(error)"
+      // SQLite says 14 where the system does not open a file.
+      throw Error.openFailed(code: error.code == 10 ? 14 : error.code)
     }
   }
 
   /// Closes the file; later calls throw.
+  /// - Throws: nothing; it may in the original.
   public func close() throws { connection = nil }
 
-  private var database: Database {
-    get throws {
-      guard let connection else { throw Error.failed("the database is closed") }
-      return connection
+  /// Executes a statement once for each list of values, or once without values.
+  /// Values are `String`, integers, `Double`, `Bool`, `Data` or nil.
+  /// - Throws: ``SQLiteDatabase/Error``.
+  public func execute(statement: String, withBindingsList bindings: [[Any?]] = [[]]) throws {
+    for values in bindings {
+      try run(statement, values, Error.statementFailed(statement:code:)) { _ in }
     }
   }
 
-  /// Executes a statement once for each list of values, or once without values.
-  ///
-  /// Values are `String`, `Int`, `Int64`, `Double`, `Bool`, `Data` or nil.
-  /// - Throws: ``SQLiteDatabase/Error``.
-  public func execute(statement: String, withBindingsList bindings: [[Any?]] = [[]]) throws {
-    for values in bindings { try run(statement, values) { _ in } }
-  }
-
-  /// Calls the body with each row of a result.
+  /// Calls the function with each row of a result.
+  /// - Throws: ``SQLiteDatabase/Error``; the error of the function.
   public func forEach(
     matchingQuery query: String, withBindings bindings: [Any?] = [],
-    do block: (Row) throws -> Void
+    rowHandler: (Row) throws -> Void
   ) throws {
     var rows: [Row] = []
-    try run(query, bindings) { rows.append($0) }
-    for row in rows { try block(row) }
+    try run(query, bindings, Error.queryFailed(query:code:)) { rows.append($0) }
+    for row in rows { try rowHandler(row) }
   }
 
   /// Executes a body in a transaction, or in a part of the open one; it is undone if the body throws.
+  /// - Throws: ``SQLiteDatabase/Error``; the error of the body.
   public func inTransaction<Result>(_ body: () throws -> Result) throws -> Result {
-    let isInner = try database.isInTransaction
+    let isInner = connection?.isInTransaction == true
     try execute(statement: isInner ? "SAVEPOINT llvs_part" : "BEGIN IMMEDIATE")
     do {
       let result = try body()
@@ -96,32 +103,42 @@ public final class SQLiteDatabase {
     }
   }
 
-  private func run(_ sql: String, _ values: [Any?], _ each: (Row) -> Void) throws {
+  private func run(
+    _ sql: String, _ values: [Any?], _ failure: (String, Int32) -> Error, _ each: (Row) -> Void
+  ) throws {
     do {
-      let statement = try database.statement(sql)
+      guard let statement = try connection?.statement(sql) else {
+        throw DatabaseError.refused(code: 21, message: "\(fileURL.path) is closed")
+      }
       defer { statement.close() }
       for (index, value) in values.enumerated() {
-        try bind(value, to: statement, at: Int32(index + 1))
+        guard bind(value, to: statement, at: Int32(index + 1)) else {
+          errorMessage = "SQLite has no type for \(value ?? "nil")"
+          throw Error.bindingFailed(bindingIndex: index + 1, value: value, code: 20)
+        }
       }
       while try statement.step() {
         each(Row(values: (0..<statement.columnCount).map { value(of: statement, $0) }))
       }
     } catch let error as DatabaseError {
-      throw Error.failed("\(error)")
+      errorMessage = "\(error)"
+      throw failure(sql, error.code)
     }
   }
 
-  private func bind(_ value: Any?, to statement: Statement, at index: Int32) throws {
+  private func bind(_ value: Any?, to statement: Statement, at index: Int32) -> Bool {
     switch value {
     case nil: break
     case let text as String: statement.bind(index, text)
-    case let number as Int64: statement.bind(index, number)
-    case let number as Int: statement.bind(index, Int64(number))
     case let flag as Bool: statement.bind(index, Int64(flag ? 1 : 0))
+    case let number as any BinaryInteger:
+      guard let number = Int64(exactly: number) else { return false }
+      statement.bind(index, number)
     case let number as Double: statement.bind(index, number)
     case let data as Data: statement.bind(index, [UInt8](data))
-    case let other?: throw Error.unsupportedType("\(type(of: other))")
+    case .some: return false
     }
+    return true
   }
 
   private func value(of statement: Statement, _ column: Int32) -> Any? {

@@ -2,15 +2,12 @@ internal import Foundation
 
 /// The original's format with one SQLite file for values and one for the map; see ``SQLiteZone``.
 public struct SQLiteStorage: Storage, Sendable {
-  /// Initializes the storage.
   public init() {}
 
-  /// Makes the zone in `values/zone.sqlite`.
   public func makeValuesZone(in store: Store) throws -> any Zone {
     try SQLiteZone(in: store.valuesDirectoryURL)
   }
 
-  /// Makes the zone in `maps/__llvs_values/zone.sqlite`, or in a directory with the map's label.
   public func makeMapZone(for type: MapType, in store: Store) throws -> any Zone {
     switch type {
     case .valuesByVersion: return try SQLiteZone(in: store.valuesMapDirectoryURL)

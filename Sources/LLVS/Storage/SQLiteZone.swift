@@ -2,7 +2,6 @@ internal import Foundation
 
 /// Bytes in the table `Zone(key, version, data)` of an SQLite file.
 final class SQLiteZone: Zone {
-  /// The name of the file in the zone's directory.
   static let fileName = "zone.sqlite"
   private let database: SQLiteDatabase
 

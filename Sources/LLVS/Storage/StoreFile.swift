@@ -2,7 +2,6 @@ internal import Foundation
 internal import LLVSCore
 internal import Platform
 
-/// Files of a store in the original's formats.
 enum StoreFile {
   private static let bound = 1 << 31
 
@@ -14,7 +13,6 @@ enum StoreFile {
     try translated { try FileSystem.replace(file.path, with: [UInt8](data)) }
   }
 
-  /// Returns the bytes of a file; nil if it does not exist.
   static func read(_ file: URL) throws -> Data? {
     let bytes: [UInt8]
     do throws(SystemError) {

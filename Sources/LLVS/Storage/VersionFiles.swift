@@ -1,5 +1,6 @@
 internal import Foundation
 internal import LLVSCore
+internal import LLVSExchange
 internal import Platform
 
 /// The descriptions of versions in `versions/`, each a file `I/D.json`: with it the version exists.
@@ -21,13 +22,20 @@ struct VersionFiles {
       try VersionFile.encoder.encode(version), to: url(of: version.id), isDurable: isDurable)
   }
 
+  /// Returns the version of an id; nil if the store has no file of it.
+  func read(_ id: Version.ID) throws -> Version? {
+    guard WireName.fault(of: id.core) == nil else { return nil }
+    return try read(url(of: id), id: id.rawValue) { _ in false }
+  }
+
   func read(knowing known: (Version.ID) -> Bool) throws -> [Version] {
     var files: [(path: URL, id: String)] = []
     for name in try names(in: directory) {
       let path = directory.appendingPathComponent(name)
       if name.hasSuffix(".json") {
         files.append((path, String(name.dropLast(5))))
-      } else {
+      } else if name.count == 2 {
+        // Elsewhere the original may have put a value whose key begins with "..".
         files += try names(in: path).filter { $0.hasSuffix(".json") }
           .map { (path.appendingPathComponent($0), name + $0.dropLast(5)) }
       }
@@ -45,9 +53,7 @@ struct VersionFiles {
     }
   }
 
-  private func read(
-    _ file: URL, id: String, _ known: (Version.ID) -> Bool
-  ) throws -> Version? {
+  private func read(_ file: URL, id: String, _ known: (Version.ID) -> Bool) throws -> Version? {
     guard !known(Version.ID(id)), let data = try StoreFile.read(file) else { return nil }
     do {
       let version = try JSONDecoder().decode(Version.self, from: data)

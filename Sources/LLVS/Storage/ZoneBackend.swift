@@ -60,7 +60,7 @@ final class ZoneBackend: StoreBackend {
     }
   }
 
-  func heads() throws -> [HistoryHead] {
+  func heads(at current: Version.ID?) throws -> [HistoryHead] {
     try with { versions, _, _ in
       versions.heads.compactMap { versions.all[$0] }
         .sorted { ($0.timestamp, $0.id) > ($1.timestamp, $1.id) }
@@ -77,17 +77,31 @@ final class ZoneBackend: StoreBackend {
     try with { versions, _, _ in for version in versions.inOrder { body(version.id) } }
   }
 
+  /// Returns a version, and first reads the file of one that another object or process has added.
+  private func known(_ id: Version.ID, _ versions: inout VersionsInMemory) throws -> Version? {
+    if let version = versions.all[id] { return version }
+    var (new, open) = ([Version.ID: Version](), [id])
+    while let next = open.popLast() {
+      guard !versions.contains(next), new[next] == nil else { continue }
+      guard let version = try files.read(next) else { return nil }
+      new[next] = version
+      open += version.predecessors?.ids ?? []
+    }
+    for version in Array(new.values).inOrderOfDescent() { versions.add(version) }
+    return versions.all[id]
+  }
+
   func version(_ id: Version.ID) throws -> Version? {
-    try with { versions, _, _ in versions.all[id] }
+    try with { versions, _, _ in try known(id, &versions) }
   }
 
   func contains(_ id: Version.ID) throws -> Bool {
-    try with { versions, _, _ in versions.contains(id) }
+    try with { versions, _, _ in try known(id, &versions) != nil }
   }
 
   func commonAncestor(of first: Version.ID, and second: Version.ID) throws -> Version.ID? {
     try with { versions, _, _ in
-      guard versions.contains(first), versions.contains(second) else {
+      guard try known(first, &versions) != nil, try known(second, &versions) != nil else {
         throw Store.Error.missingVersion
       }
       return versions.commonAncestor(of: first, and: second)?.id
@@ -109,7 +123,7 @@ final class ZoneBackend: StoreBackend {
         predecessors: predecessors, valueDataSize: changes.valueDataSize, metadata: metadata)
       // Later than its predecessors, even after a clock that was ahead.
       for id in predecessors?.ids ?? [] {
-        guard let predecessor = versions.all[id] else {
+        guard let predecessor = try known(id, &versions) else {
           throw Store.Error.attemptToAddVersionWithNonexistingPredecessors(version)
         }
         version.timestamp = max(version.timestamp, predecessor.timestamp.nextUp)
@@ -134,7 +148,7 @@ final class ZoneBackend: StoreBackend {
         stored[id] = value.data
       case .remove, .preserveRemoval: references[id] = .some(nil)
       case .preserve(let reference):
-        guard versions.contains(reference.storedVersionId),
+        guard try known(reference.storedVersionId, &versions) != nil,
           try map.reference(id, at: reference.storedVersionId) == reference
         else {
           throw Store.Error.invalid("there is no value of \(id.rawValue) to preserve")
@@ -155,7 +169,7 @@ final class ZoneBackend: StoreBackend {
     let source = GivenVersions(given)
     return try with { versions, values, map in
       var faults: [Version.ID: Store.Error] = [:]
-      for (version, _) in given where !versions.contains(version.id) {
+      for (version, _) in given where try known(version.id, &versions) == nil {
         do {
           // Written and read again, so that the checks of an exchange apply.
           guard let read = try translated({ try source.version(version.id.core) }),
@@ -163,7 +177,7 @@ final class ZoneBackend: StoreBackend {
           else { continue }
           let changes = try translated { try [Value.Change](reading: input, of: version.id) }
           let checked = Version(read)
-          for id in checked.predecessors?.ids ?? [] where !versions.contains(id) {
+          for id in checked.predecessors?.ids ?? [] where try known(id, &versions) == nil {
             throw Store.Error.attemptToAddVersionWithNonexistingPredecessors(checked)
           }
           try add(checked, changes, &versions, values, map)
@@ -181,7 +195,7 @@ final class ZoneBackend: StoreBackend {
 
   func value(_ id: Value.ID, at version: Version.ID) throws -> Value? {
     try with { versions, values, map in
-      guard versions.contains(version) else { throw Store.Error.missingVersion }
+      guard try known(version, &versions) != nil else { throw Store.Error.missingVersion }
       return try map.reference(id, at: version).map { try value($0, in: values) }
     }
   }
@@ -205,21 +219,21 @@ final class ZoneBackend: StoreBackend {
 
   func reference(_ id: Value.ID, at version: Version.ID) throws -> Value.Reference? {
     try with { versions, _, map in
-      guard versions.contains(version) else { throw Store.Error.missingVersion }
+      guard try known(version, &versions) != nil else { throw Store.Error.missingVersion }
       return try map.reference(id, at: version)
     }
   }
 
   func references(at version: Version.ID) throws -> [Value.Reference] {
     try with { versions, _, map in
-      guard versions.contains(version) else { throw Store.Error.missingVersion }
+      guard try known(version, &versions) != nil else { throw Store.Error.missingVersion }
       return try map.references(at: version)
     }
   }
 
   func changes(madeIn version: Version.ID) throws -> [Value.Change] {
     try with { versions, values, map in
-      guard let found = versions.all[version] else { throw Store.Error.missingVersion }
+      guard let found = try known(version, &versions) else { throw Store.Error.missingVersion }
       var changes: [Value.Change] = []
       let (first, second) = (found.predecessors?.idOfFirst, found.predecessors?.idOfSecond)
       try map.forEachDifference(from: first, to: version) { id, old, new in
@@ -246,7 +260,7 @@ final class ZoneBackend: StoreBackend {
 
   func changes(from first: Version.ID, to second: Version.ID) throws -> [Value.Change] {
     try with { versions, values, map in
-      guard versions.contains(first), versions.contains(second) else {
+      guard try known(first, &versions) != nil, try known(second, &versions) != nil else {
         throw Store.Error.missingVersion
       }
       var changes: [Value.Change] = []
@@ -264,7 +278,7 @@ final class ZoneBackend: StoreBackend {
     isUnrelatedAllowed: Bool
   ) throws -> MergePlan {
     let plan = try with { versions, _, map -> (Merge?, Version?, [Value.Change]) in
-      guard let one = versions.all[first], let other = versions.all[second] else {
+      guard let one = try known(first, &versions), let other = try known(second, &versions) else {
         throw Store.Error.missingVersion
       }
       let ancestor = versions.commonAncestor(of: first, and: second)
@@ -332,9 +346,7 @@ final class ZoneBackend: StoreBackend {
 
 extension Value.Fork {
   /// The fork of references; nil if neither side, or both alike, changed.
-  fileprivate init?(
-    base: Value.Reference?, first: Value.Reference?, second: Value.Reference?
-  ) {
+  fileprivate init?(base: Value.Reference?, first: Value.Reference?, second: Value.Reference?) {
     switch (base, first, second) {
     case (nil, nil, nil): return nil
     case (nil, .some, nil): self = .inserted(.first)

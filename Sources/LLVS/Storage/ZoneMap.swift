@@ -84,9 +84,7 @@ struct ZoneMap {
     var differing: [(Value.ID, Value.Reference?, Value.Reference?)] = []
     for beginning in Set(before.keys).union(after.keys)
     where before[beginning] != after[beginning] {
-      let (first, second) = (
-        try values(of: before[beginning]), try values(of: after[beginning])
-      )
+      let (first, second) = (try values(of: before[beginning]), try values(of: after[beginning]))
       for id in Set(first.keys).union(second.keys) where first[id] != second[id] {
         differing.append((id, first[id], second[id]))
       }

@@ -2,7 +2,6 @@
 struct ZoneMapNode: Codable {
   static let rootKey = "__llvs_root"
 
-  /// The children of a root or those of a leaf.
   struct Children: Codable {
     var nodes: [ZoneReference]?
     var values: [Pair]?

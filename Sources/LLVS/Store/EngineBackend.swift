@@ -20,9 +20,14 @@ final class EngineBackend: StoreBackend {
 
   func reload() {}
 
-  func heads() throws -> [HistoryHead] {
+  func heads(at current: Version.ID?) throws -> [HistoryHead] {
     try read { store in
-      try store.graph.heads().map { node in
+      let heads = try store.graph.heads()
+      // A contained head is not listed (docs/merging.md, M5), unless a program has yet to leave it.
+      let listed = Set(
+        try Dictionary(grouping: heads, by: \.line).values
+          .flatMap { try store.graph.uncontained($0) }.map(\.number))
+      return heads.filter { listed.contains($0.number) || $0.id == current?.core }.map { node in
         HistoryHead(
           id: Version.ID(node.id), timestamp: node.timestamp,
           branch: node.line.map { Branch(rawValue: $0.rawValue) })
@@ -82,12 +87,7 @@ final class EngineBackend: StoreBackend {
 
   func add(_ versions: [VersionChanges]) throws -> [Version.ID: Store.Error] {
     let source = GivenVersions(versions)
-    let report = try write { store in try store.retrieve(from: source) }
-    var faults: [Version.ID: Store.Error] = [:]
-    for fault in report.refused + report.waiting {
-      faults[Version.ID(fault.id)] = .invalid(fault.reason)
-    }
-    return faults
+    return Retrieval(try write { store in try store.retrieve(from: source) }).refused
   }
 
   func value(_ id: Value.ID, at version: Version.ID) throws -> Value? {
@@ -174,14 +174,16 @@ final class EngineBackend: StoreBackend {
   }
 
   /// Stores the versions that a folder has and the store lacks, and returns the ids in the folder.
-  func retrieve(fromFolder path: String, _ control: ExchangeControl) throws -> [Version.ID] {
-    try write { store in
+  func retrieve(
+    fromFolder path: String, _ control: ExchangeControl
+  ) throws -> (Retrieval, [Version.ID]) {
+    let report = try write { store in
       let remote = VersionObjects(directory: path, replica: store.replicaID, control: control)
-      return try store.retrieve(from: remote, control: control).remoteIDs.map { Version.ID($0) }
+      return try store.retrieve(from: remote, control: control)
     }
+    return (Retrieval(report), report.remoteIDs.map { Version.ID($0) })
   }
 
-  /// Writes the versions that a folder lacks, and returns their ids.
   func send(toFolder path: String, _ control: ExchangeControl) throws -> [Version.ID] {
     try read { store in
       let remote = VersionObjects(directory: path, replica: store.replicaID, control: control)
@@ -195,6 +197,15 @@ final class EngineBackend: StoreBackend {
         throw Store.Error.missingVersion
       }
       return try [Value.Change](reading: input, of: version)
+    }
+  }
+}
+
+extension Retrieval {
+  fileprivate init(_ report: ExchangeReport) {
+    taken = report.taken.map { Version.ID($0) }
+    for fault in report.refused + report.waiting {
+      refused[Version.ID(fault.id)] = .invalid(fault.reason)
     }
   }
 }

@@ -1,11 +1,9 @@
 /// The versions of a store, newest first, each after all its descendants.
-///
 /// Versions are read on demand. ``Store/reloadHistory()`` reports unreadable ones.
 public struct History: Sequence {
   let store: Store
   let heads: [HistoryHead]
 
-  /// The ids of the versions without a successor.
   public var headIdentifiers: Set<Version.ID> { Set(heads.map(\.id)) }
 
   /// The ids of all versions, in the order of iteration.
@@ -22,30 +20,35 @@ public struct History: Sequence {
       .flatMap { version(identifiedBy: $0.id) }
   }
 
-  /// Returns the version with an id; nil if it is not in the store.
   public func version(identifiedBy versionId: Version.ID) -> Version? {
     store.answer(or: nil) { try store.backend.version(versionId) }
   }
 
+  /// A failure of the original's history; here only the second is thrown.
+  public enum Error: Swift.Error, Hashable, Sendable {
+    case attemptToAddPreexistingVersion(id: String)
+    case nonExistentVersionEncountered(identifier: String)
+  }
+
   /// Returns the newest common ancestor; nil if there is none.
-  /// - Throws: ``Store/Error/missingVersion``.
+  /// - Throws: ``Error/nonExistentVersionEncountered(identifier:)``; ``Store/Error``.
   public func greatestCommonAncestor(
     ofVersionsIdentifiedBy ids: (Version.ID, Version.ID)
   ) throws -> Version.ID? {
-    try store.backend.commonAncestor(of: ids.0, and: ids.1)
+    for id in [ids.0, ids.1] where try !store.backend.contains(id) {
+      throw Error.nonExistentVersionEncountered(identifier: id.rawValue)
+    }
+    return try store.backend.commonAncestor(of: ids.0, and: ids.1)
   }
 
-  /// Returns an iterator over all versions.
-  public func makeIterator() -> Iterator {
-    Iterator(history: self, ids: allVersionIdentifiers.makeIterator())
+  public func makeIterator() -> TopologicalIterator {
+    TopologicalIterator(history: self, ids: allVersionIdentifiers.makeIterator())
   }
 
-  /// Iterates over versions, newest first.
-  public struct Iterator: IteratorProtocol {
-    let history: History
+  public struct TopologicalIterator: IteratorProtocol {
+    public let history: History
     var ids: IndexingIterator<[Version.ID]>
 
-    /// Returns the next version; nil at the end.
     public mutating func next() -> Version? {
       while let id = ids.next() {
         if let version = history.version(identifiedBy: id) { return version }

@@ -6,38 +6,26 @@ extension Store {
   /// A failure of a store; the first seven cases are those of the original.
   public enum Error: Swift.Error, Hashable, Sendable {
     case missingVersion
-    /// No version holds the requested value.
     case attemptToLocateUnversionedValue
-    /// A value without a version cannot be stored.
     case attemptToStoreValueWithNoVersion
-    /// Two versions have no common ancestor: their histories are unrelated.
     case noCommonAncestor(firstVersion: Version.ID, secondVersion: Version.ID)
-    /// An arbiter left this conflict undecided.
     case unresolvedConflict(valueId: Value.ID, valueFork: Value.Fork)
     case attemptToAddExistingVersion(Version.ID)
-    /// A predecessor of the version is not in the store.
     case attemptToAddVersionWithNonexistingPredecessors(Version)
     /// Bytes in the store differ from those that were written; the text says what and where.
     case corrupt(String)
-    /// The store was written by a newer program.
     case fromTheFuture(String)
     /// The file system of the store lacks something that writing needs.
     case unreliable(String)
     /// Another process has exclusive use of the store: a mounted store belongs to its daemon.
     case busy(String)
-    /// An argument or an input breaks a rule.
     case invalid(String)
-    /// No store, or no directory, has this name.
     case notFound(String)
-    /// Something else is in the place of the store.
     case exists(String)
     /// The other side has other versions and none of this store's.
     case unrelated(String)
-    /// The other side of an exchange cannot be reached.
     case unreachable(String)
-    /// The other side of an exchange refuses the credentials.
     case denied(String)
-    /// The other side of an exchange did not answer in time.
     case timedOut(String)
     /// The work was cancelled; it left no changes.
     case cancelled
@@ -48,10 +36,8 @@ extension Store {
 }
 
 extension Store.Error: LocalizedError, CustomStringConvertible {
-  /// A sentence about the failure without a final period.
   public var errorDescription: String? { description }
 
-  /// A sentence about the failure without a final period.
   public var description: String {
     switch self {
     case .missingVersion: "the store has no such version"

@@ -1,23 +1,20 @@
 extension Store {
-  /// Calls a body with the history of versions.
   @discardableResult
   public func queryHistory<Result>(in body: (History) throws -> Result) rethrows -> Result {
     try body(History(store: self, heads: heads))
   }
 
-  /// Returns true if all these versions are in the store.
   public func historyIncludesVersions(identifiedBy versionIdentifiers: [Version.ID]) -> Bool {
     answer(or: false) { try versionIdentifiers.allSatisfy { try backend.contains($0) } }
   }
 
-  /// Returns the version with an id; nil if it is not in the store.
+  /// - Throws: the error of a damaged store.
   public func version(identifiedBy versionId: Version.ID) throws -> Version? {
     try backend.version(versionId)
   }
 
   /// The newest version without a successor, by timestamp; nil in an empty store.
   public var mostRecentHead: Version? { queryHistory { $0.mostRecentHead } }
-  /// True if more than one version has no successor.
   public var hasMultipleHeads: Bool { heads.count > 1 }
 
   /// Returns the heads whose metadata names a branch, newest first.
@@ -26,6 +23,7 @@ extension Store {
   }
 
   /// Returns the versions that stored bytes under a key, newest first.
+  /// - Throws: the error of a damaged store.
   public func versionIds(for valueId: Value.ID) throws -> [Version.ID] {
     try backend.versionIDs(storing: valueId)
   }

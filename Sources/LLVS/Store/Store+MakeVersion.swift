@@ -1,6 +1,5 @@
 extension Store {
   /// Makes a version from a predecessor by inserting, updating and removing values.
-  ///
   /// An inserted value that exists is updated.
   /// - Throws: ``Store/Error/attemptToAddVersionWithNonexistingPredecessors(_:)``, ``Store/Error/busy(_:)``.
   @discardableResult
@@ -19,6 +18,7 @@ extension Store {
   }
 
   /// Makes a version from a predecessor; of several changes of one key the last counts.
+  /// - Throws: as ``makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.
   @discardableResult
   public func makeVersion(
     basedOnPredecessor predecessor: Version.ID?, storing changes: [Value.Change],
@@ -30,7 +30,6 @@ extension Store {
   }
 
   /// Makes a version from one or two predecessors by changes of the first one's values.
-  ///
   /// `preserve` and `preserveRemoval` take the state of the second predecessor.
   /// - Throws: ``Store/Error/invalid(_:)`` for a version that other stores would refuse; otherwise
   ///   as ``makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.

@@ -8,7 +8,6 @@ internal import Synchronization
 /// The history is that of the opening, the last write or the last ``reloadHistory()``.
 /// - Concurrency: callable from any thread.
 public final class Store: Sendable {
-  /// The store's directory.
   public let rootDirectoryURL: URL
   let backend: any StoreBackend
   private let format: Format
@@ -18,6 +17,8 @@ public final class Store: Sendable {
 
   private struct Loaded {
     var heads: [HistoryHead]
+    /// The version that a coordinator is at.
+    var current: Version.ID?
     /// True if this object has added versions since the heads were read.
     var isStale = false
     /// Damage found by a function that cannot throw.
@@ -28,7 +29,6 @@ public final class Store: Sendable {
   private let loaded: Mutex<Loaded>
 
   /// Opens the store in a directory, or makes one if the directory is missing or empty.
-  ///
   /// A store of the original is opened in place; a new one has the engine's own format.
   /// - Parameter rootDirectoryURL: a directory on a local file system.
   /// - Throws: ``Store/Error/invalid(_:)``, ``Store/Error/exists(_:)``, ``Store/Error/corrupt(_:)``.
@@ -64,14 +64,12 @@ public final class Store: Sendable {
     try reloadHistory()
   }
 
-  private init(
-    rootDirectoryURL: URL, backend: any StoreBackend, storage: (any Storage)?
-  ) throws {
+  private init(rootDirectoryURL: URL, backend: any StoreBackend, storage: (any Storage)?) throws {
     self.rootDirectoryURL = rootDirectoryURL
     self.backend = backend
     format = Format(storage: storage)
     // A backend without its zones has no versions yet.
-    loaded = Mutex(Loaded(heads: storage == nil ? try backend.heads() : []))
+    loaded = Mutex(Loaded(heads: storage == nil ? try backend.heads(at: nil) : []))
   }
 
   private enum Kind { case engine, files, sqlite, none }
@@ -97,13 +95,9 @@ public final class Store: Sendable {
 
   /// The format of the store; nil for the engine's own.
   public var storage: (any Storage)? { format.storage }
-  /// The directory of descriptions of versions, in the original's formats.
   public var versionsDirectoryURL: URL { below("versions") }
-  /// The directory of values, in the original's formats.
   public var valuesDirectoryURL: URL { below("values") }
-  /// The directory of maps, in the original's formats.
   public var mapsDirectoryURL: URL { below("maps") }
-  /// The directory of the map of each version's values, in the original's formats.
   public var valuesMapDirectoryURL: URL { below("maps/__llvs_values") }
 
   private func below(_ name: String) -> URL {
@@ -114,20 +108,19 @@ public final class Store: Sendable {
   /// - Throws: the damage in the store, including that found by functions that cannot throw.
   public func reloadHistory() throws {
     try backend.reload()
-    let heads = try backend.heads()
-    let damage = loaded.withLock { loaded in
-      defer { loaded = Loaded(heads: heads) }
-      return loaded.damage
+    let damage = try loaded.withLock { loaded in
+      let (heads, damage) = (try backend.heads(at: loaded.current), loaded.damage)
+      loaded = Loaded(heads: heads, current: loaded.current)
+      return damage
     }
     if let damage { throw damage }
   }
 
-  /// The versions without a successor, newest first.
   var heads: [HistoryHead] {
     loaded.withLock { loaded in
       guard loaded.isStale else { return loaded.heads }
       do {
-        loaded.heads = try backend.heads()
+        loaded.heads = try backend.heads(at: loaded.current)
         loaded.isStale = false
       } catch {
         loaded.damage = error
@@ -137,6 +130,10 @@ public final class Store: Sendable {
   }
 
   func noteNewVersions() { loaded.withLock { $0.isStale = true } }
+
+  func noteCurrentVersion(_ id: Version.ID) {
+    loaded.withLock { ($0.current, $0.isStale) = (id, true) }
+  }
 
   /// Returns the body's result, or the fallback if it fails; ``reloadHistory()`` reports the failure.
   func answer<Result>(or fallback: Result, _ body: () throws -> Result) -> Result {

@@ -2,7 +2,6 @@
 struct HistoryHead: Sendable {
   var id: Version.ID
   var timestamp: Double
-  /// The branch that its metadata names.
   var branch: Branch?
 }
 
@@ -13,7 +12,6 @@ enum MergePlan {
   case merge(Merge, make: ([Value.Change]) throws -> Version)
 }
 
-/// The outcome of ``StoreBackend/mergeAutomatically(into:)``.
 enum AutomaticMerge {
   /// These heads have to be merged with an arbiter.
   case unavailable
@@ -26,11 +24,11 @@ enum AutomaticMerge {
 protocol StoreBackend: AnyObject, Sendable {
   /// Reads what other processes have stored.
   func reload() throws
-  /// Newest first.
-  func heads() throws -> [HistoryHead]
+  /// Newest first; a head that another contains is listed only if a program is at it.
+  func heads(at current: Version.ID?) throws -> [HistoryHead]
   /// Newest first, each after all its descendants.
   func forEachVersionID(_ body: (Version.ID) -> Void) throws
-  /// Nil if the version does not exist.
+  /// Nil if the version does not exist; one that another process has added is found.
   func version(_ id: Version.ID) throws -> Version?
   func contains(_ id: Version.ID) throws -> Bool
   /// The newest one that is no ancestor of another one.
@@ -44,7 +42,6 @@ protocol StoreBackend: AnyObject, Sendable {
   /// Adds versions whose predecessors exist, and returns the others with the reasons.
   func add(_ versions: [VersionChanges]) throws -> [Version.ID: Store.Error]
   func value(_ id: Value.ID, at version: Version.ID) throws -> Value?
-  /// The value that this version stored.
   func value(_ id: Value.ID, storedAt version: Version.ID) throws -> Value?
   func reference(_ id: Value.ID, at version: Version.ID) throws -> Value.Reference?
   func references(at version: Version.ID) throws -> [Value.Reference]

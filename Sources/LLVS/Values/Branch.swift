@@ -2,10 +2,8 @@ internal import Foundation
 
 /// The name of a branch, compared as bytes; in a version's metadata.
 public struct Branch: ByteComparedName {
-  /// The name.
   public var rawValue: String
 
-  /// The branch with this name.
   public init(rawValue: String) { self.rawValue = rawValue }
 
   /// Creates a branch with a unique name: `BASE_UUID`, or a UUID without a base.

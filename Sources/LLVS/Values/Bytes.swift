@@ -3,19 +3,16 @@ public protocol ByteComparedName: RawRepresentable, Hashable, Comparable, Codabl
 where RawValue == String {}
 
 extension ByteComparedName {
-  /// Returns true if both are the same, byte for byte.
   public static func == (a: Self, b: Self) -> Bool {
     var (first, second) = (a.rawValue, b.rawValue)
     return first.withUTF8 { mine in second.withUTF8 { mine.elementsEqual($0) } }
   }
 
-  /// Feeds the hasher with the bytes that `==` compares.
   public func hash(into hasher: inout Hasher) {
     var text = rawValue
     text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Returns true if the first is before the second, byte by byte.
   public static func < (a: Self, b: Self) -> Bool {
     a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
   }

@@ -1,9 +1,7 @@
 extension Value {
   /// One change that a version makes, coded as an object whose key is the name of its case.
   public enum Change: Hashable, Sendable {
-    /// The value is new.
     case insert(Value)
-    /// The value has new bytes.
     case update(Value)
     case remove(ID)
     /// In a merge: takes this value, for example that of the second predecessor.
@@ -11,7 +9,6 @@ extension Value {
     /// In a merge: takes the removal that the second predecessor made.
     case preserveRemoval(ID)
 
-    /// The key of the changed value.
     public var valueId: ID {
       switch self {
       case .insert(let value), .update(let value): value.id
@@ -27,7 +24,6 @@ extension Value.Change: Codable {
     case insert, update, remove, preserve, preserveRemoval
   }
 
-  /// Reads a change.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     if container.contains(.insert) {
@@ -44,7 +40,6 @@ extension Value.Change: Codable {
     }
   }
 
-  /// Writes a change.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     switch self {
@@ -58,10 +53,8 @@ extension Value.Change: Codable {
 }
 
 extension Array where Element == Value.Change {
-  /// The keys of the changed values, in the order of the changes.
   public var valueIds: [Value.ID] { map(\.valueId) }
 
-  /// The number of bytes that the changes store.
   public var valueDataSize: Int64 {
     reduce(0) { sum, change in
       switch change {

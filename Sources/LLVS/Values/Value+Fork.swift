@@ -1,12 +1,10 @@
 extension Value {
   /// The way a value changed from a common ancestor to two versions.
   public enum Fork: Hashable, Sendable {
-    /// One of the two versions.
     public enum Branch: Hashable, Sendable {
       case first
       case second
 
-      /// The other one.
       public var opposite: Branch { self == .first ? .second : .first }
     }
 

@@ -6,7 +6,6 @@ extension Version: Codable {
     case identifier, predecessors, timestamp, valueDataSize, metadata
   }
 
-  /// Reads a version; missing metadata is empty.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     var metadata: Metadata = [:]
@@ -25,7 +24,6 @@ extension Version: Codable {
       metadata: metadata)
   }
 
-  /// Writes a version, its metadata in the order of keys.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(id, forKey: .identifier)

@@ -2,16 +2,18 @@ package import Platform
 
 /// The places of the credentials for a remote, in order of precedence:
 ///
-/// 1. a file of the store's own, which only its owner may read;
-/// 2. a file that systemd passes to a service (`LoadCredential=`);
-/// 3. for S3 the variables `AWS_*`, then a profile in `~/.aws`;
-/// 4. for WebDAV `~/.netrc`.
+/// 1. the caller's own;
+/// 2. a file of the store's own, which only its owner may read;
+/// 3. a file that systemd passes to a service (`LoadCredential=`);
+/// 4. for S3 the variables `AWS_*`, then a profile in `~/.aws`;
+/// 5. for WebDAV `~/.netrc`.
 ///
-/// For another user's store only the first place counts.
+/// For another user's store only the first two places count.
 package struct CredentialSources: Sendable {
   /// The peer's name, also the name of the first two files.
   package var peer: String
   package var secrets: String?
+  package var given: RemoteCredentials?
   package var environment: @Sendable (String) -> String?
   package var trust: OwnerTrust
   private static let longestFile = 1 << 16
@@ -94,6 +96,7 @@ package struct CredentialSources: Sendable {
   }
 
   private func own(_ control: TransferControl) throws(RemoteError) -> Found? {
+    if let given { return Found(credentials: given, place: "the program") }
     // A name with a path out of the directory is no peer's.
     guard !peer.contains("/"), peer != ".", peer != ".." else { return nil }
     let directory = trust.isOwn ? variable("CREDENTIALS_DIRECTORY") : nil
