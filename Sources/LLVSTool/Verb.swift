@@ -1,6 +1,9 @@
 package import Control
 import Grammar
 import HistoryTree
+import LLVSCore
+import Platform
+import TreeNames
 
 /// A verb of the tool. `--help`, the manual page and the completion are all made from these.
 package struct Verb: Sendable {
@@ -104,5 +107,81 @@ package struct Verb: Sendable {
       Exit codes:
       \(codes.joined(separator: "\n"))
       """
+  }
+
+  static func importStore(
+    _ format: String, _ line: CommandLine, _ console: Console
+  ) throws -> ExitCode {
+    _ = try OriginalStores.Format(option: format)
+    let directory = try line.places(1...1)[0]
+    guard !line.has("into"), !line.has("message") else {
+      throw UsageError("--into and --message are for files, not for a store's versions")
+    }
+    let site = try CommandTarget(line)
+    guard case .store(let path, _) = site else {
+      throw ControlError(.busy, "the store is mounted; unmount it before its versions come in")
+    }
+    let count = try OriginalStores.importVersions(of: directory, into: path)
+    _ = try site.run(["merge"], console)
+    console.say("\(count) versions of \(directory) came in")
+    return .done
+  }
+
+  static func exportStore(
+    _ format: String, _ line: CommandLine, _ console: Console
+  ) throws -> ExitCode {
+    let format = try OriginalStores.Format(option: format)
+    let directory = try line.places(1...1)[0]
+    let store = try CommandTarget(line).storePath
+    let count = try OriginalStores.exportVersions(of: store, to: directory, as: format)
+    console.say("\(count) versions are new in \(directory)")
+    return .done
+  }
+
+  @Sendable static func open(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    _ = try line.operands(0...1)
+    guard case .mounted(let tree, _) = try CommandTarget(line) else {
+      throw ControlError(
+        .notFound, "the store is not mounted; \"llvs mount\" shows its history as directories")
+    }
+    let site = try CommandTarget(line)
+    let path = try site.path(line.bytes.first ?? Array(".".utf8))
+    let place = try historyPlace(of: path, in: tree)
+    let shown = FileSystem.text(place)
+    if line.isJSON || line.has("print") {
+      if line.isJSON {
+        console.tell(json: ["ok": true, "path": ReplyBytes(place)])
+      } else {
+        console.tell(shown)
+      }
+      return .done
+    }
+    let known = [["xdg-open"], ["gio", "open"], ["exo-open"]]
+    guard let opener = known.first(where: { SystemProcess.isInstalled($0[0]) }) else {
+      throw ControlError(
+        .unsupported, "no program to open directories is installed (xdg-open); it is \(shown)")
+    }
+    let code = try ChildProcess.run(bytes: opener.map { Array($0.utf8) } + [place])
+    guard code == 0 else {
+      throw ControlError(.busy, "\(opener[0]) ended with \(code); the history is \(shown)")
+    }
+    return .done
+  }
+
+  private static func historyPlace(of path: [UInt8], in tree: MountView) throws -> [UInt8] {
+    let place = try tree.place(path)
+    let versions = Array("/.llvs/versions".utf8)
+    let root = Array(tree.root.utf8)
+    guard !path.isEmpty, let below = tree.below(path), !below.isEmpty else {
+      return root + versions
+    }
+    if try FileSystem.exists(place), try FileSystem.status(place).kind == .directory {
+      return place + versions
+    }
+    let history = root + Array("/.llvs/history/".utf8) + below
+    guard try FileSystem.exists(history) else {
+      throw ControlError(.notFound, "no version has a file \(PrintableText.text(path))")
+    }
+    return history
   }
 }

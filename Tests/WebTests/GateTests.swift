@@ -1,5 +1,6 @@
 import Testing
-import Web
+
+@testable import Web
 
 @Suite("Who is let in") struct GateTests {
   private let gate = Gate(token: "0123abcd", port: 4000)

@@ -1,8 +1,12 @@
 package import Events
 package import Grammar
+import HistoryTree
+import Inodes
 package import LLVSCore
 import Platform
+import Search
 private import Synchronization
+import TreeNames
 package import WorkingTree
 
 // Each change of the head is a transition of the versioner, one at a time; everything else runs in parallel.
@@ -98,5 +102,45 @@ package final class ControlService: Sendable {
 
   private func record(_ reply: ControlReply) {
     state.withLock { $0.last = (reply.firstLine, TimestampText.now()) }
+  }
+
+  /// The most files in a directory below `.llvs/search`.
+  private static let shownLimit = 1000
+
+  /// Returns the paths of the files below a directory that have the words, the best first; none without words.
+  func foundPaths(_ words: [UInt8], below directory: [UInt8]) throws -> [[UInt8]] {
+    guard let text = String(validating: words, as: UTF8.self), let query = SearchQuery(text) else {
+      return []
+    }
+    let limit = Int(settings.searchLimit)
+    var request = SearchIndex.Request(query)
+    request.directory = directory
+    request.limit = Self.shownLimit
+    request.lineCount = 0
+    request.pending = try SearchPending(of: tree, textLimit: limit)
+    return try SearchIndex(of: store, textLimit: limit).search(request).hits.map(\.path)
+  }
+
+  /// Opens the working tree of an unmounted store, so that commands work on it as in a mount.
+  /// - Throws: the errors of ``TreeSession/open(_:defaults:ignore:settings:log:longCut:notify:)``.
+  package static func open(
+    _ store: Store, opener: PeerOpener = .standard
+  ) throws(StoreError) -> ControlService {
+    let state = try store.state()
+    let stored = state.settings
+    var faults: [String] = []
+    let settings = try StoreSettings(of: store, faults: &faults)
+    let log = EventLog(directory: store.path)
+    let (tree, recovery) = try TreeSession.open(
+      store,
+      defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
+      ignore: stored[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
+      settings: settings, log: log,
+      // The process may end, or open the store again, when its command has ended.
+      longCut: .max)
+    for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
+    let service = ControlService(tree, log: log, opener: opener)
+    service.recordOpening(state.mended + recovery.losses)
+    return service
   }
 }

@@ -2,23 +2,12 @@
 package struct WebRequest: Sendable {
   /// The longest accepted body: a text that settles a conflict, encoded, is the longest.
   static let longestBody = 32 << 20
-  package var method: String
+  package var method = "GET"
   package var path: String
-  package var headers: [String: String]
+  package var headers: [String: String] = [:]
   /// The arguments behind the question mark, decoded; of equal names the first.
-  package var arguments: [String: [UInt8]]
+  package var arguments: [String: [UInt8]] = [:]
   package var body: [UInt8] = []
-
-  package init(
-    method: String = "GET", path: String, headers: [String: String] = [:],
-    arguments: [String: [UInt8]] = [:], body: [UInt8] = []
-  ) {
-    self.method = method
-    self.path = path
-    self.headers = headers
-    self.arguments = arguments
-    self.body = body
-  }
 
   /// An argument as text; nil if it is missing, too long, or not UTF-8.
   func text(_ name: String, atMost limit: Int = 1024) -> String? {

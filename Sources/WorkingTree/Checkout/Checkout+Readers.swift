@@ -27,7 +27,7 @@ extension Checkout {
       let taken = head.record.taken.names[place]
       replaced.append(
         ReplacedName(
-          place, from: number, to: new, on: taken?.destinationEpoch ?? before.epoch,
+          name: place, before: number, after: new, epoch: taken?.destinationEpoch ?? before.epoch,
           alike: try versions.alike(seen, at: foreign.path)))
     }
     for foreign in difference.foreign { try note(foreign) }

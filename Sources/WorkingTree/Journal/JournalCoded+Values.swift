@@ -1,7 +1,13 @@
 import Inodes
 import LLVSCore
 
-extension InodeNumber: JournalCoded {
+/// A value that is a u64 in a record.
+protocol JournalNumber: JournalCoded {
+  var rawValue: UInt64 { get }
+  init(_ rawValue: UInt64)
+}
+
+extension JournalNumber {
   func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
   init?(from reader: inout ByteReader) {
     guard let value = UInt64(from: &reader) else { return nil }
@@ -9,21 +15,9 @@ extension InodeNumber: JournalCoded {
   }
 }
 
-extension Epoch: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
-  init?(from reader: inout ByteReader) {
-    guard let value = UInt64(from: &reader) else { return nil }
-    self.init(value)
-  }
-}
-
-extension ChangeStamp: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
-  init?(from reader: inout ByteReader) {
-    guard let value = UInt64(from: &reader) else { return nil }
-    self.init(value)
-  }
-}
+extension InodeNumber: JournalNumber {}
+extension Epoch: JournalNumber {}
+extension ChangeStamp: JournalNumber {}
 
 extension InodeName: JournalCoded {
   func encode(into bytes: inout [UInt8]) {

@@ -9,37 +9,18 @@ protocol JournalCoded {
 
 // Integers are big-endian, a Bool is u8 0 or 1, an optional a Bool and the value, a list u32 and its values.
 
-extension UInt8: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { bytes.append(self) }
+extension JournalCoded where Self: FixedWidthInteger & BitwiseCopyable {
+  func encode(into bytes: inout [UInt8]) { bytes.append(bigEndian: self) }
   init?(from reader: inout ByteReader) {
-    guard let value = reader.integer(UInt8.self) else { return nil }
+    guard let value = reader.integer(Self.self) else { return nil }
     self = value
   }
 }
 
-extension UInt32: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { bytes.append(bigEndian: self) }
-  init?(from reader: inout ByteReader) {
-    guard let value = reader.integer(UInt32.self) else { return nil }
-    self = value
-  }
-}
-
-extension UInt64: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { bytes.append(bigEndian: self) }
-  init?(from reader: inout ByteReader) {
-    guard let value = reader.integer(UInt64.self) else { return nil }
-    self = value
-  }
-}
-
-extension Int32: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { bytes.append(bigEndian: self) }
-  init?(from reader: inout ByteReader) {
-    guard let value = reader.integer(Int32.self) else { return nil }
-    self = value
-  }
-}
+extension UInt8: JournalCoded {}
+extension UInt32: JournalCoded {}
+extension UInt64: JournalCoded {}
+extension Int32: JournalCoded {}
 
 extension Bool: JournalCoded {
   func encode(into bytes: inout [UInt8]) { bytes.append(self ? 1 : 0) }

@@ -8,7 +8,7 @@ struct JournalFile: Sendable {
   let file: File
   private let seed: UInt64
   private(set) var end: UInt64
-  private(set) var imageEnd: UInt64
+  let imageEnd: UInt64
   private var room: JournalRoom
   /// Everything before this offset is on the disk, and no record says so.
   private var unmarkedEnd: UInt64?
@@ -92,7 +92,6 @@ struct JournalFile: Sendable {
     return lastSync.map { time < $0 + 1_000_000_000 } ?? false
   }
 
-  mutating func endImage() { imageEnd = end }
   /// True if most of the journal may be dead: it is renewed once a cut has ended.
   var isGrown: Bool { isResumed || end - imageEnd > max(1 << 20, imageEnd) }
   /// True if the journal must be renewed at any time.

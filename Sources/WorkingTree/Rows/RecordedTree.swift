@@ -14,7 +14,7 @@ package import TreeNames
 /// INVARIANT I1: the rows equal what `TreeView` shows of the head's map: names, kinds, contents, attributes, keys.
 ///
 /// - Concurrency: any thread reads; one thread at a time, as the caller ensures, prepares and publishes.
-package final class RecordedTree: Base, CookieSource {
+package final class RecordedTree: RowBase, CookieSource {
   /// A connection on its way between the pool and a thread; one thread has it at a time.
   struct Loan: @unchecked Sendable { let rows: TreeRows }
 
@@ -51,30 +51,6 @@ package final class RecordedTree: Base, CookieSource {
 
   package var state: RecordedState { writer.withLock { $0.state } }
   package var batch: UInt64 { batchCounter.load(ordering: .acquiring) }
-
-  package func child(
-    of directory: InodeNumber, named name: FileName
-  ) throws(BaseError) -> BaseEntry? {
-    try read { try $0.child(of: directory, named: name) }
-  }
-
-  package func page(
-    of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] {
-    try read { try $0.page(of: directory, after: cookie, limit: limit) }
-  }
-
-  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
-    try read { try $0.count(of: directory, atMost: limit) }
-  }
-
-  package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
-    try read { try $0.inode(number)?.inode }
-  }
-
-  package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
-    try read { try $0.names(of: number) }
-  }
 
   package func cookies(
     for names: [FileName], in directory: InodeNumber
@@ -204,5 +180,37 @@ package struct TreeHead: Sendable {
     self.version = version
     self.view = view
     self.root = root
+  }
+}
+
+/// A base whose answers are rows of tree.sqlite.
+protocol RowBase: Base {
+  /// Reads rows of one instant.
+  func read<Result: Sendable>(_ body: (TreeRows) throws -> Result) throws(BaseError) -> Result
+}
+
+extension RowBase {
+  package func child(
+    of directory: InodeNumber, named name: FileName
+  ) throws(BaseError) -> BaseEntry? {
+    try read { try $0.child(of: directory, named: name) }
+  }
+
+  package func page(
+    of directory: InodeNumber, after cookie: EntryCookie, limit: Int
+  ) throws(BaseError) -> [BaseEntry] {
+    try read { try $0.page(of: directory, after: cookie, limit: limit) }
+  }
+
+  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    try read { try $0.count(of: directory, atMost: limit) }
+  }
+
+  package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+    try read { try $0.inode(number)?.inode }
+  }
+
+  package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+    try read { try $0.names(of: number) }
   }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// The rows at one instant, read through a connection of its own while others write.
 ///
 /// - Concurrency: any thread; calls wait for each other.
-package final class RowsSnapshot: Base {
+package final class RowsSnapshot: RowBase {
   package let state: RecordedState
   private let loan: Mutex<RecordedTree.Loan>
   /// The copy that is read; nil for the file itself.
@@ -39,28 +39,4 @@ package final class RowsSnapshot: Base {
   }
 
   package var batch: UInt64 { 0 }
-
-  package func child(
-    of directory: InodeNumber, named name: FileName
-  ) throws(BaseError) -> BaseEntry? {
-    try read { try $0.child(of: directory, named: name) }
-  }
-
-  package func page(
-    of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] {
-    try read { try $0.page(of: directory, after: cookie, limit: limit) }
-  }
-
-  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
-    try read { try $0.count(of: directory, atMost: limit) }
-  }
-
-  package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
-    try read { try $0.inode(number)?.inode }
-  }
-
-  package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
-    try read { try $0.names(of: number) }
-  }
 }

@@ -9,12 +9,6 @@ package struct StatedPlace: Hashable, Sendable {
   package var state: PendingState
   /// The version that stored it; nil for none.
   package var version: VersionNumber?
-
-  package init(path: TreePath, state: PendingState, version: VersionNumber?) {
-    self.path = path
-    self.state = state
-    self.version = version
-  }
 }
 
 package enum PendingState: String, Hashable, Sendable {

@@ -53,12 +53,4 @@ package struct ReplacedName: Hashable, Sendable {
   package var epoch: Epoch
   /// The epochs of older versions that have the same as the head.
   package var alike: Set<Epoch>
-
-  package init(
-    _ name: InodeName, from before: InodeNumber?, to after: InodeNumber?, on epoch: Epoch,
-    alike: Set<Epoch>
-  ) {
-    (self.name, self.before, self.after) = (name, before, after)
-    (self.epoch, self.alike) = (epoch, alike)
-  }
 }

@@ -11,14 +11,6 @@ package struct PathChange: Hashable, Sendable {
   package var source: TreePath?
   /// The path at which the second tree shows the first's value, if that has its key and is elsewhere.
   package var target: TreePath?
-
-  package init(
-    path: TreePath, before: TreeView.Found? = nil, after: TreeView.Found? = nil,
-    source: TreePath? = nil, target: TreePath? = nil
-  ) {
-    (self.path, self.before, self.after) = (path, before, after)
-    (self.source, self.target) = (source, target)
-  }
 }
 
 extension PathChange {

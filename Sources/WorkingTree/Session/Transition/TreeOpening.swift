@@ -13,17 +13,6 @@ package struct TreePlace: Sendable {
   package var defaults: AttributeDefaults
   /// The time of a version in the store; for nil, of the store's creation.
   package var time: @Sendable (VersionNumber?) -> Attributes.Time
-
-  package init(
-    rows: String, journal: String, bootID: [UInt8], defaults: AttributeDefaults,
-    time: @escaping @Sendable (VersionNumber?) -> Attributes.Time
-  ) {
-    self.rows = rows
-    self.journal = journal
-    self.bootID = bootID
-    self.defaults = defaults
-    self.time = time
-  }
 }
 
 /// A working tree opened after any shutdown, kill or power failure.
