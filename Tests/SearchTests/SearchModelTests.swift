@@ -119,7 +119,8 @@ struct SearchModelTests {
   // MARK: What there is
 
   private func map(_ place: SearchedStore, _ version: VersionNumber) throws -> ValueMap {
-    place.store.map(of: try #require(try place.store.version(version)))
+    let record = try #require(try place.store.version(version))
+    return place.store.map(of: record)
   }
 
   private func entries(_ place: SearchedStore, at version: VersionNumber) throws -> [Entry] {

@@ -33,7 +33,7 @@ extension ControlError {
     case .attemptToAddExistingVersion(let id): (.exists, "version \(id.rawValue) is there already")
     case .attemptToAddVersionWithNonexistingPredecessors(let id):
       (.notFound, "a predecessor of version \(id.rawValue) is not there")
-    case .corrupt(let what): (.damaged, what)
+    case .corrupt(let what), .rebuildable(let what): (.damaged, what)
     case .malformed(let what): (.malformed, what)
     case .fromTheFuture(let what), .unreliable(let what), .denied(let what):
       (.notPermitted, what)

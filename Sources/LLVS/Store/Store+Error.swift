@@ -72,7 +72,7 @@ extension Store.Error: LocalizedError, CustomStringConvertible {
     case .attemptToAddExistingVersion(let id): self = .attemptToAddExistingVersion(Version.ID(id))
     case .attemptToAddVersionWithNonexistingPredecessors(let id):
       self = .attemptToAddVersionWithNonexistingPredecessors(Version(id: Version.ID(id)))
-    case .corrupt(let text), .malformed(let text): self = .corrupt(text)
+    case .corrupt(let text), .rebuildable(let text), .malformed(let text): self = .corrupt(text)
     case .fromTheFuture(let text): self = .fromTheFuture(text)
     case .unreliable(let text): self = .unreliable(text)
     case .busy(let text): self = .busy(text)

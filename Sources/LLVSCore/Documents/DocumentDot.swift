@@ -46,12 +46,8 @@ package struct DocumentAuthor: Hashable, Comparable, Sendable, CustomStringConve
 
   /// The id as UUIDs are written.
   package var description: String {
-    let digits = bytes.map { byte in
-      let text = String(byte, radix: 16, uppercase: true)
-      return text.count == 1 ? "0" + text : text
-    }
     let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16]
-    return groups.map { digits[$0].joined() }.joined(separator: "-")
+    return groups.map { bytes[$0].hex.uppercased() }.joined(separator: "-")
   }
 
   package static func < (a: DocumentAuthor, b: DocumentAuthor) -> Bool {

@@ -138,16 +138,6 @@ package struct DocumentState: Sendable {
 
   package mutating func set(_ key: Key, _ state: DocumentKeyState) {
     keys.map[key] = state
-    noteContested(key, state)
-  }
-
-  /// Sets the states of many keys; each key occurs once.
-  package mutating func set(_ states: [(key: Key, value: DocumentKeyState)]) {
-    keys.map.merge(states)
-    for (key, state) in states { noteContested(key, state) }
-  }
-
-  private mutating func noteContested(_ key: Key, _ state: DocumentKeyState) {
     if state.live.count > 1 {
       contested[key] = true
     } else if contested.count > 0, contested[key] != nil {

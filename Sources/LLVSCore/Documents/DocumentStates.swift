@@ -111,7 +111,6 @@ package struct DocumentStates: Sendable {
     if !new.isEmpty { keep(own ?? cache, new) }
   }
 
-  /// Returns the directories with imported documents in a version or its ancestors.
   package func directories(at number: VersionNumber) throws(StoreError) -> Set<DocumentDirectory> {
     if let known = home(of: number).directories(number) { return known }
     let made = try computed(

@@ -28,14 +28,13 @@ struct DocumentStep {
     guard !written.isEmpty else { return state }
     let dot = DocumentDot(of: node, writer: writer(metadata), in: directory)
     state.vector.add(dot, isOneVersion: writer(metadata) == nil)
-    state.set(
-      written.map { key, entry in
-        var known = state.keys[key] ?? DocumentKeyState(live: [], held: nil, authors: [])
-        known.live = [value(dot, entry)]
-        known.held = dot
-        known.note([dot.author])
-        return (key, known)
-      })
+    for (key, entry) in written {
+      var known = state.keys[key] ?? DocumentKeyState(live: [], held: nil, authors: [])
+      known.live = [value(dot, entry)]
+      known.held = dot
+      known.note([dot.author])
+      state.set(key, known)
+    }
     return state
   }
 
@@ -90,7 +89,7 @@ struct DocumentStep {
       known.live = live.count > 1 ? live.sorted { $0.dot < $1.dot } : live
       states[item.key] = known
     }
-    state.set(states.map { ($0.key, $0.value) })
+    for (key, known) in states { state.set(key, known) }
     return state
   }
 

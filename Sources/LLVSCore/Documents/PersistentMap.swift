@@ -84,62 +84,6 @@ package struct PersistentMap<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     }
   }
 
-  /// Sets the values of many keys; each key occurs once.
-  package mutating func merge(_ items: [(key: Key, value: Value)]) {
-    guard !items.isEmpty else { return }
-    root = Self.merged(root, items.map { (Self.hash($0.key), $0) }, 0, &count)
-  }
-
-  private static func merged(
-    _ child: Child?, _ items: [(hash: UInt, item: Item)], _ depth: UInt, _ count: inout Int
-  ) -> Child? {
-    let first = items[0]
-    if items.count == 1 {
-      var added = 0
-      let made = changed(child, first.hash, first.hash >> (depth * bits), depth) { old in
-        set(first.item, in: old, &added)
-      }
-      count += added
-      return made
-    }
-    var bitmap: UInt32 = 0
-    var old: [Child?] = Array(repeating: nil, count: 32)
-    switch child {
-    case nil: break
-    case .leaf(let leaf)?:
-      if items.allSatisfy({ $0.hash == leaf.hash }) {
-        return .leaf(
-          Leaf(leaf.hash, items.reduce(leaf.items) { set($1.item, in: $0, &count) }))
-      }
-      old[Int(leaf.hash >> (depth * bits) & 31)] = child
-    case .node(let node)?: for slot in 0..<32 { old[slot] = node.child(1 << UInt32(slot)) }
-    }
-    if child == nil, items.allSatisfy({ $0.hash == first.hash }) {
-      return .leaf(Leaf(first.hash, items.reduce([]) { set($1.item, in: $0, &count) }))
-    }
-    var slots: [[(hash: UInt, item: Item)]] = Array(repeating: [], count: 32)
-    for item in items { slots[Int(item.hash >> (depth * bits) & 31)].append(item) }
-    var children: [Child] = []
-    for slot in 0..<32 {
-      let new = slots[slot].isEmpty ? old[slot] : merged(old[slot], slots[slot], depth + 1, &count)
-      guard let new else { continue }
-      bitmap |= 1 << UInt32(slot)
-      children.append(new)
-    }
-    return .node(Node(bitmap, children))
-  }
-
-  private static func set(_ item: Item, in items: [Item], _ added: inout Int) -> [Item] {
-    var items = items
-    if let index = items.firstIndex(where: { $0.key == item.key }) {
-      items[index] = item
-    } else {
-      items.append(item)
-      added += 1
-    }
-    return items
-  }
-
   /// Calls `body` with every key and its value, in no particular order.
   package func forEach<E: Error>(_ body: (Key, Value) throws(E) -> Void) throws(E) {
     try Self.forEach(root, body)

@@ -25,7 +25,6 @@ package final class VersionGraph: Sendable {
   }
 
   private static let answers = 64
-  /// The most marks that are kept.
   private static let mostMarks = 1 << 18
   private let source: any HistorySource
   private let limit: Int

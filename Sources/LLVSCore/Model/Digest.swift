@@ -24,16 +24,7 @@ package struct Digest: Hashable, Comparable, Sendable {
     }
   }
 
-  package var hex: String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(64)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
+  package var hex: String { bytes.hex }
 
   package static func == (a: Digest, b: Digest) -> Bool { a.words == b.words }
 
@@ -43,4 +34,18 @@ package struct Digest: Hashable, Comparable, Sendable {
   }
 
   package static func < (a: Digest, b: Digest) -> Bool { a.words < b.words }
+}
+
+extension Collection<UInt8> {
+  /// Two digits for each byte.
+  package var hex: String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(2 * count)
+    for byte in self {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
 }

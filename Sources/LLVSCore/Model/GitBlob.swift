@@ -18,10 +18,7 @@ package struct GitBlob {
   package consuming func id() -> String {
     var digest = [UInt8](repeating: 0, count: 20)
     _ = SHA1_Final(&digest, &context)
-    return digest.map { byte in
-      let digits = String(byte, radix: 16)
-      return byte < 16 ? "0" + digits : digits
-    }.joined()
+    return digest.hex
   }
 
   package static func id(of bytes: [UInt8]) -> String {

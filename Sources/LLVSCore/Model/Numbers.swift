@@ -7,7 +7,6 @@ package struct VersionNumber: Hashable, Comparable, Sendable {
   package static func < (a: VersionNumber, b: VersionNumber) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The location of a record.
 package struct Location: Hashable, Sendable {
   package let segment: UInt32
   package let length: UInt32

@@ -16,6 +16,9 @@ package enum StoreError: Error, Sendable {
 
   /// Bytes in the store differ from those that were written; the message says what and where.
   case corrupt(String)
+  /// A file that follows from the others, such as tree.sqlite, is damaged and must be made again; the message names
+  /// file and fault.
+  case rebuildable(String)
   /// The store, or a peer, was written by a newer program.
   case fromTheFuture(String)
   /// The file system of the store lacks something that writing needs; the message says what and where.
@@ -53,5 +56,13 @@ package enum StoreError: Error, Sendable {
     } catch {
       throw .system(error)
     }
+  }
+
+  /// Throws a failed system call in an expression as ``system(_:)``.
+  @inlinable
+  package static func translating<R: ~Copyable>(
+    _ body: @autoclosure () throws(SystemError) -> R
+  ) throws(StoreError) -> R {
+    try wrapping(body)
   }
 }

@@ -43,7 +43,6 @@ extension StoreDatabase {
     }
   }
 
-  /// Returns the numbers of the bundles with an item, and its place in each.
   package func bundles(holding item: [UInt8]) throws(StoreError) -> [(number: Int64, place: Int)] {
     try prepared(
       """

@@ -1,5 +1,3 @@
-internal import Platform
-
 extension StoreDatabase {
   private func map(_ packed: [UInt8], of number: VersionNumber) throws(StoreError) -> MapRoot {
     guard let map = packed.parsed({ $0.mapRoot() }) else {

@@ -1,4 +1,3 @@
-internal import Platform
 import SQLite
 internal import Synchronization
 
@@ -17,7 +16,6 @@ package final class Catalog: Sendable {
   }
 
   let path: String
-  let mode: AccessMode
   let isNew: Bool
   package let remoteLedger = RemoteLedger()
   // Leaf locks. The pool's is held to push and pop only. The writer's is held during a transaction:
@@ -32,7 +30,6 @@ package final class Catalog: Sendable {
     path: String, mode: AccessMode, creating properties: [String: [UInt8]]?, witness: String? = nil
   ) throws(StoreError) {
     self.path = path
-    self.mode = mode
     writer = Mutex(nil)
     guard mode == .writer else {
       isNew = false

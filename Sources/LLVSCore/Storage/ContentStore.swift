@@ -1,4 +1,3 @@
-import Platform
 internal import Synchronization
 
 /// The bytes of values: cut, hashed and stored once when written, verified and cached when read.
@@ -329,7 +328,6 @@ package struct ReadyValue: Sendable {
   package let bytes: [UInt8]
   let digest: Digest
   let chunk: PackedRecord?
-  /// The location of equal bytes in the store, if known.
   var known: Location?
   var isLookedUp = false
 }

@@ -27,7 +27,6 @@ final class Index: Sendable {
   /// The writing connection; one thread has it at a time.
   private struct Loan: @unchecked Sendable { let database: StoreDatabase }
 
-  private let path: String
   private let isWritable: Bool
   private let queue = DispatchQueue(label: "llvs.index")
   // The writer's lock is held for a whole batch and acquired before pending's; else leaf locks.
@@ -36,7 +35,6 @@ final class Index: Sendable {
   private let writer = Mutex<Loan?>(nil)
 
   init(path: String, mode: AccessMode, storeID: [UInt8]) throws(StoreError) {
-    self.path = path
     readers = IndexReaders(path: path)
     isWritable = mode == .writer
     guard isWritable else { return }

@@ -11,9 +11,7 @@ package final class ReadableCopy: Sendable {
   /// - Throws: ``StoreError/busy(_:)`` if they keep changing, because another machine writes to the disk.
   package init(of store: String, _ names: [String]) throws(StoreError) {
     path = "\(SystemProcess.temporaryDirectory)/llvs-copy-\(SystemRandom.hex(8))"
-    try StoreError.wrapping { () throws(SystemError) in
-      try FileSystem.makeDirectory(path, permissions: 0o700)
-    }
+    try StoreError.translating(try FileSystem.makeDirectory(path, permissions: 0o700))
     do throws(SystemError) {
       for _ in 0..<5 {
         let before = try ReadableCopy.states(store, names)

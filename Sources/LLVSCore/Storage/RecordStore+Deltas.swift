@@ -1,5 +1,3 @@
-internal import Platform
-
 /// Nodes of maps that are written as the difference from another node.
 ///
 /// A version's nodes differ from their predecessors' by an entry or two, so a node is compressed after an older

@@ -330,9 +330,8 @@ final class RecordStore: NodeStorage, Sendable {
         byteCount: SegmentFormat.recordHeaderSize, alignment: 8
       ) { fields in
         Result { () throws(StoreError) in
-          let count = try StoreError.wrapping { () throws(SystemError) in
-            try file.read(into: fields, then: out, at: location.offset)
-          }
+          let count = try StoreError.translating(
+            try file.read(into: fields, then: out, at: location.offset))
           guard count == Int(location.length) else {
             throw damage(location, "is beyond the end of the file")
           }

@@ -67,8 +67,7 @@ final class SegmentFiles: Sendable {
   }
 
   func numbers() throws(StoreError) -> [UInt32] {
-    try StoreError.wrapping { () throws(SystemError) in
-      try FileSystem.list(directory).compactMap { SegmentFormat.number(of: $0) }.sorted()
-    }
+    try StoreError.translating(
+      try FileSystem.list(directory).compactMap { SegmentFormat.number(of: $0) }.sorted())
   }
 }

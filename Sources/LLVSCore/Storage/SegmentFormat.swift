@@ -1,5 +1,3 @@
-internal import Platform
-
 /// The kind of a record; the raw values are on disk.
 enum RecordKind: UInt8, CaseIterable, Sendable {
   /// Bytes of a value.

@@ -171,7 +171,7 @@ struct StoreStatement {
     {
       return "\"\(text)\""
     }
-    return bytes.prefix(32).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return bytes.prefix(32).hex
   }
 }
 

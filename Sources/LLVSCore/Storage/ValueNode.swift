@@ -146,7 +146,6 @@ final class ValueNode: Sendable {
     return hasher.finish()
   }
 
-  /// Returns true if a node ends after this item, its `count`th.
   static func ends(after item: Item, count: Int) -> Bool {
     if count >= longest { return true }
     guard count >= shortest, let digest = item.digest else { return false }

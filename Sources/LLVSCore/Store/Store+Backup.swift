@@ -67,12 +67,11 @@ extension Store {
     _ source: String, to target: String, progress: (UInt64) -> Bool
   ) throws(StoreError) {
     var isCancelled = false
-    try StoreError.wrapping { () throws(SystemError) in
+    try StoreError.translating(
       try File.regular(source, .read).copy(to: target) { count in
         isCancelled = !progress(count)
         return !isCancelled
-      }
-    }
+      })
     if isCancelled { throw .cancelled }
   }
 

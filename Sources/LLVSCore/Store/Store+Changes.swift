@@ -49,8 +49,8 @@ extension Store {
       for change in changes { try body(change) }
       return
     }
-    let first = try record.first.map { number throws(StoreError) in try version(number) } ?? nil
-    try forEachChange(from: map(first?.map ?? .empty), to: map(of: record)) {
+    let first = try version(record.first)
+    try forEachChange(from: map(of: first), to: map(of: record)) {
       (change, _) throws(StoreError) in try body(change)
     }
   }

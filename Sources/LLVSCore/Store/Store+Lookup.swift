@@ -1,11 +1,18 @@
+internal import Synchronization
+
 extension Store {
-  package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
-    try catalog.read { (database) throws(StoreError) in try database.version(number) }
+  package func version(_ number: VersionNumber?) throws(StoreError) -> VersionRecord? {
+    guard let number else { return nil }
+    return try catalog.read { (database) throws(StoreError) in try database.version(number) }
   }
 
-  package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
-    try catalog.read { (database) throws(StoreError) in try database.version(id) }
+  package func version(_ id: Version.ID?) throws(StoreError) -> VersionRecord? {
+    guard let id else { return nil }
+    return try catalog.read { (database) throws(StoreError) in try database.version(id) }
   }
+
+  /// Returns the version that the live tree continues from; nil before the first one.
+  package func headRecord() throws(StoreError) -> VersionRecord? { try version(state().head) }
 
   package func version(named name: String) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in try database.version(named: name) }
@@ -107,7 +114,6 @@ extension Store {
     try contents.unpack(version.packedMetadata)
   }
 
-  /// The first inode number of a store.
   package static var firstInode: UInt64 { 16 }
 
   /// The end of a store's inode numbers: history has the numbers from here on.
@@ -122,5 +128,87 @@ extension Store {
   /// Returns the first of `count` consecutive inode numbers, in or outside of a transaction.
   package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try counters.allot(.inode, count)
+  }
+}
+
+extension Store {
+  package func versionLines(after number: UInt32, limit: Int) throws(StoreError) -> [VersionLine] {
+    try catalog.read { (database) throws(StoreError) in
+      try database.versionLines(after: number, limit: limit)
+    }
+  }
+
+  package func versionLines(before number: UInt32, limit: Int) throws(StoreError) -> [VersionLine] {
+    try catalog.read { (database) throws(StoreError) in
+      try database.versionLines(before: number, limit: limit)
+    }
+  }
+}
+
+extension Store {
+  /// Returns the versions that stored the value's bytes or changed its attributes, oldest first.
+  package func versions(changing key: Key) throws(StoreError) -> [VersionRecord] {
+    var records: [VersionRecord] = []
+    for number in try numbers(changing: key, upTo: state().lastNumber) {
+      guard let record = try version(number), try changes(record, key) else { continue }
+      records.append(record)
+    }
+    return records
+  }
+
+  /// Returns the versions that may have changed a key, ascending, with all that the index lacks: a reader may see a
+  /// version before its maker has written the index.
+  func numbers(changing key: Key, upTo last: UInt32) throws(StoreError) -> [VersionNumber] {
+    // Read first: versions that are indexed concurrently are then examined twice, not missed.
+    let known = try index.lastVersion()
+    let numbers = try index.versions(changing: key).filter { $0.rawValue <= last }
+    guard known < last else { return numbers }
+    return numbers.filter { $0.rawValue <= known } + ((known + 1)...last).map { VersionNumber($0) }
+  }
+
+  /// Returns true if a version's entry at a key differs from its first predecessor's.
+  private func changes(_ record: VersionRecord, _ key: Key) throws(StoreError) -> Bool {
+    let new = try map(of: record).entry(at: key)
+    guard let first = record.first, let before = try version(first) else { return new != nil }
+    let old = try map(of: before).entry(at: key)
+    guard let old, let new else { return old != nil || new != nil }
+    return old.storedVersion != new.storedVersion || !old.hasSameContent(as: new)
+  }
+
+  /// Keeps bytes under a name in the index, which may lose them.
+  package func note(_ name: String, _ bytes: [UInt8]) { index.keep(name, bytes) }
+  package func noted(_ name: String) -> [UInt8]? { index.kept(name) }
+
+  /// Adds to the index what a crash kept out of it; skips and reports damaged versions.
+  func catchUpIndex() throws(StoreError) {
+    let last = published.withLock { $0.lastNumber }
+    var next = try index.lastVersion() + 1
+    while next <= last {
+      let number = VersionNumber(next)
+      var keys: [Key] = []
+      do throws(StoreError) {
+        guard let record = try version(number) else { throw .corrupt("it is not in the catalog") }
+        keys = try changedKeys(of: record)
+      } catch {
+        guard error.isDamage else { throw error }
+        published.withLock {
+          $0.mended.append(
+            "version number \(next) is left out of index.sqlite: \(error.message)")
+        }
+      }
+      index.add(chunks: [:], changes: [(number, keys)])
+      next += 1
+    }
+  }
+
+  /// Returns the keys at which a version differs from its first predecessor, and those that it settles.
+  func changedKeys(of record: VersionRecord) throws(StoreError) -> [Key] {
+    let before = try version(record.first)
+    var keys: [Key] = []
+    try ValueMap.diff(from: map(of: before), to: map(of: record)) {
+      (change) throws(StoreError) in
+      if !change.isDirectory { keys.append(change.key) }
+    }
+    return keys + Version.namedKeys(try metadata(of: record))
   }
 }

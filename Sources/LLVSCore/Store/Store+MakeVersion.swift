@@ -32,7 +32,6 @@ extension Store {
 }
 
 extension WriteTransaction {
-  /// Adds an authored version from changes of values.
   package func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
     metadata: Version.Metadata = [:]
@@ -52,7 +51,7 @@ extension WriteTransaction {
     for change in changes { last[change.key] = change }
     if records.count == 2 { return try makeMerge(of: records[0], records[1], last, metadata) }
     let number = try reserveVersion()
-    let before = store.map(records.first?.map ?? .empty)
+    let before = store.map(of: records.first)
     var edits: [MapEdit] = []
     var known: [MapChange] = []
     for (key, change) in last.sorted(by: { $0.key < $1.key }) {

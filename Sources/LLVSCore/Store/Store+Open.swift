@@ -30,9 +30,7 @@ extension Store {
       if isMade { try? FileSystem.removeDirectory(path) }
       throw error
     }
-    let isNew = try StoreError.wrapping { () throws(SystemError) in
-      try !FileSystem.exists("\(path)/store.sqlite")
-    }
+    let isNew = try StoreError.translating(try !FileSystem.exists("\(path)/store.sqlite"))
     if isNew {
       guard create, mode == .writer else { throw .notFound("store in \(path)") }
       try refuseForeign(path)
@@ -130,9 +128,7 @@ extension Store {
   /// Returns true if locks on the file system exclude all other processes.
   /// - Throws: ``StoreError/unreliable(_:)`` if they do not and the store is opened for writing.
   private static func isReliable(_ path: String, _ mode: AccessMode) throws(StoreError) -> Bool {
-    let unreliable = try StoreError.wrapping { () throws(SystemError) in
-      try FileSystem.fileSystem(of: path).unreliableKind
-    }
+    let unreliable = try StoreError.translating(try FileSystem.fileSystem(of: path).unreliableKind)
     guard let unreliable else { return true }
     guard mode == .writer else { return false }
     throw .unreliable(
@@ -145,9 +141,7 @@ extension Store {
       "lock", "readers", "turn", "segments", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
       "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "lost+found",
     ]
-    let foreign = try StoreError.wrapping { () throws(SystemError) in
-      try FileSystem.list(path).first { !own.contains($0) }
-    }
+    let foreign = try StoreError.translating(try FileSystem.list(path).first { !own.contains($0) })
     if let foreign { throw .exists("\(path) is neither a store nor empty: it holds \(foreign)") }
   }
 
@@ -160,7 +154,7 @@ extension Store {
   private static func writerLock(_ path: String, patience: UInt64) throws(StoreError) -> File {
     let start = SystemClock.monotonic()
     while true {
-      let lock = try StoreError.wrapping { () throws(SystemError) in try takeWriterLock(path) }
+      let lock = try StoreError.translating(try takeWriterLock(path))
       switch lock {
       case .taken(let file): return file
       case .held(_, isFinishing: true) where SystemClock.monotonic() - start < patience:

@@ -13,12 +13,11 @@ struct OpenedFiles: Sendable {
 
   init(of directory: String) throws(StoreError) {
     self.directory = directory
-    places = try StoreError.wrapping { () throws(SystemError) in
+    places = try StoreError.translating(
       try ["", "/store.sqlite", "/segments"].map { (name) throws(SystemError) in
         let status = try FileSystem.status(directory + name)
         return Place(path: directory + name, device: status.device, inode: status.inode)
-      }
-    }
+      })
   }
 
   /// Checks that all files are at their paths.

@@ -19,7 +19,6 @@ extension Store {
     return try value(entry)
   }
 
-  /// Returns the reference of a value at a version; nil if the version has none at that key.
   package func valueReference(
     id: Value.ID, at version: Version.ID
   ) throws(StoreError) -> Value.Reference? {

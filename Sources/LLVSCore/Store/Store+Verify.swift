@@ -105,7 +105,7 @@ extension StoreError {
   /// True if something in the store is damaged or unreadable.
   package var isDamage: Bool {
     switch self {
-    case .corrupt: true
+    case .corrupt, .rebuildable: true
     case .system(let error):
       [Errno.inputOutput, Errno.isDirectory, Errno.tooManySymlinks].contains(error.errno)
     default: false
@@ -115,7 +115,7 @@ extension StoreError {
   /// The message of the case; for a case without one, its name.
   package var message: String {
     switch self {
-    case .corrupt(let text), .invalid(let text), .notFound(let text): text
+    case .corrupt(let text), .rebuildable(let text), .invalid(let text), .notFound(let text): text
     case .system(let error): error.description
     default: "\(self)"
     }

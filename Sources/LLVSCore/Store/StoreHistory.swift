@@ -64,5 +64,6 @@ extension HistoryNode {
 
 extension Store {
   package func map(_ root: MapRoot) -> ValueMap { history.map(root) }
-  package func map(of record: VersionRecord) -> ValueMap { history.map(record.map) }
+  /// The map of a version; an empty one for nil, the time before the first version.
+  package func map(of record: VersionRecord?) -> ValueMap { history.map(record?.map ?? .empty) }
 }

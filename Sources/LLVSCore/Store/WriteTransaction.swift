@@ -62,7 +62,8 @@ package final class WriteTransaction: ChunkTransaction {
     try store.counters.allot(.revision, count)
   }
 
-  package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
+  package func version(_ number: VersionNumber?) throws(StoreError) -> VersionRecord? {
+    guard let number else { return nil }
     if number.rawValue > base {
       let index = Int(number.rawValue - base) - 1
       return index < added.count ? added[index] : nil

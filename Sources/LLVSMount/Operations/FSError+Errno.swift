@@ -51,7 +51,7 @@ extension StoreError {
     case .noCommonAncestor, .unrelated: Errno.crossDevice
     case .attemptToAddExistingVersion, .exists: Errno.exists
     case .attemptToAddVersionWithNonexistingPredecessors: Errno.invalid
-    case .corrupt: Errno.inputOutput
+    case .corrupt, .rebuildable: Errno.inputOutput
     case .malformed: Errno.badMessage
     case .fromTheFuture, .unreliable: Errno.notSupported
     case .denied: Errno.accessDenied

@@ -15,7 +15,6 @@ extension FSError {
     }
   }
 
-  /// The damage, in words.
   package var damage: String? {
     switch self {
     case .store(let error): error.damage
@@ -30,7 +29,7 @@ extension StoreError {
 
   package var damage: String? {
     switch self {
-    case .corrupt(let text): text
+    case .corrupt(let text), .rebuildable(let text): text
     case .system(let error) where error.errno == Errno.inputOutput: "\(error)"
     default: nil
     }

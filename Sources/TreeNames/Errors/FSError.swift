@@ -46,7 +46,12 @@ package enum FSError: Error, Sendable {
   case system(SystemError)
 
   package init(_ error: StoreError) {
-    self = if case .system(let cause) = error { .system(cause) } else { .store(error) }
+    self =
+      switch error {
+      case .system(let cause): .system(cause)
+      case .rebuildable(let fault): .store(.corrupt(fault))
+      default: .store(error)
+      }
   }
 
   /// Throws an error of the store as that of a file operation.

@@ -48,7 +48,8 @@ struct DocumentSyncPowerTests {
         try app.read(key: key.key, scope: key.scope).map { "\(key): \($0.value)" }
       }
       let head = try #require(try service.store.state().head)
-      let map = service.store.map(of: try #require(try service.store.version(head)))
+      let record = try #require(try service.store.version(head))
+      let map = service.store.map(of: record)
       var inTree: [String] = []
       for key in try app.keys {
         let entry = try map.entry(at: Key("notes/\(key.key)"))

@@ -73,7 +73,8 @@ struct StoreMergeTests {
       var seen: Set<Location> = []
       try store.map(of: record).verify(seen: &seen) { _ throws(StoreError) in }
     }
-    let map = store.map(of: try #require(try store.version(head)))
+    let record = try #require(try store.version(head))
+    let map = store.map(of: record)
     #expect(map.count == 2)
     #expect(try map.entry(at: Key("a"))?.storedVersion == two.number)
     _ = three
