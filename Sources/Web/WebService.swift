@@ -5,7 +5,6 @@ package import LLVSCore
 import Platform
 import Reports
 import TreeNames
-import WorkingTree
 
 /// Answers the requests of the page: `GET` reads, `POST` starts a command.
 /// - Concurrency: any thread; each connection has one.
@@ -29,7 +28,7 @@ package final class WebService: WebAnswering {
   private let commands: WebCommands
   private let store: Store
   private let versions: VersionList
-  private let desk: CommandDesk
+  private let desk: CommandQueue
   private let conflictCount: ConflictCount
   private var history: History { History(store: store) }
   private var conflicts: Conflicts { Conflicts(history) }
@@ -41,7 +40,7 @@ package final class WebService: WebAnswering {
     self.options = options
     self.gate = Monitor(gate)
     versions = VersionList(store, pool: pool)
-    desk = CommandDesk(pool: pool)
+    desk = CommandQueue(pool: pool)
     conflictCount = ConflictCount(store, pool: pool)
   }
 
@@ -140,7 +139,7 @@ package final class WebService: WebAnswering {
 
   private func state() throws -> String {
     let state = try store.state()
-    let head = try state.head.flatMap { try store.version($0) }
+    let head = try store.version(state.head)
     let fields: ReplyValue = [
       "store": options.store, "mountPoint": options.mountPoint, "isReadOnly": options.isReadOnly,
       "head": head?.name, "line": head?.line == VersionRecord.unnamedLine ? nil : head?.line ?? "",
@@ -155,7 +154,7 @@ package final class WebService: WebAnswering {
     // By default the first predecessor.
     let old =
       request.arguments["a"] == nil
-      ? try new.first.flatMap { try store.version($0) } : try history.version(request, "a")
+      ? try store.version(new.first) : try history.version(request, "a")
     var before = path
     if let from = request.arguments["from"], from.count <= 4096 { before = from }
     let entries = (try old.flatMap { try history.entry($0, before) }, try history.entry(new, path))

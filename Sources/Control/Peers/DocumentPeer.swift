@@ -131,9 +131,7 @@ struct DocumentPeer: RemoteLayout {
     }
     var stamp = file?.stamp
     if stamp == nil {
-      stamp = try StoreError.wrapping { () throws(SystemError) in
-        try DocumentStamp(path: address.path)
-      }
+      stamp = try StoreError.translating(try DocumentStamp(path: address.path))
     }
     // The file must not be open while it is replaced.
     file?.close()

@@ -67,7 +67,7 @@ package struct PeerOpener: Sendable {
       if !hasBundles { return files }
       return hasFiles ? SeveralLayouts([bundles, files]) : bundles
     }
-    let sight = FilesSight(of: options.place, opening.store)
+    let sight = LayoutProbe(of: options.place, opening.store)
     if !opening.isNew, sight.isFresh { return bundles }
     guard try holds(ExchangeFolders.versions, objects) else {
       sight.noteNone()

@@ -49,8 +49,7 @@ package final class RewriteLimits {
     }.prefix(Self.keyLimit)
     return Array(
       kept.map { key, times in
-        let digits = key.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return ([digits] + times.map { "\($0)" }).joined(separator: " ") + "\n"
+        ([key.bytes.hex] + times.map { "\($0)" }).joined(separator: " ") + "\n"
       }.joined().utf8)
   }
 

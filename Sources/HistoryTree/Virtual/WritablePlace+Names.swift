@@ -13,7 +13,7 @@ extension WritablePlace {
       return (name, file.state.bytes)
     }
     guard let (name, bytes) = saved, isEffective(name) else { return }
-    if bytes.isEmpty, emptySaysNothing { return }
+    if bytes.isEmpty, ignoresEmptyText { return }
     let isInEffect = try apply(name, bytes)
     state.withLock { state in
       guard file.name == name else { return }
@@ -24,7 +24,8 @@ extension WritablePlace {
     }
   }
 
-  private var emptySaysNothing: Bool {
+  /// True if an empty text is no setting: an empty ignore file is one.
+  private var ignoresEmptyText: Bool {
     if case .ignore = kind { return false }
     return true
   }
@@ -58,7 +59,7 @@ extension WritablePlace {
       guard state.files.count < Self.countLimit else { throw .noSpace }
       let file = WritableFile(
         place: self, inode: inode, name: name, bytes: [], isInEffect: false,
-        mtime: TreeSession.now())
+        mtime: .now)
       file.state.mode = mode & 0o777
       state.files[name] = file
       return file
@@ -95,7 +96,7 @@ extension WritablePlace {
     // A backup that is renamed back has the text in effect.
     let isReturning = state.withLock { _ in file.movedFrom == to && !file.isDirty }
     var isApplied = true
-    if takesEffect, !isReturning, !(bytes.isEmpty && emptySaysNothing) {
+    if takesEffect, !isReturning, !(bytes.isEmpty && ignoresEmptyText) {
       isApplied = try apply(to, bytes)
     }
     var wasStored = false
@@ -112,7 +113,7 @@ extension WritablePlace {
       state.files[to] = file
       if takesEffect {
         state.masked.remove(to)
-        file.isInEffect = isApplied && (!bytes.isEmpty || !emptySaysNothing)
+        file.isInEffect = isApplied && (!bytes.isEmpty || !ignoresEmptyText)
         file.isDirty = isApplied && !file.isInEffect
         file.movedFrom = nil
       } else {

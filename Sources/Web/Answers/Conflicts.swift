@@ -2,7 +2,6 @@ import Control
 import Grammar
 import HistoryTree
 import LLVSCore
-import Reports
 import TreeNames
 
 /// Reads the open conflicts for the page.

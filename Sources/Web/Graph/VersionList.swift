@@ -26,7 +26,6 @@ final class VersionList: Sendable {
     self.pool = pool
   }
 
-  /// Returns the current rows, and the names of versions.
   func current() throws -> (rows: VersionGraphRows, story: VersionStory) {
     let now = try store.state()
     let known = state.withLock { state -> (VersionGraphRows, VersionStory)? in

@@ -15,7 +15,6 @@ package struct Gate: Sendable {
   package var origin: String { "http://\(host)" }
   package var address: String { "\(origin)/\(token)/" }
 
-  /// Returns the refusal of a request; nil if it is accepted.
   package func refusal(_ request: WebRequest) -> WebResponse? {
     guard ["GET", "HEAD", "POST"].contains(request.method) else {
       return WebResponse(refusal: "This method is not supported.", status: 405)

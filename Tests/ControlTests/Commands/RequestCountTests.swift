@@ -133,7 +133,7 @@ struct RequestCountTests {
     let old = SystemClock.realtime().seconds - 3601
     a.store.note("peer.without-files \(bucket.address)", Array("\(old)".utf8))
     #expect(try PeerOpener.standard.open(address, opening) is SeveralLayouts)
-    FilesSight(of: bucket.address, a.store).noteNone()
+    LayoutProbe(of: bucket.address, a.store).noteNone()
     var new = opening
     new.isNew = true
     #expect(try PeerOpener.standard.open(address, new) is SeveralLayouts)

@@ -5,7 +5,7 @@ private import Synchronization
 
 /// Runs one command of the page at a time, and reports its progress.
 /// - Concurrency: any thread; its lock is a leaf.
-final class CommandDesk: Sendable {
+final class CommandQueue: Sendable {
   private struct Running {
     var id: Int
     var title: String

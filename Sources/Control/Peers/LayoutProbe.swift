@@ -3,7 +3,7 @@ import Platform
 
 /// The last check for the original's files at a remote on a server, because each check is a request. A remote
 /// without them is checked once an hour: only a program of the original's creates them.
-struct FilesSight {
+struct LayoutProbe {
   private let store: Store
   private let name: String
   /// Seconds.
