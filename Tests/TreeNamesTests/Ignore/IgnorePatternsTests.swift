@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TreeNames
 
@@ -84,7 +85,7 @@ struct IgnorePatternsTests {
     defer { try? FileManager.default.removeItem(at: root) }
     guard (try? run(["git", "init", "-q", "."], in: root, "")) != nil else { return }
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix(state: seed)
+    var random = SeededRandom(seed: seed)
     let pieces = ["a", "b", "*", "?", "/", "**", "[ab]", "[!a]", "a*", "!", "/**/", "**/", "ab"]
     for _ in 0..<40 {
       let lines = (0..<4).map { _ in
@@ -132,18 +133,5 @@ struct IgnorePatternsTests {
     process.waitUntilExit()
     guard process.terminationStatus <= 1 else { throw CocoaError(.executableNotLoadable) }
     return String(decoding: data, as: UTF8.self)
-  }
-}
-
-/// A generator that gives the same numbers for the same seed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }
