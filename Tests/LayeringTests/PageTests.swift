@@ -105,3 +105,19 @@ func invariantsAreStated() throws {
     }
   }
 }
+
+@Test("Every suite that the quick tests leave out is there")
+func slowSuitesAreThere() throws {
+  let names = try Repository.text("mount-scripts/slow-suites").split(separator: "\n")
+    .filter { !$0.hasPrefix("#") }
+  #expect(names.count > 10, "the suites were not found")
+  let tests = Repository.files(below: "Tests") { $0.pathExtension == "swift" }
+  for name in names {
+    let parts = name.split(separator: ".")
+    let isThere = tests.contains { file in
+      file.path.hasPrefix("Tests/\(parts[0])/")
+        && ["struct", "class"].contains { file.text.contains("\($0) \(parts[1]) ") }
+    }
+    #expect(isThere, "there is no \(name)")
+  }
+}
