@@ -35,10 +35,12 @@ private final class TreeSample {
     let store = try Store.open(path: storePath, create: true)
     base = try SampleStore.fill(store, count: count)
     current = store
-    var next: UInt64 = 1 << 32
+    let next = Monitor<UInt64>(1 << 32)
     numbers = NumberSource { count in
-      defer { next += count }
-      return next
+      next.withLock { next in
+        defer { next += count }
+        return next
+      }
     }
     try context.place.sync()
   }

@@ -1,5 +1,4 @@
 import Grammar
-import LLVSCore
 import Platform
 package import TreeNames
 

@@ -1,5 +1,4 @@
 package import LLVSCore
-package import Platform
 
 /// The tree of inodes below the pending changes.
 /// - Concurrency: any thread. Two answers may come from before and after a new head; ``batch`` shows that.
@@ -8,22 +7,21 @@ package protocol Base: AnyObject, Sendable {
   var batch: UInt64 { get }
 
   /// Returns the entry of a name; nil if it, or the directory, does not exist.
-  func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry?
+  func child(of directory: InodeNumber, named name: FileName) throws(StoreError) -> BaseEntry?
 
   /// Returns the next entries by cookie; fewer than `limit` only at the end.
   func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry]
+  ) throws(StoreError) -> [BaseEntry]
 
   /// Returns the number of entries of a directory, or `limit` if there are more.
   /// - Complexity: O(`limit`).
-  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int
+  func count(of directory: InodeNumber, atMost limit: Int) throws(StoreError) -> Int
 
   /// Nil if the inode has no name.
-  func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode?
+  func inode(_ number: InodeNumber) throws(StoreError) -> BaseInode?
 
-  /// Returns all names of an inode; the root has none.
-  func names(of number: InodeNumber) throws(BaseError) -> [InodeName]
+  func names(of number: InodeNumber) throws(StoreError) -> [InodeName]
 }
 
 /// The offset of an entry for readdir(3), which a name keeps while it stays in its directory.
@@ -46,7 +44,7 @@ package protocol CookieSource: AnyObject, Sendable {
   /// - Complexity: O(log *n*) for each name.
   func cookies(
     for names: [FileName], in directory: InodeNumber
-  ) throws(BaseError) -> [CookieChoice]
+  ) throws(StoreError) -> [CookieChoice]
 }
 
 /// The cookies that a name can have: that of its entry, else the first free one of a few.
@@ -54,7 +52,6 @@ package struct CookieChoice: Hashable, Sendable {
   /// The number of cookies to choose from.
   package static let count: Int64 = 8
 
-  /// The first to choose from.
   package var first: EntryCookie
   /// The cookie of this name's entry.
   package var own: EntryCookie?
@@ -68,7 +65,6 @@ package struct CookieChoice: Hashable, Sendable {
   }
 }
 
-/// A name of an inode.
 package struct InodeName: Hashable, Sendable {
   package var directory: InodeNumber
   package var name: FileName
@@ -107,13 +103,18 @@ package struct BaseEntry: Hashable, Sendable {
   }
 }
 
-/// The reason why a ``Base`` cannot answer.
-package enum BaseError: Error, Sendable {
-  /// The tree's file is damaged and must be rebuilt from the head's map; the text names file and fault.
-  case damaged(String)
-  case store(StoreError)
-  /// A full disk included.
-  case system(SystemError)
-  /// The tree's database is read-only or in use; the text says which.
-  case refused(String)
+extension Base {
+  /// Returns a path of an inode; ``StoreError/rebuildable(_:)`` if it has no name.
+  package func path(of number: InodeNumber) throws(StoreError) -> TreePath {
+    var names: [FileName] = []
+    var number = number
+    while number != .root {
+      guard names.count <= 4096, let name = try self.names(of: number).first else {
+        throw .rebuildable("a name that leads to an inode is missing")
+      }
+      names.append(name.name)
+      number = name.directory
+    }
+    return names.reversed().reduce(TreePath.root) { $0.appending($1) }
+  }
 }

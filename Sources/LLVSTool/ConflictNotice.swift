@@ -33,7 +33,7 @@ enum ConflictNotice {
     guard let target = try? CommandTarget(line), let store = try? target.reader(),
       let head = try? store.state().head, let keys = try? store.openConflictKeys(at: head)
     else { return nil }
-    let names = keys.map { $0.bytes.map { String($0, radix: 16) }.joined() }.sorted()
+    let names = keys.map { $0.bytes.hex }.sorted()
     return Open(store: store.path, count: keys.count, text: names.joined(separator: "\n"))
   }
 }

@@ -1,7 +1,6 @@
 import FuseSession
 import Grammar
 import LLVSCore
-import LLVSMount
 import Platform
 
 package enum ExitCode: Int32, CaseIterable, Sendable {

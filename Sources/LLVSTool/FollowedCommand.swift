@@ -1,5 +1,4 @@
 import Control
-import Grammar
 import Platform
 
 /// A command of a mounted store that is followed and can be cancelled. A thread's write to the control file waits

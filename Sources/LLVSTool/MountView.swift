@@ -1,6 +1,5 @@
 import FuseSession
 import Grammar
-import Platform
 import TreeNames
 
 /// A view of a tree: its mount, or a directory of it bind-mounted elsewhere.

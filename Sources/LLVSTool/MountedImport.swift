@@ -1,6 +1,5 @@
 import Control
 import Grammar
-import LLVSCore
 import Platform
 import TreeNames
 

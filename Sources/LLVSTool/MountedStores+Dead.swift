@@ -1,6 +1,5 @@
 import FuseSession
 import Grammar
-import LLVSCore
 import LLVSMount
 import Platform
 

@@ -10,7 +10,6 @@ enum MountedStores {
     var device: String?
   }
 
-  /// Returns the holder of the lock; nil if the lock is free.
   static func holder(of lock: String) -> Holder? {
     guard let file = try? File.regular(lock, .read), (try? file.lock(.shared)) == false,
       let bytes = try? file.read(128, at: 0)

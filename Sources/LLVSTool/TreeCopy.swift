@@ -65,7 +65,6 @@ struct TreeCopy {
     levels.append(Level(source: source, copy: copy, names: names[...]))
   }
 
-  /// Returns the kind of the file at a path; nil if there is none.
   static func kind(at path: [UInt8]) throws(SystemError) -> FileStatus.Kind? {
     do throws(SystemError) {
       return try FileSystem.status(path).kind

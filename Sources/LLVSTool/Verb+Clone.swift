@@ -109,7 +109,7 @@ extension Verb {
         .notFound, "\(address) holds no versions; \"llvs init\" makes an empty store")
     }
     try run("merge")
-    guard let head = try store.state().head, let record = try store.version(head) else {
+    guard let record = try store.headRecord() else {
       throw ControlError(
         .notFound, "\(address) holds no version of the unnamed branch to begin with")
     }

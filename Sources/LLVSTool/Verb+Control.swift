@@ -1,7 +1,6 @@
 import Control
 import Grammar
 import LLVSCore
-import ObjectStores
 import Platform
 import TreeNames
 import WorkingTree
@@ -118,7 +117,7 @@ extension CommandTarget {
 
   fileprivate func areFiles(_ words: [[UInt8]]) throws -> Bool {
     let store = try reader()
-    let head = try store.state().head.map { try store.version($0) } ?? nil
+    let head = try store.headRecord()
     let view = head.map { TreeView(map: store.map(of: $0)) }
     return try words.allSatisfy { word in
       guard let path = try? path(word), !path.isEmpty else { return false }

@@ -1,7 +1,6 @@
 import Grammar
 import HistoryTree
 import LLVSCore
-import Platform
 import Reports
 import TreeNames
 
@@ -55,7 +54,7 @@ extension Verb {
     let record = try store.version(meant: word)
     var writer = try DiffWriter(line, console, standard: .stat, isToApply: true)
     let story = VersionStory(store: store, labels: try VersionLabels(store))
-    let parent = try record.first.map { try store.version($0) } ?? nil
+    let parent = try store.version(record.first)
     let differences = try VersionDifferences(
       store, from: parent?.map ?? .empty, to: record.map, findingRenames: !line.has("no-renames"))
     if line.isJSON {

@@ -5,7 +5,6 @@ import LLVSCore
 import Platform
 import Reports
 import TreeNames
-import WorkingTree
 
 extension Verb {
   @Sendable static func log(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -43,9 +42,7 @@ extension Verb {
   /// Returns the time in an option, in seconds since 2001.
   private static func time(_ line: CommandLine, _ option: String) throws -> Double? {
     guard let text = line.options[option] else { return nil }
-    let now = SystemClock.realtime()
-    let expression = TimeExpression(
-      now: now.seconds * 1_000_000_000 + Int64(now.nanoseconds))
+    let expression = TimeExpression(now: TimestampText.now())
     guard let span = expression.span(text) else { throw UsageError(TimeExpression.refusal(text)) }
     let meant = option == "since" ? span.lowerBound : span.upperBound
     return Double(meant / 1_000_000_000) + Double(meant % 1_000_000_000) / 1e9 - 978_307_200
@@ -160,8 +157,8 @@ extension Verb {
     let site = try CommandTarget(line)
     let store = try site.reader()
     let path = try site.path(line.bytes[0])
-    let head = try store.state().head.map { try store.version($0) } ?? nil
-    let view = TreeView(map: store.map(head?.map ?? .empty))
+    let head = try store.headRecord()
+    let view = TreeView(map: store.map(of: head))
     let key = try view.key(forNewPath: path)
     let revisions = try revisions(of: key, in: store)
     guard !revisions.isEmpty else {
@@ -181,7 +178,7 @@ extension Verb {
     }
     console.page(line)
     for (record, entry) in revisions.reversed().prefix(try line.number("count") ?? .max) {
-      let parent = try record.first.map { try store.version($0) } ?? nil
+      let parent = try store.version(record.first)
       let before = try parent.map { try store.map(of: $0).entry(at: key) } ?? nil
       let words = try story.words(of: record)
       if line.isJSON {

@@ -1,4 +1,3 @@
-import Control
 import Documents
 import Grammar
 package import LLVSCore

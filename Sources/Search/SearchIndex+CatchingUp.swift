@@ -1,5 +1,4 @@
 package import LLVSCore
-internal import Platform
 internal import SQLite
 
 extension SearchIndex {
@@ -38,9 +37,7 @@ extension SearchIndex {
   /// - Complexity: O(*k* log *n*) for *k* files that differ; reads new contents.
   package func catchUp() throws(StoreError) {
     try healing {
-      guard let number = try store.state().head, let head = try store.version(number) else {
-        return
-      }
+      guard let head = try store.headRecord() else { return }
       try catchUp(to: head)
       if try fact("history") != nil { try catchUpHistory() }
     }
@@ -56,7 +53,6 @@ extension SearchIndex {
     try fact("head") == Self.name(head) && fact("towards") == nil
   }
 
-  /// Brings the index up to a version by the difference.
   func catchUp(to head: VersionRecord) throws {
     guard try !isCurrent(head) else { return }
     try alone {
@@ -100,11 +96,9 @@ extension SearchIndex {
       try inTransactions { batch in
         for number in try next()...max(last, try next()) {
           guard let record = try store.version(VersionNumber(number)) else { continue }
-          let before = try record.first.flatMap { first throws(StoreError) in
-            try store.version(first)
-          }
+          let before = try store.version(record.first)
           var diff = try MapDiff(
-            from: store.map(before?.map ?? .empty), to: store.map(of: record))
+            from: store.map(of: before), to: store.map(of: record))
           while let change = try diff.next() {
             guard let new = change.new, new.kind == .regular, new.storedVersion == record.number
             else { continue }

@@ -35,7 +35,7 @@ extension SearchIndex {
       defer { dropPending() }
       var result = SearchResult()
       let number = try store.state().head
-      let head = try number.flatMap { number throws(StoreError) in try store.version(number) }
+      let head = try store.version(number)
       if let head {
         if request.isCaughtUp {
           try catchUp(to: head)

@@ -28,7 +28,6 @@ enum SearchText {
     return String(validating: units, as: UTF16.self)
   }
 
-  /// True if a beginning is not text.
   static func isBinary(_ bytes: [UInt8]) -> Bool {
     bytes.contains(0) && !bytes.starts(with: [0xFF, 0xFE]) && !bytes.starts(with: [0xFE, 0xFF])
   }

@@ -15,8 +15,8 @@ private let starters: [String: String] = [
   "Sources/LLVSTool/Verb+Mergetool.swift":
     "the command line, the environment, or a setting, which StoreSettings withholds",
   "Sources/LLVSTool/Verb+Mount.swift": "llvs",
-  "Sources/LLVSTool/Verb+Open.swift": "llvs",
   "Sources/LLVSTool/Verb+Web.swift": "llvs",
+  "Sources/LLVSTool/Verb.swift": "llvs",
   "Sources/ObjectStores/Credentials/CredentialSources.swift":
     "a secret of the store, which OwnerTrust checks",
   "Sources/ObjectStores/Rclone/RcloneProcess.swift":

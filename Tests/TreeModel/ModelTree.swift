@@ -145,17 +145,17 @@ package final class ModelTree: Base, @unchecked Sendable {
       changed: .zero)
   }
 
-  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+  package func count(of directory: InodeNumber, atMost limit: Int) throws(StoreError) -> Int {
     min(limit, entries[directory]?.count ?? 0)
   }
 
-  package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+  package func inode(_ number: InodeNumber) throws(StoreError) -> BaseInode? {
     inodes[number].map {
       BaseInode(number: number, record: record($0), links: places(number).count)
     }
   }
 
-  package func child(of directory: InodeNumber, named name: FileName) throws(BaseError)
+  package func child(of directory: InodeNumber, named name: FileName) throws(StoreError)
     -> BaseEntry?
   {
     guard let child = child(directory, name), let inode = try inode(child.number) else {
@@ -166,7 +166,7 @@ package final class ModelTree: Base, @unchecked Sendable {
 
   package func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] {
+  ) throws(StoreError) -> [BaseEntry] {
     var page: [BaseEntry] = []
     for name in (entries[directory] ?? [:]).keys.sorted() {
       if let entry = try child(of: directory, named: name) { page.append(entry) }
@@ -174,7 +174,7 @@ package final class ModelTree: Base, @unchecked Sendable {
     return page
   }
 
-  package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] { places(number) }
+  package func names(of number: InodeNumber) throws(StoreError) -> [InodeName] { places(number) }
 }
 
 /// Link ids of 16 bytes for numbers.

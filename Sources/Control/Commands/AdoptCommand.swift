@@ -2,7 +2,6 @@ import Events
 import Grammar
 import LLVSCore
 import LLVSExchange
-import WorkingTree
 
 /// Adopts a lost device's bundles: this store reduces their number and removes those that it replaced.
 struct AdoptCommand: Command {

@@ -41,13 +41,11 @@ extension ControlService {
     in store: Store, below path: [UInt8] = []
   ) throws(ControlError) -> [OpenConflict] {
     try translating {
-      guard let head = try store.state().head, let record = try store.version(head) else {
-        return []
-      }
+      guard let record = try store.headRecord() else { return [] }
       let view = TreeView(map: store.map(record.map))
       var open: [OpenConflict] = []
       let isNear = TreeView.mayBeShown(atOrBelow: path)
-      for conflict in try store.openConflicts(at: head, where: isNear) {
+      for conflict in try store.openConflicts(at: record.number, where: isNear) {
         let shown = try view.path(of: conflict.key)
         guard PathFilter.isAtOrBelow(shown, path) else { continue }
         open.append(OpenConflict(path: shown, conflict: conflict))

@@ -1,7 +1,6 @@
 import Documents
 package import Inodes
 import LLVSCore
-import Platform
 package import TreeNames
 import WorkingTree
 

@@ -4,8 +4,6 @@ package import LLVSCore
 import LLVSExchange
 import ObjectStores
 import Platform
-import TreeNames
-import WorkingTree
 
 extension ControlService {
   /// Throws for one half of an exchange with a named peer that does only the other half.

@@ -58,8 +58,8 @@ extension ControlService {
   private func changedPaths(
     from before: VersionNumber?, to head: VersionRecord
   ) throws -> [[UInt8]] {
-    let old = try before.flatMap { try store.version($0) }
-    let (base, map) = (store.map(old?.map ?? .empty), store.map(head.map))
+    let old = try store.version(before)
+    let (base, map) = (store.map(of: old), store.map(head.map))
     let (from, to) = (TreeView(map: base), TreeView(map: map))
     var diff = try MapDiff(from: base, to: map)
     var paths: [[UInt8]] = []

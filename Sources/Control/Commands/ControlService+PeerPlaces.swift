@@ -1,10 +1,8 @@
-import Events
 package import Grammar
 import LLVSCore
 import LLVSExchange
 import ObjectStores
 import Platform
-import WorkingTree
 
 // A peer is recognised by the versions seen there. A place that had versions and shows none of them is an empty
 // mount point, another stick or a wiped one: nothing is sent there until its user allows it.

@@ -1,4 +1,3 @@
-import Events
 package import Grammar
 import HistoryTree
 package import LLVSCore
@@ -47,10 +46,7 @@ extension ControlService {
   }
 
   func headRecord() throws(ControlError) -> VersionRecord? {
-    try translating {
-      guard let number = try store.state().head else { return nil }
-      return try store.version(number)
-    }
+    try translating { try store.headRecord() }
   }
 
   /// Returns the name of a line in versions' form; nil for the unnamed line.
@@ -73,9 +69,7 @@ extension ControlService {
   func begin(
     _ line: String, on head: VersionNumber?, in transaction: WriteTransaction
   ) throws(StoreError) -> VersionNumber {
-    let record =
-      try head.map { (number) throws(StoreError) in try transaction.version(number) } ?? nil
-    let map = store.map(record?.map ?? .empty)
+    let map = store.map(of: try transaction.version(head))
     return try transaction.add(
       AuthoredVersion(
         number: try transaction.reserveVersion(), first: head, base: map, map: map,

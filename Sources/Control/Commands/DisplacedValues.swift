@@ -3,7 +3,6 @@ package import HistoryTree
 package import LLVSCore
 import Synchronization
 import TreeNames
-import WorkingTree
 
 /// The values of a head that are displaced by directories of their names, computed from those of another head.
 /// - Concurrency: any thread; the lock is a leaf and not held during I/O.

@@ -1,6 +1,5 @@
 import Grammar
 import LLVSCore
-import LLVSExchange
 
 enum ExchangeHalf: Hashable { case retrieve, send }
 

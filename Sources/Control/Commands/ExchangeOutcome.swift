@@ -1,6 +1,4 @@
 import Grammar
-import LLVSCore
-import LLVSExchange
 
 /// The outcome of exchanging with some peers, reported even if a part of it failed.
 struct ExchangeOutcome {

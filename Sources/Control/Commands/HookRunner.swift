@@ -1,7 +1,6 @@
 import Events
 import Grammar
 import Platform
-import WorkingTree
 
 /// Runs the commands of `on-version`, `on-conflict` and `on-sync`, one after the other, concurrently with the rest.
 /// The shell runs a command as the mounting user, with paths as arguments, which never become part of the script.

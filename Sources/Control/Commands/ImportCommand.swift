@@ -1,6 +1,5 @@
 import Documents
 import Grammar
-import HistoryTree
 import LLVSCore
 import LLVSExchange
 import Platform

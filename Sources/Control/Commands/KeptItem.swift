@@ -1,6 +1,5 @@
 import Inodes
 import LLVSCore
-import Platform
 import TreeNames
 import WorkingTree
 
@@ -67,9 +66,7 @@ extension ControlService {
       switch entry.kind {
       case .regular: status = try write(entry, as: name, in: parent, mode: mode)
       case .symlink:
-        let target = try FSError.wrapping { () throws(StoreError) in
-          try store.contents.bytes(entry.stored)
-        }
+        let target = try FSError.translating(try store.contents.bytes(entry.stored))
         status = try tree.files.makeSymlink(parent, name, target: target, caller: caller)
       default:
         status = try tree.files.makeNode(

@@ -2,7 +2,6 @@ import Events
 import Grammar
 import LLVSCore
 import ObjectStores
-import WorkingTree
 
 /// Shows and changes the keys of an encrypted peer; passphrases come only from the environment.
 struct KeyCommand: Command {

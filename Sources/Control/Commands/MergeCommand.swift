@@ -287,7 +287,7 @@ extension ControlService {
   func line(
     of head: VersionNumber?, in transaction: WriteTransaction
   ) throws(StoreError) -> Branch? {
-    guard let head, let record = try transaction.version(head) else { return nil }
+    guard let record = try transaction.version(head) else { return nil }
     return Self.branch(record.line)
   }
 
@@ -373,14 +373,10 @@ extension ControlService {
   private func changedValues(
     from old: VersionNumber?, to new: VersionNumber
   ) throws(StoreError) -> Int {
-    func map(_ number: VersionNumber?) throws(StoreError) -> ValueMap {
-      guard let number, let record = try store.version(number) else {
-        return store.map(MapRoot.empty)
-      }
-      return store.map(record.map)
-    }
     var count = 0
-    var diff = try MapDiff(from: map(old), to: map(new), comparing: .content)
+    var diff = try MapDiff(
+      from: store.map(of: store.version(old)), to: store.map(of: store.version(new)),
+      comparing: .content)
     while let change = try diff.next() { count += change.isDirectory ? 0 : 1 }
     return count
   }

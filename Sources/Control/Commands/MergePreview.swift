@@ -94,7 +94,8 @@ extension ControlService {
     summary.trials = arbitration.trials
     summary.isSettled = merge.arbiter?.isOneSide == true
     try store.write { (transaction) throws(StoreError) in
-      guard let head = try store.state().head, let record = try store.version(head) else { return }
+      guard let record = try store.headRecord() else { return }
+      let head = record.number
       let graph = transaction.merger.graph
       let line = try line(of: head, in: transaction)
       let all = merge.target == .all

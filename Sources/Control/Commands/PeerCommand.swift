@@ -2,7 +2,6 @@ import Events
 import Grammar
 import LLVSCore
 import LLVSExchange
-import WorkingTree
 
 struct PeerCommand: Command {
   static let forms = [CommandForm("peer", "NAME --reset|--force")]

@@ -1,4 +1,3 @@
-import Grammar
 import LLVSExchange
 import ObjectStores
 import Platform

@@ -1,6 +1,5 @@
 import Grammar
 import Inodes
-import LLVSCore
 import TreeNames
 package import WorkingTree
 

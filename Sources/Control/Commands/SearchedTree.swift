@@ -1,4 +1,3 @@
-import Grammar
 import HistoryTree
 import Inodes
 package import LLVSCore

@@ -157,7 +157,7 @@ extension ControlService {
       guard bytes != dropped else { return other }
       var entry = other
       entry.stored = try transaction.write(bytes)
-      entry.attributes.mtime = TreeSession.now()
+      entry.attributes.mtime = .now
       return entry
     }
   }
@@ -260,7 +260,7 @@ extension ControlService {
       entry.kind = .regular
       entry.stored = try transaction.write(bytes)
       entry.attributes.device = nil
-      entry.attributes.mtime = TreeSession.now()
+      entry.attributes.mtime = .now
       let held = try base.entry(at: entry.key)
       guard start.isOpen || !Self.isSame(held, entry) else { return now }
       let number = try transaction.reserveVersion()

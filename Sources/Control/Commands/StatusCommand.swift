@@ -1,8 +1,6 @@
 import Events
 package import Grammar
-import Inodes
 import LLVSCore
-import LLVSExchange
 import Platform
 import TreeNames
 import WorkingTree

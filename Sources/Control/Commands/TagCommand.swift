@@ -155,7 +155,6 @@ extension ControlService {
     return found
   }
 
-  /// Throws if a name is the name or id of a version.
   func refuseVersion(_ name: String) throws {
     if try store.version(exactly: name) != nil {
       throw ControlError(.exists, "\(name) is a version's name")

@@ -76,7 +76,7 @@ package struct TreeImport {
   /// - Throws: ``StoreError/cancelled``; then nothing was imported.
   package mutating func run(in store: Store, message: String?) throws(StoreError) -> VersionRecord?
   {
-    let isUntouched = try Self.system(try !FileSystem.exists("\(store.path)/journal"))
+    let isUntouched = try StoreError.translating(try !FileSystem.exists("\(store.path)/journal"))
     let state = try store.state()
     if isUntouched, state.head == nil {
       // This store was never mounted, so its first version is made without a working tree.
@@ -119,7 +119,7 @@ package struct TreeImport {
   ) throws(StoreError) -> VersionRecord? {
     transaction.isCancelled = isCancelled
     let record: VersionRecord? = if let head { try transaction.version(head) } else { nil }
-    let base = store.map(record?.map ?? .empty)
+    let base = store.map(of: record)
     let view = TreeView(map: base)
     let number = transaction.nextVersion
     var parents: [MapEdit] = []
@@ -182,7 +182,7 @@ package struct TreeImport {
   private mutating func descend(
     into directory: [UInt8], at path: [UInt8], _ scope: IgnoreScope?, _ view: TreeView
   ) throws(StoreError) {
-    let names = try Self.system(try FileSystem.names(in: directory))
+    let names = try StoreError.translating(try FileSystem.names(in: directory))
     let scope = try scope.map { (scope) throws(StoreError) in
       try self.scope(scope, in: directory, at: path, names)
     }
@@ -216,7 +216,7 @@ package struct TreeImport {
       path.isEmpty ? nil : try ignoring?.files.ignorePatterns(in: TreePath(path))
     }
     if names.contains(where: { $0.bytes == IgnoreScope.fileName && $0.kind == .regular }) {
-      let text = try Self.system(
+      let text = try StoreError.translating(
         try File(
           bytes: directory + [0x2F] + IgnoreScope.fileName, [.read, .noFollow, .nonBlocking]
         ).read(IgnoreScope.fileLimit + 1, at: 0))
@@ -256,8 +256,8 @@ package struct TreeImport {
       throw .system(
         SystemError(errno: Errno.nameTooLong, call: "import", subject: FileSystem.text(file)))
     }
-    let status = try Self.system(try FileSystem.status(file))
-    var attributes = try Self.system(try self.attributes(of: file, status))
+    let status = try StoreError.translating(try FileSystem.status(file))
+    var attributes = try StoreError.translating(try self.attributes(of: file, status))
     guard let kind = EntryKind(status.kind) else { return nil }
     AttributeDefaults(uid: user, gid: group).nameOwner(in: &attributes, of: kind)
     let old: Entry?
@@ -293,10 +293,6 @@ package struct TreeImport {
     return .put(entry)
   }
 
-  private static func system<R>(
-    _ body: @autoclosure () throws(SystemError) -> R
-  ) throws(StoreError) -> R { try StoreError.wrapping(body) }
-
   private func attributes(
     of file: [UInt8], _ status: FileStatus
   ) throws(SystemError) -> Attributes {
@@ -323,15 +319,17 @@ package struct TreeImport {
   ) throws(StoreError) -> StoredContent {
     switch kind {
     case .symlink:
-      return try transaction.write(try Self.system(try FileSystem.readlink(file)))
+      return try transaction.write(try StoreError.translating(try FileSystem.readlink(file)))
     case .regular where status.size > 65_536:
-      let open = try Self.system(try File(bytes: file, [.read, .noFollow, .nonBlocking]))
+      let open = try StoreError.translating(
+        try File(bytes: file, [.read, .noFollow, .nonBlocking]))
       return try transaction.write(
         FileSource(
-          open, length: try Self.system(try open.status().size), isCancelled: isCancelled))
+          open, length: try StoreError.translating(try open.status().size), isCancelled: isCancelled
+        ))
     case .regular where status.size > 0:
       return try transaction.write(
-        try Self.system(
+        try StoreError.translating(
           try File(bytes: file, [.read, .noFollow, .nonBlocking]).read(Int(status.size), at: 0)))
     default: return StoredContent(length: 0, digest: .ofNothing, content: .none)
     }

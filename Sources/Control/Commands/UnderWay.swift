@@ -1,4 +1,3 @@
-import Grammar
 import Platform
 
 struct UnderWay {

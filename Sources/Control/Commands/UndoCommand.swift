@@ -1,4 +1,3 @@
-import Events
 import Grammar
 import HistoryTree
 import LLVSCore

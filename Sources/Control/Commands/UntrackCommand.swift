@@ -2,7 +2,6 @@ import Events
 import Grammar
 import Inodes
 import LLVSCore
-import Platform
 import TreeNames
 import WorkingTree
 

@@ -2,7 +2,6 @@ import Events
 import Grammar
 import LLVSCore
 import LLVSExchange
-import Platform
 import WorkingTree
 
 /// Checks every hash of the store and the working tree, of a peer, or the working tree alone.

@@ -1,5 +1,4 @@
 import Documents
-import LLVSCore
 import Platform
 import Synchronization
 

@@ -3,7 +3,6 @@ import Grammar
 package import LLVSCore
 import Platform
 import Search
-import WorkingTree
 
 /// Brings the index of words up to each new version, once a search has created it. A commit only wakes its thread,
 /// which runs at low priority. `search=off` ends it; searches then catch up.
@@ -16,14 +15,13 @@ package final class SearchFeed: Sendable {
   package init(_ service: ControlService) { self.service = service }
 
   package func start() throws(StoreError) {
-    try StoreError.wrapping { () throws(SystemError) in
+    try StoreError.translating(
       try thread.start { [self] in
         let listener = service.store.listenForVersions { [thread] in thread.wake() }
         defer { service.store.stopListening(listener) }
         SystemThread.yieldToOthers()
         run()
-      }
-    }
+      })
   }
 
   /// Ends the thread and its catching up, and waits for it.

@@ -1,4 +1,3 @@
-internal import LLVSCore
 package import Platform
 
 /// No program has written a file while its stamp is equal.

@@ -20,7 +20,6 @@ package enum DocumentType: UInt8, Sendable {
 
   /// The extended attribute with the type, if bytes and media type would give another one.
   package static let attribute = Array("user.kv.type".utf8)
-  /// The extended attribute with the media type.
   package static let mediaAttribute = Array("user.mime_type".utf8)
   /// The media type of unknown bytes.
   package static let defaultMedia = Array("application/octet-stream".utf8)

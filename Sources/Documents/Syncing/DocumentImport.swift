@@ -93,8 +93,8 @@ package struct DocumentImport {
     _ line: Branch?, _ message: String?
   ) throws(StoreError) -> VersionNumber {
     let number = try transaction.reserveVersion()
-    let record = try base.flatMap { base throws(StoreError) in try transaction.version(base) }
-    let before = transaction.store.map(record?.map ?? .empty)
+    let record = try transaction.version(base)
+    let before = transaction.store.map(of: record)
     var edits: [MapEdit] = []
     for (key, value) in layer {
       let old = try before.entry(at: key)

@@ -116,7 +116,6 @@ package struct DocumentSync {
       isRewriteFirst: rewrite?.savesAuthors ?? false)
   }
 
-  /// Throws a problem with advice.
   private func refuse(_ problem: DocumentProblem?) throws(StoreError) {
     guard let problem else { return }
     guard problem == .noCommonAuthor else { throw problem.asStoreError }

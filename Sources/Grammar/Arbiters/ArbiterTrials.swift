@@ -1,4 +1,3 @@
-import LLVSCore
 import Platform
 
 /// Receives the failures of the commands that decide clashes, for example in the working tree.

@@ -75,7 +75,6 @@ extension ReplyValue: ExpressibleByDictionaryLiteral {
 package protocol Replying {
   var reply: ReplyValue { get }
   static func reply(of values: [Self]) -> ReplyValue
-  /// The fields for the value of a name.
   func fields(named name: String) -> [ReplyField]
 }
 

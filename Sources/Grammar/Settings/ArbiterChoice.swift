@@ -43,7 +43,6 @@ package enum ArbiterChoice: Hashable, Sendable {
   /// True if the choice is only for the argument of a command, not for a setting.
   package var isForCommandsOnly: Bool { isOneSide }
 
-  /// True if the choice runs a program of the user's.
   package var runsProgram: Bool {
     if case .exec = self { return true }
     return false
@@ -63,11 +62,6 @@ package struct ArbiterRule: Hashable, Sendable {
   /// A pattern as in an ignore file; nil for every path.
   package var pattern: String?
   package var arbiter: ArbiterChoice
-
-  package init(pattern: String? = nil, arbiter: ArbiterChoice) {
-    self.pattern = pattern
-    self.arbiter = arbiter
-  }
 
   /// Parses `[PATTERN:]ARBITER,...`; a backslash quotes `,`, `:` and `\`; blanks after a comma are skipped.
   package static func list(_ text: String) throws(ControlError) -> [ArbiterRule] {

@@ -36,7 +36,6 @@ package struct TreeDiff {
     }
   }
 
-  /// Returns the next change and the path at which it is shown.
   package mutating func next() throws(StoreError) -> (path: [UInt8], change: MapChange)? {
     while true {
       guard let change = try diff?.next() else {

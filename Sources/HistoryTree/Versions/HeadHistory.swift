@@ -1,5 +1,4 @@
 import Events
-import Grammar
 package import LLVSCore
 package import WorkingTree
 

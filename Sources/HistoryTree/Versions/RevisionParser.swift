@@ -24,10 +24,9 @@ extension Store {
   private func exactly(_ word: String) throws(ControlError) -> VersionRecord? {
     guard !word.isEmpty else { return nil }
     if word == "head" {
-      let head = try translating { () throws(StoreError) in
-        try state().head.map { (number) throws(StoreError) in try version(number) } ?? nil
+      guard let head = try translating({ try headRecord() }) else {
+        throw ControlError(.notFound, "there is no version yet")
       }
-      guard let head else { throw ControlError(.notFound, "there is no version yet") }
       return head
     }
     if word.hasPrefix("at/") { return try version(at: String(word.dropFirst(3))) }
@@ -43,7 +42,7 @@ extension Store {
 
   /// Returns the line that a word names; nil if the word names something else.
   package func line(meant word: String) throws(ControlError) -> String? {
-    let isVersion = try translating { () throws(StoreError) in
+    let isVersion = try translating {
       try version(exactly: word) != nil
     }
     guard !isVersion else { return nil }
@@ -58,7 +57,7 @@ extension Store {
   private func foldered(_ word: String) throws(ControlError) -> VersionRecord? {
     for folder in ["versions/", "heads/", "tags/"] where word.hasPrefix(folder) {
       let name = String(word.dropFirst(folder.count))
-      let found = try translating { () throws(StoreError) -> VersionRecord? in
+      let found = try translating {
         if folder == "tags/" { return try version(tagged: name) }
         return try version(exactly: name)
       }
@@ -71,7 +70,7 @@ extension Store {
   /// Finds the only version whose name begins with a text.
   private func beginning(with text: String) throws(ControlError) -> VersionRecord? {
     guard text.utf8.count >= 4 else { return nil }
-    let matches = try translating { () throws(StoreError) in
+    let matches = try translating {
       try versions(afterName: text, limit: 2).filter { $0.name.hasPrefix(text) }
     }
     guard matches.count < 2 else {
@@ -95,10 +94,7 @@ extension Store {
     if start == nil { start = try stepped(base) }
     guard var record = start else { return nil }
     func go(_ number: VersionNumber?) throws(ControlError) {
-      let next = try translating { () throws(StoreError) in
-        try number.map { (number) throws(StoreError) in try version(number) } ?? nil
-      }
-      guard let next else {
+      guard let next = try translating({ try version(number) }) else {
         throw ControlError(.notFound, "\(record.name) has no such predecessor: \(word)")
       }
       record = next
@@ -115,17 +111,15 @@ extension Store {
     guard let instant = TimeExpression(now: TimestampText.now()).instant(time) else {
       throw ControlError(.grammar, TimeExpression.refusal(time))
     }
-    let found = try translating { () throws(StoreError) -> VersionRecord? in
-      if let logged = try head(at: instant) {
-        return try logged.version.map { (number) throws(StoreError) in try version(number) } ?? nil
-      }
+    let found = try translating {
+      if let logged = try head(at: instant) { return try version(logged.version) }
       // Before the first entry of the log, ancestors of the head count.
       guard let head = try state().head else { return nil }
       return try Ancestors.newest(
         of: head, in: self, notAfter: MetaTree.referenceTime(instant))
     }
     if let found { return found }
-    let first = try translating { () throws(StoreError) in
+    let first = try translating {
       try versions(afterName: nil, limit: 1).first
     }
     guard let first else { throw ControlError(.notFound, "there is no version yet") }
@@ -136,10 +130,9 @@ extension Store {
     )
   }
 
-  /// Returns the newest uncontained head of a line.
   package func newestHead(ofLine line: String) throws(ControlError) -> VersionRecord? {
     guard !line.hasPrefix("llvs.") else { return nil }
-    return try translating { () throws(StoreError) in
+    return try translating {
       guard try !headNumbers(ofLine: line).isEmpty else { return nil }
       let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
       let heads = try graph.uncontainedHeads(ofLine: branch)

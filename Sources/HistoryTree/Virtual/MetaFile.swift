@@ -1,5 +1,4 @@
 import Events
-import Inodes
 package import LLVSCore
 import Synchronization
 package import TreeNames

@@ -118,7 +118,7 @@ enum MetaListing {
       while let (text, day) = try day(after: position, tree) {
         position = UInt64(Self.lastDay - day)
         let expression = TimeExpression(
-          now: MetaTree.instant(TreeSession.now()), calendar: tree.calendar)
+          now: MetaTree.instant(Attributes.Time.now), calendar: tree.calendar)
         // A version of another store may be older than all versions that this tree showed.
         guard let instant = expression.instant(text), try tree.shown(at: instant) != nil else {
           continue

@@ -1,7 +1,6 @@
 import LLVSCore
 import Synchronization
 import TreeNames
-import WorkingTree
 
 // Inode numbers: those of the working tree are below 2^40. A value of history has 2^40 + its revision, in every
 // version. Directories of history count from 2^41, and those at the top of the root's `versions` have 2^41 + their

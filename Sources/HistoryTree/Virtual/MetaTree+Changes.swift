@@ -17,12 +17,10 @@ extension MetaTree {
     return .notSupported
   }
 
-  /// The error for a change of a node.
   private func refusal(of node: MetaNode) -> FSError {
     node.content.isHistory ? .readOnly : .notPermitted
   }
 
-  /// Returns the writable place of a name in a directory.
   func place(of directory: MetaNode, changing name: [UInt8]) throws(FSError) -> WritablePlace {
     guard directory.content.kind == .directory else { throw .notDirectory }
     guard name.count <= 255 else { throw .nameTooLong }
@@ -137,7 +135,7 @@ extension MetaTree {
       if let size = change.size {
         if let handle { try handle.resize(to: size) } else { try file.place.resize(file, to: size) }
       }
-      let mtime = change.mtimeIsNow ? TreeSession.now() : change.mtime
+      let mtime = change.mtimeIsNow ? Attributes.Time.now : change.mtime
       file.place.change(file, mode: change.mode, mtime: mtime)
       // truncate(2) by path; no flush follows it.
       if change.size != nil, handle == nil, !file.place.makesVersions, !file.place.isOpen(file) {

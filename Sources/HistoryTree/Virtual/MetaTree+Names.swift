@@ -184,7 +184,6 @@ extension MetaTree {
       content: .value(number, key: entry.key), numbering: .revision(entry.revision), entry: entry)
   }
 
-  /// Returns the targets of the links in `parents`.
   func parentTargets(
     _ number: VersionNumber, _ path: [UInt8], _ base: Int
   ) throws(FSError) -> [[UInt8]] {

@@ -8,7 +8,6 @@ import WorkingTree
 // `info` and `changes`, the files in a version's `.llvs`.
 
 extension MetaTree {
-  /// Returns the text of `info`.
   func info(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> [UInt8] {
     let snapshot = try snapshots.snapshot(number)
     let record = snapshot.record

@@ -52,11 +52,11 @@ extension MetaTree {
       return own(node, .symlink, mode: 0o777, size: UInt64(target.count))
     case .readme:
       return own(node, .regular, mode: 0o444, size: UInt64(MetaText.readme.count))
-    case .control: return own(node, .regular, mode: 0o600, time: TreeSession.now())
-    case .status, .statusJSON: return own(node, .regular, mode: 0o400, time: TreeSession.now())
+    case .control: return own(node, .regular, mode: 0o600, time: .now)
+    case .status, .statusJSON: return own(node, .regular, mode: 0o400, time: .now)
     case .log:
       return own(
-        node, .regular, mode: 0o400, size: services.log.size, time: TreeSession.now())
+        node, .regular, mode: 0o400, size: services.log.size, time: .now)
     case .writable(let file):
       let state = file.place.look(file)
       return own(

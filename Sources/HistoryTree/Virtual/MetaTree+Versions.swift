@@ -26,7 +26,7 @@ extension MetaTree {
       let tagged = try FSError.translating(try store.version(tagged: tag))
       return tagged.map { alias($0.name) }
     case .times:
-      let now = TreeSession.now()
+      let now = Attributes.Time.now
       let expression = TimeExpression(now: Self.instant(now), calendar: calendar)
       guard let instant = expression.instant(text), let found = try shown(at: instant) else {
         return nil
@@ -135,7 +135,6 @@ extension MetaTree {
     return try snapshots.snapshot(newest.number).record
   }
 
-  /// Returns the names of all lines that were not removed.
   func lineNames() throws(FSError) -> [String] {
     var names: [String] = []
     var last: String?
@@ -163,9 +162,7 @@ extension MetaTree {
 
   /// Returns the version that the tree showed at an instant, in nanoseconds since 1970.
   func shown(at instant: Int64) throws(FSError) -> VersionRecord? {
-    let logged = try FSError.wrapping { () throws(StoreError) in
-      try store.head(at: instant) { live.damage.tell($0) }
-    }
+    let logged = try FSError.translating(try store.head(at: instant) { live.damage.tell($0) })
     if let logged {
       guard let number = logged.version else { return nil }
       return try snapshots.snapshot(number).record

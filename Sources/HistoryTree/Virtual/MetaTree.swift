@@ -1,7 +1,6 @@
 package import Grammar
 import Inodes
 import LLVSCore
-import Platform
 import Synchronization
 package import TreeNames
 package import WorkingTree
@@ -51,7 +50,7 @@ package final class MetaTree: Sendable {
     conflicts = ConflictDirectories()
     removals = RemovalGuard()
     searches = SearchDirectories()
-    born = TreeSession.now()
+    born = Attributes.Time.now
     sized = nil
   }
 

@@ -1,4 +1,3 @@
-import LLVSCore
 import Synchronization
 import TreeNames
 

@@ -1,5 +1,4 @@
 package import Inodes
-import LLVSCore
 package import TreeNames
 package import WorkingTree
 

@@ -118,7 +118,7 @@ final class WritablePlace: Sendable {
       guard let bytes, !state.masked.contains(name) else { return nil }
       let file = WritableFile(
         place: self, inode: allot(), name: name, bytes: bytes, isInEffect: true,
-        mtime: TreeSession.now())
+        mtime: .now)
       state.files[name] = file
       return file
     }
@@ -183,7 +183,7 @@ final class WritablePlace: Sendable {
 
   private static func touch(_ file: WritableFile) {
     file.isDirty = true
-    file.state.mtime = TreeSession.now()
+    file.state.mtime = .now
   }
 
   func write(

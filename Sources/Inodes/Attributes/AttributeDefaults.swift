@@ -43,3 +43,13 @@ package struct AttributeDefaults: Sendable {
 
   private static func id(_ number: UInt32) -> UInt32? { number == .max ? nil : number }
 }
+
+extension Attributes {
+  /// Returns the attributes of a shortened entry with the long ones among all extended attributes.
+  package func completed(with extended: [Extended]) -> Attributes {
+    let short = Attributes(extended: extended).extendedInShortened.count
+    var whole = self
+    whole.extended += extended.dropFirst(short)
+    return whole
+  }
+}

@@ -78,7 +78,7 @@ extension SetAttributes {
 
   private static func time(_ time: Time) -> Attributes.Time {
     switch time {
-    case .now: TreeSession.now()
+    case .now: Attributes.Time.now
     case .at(let named): Attributes.Time(named)
     }
   }

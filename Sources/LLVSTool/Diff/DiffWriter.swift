@@ -1,5 +1,4 @@
 import Grammar
-import LLVSCore
 import Reports
 
 struct DiffWriter {

@@ -89,7 +89,7 @@ struct Operands {
     {
       return true
     }
-    let head = try store.state().head.map { try store.version($0) } ?? nil
+    let head = try store.headRecord()
     for record in versions + [head].compactMap(\.self) {
       if try TreeView(map: store.map(of: record)).find(path: path) != nil { return true }
     }

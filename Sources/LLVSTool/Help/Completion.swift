@@ -2,7 +2,6 @@ import Control
 import Grammar
 import HistoryTree
 import LLVSCore
-import Platform
 import TreeNames
 
 extension Verb {
@@ -196,9 +195,7 @@ struct Completion {
   private func paths() -> [String] {
     guard let site = site() else { return [Self.files] }
     guard case .store = site, let store = try? site.reader() else { return [Self.files] }
-    guard let number = try? store.state().head, let head = try? store.version(number) else {
-      return []
-    }
+    guard let head = try? store.headRecord() else { return [] }
     return names(near: word, in: TreeView(map: store.map(of: head)))
   }
 }

@@ -93,7 +93,7 @@ struct LogWriter {
   }
 
   private func differences(of record: VersionRecord) throws -> VersionDifferences {
-    let parent = try record.first.flatMap { try story.store.version($0) }
+    let parent = try story.store.version(record.first)
     return try VersionDifferences(
       story.store, from: parent?.map ?? .empty, to: record.map, findingRenames: true)
   }

@@ -1,4 +1,3 @@
-internal import Platform
 internal import Synchronization
 
 /// Makes requests over kept connections. It follows no redirects, adds no credentials, unpacks nothing, and always
@@ -10,7 +9,6 @@ final class HTTPClient: Sendable {
     var certificates: String?
     /// A unix socket to the server, for any host.
     var socket: String?
-    /// True to use the proxies of the environment.
     var usesProxies = true
     /// The longest time for connecting, and without a byte in either direction, in nanoseconds.
     var connect: UInt64

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Platform
 
 /// A folder of a WebDAV server (RFC 4918).
 /// Relies only on PUT, GET, DELETE, MKCOL, MOVE with `Overwrite: F`, and PROPFIND of depth 1.
@@ -7,15 +6,12 @@ package final class WebDAVStore: ObjectStore {
   private let place: WebDAVLocation
   private let authorization: String?
   private let client: HTTPClient
-  private let control: TransferControl
-  /// The most objects in a folder.
   private static let mostObjects = 1 << 20
   private static let mostRedirects = 5
 
   init(_ place: WebDAVLocation, credentials: RemoteCredentials?, client: HTTPClient) {
     self.place = place
     self.client = client
-    control = client.control
     authorization = credentials.flatMap { credentials in
       guard let user = credentials.user, let password = credentials.password else { return nil }
       // RFC 7617.

@@ -1,5 +1,4 @@
 import Grammar
-import HistoryTree
 package import LLVSCore
 import TreeNames
 
@@ -25,7 +24,6 @@ package struct Blame {
   private var table = LineTable()
   /// Texts that are compared with several others.
   private var texts: [Digest: TextLines] = [:]
-  /// The versions that changed a key.
   private var changing: [Key: Set<VersionNumber>] = [:]
   package init(_ store: Store) { self.store = store }
 

@@ -1,5 +1,4 @@
 package import LLVSCore
-import Platform
 import TreeNames
 import WorkingTree
 
@@ -23,7 +22,7 @@ package struct LiveDifferences {
   package func forEach(
     from old: VersionRecord?, findingRenames: Bool, _ body: (TreeDifference) throws -> Void
   ) throws {
-    let head = try store.state().head.map { try store.version($0) } ?? nil
+    let head = try store.headRecord()
     let base = old?.map ?? head?.map ?? .empty
     let view = TreeView(map: store.map(base))
     // The paths to compare in the tree; true to include everything below.

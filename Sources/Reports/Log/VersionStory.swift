@@ -37,9 +37,9 @@ package struct VersionStory {
   /// - Complexity: O(*k* log *n*) for *k* changes.
   package func summary(of record: VersionRecord) throws -> Summary {
     var summary = Summary()
-    let parent = try record.first.map { try store.version($0) } ?? nil
+    let parent = try store.version(record.first)
     let views = (
-      TreeView(map: store.map(parent?.map ?? .empty)), TreeView(map: store.map(of: record))
+      TreeView(map: store.map(of: parent)), TreeView(map: store.map(of: record))
     )
     var directories: [String] = []
     var diff = try MapDiff(from: views.0.map, to: views.1.map, comparing: .content)

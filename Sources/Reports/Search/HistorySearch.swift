@@ -49,9 +49,9 @@ package struct HistorySearch {
   package mutating func search(
     changesOf record: VersionRecord, _ emit: (FoundLine) throws -> Void
   ) throws {
-    let parent = try record.first.map { try store.version($0) } ?? nil
+    let parent = try store.version(record.first)
     try search(
-      from: store.map(parent?.map ?? .empty), record, isMerge: record.second != nil, emit)
+      from: store.map(of: parent), record, isMerge: record.second != nil, emit)
   }
 
   private mutating func search(

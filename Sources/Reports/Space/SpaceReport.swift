@@ -1,4 +1,3 @@
-import HistoryTree
 package import LLVSCore
 import Platform
 import TreeNames
@@ -155,9 +154,7 @@ private struct Survey {
   }
 
   mutating func paths() throws -> [SpaceReport.OfPath] {
-    guard let head = try store.state().head, let record = try store.version(head) else {
-      return Array(names.values)
-    }
+    guard let record = try store.headRecord() else { return Array(names.values) }
     let view = TreeView(map: store.map(of: record))
     if case .value(let entry)? = try view.find(path: path) {
       note(path, entry.stored.length, \.inHead)

@@ -55,7 +55,6 @@ package struct PathExtent: Hashable {
     bytes = path.count
   }
 
-  /// Returns the extent of this path with a relative path after it.
   package func adding(_ other: PathExtent) -> PathExtent {
     guard names > 0 else { return other }
     guard other.names > 0 else { return self }

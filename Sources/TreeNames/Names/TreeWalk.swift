@@ -3,7 +3,6 @@ package import LLVSCore
 /// Walks the entries whose own paths are below a directory: literal keys first, then escaped keys.
 /// - Complexity: O(1) memory and O(*k*) time for *k* entries.
 package struct TreeWalk {
-  private let map: ValueMap
   private let view: TreeView
   private let pathPrefix: [UInt8]
   private var cursor: MapCursor
@@ -13,7 +12,6 @@ package struct TreeWalk {
 
   init(view: TreeView, directory: [UInt8]) {
     self.view = view
-    map = view.map
     pathPrefix = directory.isEmpty ? [] : directory + [0x2F]
     prefix = pathPrefix
     cursor = MapCursor(view.map)

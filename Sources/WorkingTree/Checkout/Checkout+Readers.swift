@@ -20,9 +20,7 @@ extension Checkout {
       if case .pending(let pending) = before.shown(at: place) { number = pending }
       guard let seen = names.epochs(at: place, number) else { return }
       let rows = recorded.prepared
-      let new = try StoreError.wrappingBase { () throws(BaseError) in
-        try after.inode(at: place, over: rows)
-      }
+      let new = try after.inode(at: place, over: rows)
       guard new != number else { return }
       let taken = head.record.taken.names[place]
       replaced.append(
@@ -35,9 +33,7 @@ extension Checkout {
     for (place, name) in head.record.taken.names where name.destination != .head {
       guard let path = head.frozen.path(of: place.directory)?.appending(place.name)
       else { continue }
-      let number = try StoreError.wrappingBase { () throws(BaseError) in
-        try recorded.child(of: place.directory, named: place.name)?.inode.number
-      }
+      let number = try recorded.child(of: place.directory, named: place.name)?.inode.number
       try note(ForeignName(path: path, place: place, recorded: number))
     }
     return replaced
@@ -68,7 +64,7 @@ private struct SeenVersions {
   private func file(
     at path: TreePath, in version: VersionRecord?
   ) throws(StoreError) -> FileIdentity? {
-    let view = TreeView(map: checkout.store.map(version?.map ?? .empty))
+    let view = TreeView(map: checkout.store.map(of: version))
     guard case .value(let entry)? = try view.find(path: path.bytes) else { return nil }
     return FileIdentity(entry)
   }

@@ -38,7 +38,7 @@ final class Checkout: @unchecked Sendable {
     self.recorded = recorded
     self.tree = tree
     self.journal = journal
-    numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
+    numbers = NumberSource(of: store)
   }
 
   /// Makes the rows of a head, invisible before ``publish(_:_:)``, and returns the changed names. `uncommitted`
@@ -59,21 +59,17 @@ final class Checkout: @unchecked Sendable {
     }
     var difference = HeadDifference()
     if head.record.isForeign {
-      try StoreError.wrappingBase { () throws(BaseError) in
-        try hints.addDirectories(of: pending, over: recorded)
-      }
+      try hints.addDirectories(of: pending, over: recorded)
       difference = try HeadDifference(from: shown, to: next, over: recorded)
       try difference.findForeign(
         since: head.record.own == nil ? nil : hints.own, after: next, frozen: head.frozen,
         over: recorded)
     }
-    try StoreError.wrappingBase { () throws(BaseError) in
-      try recorded.prepare(
-        TreeHead(
-          cut: Int64(head.record.cut), version: head.version?.id, view: next,
-          root: head.record.taken.nodes[.root].map { RootAttributes.lasting($0.attributes) }),
-        from: shown, hints: hints, numbers: numbers, now: Self.now, uncommitted: uncommitted)
-    }
+    try recorded.prepare(
+      TreeHead(
+        cut: Int64(head.record.cut), version: head.version?.id, view: next,
+        root: head.record.taken.nodes[.root].map { RootAttributes.lasting($0.attributes) }),
+      from: shown, hints: hints, numbers: numbers, now: .now, uncommitted: uncommitted)
     if let own = hints.own {
       try difference.addReplaced(
         taken(by: head), own: own, after: next, over: recorded, recorded.prepared)
@@ -100,22 +96,18 @@ final class Checkout: @unchecked Sendable {
     let record = head.record
     var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
     // Read here, because programs wait while the tree follows the head.
-    let settled = try StoreError.wrappingBase { () throws(BaseError) -> Set<InodeNumber> in
-      try self.settled(by: head)
-    }
+    let settled = try self.settled(by: head)
     let pending = try tree.publish(forgetsReaders: head.leavesHistory) {
       pending, willShow throws(StoreError) in
       let new = try follow(head, settled, difference, pending, &renumbered)
-      let removed = try StoreError.wrappingBase { () throws(BaseError) in
-        try self.removed(by: difference, pending, new)
-      }
+      let removed = try self.removed(by: difference, pending, new)
       let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
       let seen = willShow()
       let replaced =
         head.record.isForeign
         ? try replaced(by: head, difference, from: pending, to: new, seen) : []
       let found = try difference.found(besides: seen.lost, over: recorded.prepared, new)
-      try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
+      try recorded.publish()
       journal.settle(
         record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))
       var shown = ShownHead(overlay: new, epochs: epochs, replaced: replaced, removed: removed)
@@ -139,14 +131,9 @@ final class Checkout: @unchecked Sendable {
     return changes
   }
 
-  private static var now: Attributes.Time {
-    let time = SystemClock.realtime()
-    return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
-  }
-
   /// Gives the head's directories the numbers of directories of the same names that programs made since the rows
   /// were prepared: directories of one name are one.
-  private func takeDirectories(of overlay: Overlay) throws(BaseError) {
+  private func takeDirectories(of overlay: Overlay) throws(StoreError) {
     let rows = recorded.prepared
     var made: [(stamp: ChangeStamp, place: InodeName, number: InodeNumber)] = []
     for place in overlay.sinceCut.allPlaces + places(inIgnored: overlay) {
@@ -182,7 +169,7 @@ final class Checkout: @unchecked Sendable {
   }
 
   /// The files that a cut took and that the prepared rows have at the same names.
-  private func settled(by head: Head) throws(BaseError) -> Set<InodeNumber> {
+  private func settled(by head: Head) throws(StoreError) -> Set<InodeNumber> {
     let rows = recorded.prepared
     var settled: Set<InodeNumber> = []
     for number in head.record.taken.nodes.keys {
@@ -198,7 +185,7 @@ final class Checkout: @unchecked Sendable {
   /// The rows that the prepared head changes; nil for any. `settled` are files at names that the cut took.
   private func changedRows(
     of head: Head, _ settled: Set<InodeNumber>
-  ) throws(BaseError) -> ChangedRows? {
+  ) throws(StoreError) -> ChangedRows? {
     guard let numbers = recorded.changedNumbers else { return nil }
     let rows = recorded.prepared
     var changed = ChangedRows(numbers: numbers)
@@ -217,7 +204,7 @@ final class Checkout: @unchecked Sendable {
   /// makes no names in a removed directory.
   private func separateRemoved(
     _ head: Head, _ pending: Overlay
-  ) throws(BaseError) -> [(old: InodeNumber, new: InodeNumber)] {
+  ) throws(StoreError) -> [(old: InodeNumber, new: InodeNumber)] {
     var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
     for number in tree.removedDirectories.sorted() {
       guard let place = try recorded.prepared.names(of: number).first else { continue }
@@ -236,7 +223,7 @@ final class Checkout: @unchecked Sendable {
   /// The directories that a head removes and the kernel knows, as they were last.
   private func removed(
     by difference: HeadDifference, _ pending: Overlay, _ new: Overlay
-  ) throws(BaseError) -> [InodeNumber: PendingNode] {
+  ) throws(StoreError) -> [InodeNumber: PendingNode] {
     var removed: [InodeNumber: PendingNode] = [:]
     // Directories that a program removed are known already.
     let here = new.nodes.differences(from: pending.nodes).compactMap { number, old, _ in
@@ -256,38 +243,33 @@ final class Checkout: @unchecked Sendable {
     _ renumbered: inout [(old: InodeNumber, new: InodeNumber)]
   ) throws(StoreError) -> Overlay {
     var overlay = pending
-    let now = Self.now
-    try StoreError.wrappingBase { () throws(BaseError) in
-      try takeDirectories(of: overlay)
-      renumbered += try separateRemoved(head, pending)
-      // Files without a name stay for the processes that hold them.
-      for number in difference.left where tree.isHeld(number) {
-        guard !overlay.nodes.contains(number) else { continue }
-        let bindings = try overlay.bindings(of: [number], over: recorded)
-        for binding in bindings { overlay.apply(Change(time: now, binding)) }
-      }
-      let given = Monitor<[(old: InodeNumber, new: InodeNumber)]>([])
-      do throws(BaseError) {
-        var new = NewHead(
-          base: recorded.prepared, taken: head.record.taken, epoch: head.record.epoch,
-          isHeld: { self.tree.isHeld($0) }, isOpen: { self.tree.isOpen($0) },
-          renumber: { (number) throws(BaseError) in
-            guard let new = try self.recorded.renumber(number) else { return }
-            given.withLock { $0.append((number, new)) }
-          },
-          extendedBefore: { (number) throws(BaseError) in
-            try self.recorded.extended(of: number, in: self.store)
-          })
-        new.settled = settled
-        new.rows = try changedRows(of: head, settled)
-        (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
-        try overlay.follow(new)
-        try recorded.keepShownTimes(of: pending, besides: overlay, head.record.taken)
-        renumbered += given.withLock { $0 }
-      } catch {
-        recorded.withdraw()
-        throw error
-      }
+    let now = Attributes.Time.now
+    try takeDirectories(of: overlay)
+    renumbered += try separateRemoved(head, pending)
+    // Files without a name stay for the processes that hold them.
+    for number in difference.left where tree.isHeld(number) {
+      guard !overlay.nodes.contains(number) else { continue }
+      let bindings = try overlay.bindings(of: [number], over: recorded)
+      for binding in bindings { overlay.apply(Change(time: now, binding)) }
+    }
+    let given = Monitor<[(old: InodeNumber, new: InodeNumber)]>([])
+    try recorded.changing {
+      var new = NewHead(
+        base: recorded.prepared, taken: head.record.taken, epoch: head.record.epoch,
+        isHeld: { self.tree.isHeld($0) }, isOpen: { self.tree.isOpen($0) },
+        renumber: { (number) throws(StoreError) in
+          guard let new = try self.recorded.renumber(number) else { return }
+          given.withLock { $0.append((number, new)) }
+        },
+        extendedBefore: { (number) throws(StoreError) in
+          try self.recorded.extended(of: number, in: self.store)
+        })
+      new.settled = settled
+      new.rows = try changedRows(of: head, settled)
+      (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
+      try overlay.follow(new)
+      try recorded.keepShownTimes(of: pending, besides: overlay, head.record.taken)
+      renumbered += given.withLock { $0 }
     }
     if difference.changesPatterns { overlay.listAll() }
     return overlay
@@ -299,7 +281,7 @@ extension RecordedTree {
   /// mode set to the same value moved them. The rows have the times of files that a cut took.
   func keepShownTimes(
     of before: Overlay, besides after: Overlay, _ taken: TakenCut?
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     for (number, old, new) in after.nodes.differences(from: before.nodes) {
       guard let node = old else { continue }
       if node.isDirectory {
@@ -309,6 +291,21 @@ extension RecordedTree {
       guard new == nil else { continue }
       if let taken, node.stamp <= taken.stamp, taken.nodes[number] != nil { continue }
       try changeTimes(of: number) { $0.changed = max($0.changed, node.changed) }
+    }
+  }
+}
+
+extension RecordedTree {
+  /// Returns all extended attributes that the head has of an inode whose rows lack some; else nil.
+  /// - Throws: ``StoreError`` if the rows or the map cannot be read.
+  func extended(of number: InodeNumber, in store: Store) throws(StoreError) -> [Attributes
+    .Extended]?
+  {
+    guard let inode = try inode(number), inode.record.lacksExtended else { return nil }
+    let path = try path(of: number)
+    return switch try TreeView(map: store.map(state.root)).find(path: path.bytes) {
+    case .value(let entry)?, .directory(let entry?)?: entry.attributes.extended
+    case .directory(nil)?, nil: nil
     }
   }
 }

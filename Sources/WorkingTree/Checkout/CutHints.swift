@@ -1,6 +1,5 @@
 import Inodes
 import LLVSCore
-import Platform
 import TreeNames
 
 /// Finds the inode numbers and times that the working tree has for what a cut took.
@@ -83,7 +82,6 @@ struct CutHints {
     }
   }
 
-  /// The tree of the version at a destination.
   private func tree(_ destination: TakenCut.Destination) throws(StoreError) -> TreeView {
     switch destination {
     case .head, .nowhere: return try view(record.own ?? before)
@@ -113,7 +111,7 @@ private struct FrozenPaths {
 extension NumberHints {
   /// Adds directories that programs made and a head may have too: directories of one name are one.
   /// - Complexity: O(*p*) for *p* pending changes.
-  mutating func addDirectories(of overlay: Overlay, over base: any Base) throws(BaseError) {
+  mutating func addDirectories(of overlay: Overlay, over base: any Base) throws(StoreError) {
     for (place, change) in overlay.changes {
       guard let number = change.inode, overlay.nodes.kind(of: number) == .directory,
         let path = overlay.path(of: place.directory)?.appending(place.name),

@@ -1,6 +1,5 @@
 import Inodes
 import LLVSCore
-import Platform
 import TreeNames
 
 /// The names at which the trees of two heads differ, and the recorded tree before.
@@ -48,9 +47,7 @@ struct HeadDifference {
       if let directory = try paths.number(of: change.path.parent) {
         let place = InodeName(directory: directory, name: change.path.name)
         name.place = place
-        let inode = try StoreError.wrappingBase { () throws(BaseError) in
-          try base.child(of: directory, named: place.name)?.inode
-        }
+        let inode = try base.child(of: directory, named: place.name)?.inode
         name.inode = inode?.number
         if let inode, name.before == .directory, name.after != .directory {
           removed.append((inode.number, PendingNode(removed: inode.record)))
@@ -70,10 +67,8 @@ struct HeadDifference {
     let known = Set(names.compactMap(\.place))
     for file in files {
       for (place, path) in zip(file.names, file.paths) where !known.contains(place) {
-        let numbers = try StoreError.wrappingBase { () throws(BaseError) in
-          try [base, prepared].map { (base) throws(BaseError) in
-            try base.child(of: place.directory, named: place.name)?.inode.number
-          }
+        let numbers = try [base, prepared].map { (base) throws(StoreError) in
+          try base.child(of: place.directory, named: place.name)?.inode.number
         }
         guard numbers[0] == file.number, numbers[1] != file.number else { continue }
         let change = PathChange(
@@ -104,9 +99,7 @@ struct HeadDifference {
       if directory == nil { directory = try recorded.number(of: path.parent) }
       guard let directory else { return foreign.append(ForeignName(path: path)) }
       let place = InodeName(directory: directory, name: path.name)
-      let inode = try StoreError.wrappingBase { () throws(BaseError) in
-        try base.child(of: directory, named: path.name)?.inode.number
-      }
+      let inode = try base.child(of: directory, named: path.name)?.inode.number
       foreign.append(ForeignName(path: path, place: place, recorded: inode))
     }
   }
@@ -118,7 +111,6 @@ struct HeadDifference {
     return paths
   }
 
-  /// True if a file of patterns is added, removed or changed.
   var changesPatterns: Bool { names.contains { $0.path.name.bytes == IgnoreScope.fileName } }
 
   /// The files that may lose names to the head.
@@ -177,7 +169,7 @@ struct HeadDifference {
     }
     // Only the numbers at these names changed.
     for (old, new) in publication.renumbered {
-      let names = try StoreError.wrappingBase { () throws(BaseError) in try base.names(of: new) }
+      let names = try base.names(of: new)
       for name in names { try told.compare(name, recorded: .some(old)) }
     }
     var changes = HeadChanges()
@@ -204,9 +196,7 @@ private struct DirectoryPaths {
       if let overlay, case .pending(let inode) = overlay.shown(at: place) {
         if let inode, overlay.nodes.kind(of: inode) == .directory { number = inode }
       } else {
-        let entry = try StoreError.wrappingBase { () throws(BaseError) in
-          try base.child(of: above, named: path.name)
-        }
+        let entry = try base.child(of: above, named: path.name)
         if let entry, entry.inode.record.isDirectory { number = entry.inode.number }
       }
     }
@@ -245,9 +235,7 @@ private struct ToldNames {
     } else {
       old = recorded
     }
-    let new = try StoreError.wrappingBase { () throws(BaseError) in
-      try after.inode(at: place, over: base)
-    }
+    let new = try after.inode(at: place, over: base)
     if let old, old == new {
       // The cut took what programs see of a pending inode.
       guard let number = new, !(before.nodes[number]?.isPending ?? false) else { return false }

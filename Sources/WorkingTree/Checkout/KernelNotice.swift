@@ -1,7 +1,5 @@
 package import Inodes
 package import LLVSCore
-import Platform
-import TreeNames
 
 /// A change of names or attributes that the kernel did not make and must be notified of.
 package enum KernelNotice: Hashable, Sendable {

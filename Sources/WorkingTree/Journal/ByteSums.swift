@@ -28,9 +28,7 @@ package struct BytesSum: Hashable, Sendable {
 
 extension BytesSum: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    offset.encode(into: &bytes)
-    length.encode(into: &bytes)
-    sum.encode(into: &bytes)
+    bytes.append(coded: offset, length, sum)
   }
   init?(from reader: inout ByteReader) {
     guard let offset = UInt64(from: &reader), let length = UInt32(from: &reader),

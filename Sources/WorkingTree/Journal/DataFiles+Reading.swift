@@ -53,9 +53,7 @@ extension DataFiles {
   private func fill(
     _ buffer: UnsafeMutableRawBufferPointer, from file: File, at offset: UInt64
   ) throws(StoreError) {
-    let count = try StoreError.wrapping { () throws(SystemError) in
-      try file.read(into: buffer, at: offset)
-    }
+    let count = try StoreError.translating(try file.read(into: buffer, at: offset))
     guard count == buffer.count else {
       throw .corrupt(
         "\(file.path): bytes \(offset) to \(offset + UInt64(buffer.count)) of a pending file are missing"

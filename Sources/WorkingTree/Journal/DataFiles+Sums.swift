@@ -19,7 +19,6 @@ extension DataFiles {
     runs(of: source, in: ranges).sums
   }
 
-  /// Returns records of the checksums of bytes, and the bytes without one.
   func sumRecords(
     of bytes: LiveBytes
   ) -> (records: [JournalRecord], missing: [UInt32: [Range<UInt64>]]) {

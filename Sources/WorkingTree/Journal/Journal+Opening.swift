@@ -1,4 +1,3 @@
-import Inodes
 package import LLVSCore
 import Platform
 
@@ -16,7 +15,6 @@ package struct OpenedJournal: Sendable {
   package var recovery: JournalRecovery
 }
 
-/// What opening a journal found.
 package struct JournalRecovery: Hashable, Sendable {
   package var records = 0
   /// True if no power was lost since the journal file was begun.
@@ -39,26 +37,23 @@ extension Journal {
     report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) -> OpenedJournal {
     var losses: [String] = []
-    var names = try StoreError.wrapping { () throws(SystemError) in try prepare(directory) }
+    var names = try StoreError.translating(try prepare(directory))
     if let newest = names.compactMap(JournalFile.number).max() {
       let path = "\(directory)/\(JournalFile.name(newest))"
-      let file = try StoreError.wrapping { () throws(SystemError) in
-        try File.regular(path, .readWrite)
-      }
+      let file = try StoreError.translating(try File.regular(path, .readWrite))
       if try hasHeader(file) {
         return try replay(
           file, newest, names, in: directory, owner: owner, lastCut: lastCut, report: report)
       }
     }
     if names.contains(where: { isDataFile($0) }) {
-      let place = try StoreError.wrapping { () throws(SystemError) in try putAside(directory) }
+      let place = try StoreError.translating(try putAside(directory))
       losses.append(
         "nothing can be read in the journal of pending changes: it was put aside as \(place)")
       names = []
     }
-    return try StoreError.wrapping { () throws(SystemError) in
-      try begin(in: directory, owner: owner, lastCut: lastCut, losses, report)
-    }
+    return try StoreError.translating(
+      try begin(in: directory, owner: owner, lastCut: lastCut, losses, report))
   }
 
   private static func isDataFile(_ name: String) -> Bool {
@@ -82,9 +77,7 @@ extension Journal {
   }
 
   private static func hasHeader(_ file: File) throws(StoreError) -> Bool {
-    let bytes = try StoreError.wrapping { () throws(SystemError) in
-      try file.read(JournalFileHeader.size, at: 0)
-    }
+    let bytes = try StoreError.translating(try file.read(JournalFileHeader.size, at: 0))
     if case .none = JournalFileHeader.look(in: bytes) { return false }
     return true
   }

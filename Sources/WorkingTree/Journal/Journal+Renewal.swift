@@ -75,9 +75,7 @@ extension Journal {
     do throws(StoreError) {
       let image = try image()
       result = .success(
-        try StoreError.wrapping { () throws(SystemError) in
-          try rewrite(image, after: stop, adopt: adopt)
-        })
+        try StoreError.translating(try rewrite(image, after: stop, adopt: adopt)))
     } catch { result = .failure(error) }
     state.withLock { s in
       if case .renewing(let stop) = s.phase { s.phase = stop.map { .stopped($0) } ?? .open }
@@ -103,13 +101,12 @@ extension Journal {
   /// - Important: what is pending must be what the next opening makes of the records.
   /// - Throws: ``StoreError/system(_:)``.
   package func goOn() throws(StoreError) {
-    try StoreError.wrapping { () throws(SystemError) in
+    try StoreError.translating(
       try state.withLock { s throws(SystemError) in
         guard case .stopped(.read) = s.phase else { return }
         try s.file.goOn()
         s.phase = .open
-      }
-    }
+      })
   }
 
   /// Waits for the turn to write a new file.

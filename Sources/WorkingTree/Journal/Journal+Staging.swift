@@ -24,7 +24,7 @@ extension Journal {
       place = try hold(bytes)
     } else {
       if let stop = state.withLock({ $0.phase.stop }) { throw stop.error }
-      place = try StoreError.wrapping { () throws(SystemError) in try files.stage(bytes) }
+      place = try StoreError.translating(try files.stage(bytes))
     }
     return [
       Extent(start: offset, length: UInt64(bytes.count), offset: place.offset, source: place.source)

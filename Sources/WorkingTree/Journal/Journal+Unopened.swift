@@ -63,7 +63,7 @@ extension Journal {
     _ directory: String, owner: JournalOwner, lastCut: UInt64
   ) throws(StoreError) -> OpenedJournal? {
     guard let file = try newestFile(in: directory) else { return nil }
-    let names = try StoreError.wrapping { () throws(SystemError) in try FileSystem.list(directory) }
+    let names = try StoreError.translating(try FileSystem.list(directory))
     guard let number = names.compactMap(JournalFile.number).max() else { return nil }
     return try replay(
       file, number, names, in: directory, owner: owner, lastCut: lastCut, isReadOnly: true

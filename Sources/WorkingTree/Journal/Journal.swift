@@ -109,9 +109,7 @@ package final class Journal: Sendable {
     var frames: [UInt8] = []
     frames.reserveCapacity(Self.roomOfChange)
     if !staged.isEmpty {
-      let sums = try StoreError.wrapping { () throws(SystemError) in
-        try files.unrecordedSums(of: staged)
-      }
+      let sums = try StoreError.translating(try files.unrecordedSums(of: staged))
       for (source, sums) in sums { JournalRecord.sums(source: source, sums).append(to: &frames) }
     }
     if changes.count == 1 {
@@ -141,9 +139,7 @@ package final class Journal: Sendable {
   func write(_ frames: inout [UInt8], isFreeing: Bool, _ s: inout State) throws(StoreError) {
     if let stop = s.phase.stop { throw stop.error }
     guard var held = s.held else {
-      return try StoreError.wrapping { () throws(SystemError) in
-        try append(&frames, isFreeing: isFreeing, &s)
-      }
+      return try StoreError.translating(try append(&frames, isFreeing: isFreeing, &s))
     }
     s.held = nil
     let count = held.frame.count

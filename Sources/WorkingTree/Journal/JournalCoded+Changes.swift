@@ -5,9 +5,7 @@ import LLVSCore
 
 extension Change: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    time.encode(into: &bytes)
-    process.encode(into: &bytes)
-    operation.encode(into: &bytes)
+    bytes.append(coded: time, process, operation)
   }
   init?(from reader: inout ByteReader) {
     guard let time = Attributes.Time(from: &reader), let process = Int32(from: &reader),
@@ -18,54 +16,44 @@ extension Change: JournalCoded {
 }
 
 extension Change.Operation: JournalCoded {
-  private enum Tag: UInt8 {
+  private enum Tag: UInt8, JournalCoded {
     case node = 1, create, write, resize, punch, save, attributes, link, unlink, rmdir, rename
     case exchange, release
   }
 
   func encode(into bytes: inout [UInt8]) {
-    func put<each Value: JournalCoded>(_ tag: Tag, _ values: repeat each Value) {
-      bytes.append(tag.rawValue)
-      repeat (each values).encode(into: &bytes)
-    }
     switch self {
-    case .node(let number, let node): put(.node, number, node)
+    case .node(let number, let node): bytes.append(coded: Tag.node, number, node)
     case .create(let number, let place, let kind, let attributes, let content, let saved, let seen):
-      put(.create, number, place, kind, CodedAttributes(attributes), content, saved)
-      bytes.append(optional: seen)
+      bytes.append(
+        coded: Tag.create, number, place, kind, CodedAttributes(attributes), content, saved, seen)
     case .write(let number, let extent, let flags, let seen):
-      put(.write, number, extent, flags)
-      bytes.append(optional: seen)
+      bytes.append(coded: Tag.write, number, extent, flags, seen)
     case .resize(let number, let size, let flags, let seen):
-      put(.resize, number, size, flags)
-      bytes.append(optional: seen)
+      bytes.append(coded: Tag.resize, number, size, flags, seen)
     case .punch(let number, let range, let flags, let seen):
-      put(.punch, number, range.lowerBound, range.upperBound, flags)
-      bytes.append(optional: seen)
-    case .save(let number, let isFirm): put(.save, number, isFirm)
+      bytes.append(coded: Tag.punch, number, range.lowerBound, range.upperBound, flags, seen)
+    case .save(let number, let isFirm): bytes.append(coded: Tag.save, number, isFirm)
     case .attributes(let number, let attributes, let lacksExtended, let setsTime):
-      put(.attributes, number, CodedAttributes(attributes), lacksExtended, setsTime)
+      bytes.append(
+        coded: Tag.attributes, number, CodedAttributes(attributes), lacksExtended, setsTime)
     case .link(let number, let place, let id, let seen):
-      put(.link, number, place)
+      bytes.append(coded: Tag.link, number, place)
       bytes.append(counted: id)
-      bytes.append(optional: seen)
-    case .unlink(let place, let number, let isKept): put(.unlink, place, number, isKept)
-    case .rmdir(let place, let number): put(.rmdir, place, number)
+      bytes.append(coded: seen)
+    case .unlink(let place, let number, let isKept):
+      bytes.append(coded: Tag.unlink, place, number, isKept)
+    case .rmdir(let place, let number): bytes.append(coded: Tag.rmdir, place, number)
     case .rename(let number, let from, let to, let over, let isKept, let seen):
-      put(.rename, number, from, to)
-      bytes.append(optional: over)
-      isKept.encode(into: &bytes)
-      bytes.append(optional: seen)
+      bytes.append(coded: Tag.rename, number, from, to, over, isKept, seen)
     case .exchange(let one, let place, let other, let otherPlace, let seen, let otherSeen):
-      put(.exchange, one, place, other, otherPlace)
-      bytes.append(optional: seen)
-      bytes.append(optional: otherSeen)
-    case .release(let number): put(.release, number)
+      bytes.append(coded: Tag.exchange, one, place, other, otherPlace, seen, otherSeen)
+    case .release(let number): bytes.append(coded: Tag.release, number)
     }
   }
 
   init?(from reader: inout ByteReader) {
-    guard let tag = UInt8(from: &reader).flatMap(Tag.init(rawValue:)) else { return nil }
+    guard let tag = Tag(from: &reader) else { return nil }
     let operation: Self? =
       switch tag {
       case .node, .create, .save, .attributes, .release: Self.inode(tag, &reader)
@@ -90,7 +78,7 @@ extension Change.Operation: JournalCoded {
     default:
       guard let place = InodeName(from: &reader), let kind = EntryKind(from: &reader),
         let attributes = CodedAttributes(from: &reader), let content = FileContent(from: &reader),
-        let isSaved = Bool(from: &reader), let seen: Epoch? = reader.optional()
+        let isSaved = Bool(from: &reader), let seen = Epoch?(from: &reader)
       else { return nil }
       return .create(
         number, at: place, kind: kind, attributes: attributes.attributes, content: content,
@@ -102,7 +90,7 @@ extension Change.Operation: JournalCoded {
     guard let number = InodeNumber(from: &reader) else { return nil }
     if tag == .write {
       guard let extent = Extent(from: &reader), let flags = Change.WriteFlags(from: &reader),
-        let seen: Epoch? = reader.optional()
+        let seen = Epoch?(from: &reader)
       else { return nil }
       return .write(number, extent, flags, seen: seen)
     }
@@ -112,7 +100,7 @@ extension Change.Operation: JournalCoded {
       guard let upper = UInt64(from: &reader), upper >= first else { return nil }
       end = upper
     }
-    guard let flags = Change.WriteFlags(from: &reader), let seen: Epoch? = reader.optional()
+    guard let flags = Change.WriteFlags(from: &reader), let seen = Epoch?(from: &reader)
     else { return nil }
     return tag == .punch
       ? .punch(number, first..<end, flags, seen: seen)
@@ -132,17 +120,17 @@ extension Change.Operation: JournalCoded {
     }
     switch tag {
     case .link:
-      guard let id = reader.counted(), let seen: Epoch? = reader.optional() else { return nil }
+      guard let id = reader.counted(), let seen = Epoch?(from: &reader) else { return nil }
       return .link(number, at: place, id: id, seen: seen)
     case .exchange:
       guard let other = InodeNumber(from: &reader), let otherPlace = InodeName(from: &reader),
-        let seen: Epoch? = reader.optional(), let otherSeen: Epoch? = reader.optional()
+        let seen = Epoch?(from: &reader), let otherSeen = Epoch?(from: &reader)
       else { return nil }
       return .exchange(
         number, at: place, with: other, otherAt: otherPlace, seen: seen, otherSeen: otherSeen)
     default:
-      guard let to = InodeName(from: &reader), let over: InodeNumber? = reader.optional(),
-        let isKept = Bool(from: &reader), let seen: Epoch? = reader.optional()
+      guard let to = InodeName(from: &reader), let over = InodeNumber?(from: &reader),
+        let isKept = Bool(from: &reader), let seen = Epoch?(from: &reader)
       else { return nil }
       return .rename(number, from: place, to: to, over: over, isKept: isKept, seen: seen)
     }

@@ -3,10 +3,7 @@ import LLVSCore
 
 extension Extent: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    start.encode(into: &bytes)
-    length.encode(into: &bytes)
-    offset.encode(into: &bytes)
-    source.encode(into: &bytes)
+    bytes.append(coded: start, length, offset, source)
   }
   init?(from reader: inout ByteReader) {
     let limit = UInt64(Int64.max)
@@ -63,13 +60,11 @@ extension [UInt8] {
 
 extension FileContent: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    bytes.append(optional: base)
-    size.encode(into: &bytes)
-    UInt32(truncatingIfNeeded: extents.count).encode(into: &bytes)
+    bytes.append(coded: base, size, UInt32(truncatingIfNeeded: extents.count))
     extents.forEach { $0.encode(into: &bytes) }
   }
   init?(from reader: inout ByteReader) {
-    guard let base: StoredContent? = reader.optional(), let size = UInt64(from: &reader),
+    guard let base = StoredContent?(from: &reader), let size = UInt64(from: &reader),
       let count = UInt32(from: &reader), count <= reader.remaining
     else { return nil }
     var extents = ExtentList()
@@ -87,17 +82,12 @@ extension FileContent: JournalCoded {
 
 extension PendingFile.Save: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    content.encode(into: &bytes)
-    bytes.append(optional: mtime)
-    time.encode(into: &bytes)
-    bytes.append(optional: broken)
-    bytes.append(optional: on)
-    for flag in [hasSetTime, isFirm, isSteady] { flag.encode(into: &bytes) }
+    bytes.append(coded: content, mtime, time, broken, on, hasSetTime, isFirm, isSteady)
   }
   init?(from reader: inout ByteReader) {
-    guard let content = FileContent(from: &reader), let mtime: Attributes.Time? = reader.optional(),
-      let time = Attributes.Time(from: &reader), let broken: Attributes.Time? = reader.optional(),
-      let on: Epoch? = reader.optional(), let hasSetTime = Bool(from: &reader),
+    guard let content = FileContent(from: &reader), let mtime = Attributes.Time?(from: &reader),
+      let time = Attributes.Time(from: &reader), let broken = Attributes.Time?(from: &reader),
+      let on = Epoch?(from: &reader), let hasSetTime = Bool(from: &reader),
       let isFirm = Bool(from: &reader), let isSteady = Bool(from: &reader)
     else { return nil }
     self.init(
@@ -108,17 +98,13 @@ extension PendingFile.Save: JournalCoded {
 
 extension PendingFile: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    content.encode(into: &bytes)
-    for flag in [isUnsaved, isNeverSaved, isSteady, isMapped] { flag.encode(into: &bytes) }
-    bytes.append(optional: saved)
-    bytes.append(optional: counted)
-    bytes.append(optional: taken)
+    bytes.append(coded: content, isUnsaved, isNeverSaved, isSteady, isMapped, saved, counted, taken)
   }
   init?(from reader: inout ByteReader) {
     guard let content = FileContent(from: &reader), let isUnsaved = Bool(from: &reader),
       let isNeverSaved = Bool(from: &reader), let isSteady = Bool(from: &reader),
-      let isMapped = Bool(from: &reader), let saved: Save? = reader.optional(),
-      let counted: Save? = reader.optional(), let taken: FileContent? = reader.optional()
+      let isMapped = Bool(from: &reader), let saved = Save?(from: &reader),
+      let counted = Save?(from: &reader), let taken = FileContent?(from: &reader)
     else { return nil }
     self.init(content: content)
     (self.isUnsaved, self.isNeverSaved) = (isUnsaved, isNeverSaved)
@@ -134,16 +120,14 @@ extension Orphan: JournalCoded {
     case .gone: bytes.append(0)
     case .detached(let place, let path, let epoch):
       bytes.append(1)
-      bytes.append(optional: place)
-      bytes.append(optional: path)
-      epoch.encode(into: &bytes)
+      bytes.append(coded: place, path, epoch)
     }
   }
   init?(from reader: inout ByteReader) {
     switch UInt8(from: &reader) {
     case 0?: self = .gone
     case 1?:
-      guard let place: InodeName? = reader.optional(), let path: TreePath? = reader.optional(),
+      guard let place = InodeName?(from: &reader), let path = TreePath?(from: &reader),
         let epoch = Epoch(from: &reader)
       else { return nil }
       self = .detached(place: place, path: path, epoch: epoch)
@@ -154,24 +138,17 @@ extension Orphan: JournalCoded {
 
 extension PendingNode: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    kind.encode(into: &bytes)
-    CodedAttributes(attributes).encode(into: &bytes)
-    for flag in [hasNewAttributes, hasSetTime, lacksExtended] { flag.encode(into: &bytes) }
-    changed.encode(into: &bytes)
-    bytes.append(optional: file)
-    names.encode(into: &bytes)
-    recordedNames.encode(into: &bytes)
-    bytes.append(optional: on)
-    bytes.append(optional: orphan)
-    stamp.encode(into: &bytes)
+    bytes.append(
+      coded: kind, CodedAttributes(attributes), hasNewAttributes, hasSetTime, lacksExtended,
+      changed, file, names, recordedNames, on, orphan, stamp)
   }
   init?(from reader: inout ByteReader) {
     guard let kind = EntryKind(from: &reader), let attributes = CodedAttributes(from: &reader),
       let hasNewAttributes = Bool(from: &reader), let hasSetTime = Bool(from: &reader),
       let lacksExtended = Bool(from: &reader), let changed = Attributes.Time(from: &reader),
-      let file: PendingFile? = reader.optional(), let names = [InodeName](from: &reader),
-      let recordedNames = [InodeName](from: &reader), let on: Epoch? = reader.optional(),
-      let orphan: Orphan? = reader.optional(), let stamp = ChangeStamp(from: &reader),
+      let file = PendingFile?(from: &reader), let names = [InodeName](from: &reader),
+      let recordedNames = [InodeName](from: &reader), let on = Epoch?(from: &reader),
+      let orphan = Orphan?(from: &reader), let stamp = ChangeStamp(from: &reader),
       (file == nil) == (kind == .directory), names.isEmpty || orphan == nil
     else { return nil }
     self.init(
@@ -184,17 +161,11 @@ extension PendingNode: JournalCoded {
 
 extension NameChange: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    bytes.append(optional: inode)
-    bytes.append(optional: on)
-    stamp.encode(into: &bytes)
-    hidesRecorded.encode(into: &bytes)
-    hidesDirectory.encode(into: &bytes)
-    isDirectory.encode(into: &bytes)
-    isHeld.encode(into: &bytes)
+    bytes.append(coded: inode, on, stamp, hidesRecorded, hidesDirectory, isDirectory, isHeld)
   }
   init?(from reader: inout ByteReader) {
-    guard let inode: InodeNumber? = reader.optional(),
-      let on: Epoch? = reader.format < 2 ? Self.oldestEpoch(from: &reader) : reader.optional(),
+    guard let inode = InodeNumber?(from: &reader),
+      let on = reader.format < 2 ? Self.oldestEpoch(from: &reader) : Epoch?(from: &reader),
       let stamp = ChangeStamp(from: &reader), reader.format >= 2 || Int32(from: &reader) != nil,
       let hidesRecorded = Bool(from: &reader), let hidesDirectory = Bool(from: &reader),
       let isDirectory = Bool(from: &reader), let isHeld = Bool(from: &reader)
@@ -205,8 +176,8 @@ extension NameChange: JournalCoded {
 
   /// Reads the three epochs of format 1 (of the change, of the one below, of the writer), and returns the oldest.
   private static func oldestEpoch(from reader: inout ByteReader) -> Epoch?? {
-    guard let made = Epoch(from: &reader), let under: Epoch? = reader.optional(),
-      let seen: Epoch? = reader.optional()
+    guard let made = Epoch(from: &reader), let under = Epoch?(from: &reader),
+      let seen = Epoch?(from: &reader)
     else { return nil }
     return Epoch?(under ?? made).older(seen)
   }

@@ -40,16 +40,9 @@ extension TreePath: JournalCoded {
   }
 }
 
-extension EntryKind: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
-  init?(from reader: inout ByteReader) {
-    guard let value = UInt8(from: &reader) else { return nil }
-    self.init(rawValue: value)
-  }
-}
+extension EntryKind: JournalCoded {}
 
 extension Change.WriteFlags: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
   init?(from reader: inout ByteReader) {
     guard let value = UInt8(from: &reader), value < 4 else { return nil }
     self.init(rawValue: value)
@@ -58,8 +51,7 @@ extension Change.WriteFlags: JournalCoded {
 
 extension Attributes.Time: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    UInt64(bitPattern: seconds).encode(into: &bytes)
-    nanoseconds.encode(into: &bytes)
+    bytes.append(coded: UInt64(bitPattern: seconds), nanoseconds)
   }
   init?(from reader: inout ByteReader) {
     guard let seconds = UInt64(from: &reader), let nanoseconds = UInt32(from: &reader),

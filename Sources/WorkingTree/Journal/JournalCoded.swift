@@ -30,20 +30,33 @@ extension Bool: JournalCoded {
   }
 }
 
-extension [UInt8] {
-  mutating func append<Value: JournalCoded>(optional value: Value?) {
-    (value != nil).encode(into: &self)
-    value?.encode(into: &self)
+extension JournalCoded where Self: RawRepresentable<UInt8> {
+  func encode(into bytes: inout [UInt8]) { bytes.append(rawValue) }
+  init?(from reader: inout ByteReader) {
+    guard let value = UInt8(from: &reader) else { return nil }
+    self.init(rawValue: value)
   }
 }
 
-extension ByteReader {
-  /// Reads an optional value: nil for malformed bytes, `.some(nil)` for no value.
-  mutating func optional<Value: JournalCoded>(_ type: Value.Type = Value.self) -> Value?? {
-    guard let isThere = Bool(from: &self) else { return nil }
-    guard isThere else { return .some(nil) }
-    guard let value = Value(from: &self) else { return nil }
-    return .some(value)
+extension Optional: JournalCoded where Wrapped: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    (self != nil).encode(into: &bytes)
+    self?.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let isThere = Bool(from: &reader) else { return nil }
+    guard isThere else {
+      self = .none
+      return
+    }
+    guard let value = Wrapped(from: &reader) else { return nil }
+    self = .some(value)
+  }
+}
+
+extension [UInt8] {
+  mutating func append<each Value: JournalCoded>(coded values: repeat each Value) {
+    repeat (each values).encode(into: &self)
   }
 }
 

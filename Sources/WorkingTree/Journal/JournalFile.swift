@@ -1,4 +1,3 @@
-import LLVSCore
 import Platform
 
 /// The current journal file, the place of the next record, and the room there.
@@ -13,7 +12,6 @@ struct JournalFile: Sendable {
   /// Everything before this offset is on the disk, and no record says so.
   private var unmarkedEnd: UInt64?
   private var lastSync: UInt64?
-  /// True once a cut ended in this file.
   var hasEndedCut = false
 
   /// Creates a file with records up to `end`, followed by nothing or zeros.

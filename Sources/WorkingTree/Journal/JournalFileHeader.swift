@@ -1,5 +1,4 @@
 import LLVSCore
-import Platform
 
 /// The header of a journal file: u8 × 8 magic, u32 format, u64 checksum of the rest, u16 length of the rest; then
 /// the owner, the cut and the file's seed. It is written twice, so that one damaged block loses nothing.
@@ -28,8 +27,7 @@ struct JournalFileHeader: Hashable, Sendable {
     lastNumber.encode(into: &body)
     seed.encode(into: &body)
     var copy = Self.magic
-    format.encode(into: &copy)
-    Checksum.of(body).encode(into: &copy)
+    copy.append(coded: format, Checksum.of(body))
     copy.append(bigEndian: UInt16(truncatingIfNeeded: body.count))
     copy += body
     copy += [UInt8](repeating: 0, count: Self.copySize - copy.count)

@@ -55,7 +55,6 @@ package enum JournalFrame {
     case none
   }
 
-  /// Returns what is at an offset.
   static func look(in bytes: UnsafeRawBufferPointer, at start: Int, seed: UInt64) -> Found {
     guard bytes.count - start >= headerSize else { return .none }
     let length = Int(bytes.bigEndian(UInt32.self, at: start + 8))

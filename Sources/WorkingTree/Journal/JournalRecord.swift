@@ -24,7 +24,7 @@ package enum JournalRecord: Hashable, Sendable {
   /// Everything before an offset of this file is on the disk.
   case synced(end: UInt64)
 
-  private enum Tag: UInt8 {
+  private enum Tag: UInt8, JournalCoded {
     case change = 1, image, node, name, changes, epoch, sums, mark, taking, settled, synced
   }
 
@@ -41,34 +41,26 @@ package enum JournalRecord: Hashable, Sendable {
 
   private func encode(into bytes: inout [UInt8]) {
     switch self {
-    case .change(let change): put(.change, change, into: &bytes)
-    case .changes(let changes): put(.changes, changes, into: &bytes)
+    case .change(let change): bytes.append(coded: Tag.change, change)
+    case .changes(let changes): bytes.append(coded: Tag.changes, changes)
     case .image(let epoch, let stamp, let isCutting):
-      put(.image, epoch, stamp, isCutting, into: &bytes)
-    case .node(let number, let node): put(.node, number, node, into: &bytes)
-    case .name(let place, let change): put(.name, place, change, into: &bytes)
-    case .epoch(let epoch, let version): put(.epoch, epoch, version, into: &bytes)
-    case .sums(let source, let sums): put(.sums, source, sums, into: &bytes)
-    case .mark(let cut): put(.mark, cut, into: &bytes)
-    case .taking(let record): put(.taking, record, into: &bytes)
+      bytes.append(coded: Tag.image, epoch, stamp, isCutting)
+    case .node(let number, let node): bytes.append(coded: Tag.node, number, node)
+    case .name(let place, let change): bytes.append(coded: Tag.name, place, change)
+    case .epoch(let epoch, let version): bytes.append(coded: Tag.epoch, epoch, version)
+    case .sums(let source, let sums): bytes.append(coded: Tag.sums, source, sums)
+    case .mark(let cut): bytes.append(coded: Tag.mark, cut)
+    case .taking(let record): bytes.append(coded: Tag.taking, record)
     case .settled(let cut, let isCommitted, let edits):
-      put(.settled, cut, isCommitted, edits, into: &bytes)
-    case .synced(let end): put(.synced, end, into: &bytes)
+      bytes.append(coded: Tag.settled, cut, isCommitted, edits)
+    case .synced(let end): bytes.append(coded: Tag.synced, end)
     }
   }
 
-  private func put<each Value: JournalCoded>(
-    _ tag: Tag, _ values: repeat each Value, into bytes: inout [UInt8]
-  ) {
-    bytes.append(tag.rawValue)
-    repeat (each values).encode(into: &bytes)
-  }
-
-  /// Decodes a record; nil for malformed bytes.
   init?(decoding bytes: UnsafeRawBufferPointer, format: UInt32 = JournalFileHeader.format) {
     var reader = ByteReader(bytes)
     reader.format = format
-    guard let tag = UInt8(from: &reader).flatMap(Tag.init(rawValue:)),
+    guard let tag = Tag(from: &reader),
       let record = Self.record(tag, &reader), reader.remaining == 0
     else { return nil }
     self = record

@@ -1,5 +1,4 @@
 import Inodes
-import LLVSCore
 
 /// The state that the records of a journal make.
 struct JournalReplay {

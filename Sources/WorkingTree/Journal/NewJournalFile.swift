@@ -1,5 +1,4 @@
 import Inodes
-import LLVSCore
 import Platform
 
 /// A journal file that is being written, under a temporary name.

@@ -61,11 +61,10 @@ extension Overlay {
 
 extension OverlayEdits.Node: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    number.encode(into: &bytes)
-    bytes.append(optional: node)
+    bytes.append(coded: number, node)
   }
   init?(from reader: inout ByteReader) {
-    guard let number = InodeNumber(from: &reader), let node: PendingNode? = reader.optional()
+    guard let number = InodeNumber(from: &reader), let node = PendingNode?(from: &reader)
     else { return nil }
     self.init(number: number, node: node)
   }
@@ -73,11 +72,10 @@ extension OverlayEdits.Node: JournalCoded {
 
 extension OverlayEdits.Name: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    place.encode(into: &bytes)
-    bytes.append(optional: change)
+    bytes.append(coded: place, change)
   }
   init?(from reader: inout ByteReader) {
-    guard let place = InodeName(from: &reader), let change: NameChange? = reader.optional() else {
+    guard let place = InodeName(from: &reader), let change = NameChange?(from: &reader) else {
       return nil
     }
     self.init(place: place, change: change)
@@ -86,11 +84,7 @@ extension OverlayEdits.Name: JournalCoded {
 
 extension OverlayEdits: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    epoch.encode(into: &bytes)
-    stamp.encode(into: &bytes)
-    isCutting.encode(into: &bytes)
-    nodes.encode(into: &bytes)
-    names.encode(into: &bytes)
+    bytes.append(coded: epoch, stamp, isCutting, nodes, names)
   }
   init?(from reader: inout ByteReader) {
     guard let epoch = Epoch(from: &reader), let stamp = ChangeStamp(from: &reader),

@@ -11,10 +11,6 @@ package struct TakingRecord: Hashable, Sendable {
     package var version: UInt32
     /// The epoch of the version; nil for the one that the tree continues with.
     package var epoch: Epoch?
-
-    package init(predecessor: UInt32, version: UInt32, epoch: Epoch?) {
-      (self.predecessor, self.version, self.epoch) = (predecessor, version, epoch)
-    }
   }
 
   package var cut: UInt64
@@ -22,21 +18,15 @@ package struct TakingRecord: Hashable, Sendable {
   package var epoch: Epoch?
   package var groups: [Group]
   package var taken: TakenCut
-
-  package init(cut: UInt64, epoch: Epoch?, groups: [Group], taken: TakenCut) {
-    (self.cut, self.epoch, self.groups, self.taken) = (cut, epoch, groups, taken)
-  }
 }
 
 extension TakingRecord.Group: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    predecessor.encode(into: &bytes)
-    version.encode(into: &bytes)
-    bytes.append(optional: epoch)
+    bytes.append(coded: predecessor, version, epoch)
   }
   init?(from reader: inout ByteReader) {
     guard let predecessor = UInt32(from: &reader), let version = UInt32(from: &reader),
-      let epoch: Epoch? = reader.optional()
+      let epoch = Epoch?(from: &reader)
     else { return nil }
     self.init(predecessor: predecessor, version: version, epoch: epoch)
   }
@@ -44,13 +34,10 @@ extension TakingRecord.Group: JournalCoded {
 
 extension TakingRecord: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    cut.encode(into: &bytes)
-    bytes.append(optional: epoch)
-    groups.encode(into: &bytes)
-    taken.encode(into: &bytes)
+    bytes.append(coded: cut, epoch, groups, taken)
   }
   init?(from reader: inout ByteReader) {
-    guard let cut = UInt64(from: &reader), let epoch: Epoch? = reader.optional(),
+    guard let cut = UInt64(from: &reader), let epoch = Epoch?(from: &reader),
       let groups = [Group](from: &reader), let taken = TakenCut(from: &reader)
     else { return nil }
     self.init(cut: cut, epoch: epoch, groups: groups, taken: taken)
@@ -86,15 +73,12 @@ extension TakenCut: JournalCoded {
     var name: Name
     init(_ place: InodeName, _ name: Name) { (self.place, self.name) = (place, name) }
     func encode(into bytes: inout [UInt8]) {
-      place.encode(into: &bytes)
-      name.destination.encode(into: &bytes)
-      name.isThere.encode(into: &bytes)
-      bytes.append(optional: name.on)
+      bytes.append(coded: place, name.destination, name.isThere, name.on)
     }
     init?(from reader: inout ByteReader) {
       guard let place = InodeName(from: &reader), let destination = Destination(from: &reader),
         let isThere = Bool(from: &reader),
-        let on: Epoch? = reader.format < 2 ? .some(nil) : reader.optional()
+        let on = reader.format < 2 ? .some(nil) : Epoch?(from: &reader)
       else { return nil }
       self.init(place, Name(destination, isThere: isThere, on: on))
     }
@@ -105,16 +89,13 @@ extension TakenCut: JournalCoded {
     var node: Node
     init(_ number: InodeNumber, _ node: Node) { (self.number, self.node) = (number, node) }
     func encode(into bytes: inout [UInt8]) {
-      number.encode(into: &bytes)
-      node.destination.encode(into: &bytes)
-      bytes.append(optional: node.save)
-      bytes.append(optional: node.on)
-      CodedAttributes(node.attributes).encode(into: &bytes)
-      node.lacksExtended.encode(into: &bytes)
+      bytes.append(
+        coded: number, node.destination, node.save, node.on, CodedAttributes(node.attributes),
+        node.lacksExtended)
     }
     init?(from reader: inout ByteReader) {
       guard let number = InodeNumber(from: &reader), let destination = Destination(from: &reader),
-        let save: PendingFile.Save? = reader.optional(), let on: Epoch? = reader.optional(),
+        let save = PendingFile.Save?(from: &reader), let on = Epoch?(from: &reader),
         let attributes = CodedAttributes(from: &reader),
         let lacksExtended = reader.format < 3 ? false : Bool(from: &reader)
       else { return nil }

@@ -14,13 +14,6 @@ package struct NameChange: Hashable, Sendable {
   /// True for a directory that the recorded tree lost and that stays for what is pending in it.
   package var isHeld = false
 
-  package init(inode: InodeNumber?, on: Epoch? = nil, stamp: ChangeStamp, hidesRecorded: Bool) {
-    self.inode = inode
-    self.on = on
-    self.stamp = stamp
-    self.hidesRecorded = hidesRecorded
-  }
-
   var addedSubdirectories: Int { (isDirectory ? 1 : 0) - (hidesDirectory ? 1 : 0) }
 
   /// Notes what the recorded tree has at the name.

@@ -10,7 +10,7 @@ package struct OverlayFault: Error, Hashable, CustomStringConvertible {
 
 extension Overlay {
   /// Checks whether the overlay is consistent with itself and with the recorded tree.
-  /// - Throws: ``OverlayFault`` for the first broken invariant, ``BaseError`` if the recorded tree cannot be read.
+  /// - Throws: ``OverlayFault`` for the first broken invariant, ``StoreError`` if the recorded tree cannot be read.
   /// - Complexity: O(*p* log *n*) for *p* pending changes and nodes over *n* names.
   package func check(over base: any Base) throws {
     for (place, change) in changes { try check(change, at: place, over: base) }
@@ -127,7 +127,7 @@ extension Overlay {
 
   private func isReachable(
     _ directory: InodeNumber, over base: any Base
-  ) throws(BaseError) -> Bool {
+  ) throws(StoreError) -> Bool {
     var (number, depth) = (directory, 0)
     while number != .root {
       let node = nodes[number]

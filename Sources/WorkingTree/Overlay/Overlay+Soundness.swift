@@ -1,11 +1,11 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 
 extension Overlay {
   /// True if every change leads to its inode, every inode knows its names, and all are below the root; false for a
   /// damaged journal. Quicker than ``check(over:)``, because it reads only recorded names without a change.
   /// - Complexity: O(*p*) for *p* pending changes and nodes, and a look-up for each recorded name among them.
-  package func isSound(over base: any Base) throws(BaseError) -> Bool {
+  package func isSound(over base: any Base) throws(StoreError) -> Bool {
     var roots = RootedDirectories(overlay: self, base: base)
     for (place, change) in changes {
       guard try roots.contains(place.directory) else { return false }
@@ -38,7 +38,7 @@ private struct RootedDirectories {
     self.base = base
   }
 
-  mutating func contains(_ directory: InodeNumber) throws(BaseError) -> Bool {
+  mutating func contains(_ directory: InodeNumber) throws(StoreError) -> Bool {
     var (number, way) = (directory, [InodeNumber]())
     while !known.contains(number) {
       guard way.count < Self.mostAbove, let place = try place(of: number) else { return false }
@@ -49,7 +49,7 @@ private struct RootedDirectories {
     return true
   }
 
-  private func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
+  private func place(of directory: InodeNumber) throws(StoreError) -> InodeName? {
     guard overlay.nodes.contains(directory) else { return try base.names(of: directory).first }
     guard overlay.nodes.kind(of: directory) == .directory else { return nil }
     return overlay.nodes.place(of: directory)

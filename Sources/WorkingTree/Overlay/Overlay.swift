@@ -1,5 +1,5 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 
 /// The pending changes: the difference between the recorded tree and the tree that programs see.
 ///
@@ -47,7 +47,7 @@ package struct Overlay: Sendable {
   }
 
   /// nil if nothing is there.
-  package func inode(at place: InodeName, over base: some Base) throws(BaseError) -> InodeNumber? {
+  package func inode(at place: InodeName, over base: some Base) throws(StoreError) -> InodeNumber? {
     if case .pending(let number) = shown(at: place) { return number }
     return try base.child(of: place.directory, named: place.name)?.inode.number
   }
@@ -81,6 +81,18 @@ package struct Overlay: Sendable {
   func epochOfEmptiness(of directory: InodeNumber) -> Epoch? {
     changedNames(of: directory).lazy.map { changes[InodeName(directory: directory, name: $0)]?.on }
       .reduce(nil) { $0.older($1) }
+  }
+
+  /// The epochs that pending changes are made on, and the current one.
+  /// - Complexity: O(pending).
+  package var epochsInUse: Set<Epoch> {
+    var used: Set<Epoch> = [epoch]
+    for change in changes.values { if let epoch = change.on { used.insert(epoch) } }
+    for node in nodes.values {
+      used.formUnion([node.on, node.file?.saved?.on, node.file?.counted?.on].compactMap(\.self))
+      if case .detached(_, _, let epoch)? = node.orphan { used.insert(epoch) }
+    }
+    return used
   }
 }
 

@@ -1,5 +1,5 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 import Platform
 import Synchronization
 import TreeNames
@@ -20,7 +20,7 @@ package final class WorkingTree: Sendable {
   let base: any Base & CookieSource
   let journal: any ChangeJournal
   let contents: any ContentReading
-  let numbers: any NumberAllotting
+  let numbers: NumberSource
   let head: any HeadReading
   package let defaults: AttributeDefaults
   let syncRows: RowsSync
@@ -37,7 +37,7 @@ package final class WorkingTree: Sendable {
   package init(
     base: any Base & CookieSource, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
     journal: any ChangeJournal, contents: any ContentReading, head: any HeadReading,
-    numbers: any NumberAllotting, defaults: AttributeDefaults, syncRows: @escaping RowsSync = {}
+    numbers: NumberSource, defaults: AttributeDefaults, syncRows: @escaping RowsSync = {}
   ) {
     self.base = base
     self.journal = journal
@@ -136,15 +136,6 @@ package final class WorkingTree: Sendable {
     var operations: [Change.Operation] = []
     /// Makes the call's answer, after the operations were applied.
     var finish: (inout TreeState) -> R
-
-    init(
-      concerned: [InodeNumber] = [], operations: [Change.Operation] = [],
-      finish: @escaping (inout TreeState) -> R
-    ) {
-      self.concerned = concerned
-      self.operations = operations
-      self.finish = finish
-    }
   }
 
   /// Decides about a change, writes it to the journal and applies it. `body` runs under the locks and may run
@@ -180,9 +171,8 @@ package final class WorkingTree: Sendable {
       if !decision.operations.isEmpty,
         decision.concerned.contains(where: { !state.overlay.nodes.contains($0) })
       {
-        bindings = try FSError.wrapping { () throws(BaseError) in
-          try state.overlay.bindings(of: decision.concerned, over: base)
-        }
+        bindings = try FSError.translating(
+          try state.overlay.bindings(of: decision.concerned, over: base))
       }
       let operations = bindings.isEmpty ? decision.operations : bindings + decision.operations
       let changes = operations.map { Change(time: time, process: process, $0) }
@@ -190,9 +180,7 @@ package final class WorkingTree: Sendable {
     }
     guard let (changes, finish) = decided else { return nil }
     if !changes.isEmpty {
-      try FSError.wrapping { () throws(StoreError) in
-        try journal.append(changes, mayUseReserve: mayUseReserve)
-      }
+      try FSError.translating(try journal.append(changes, mayUseReserve: mayUseReserve))
     }
     return state { state in
       for change in changes { state.apply(change) }
@@ -202,8 +190,21 @@ package final class WorkingTree: Sendable {
 }
 
 extension Attributes.Time {
-  static var now: Attributes.Time {
+  package static var now: Attributes.Time {
     let time = SystemClock.realtime()
     return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+}
+
+extension TreeState {
+  /// Forgets the versions of unused epochs beyond `limit` epochs, in O(*p*) for *p* pending changes and processes
+  /// behind.
+  mutating func forgetEpochs(ifMoreThan limit: Int) {
+    guard epochs.count > limit else { return }
+    writers.tidy()
+    var needed = overlay.epochsInUse.union(writers.epochs)
+    if let frozen { needed.formUnion(frozen.epochsInUse) }
+    epochs = epochs.filter { needed.contains($0.key) }
+    epochLimit = max(Self.leastEpochLimit, 2 * epochs.count)
   }
 }

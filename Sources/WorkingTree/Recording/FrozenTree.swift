@@ -1,5 +1,5 @@
 package import Inodes
-package import LLVSCore
+import LLVSCore
 
 /// The working tree at a cut's instant: a copied overlay over the recorded tree, which a cut does not change.
 /// - Concurrency: one thread at a time.
@@ -66,44 +66,20 @@ package final class FrozenTree {
   }
 
   func recordedNames(of number: InodeNumber) throws(StoreError) -> [InodeName] {
-    try StoreError.wrappingBase { () throws(BaseError) in try base.names(of: number) }
+    try base.names(of: number)
   }
 
   func recorded(at place: InodeName) throws(StoreError) -> BaseEntry? {
     // A change of a name has it if the recorded tree does (I3).
     if let change = overlay.changes[place], !change.hidesRecorded { return nil }
-    return try StoreError.wrappingBase { () throws(BaseError) in
-      try base.child(of: place.directory, named: place.name)
-    }
+    return try base.child(of: place.directory, named: place.name)
   }
 
   func recorded(_ number: InodeNumber) throws(StoreError) -> InodeRecord? {
-    try StoreError.wrappingBase { () throws(BaseError) in try base.inode(number)?.record }
+    try base.inode(number)?.record
   }
 
   func isRecordedDirectory(_ number: InodeNumber) throws(StoreError) -> Bool {
     try recorded(number)?.isDirectory ?? false
-  }
-}
-
-extension StoreError {
-  /// Converts an error of the recorded tree.
-  package init(_ error: BaseError) {
-    self =
-      switch error {
-      case .damaged(let fault): .corrupt(fault)
-      case .store(let error): error
-      case .system(let error): .system(error)
-      case .refused(let reason): .busy(reason)
-      }
-  }
-
-  /// Runs `body` and throws its errors as errors of the store.
-  package static func wrappingBase<Result>(
-    _ body: () throws(BaseError) -> Result
-  ) throws(StoreError) -> Result {
-    do throws(BaseError) {
-      return try body()
-    } catch { throw StoreError(error) }
   }
 }

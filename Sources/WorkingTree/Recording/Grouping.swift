@@ -23,12 +23,9 @@ package struct GroupedRecording {
   /// The changes; names that go elsewhere than their directories are no longer excluded.
   package private(set) var recording: Recording
   private(set) var groups: [EditGroup: [PathEdit]] = [:]
-  /// Predecessors that the store does not have, replaced by the head.
-  package private(set) var missing: Set<VersionNumber> = []
   let tree: FrozenTree
   let predecessors: Predecessors
   package var order: [EditGroup] { groups.keys.sorted() }
-  /// The group made on the head.
   package var own: EditGroup { EditGroup(on: predecessors.head) }
 
   /// Groups changes by predecessor: the head where it shows the same as the version that they were made on.
@@ -54,19 +51,18 @@ package struct GroupedRecording {
 
   private mutating func place(_ edit: PathEdit, _ epochs: EpochTable) throws(StoreError) {
     let head = predecessors.head
-    edit.predecessor = try seen(by: edit, epochs, notingMissing: true)
+    edit.predecessor = try seen(by: edit, epochs)
     guard edit.predecessor != head, edit.turn == 0 else { return }
     if try isUntouched(edit, since: edit.predecessor) { edit.predecessor = head }
   }
 
-  private mutating func seen(
-    by edit: PathEdit, _ epochs: EpochTable, notingMissing: Bool = false
+  /// The version that the edit's writer saw; the head if the store does not have that version.
+  private func seen(
+    by edit: PathEdit, _ epochs: EpochTable
   ) throws(StoreError) -> VersionNumber? {
     let head = predecessors.head
     let seen = edit.epoch.map { epochs.version($0, otherwise: head) } ?? head
-    if try predecessors.has(seen) { return seen }
-    if let seen, notingMissing { missing.insert(seen) }
-    return head
+    return try predecessors.has(seen) ? seen : head
   }
 
   /// In a moved directory, the writer of a change saw the old place, unless the change joins the move.

@@ -26,8 +26,7 @@ package final class Predecessors {
   /// An empty tree for the time before the first version.
   package func view(_ version: VersionNumber?) throws(StoreError) -> TreeView {
     if let known = views[version] { return known }
-    let record = try version.flatMap { (version) throws(StoreError) in try store.version(version) }
-    let view = TreeView(map: store.map(record?.map ?? .empty))
+    let view = TreeView(map: store.map(of: try store.version(version)))
     views[version] = view
     return view
   }
@@ -41,7 +40,6 @@ package final class Predecessors {
     return isPresent
   }
 
-  /// True if a version is the head or an ancestor.
   package func isAncestor(_ version: VersionNumber?) throws(StoreError) -> Bool {
     guard let version, let head, version != head else { return version == nil || version == head }
     if let known = ancestors[version] { return known }

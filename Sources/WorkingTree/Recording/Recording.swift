@@ -1,5 +1,4 @@
 package import Inodes
-import LLVSCore
 
 /// The changes that a cut found, and what stays pending.
 package struct Recording {

@@ -1,12 +1,12 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 import SQLite
 package import TreeNames
 
 extension RecordedTree {
   /// Compares all rows with the tree of a map and with each other, in O(*n*), and returns at most 100 faults as
   /// sentences.
-  package func faults(comparedWith view: TreeView) throws(BaseError) -> [String] {
+  package func faults(comparedWith view: TreeView) throws(StoreError) -> [String] {
     try read { try TreeCheck.faults(of: $0, comparedWith: view) }
   }
 }
@@ -14,7 +14,7 @@ extension RecordedTree {
 extension RowsSnapshot {
   /// Checks the file's pages, and compares all rows with the tree of a map and with each other, in O(*n*). Returns
   /// at most 200 faults as sentences.
-  package func faults(comparedWith view: TreeView) throws(BaseError) -> [String] {
+  package func faults(comparedWith view: TreeView) throws(StoreError) -> [String] {
     try read { rows in
       let faults = try rows.database.integrityCheck()
       return try faults + TreeCheck.faults(of: rows, comparedWith: view)
@@ -24,7 +24,7 @@ extension RowsSnapshot {
   /// Returns at most 100 paths of inodes with invalid numbers, or numbers not below the counter.
   package func pathsOfNumbers(
     from counter: UInt64
-  ) throws(BaseError) -> [(number: InodeNumber, path: TreePath)] {
+  ) throws(StoreError) -> [(number: InodeNumber, path: TreePath)] {
     try read { rows in
       let numbers = try rows.numbers(outside: InodeNumber.root.rawValue..<counter, atMost: 100)
       return try numbers.map { ($0, try rows.path(of: $0)) }
@@ -33,7 +33,6 @@ extension RowsSnapshot {
 }
 
 extension TreeRows {
-  /// Returns the numbers of inodes outside a range, ascending.
   fileprivate func numbers(
     outside range: Range<UInt64>, atMost limit: Int
   ) throws(DatabaseError) -> [InodeNumber] {
@@ -64,7 +63,6 @@ private struct TreeCheck {
   let rows: TreeRows
   let view: TreeView
   private(set) var faults: [String] = []
-  /// The number of names found of inodes with several.
   private var names: [InodeNumber: Int] = [:]
   private var inodes: Int64 = 1
   private var values: Int64 = 0

@@ -45,16 +45,16 @@ extension RecordedTree {
   /// Takes O(1) for the head's rows, O(*k* log *n*) for those of a version that differs in *k* paths, O(*n*) for
   /// new ones.
   ///
-  /// - Throws: ``BaseError/store(_:)`` if the head's map cannot be read, ``BaseError/system(_:)`` if the file
+  /// - Throws: an error of the store if the head's map cannot be read, ``StoreError/system(_:)`` if the file
   ///   cannot be written.
   package static func open(
     at path: String, for origin: Origin
-  ) throws(BaseError) -> (tree: RecordedTree, opening: Opening) {
-    do throws(BaseError) {
+  ) throws(StoreError) -> (tree: RecordedTree, opening: Opening) {
+    do throws(StoreError) {
       let tree = try openPresent(path, origin)
       return (tree, try tree.advance(to: origin) ? .advanced : .current)
     } catch {
-      guard case .damaged(let reason) = error else { throw error }
+      guard case .rebuildable(let reason) = error else { throw error }
       return (try rebuild(at: path, for: origin), .built(reason))
     }
   }
@@ -62,7 +62,7 @@ extension RecordedTree {
   /// Makes damaged rows again from the head's map, in O(*n*); no process may have the old ones open.
   package static func rebuild(
     at path: String, for origin: Origin
-  ) throws(BaseError) -> RecordedTree {
+  ) throws(StoreError) -> RecordedTree {
     try TreeDatabase.remove(path)
     return try build(path, origin)
   }
@@ -70,48 +70,50 @@ extension RecordedTree {
   /// Returns the greatest inode number in a store's file of rows, by one look-up; nil without readable rows.
   package static func greatestNumber(
     at path: String, of storeID: [UInt8]
-  ) throws(BaseError) -> InodeNumber? {
-    do throws(BaseError) {
+  ) throws(StoreError) -> InodeNumber? {
+    do throws(StoreError) {
       guard try accessing({ try FileSystem.exists(path) }) else { return nil }
       let database = try TreeDatabase.writer(path)
       guard let state = try TreeRows.state(database), state.storeID == storeID else { return nil }
       return try accessing { try TreeRows(database, hashKey: state.hashKey).lastNumber() }
     } catch {
-      guard case .damaged = error else { throw error }
+      guard case .rebuildable = error else { throw error }
       return nil
     }
   }
 
   /// Removes a file of rows durably.
-  package static func remove(_ path: String) throws(BaseError) {
+  package static func remove(_ path: String) throws(StoreError) {
     try TreeDatabase.remove(path)
     try accessing { try FileSystem.syncDirectory(FileSystem.directory(of: path)) }
   }
 
-  /// Opens the existing rows of any version; throws ``BaseError/damaged(_:)`` for none or another store's.
+  /// Opens the existing rows of any version; throws ``StoreError/rebuildable(_:)`` for none or another store's.
   package static func openPresent(
     _ path: String, _ origin: Origin
-  ) throws(BaseError) -> RecordedTree {
+  ) throws(StoreError) -> RecordedTree {
     let database = try TreeDatabase.writer(path)
-    guard let state = try TreeRows.state(database) else { throw .damaged("\(path) has no rows") }
-    guard state.storeID == origin.storeID else { throw .damaged("\(path) is of another store") }
+    guard let state = try TreeRows.state(database) else {
+      throw .rebuildable("\(path) has no rows")
+    }
+    guard state.storeID == origin.storeID else { throw .rebuildable("\(path) is of another store") }
     let rows = TreeRows(database, hashKey: state.hashKey)
     try accessing { try rows.knowGreatest() }
     return RecordedTree(path: path, rows: rows, state: state, time: origin.time)
   }
 
   /// Makes the rows show a head, with the working tree's numbers in `hints`; false if they do already. Throws
-  /// ``BaseError/damaged(_:)`` if that is impossible; complexity as ``open(at:for:)``.
+  /// ``StoreError/rebuildable(_:)`` if that is impossible; complexity as ``open(at:for:)``.
   @discardableResult
   package func advance(
     to origin: Origin, hints: NumberHints = NumberHints()
-  ) throws(BaseError) -> Bool {
+  ) throws(StoreError) -> Bool {
     let (head, state) = (origin.head, state)
     if state.version == head.version, state.root == head.view.map.root, state.cut == head.cut {
       return false
     }
     guard let map = try accessing({ try origin.map(state.version, state.root) }) else {
-      throw .damaged("\(path) shows a version that the store does not have")
+      throw .rebuildable("\(path) shows a version that the store does not have")
     }
     try prepare(
       head, from: TreeView(map: map), hints: hints, numbers: origin.numbers, now: origin.now)
@@ -119,28 +121,23 @@ extension RecordedTree {
     return true
   }
 
-  private static func build(_ path: String, _ origin: Origin) throws(BaseError) -> RecordedTree {
+  private static func build(_ path: String, _ origin: Origin) throws(StoreError) -> RecordedTree {
     let database = try TreeDatabase.writer(path)
     var state = RecordedState(
       storeID: origin.storeID, cut: origin.head.cut, version: origin.head.version,
       root: origin.head.view.map.root)
     let rows = TreeRows(database, hashKey: state.hashKey)
-    do throws(BaseError) {
-      try accessing {
-        try database.prepared("BEGIN IMMEDIATE").run()
-        try rows.removeAll()
-        var build = TreeBuild(
-          rows: rows, view: origin.head.view, numbers: origin.numbers, time: origin.time)
-        try build.run()
-        try rows.setRoot(origin.head.root)
-        (state.values, state.directories) = (build.values, build.directories)
-        try rows.set(state)
-        try database.prepared("COMMIT").run()
-        try rows.knowGreatest()
-      }
-    } catch {
-      database.rollBack()
-      throw error
+    try accessing(database) {
+      try database.prepared("BEGIN IMMEDIATE").run()
+      try rows.removeAll()
+      var build = TreeBuild(
+        rows: rows, view: origin.head.view, numbers: origin.numbers, time: origin.time)
+      try build.run()
+      try rows.setRoot(origin.head.root)
+      (state.values, state.directories) = (build.values, build.directories)
+      try rows.set(state)
+      try database.prepared("COMMIT").run()
+      try rows.knowGreatest()
     }
     database.checkpoint()
     return RecordedTree(path: path, rows: rows, state: state, time: origin.time)

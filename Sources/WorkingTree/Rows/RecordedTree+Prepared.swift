@@ -1,5 +1,5 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 import Synchronization
 
 extension RecordedTree {
@@ -18,13 +18,13 @@ extension RecordedTree {
   /// has the number. A directory keeps its contents. A head must be prepared; takes O(*m* log *n*) for *m* names of
   /// the inode or in the directory. If it throws, the transaction is rolled back.
   @discardableResult
-  package func renumber(_ number: InodeNumber) throws(BaseError) -> InodeNumber? {
+  package func renumber(_ number: InodeNumber) throws(StoreError) -> InodeNumber? {
     try renumber(number) { numbers throws(StoreError) in try numbers.number() }
   }
 
   /// Gives an inode of the prepared tree the number that a journal has, as ``renumber(_:)``; does nothing if that
   /// is in use.
-  package func renumber(_ number: InodeNumber, to known: InodeNumber) throws(BaseError) {
+  package func renumber(_ number: InodeNumber, to known: InodeNumber) throws(StoreError) {
     guard known != .root, try prepared.inode(known) == nil else { return }
     try renumber(number) { _ in known }
   }
@@ -32,24 +32,19 @@ extension RecordedTree {
   @discardableResult
   private func renumber(
     _ number: InodeNumber, _ choose: (NumberSource) throws(StoreError) -> InodeNumber
-  ) throws(BaseError) -> InodeNumber? {
+  ) throws(StoreError) -> InodeNumber? {
     precondition(number != .root, "the root directory has one number")
-    do throws(BaseError) {
-      return try writer.withLock { (writer) throws(BaseError) in
+    return try changing {
+      try writer.withLock { writer in
         guard let prepared = writer.prepared else {
           preconditionFailure("a number is changed while a head is prepared")
         }
         let rows = writer.loan.rows
-        return try accessing {
-          guard let row = try rows.inode(number) else { return nil }
-          let new = try choose(prepared.numbers)
-          try rows.renumber(row, to: new)
-          return new
-        }
+        guard let row = try rows.inode(number) else { return nil }
+        let new = try choose(prepared.numbers)
+        try rows.renumber(row, to: new)
+        return new
       }
-    } catch {
-      withdraw()
-      throw error
     }
   }
 }
@@ -59,58 +54,29 @@ extension RecordedTree {
   /// transaction is rolled back.
   func changeTimes(
     of number: InodeNumber, _ body: (inout InodeRecord) -> Void
-  ) throws(BaseError) {
-    do throws(BaseError) {
-      try writer.withLock { (writer) throws(BaseError) in
+  ) throws(StoreError) {
+    try changing {
+      try writer.withLock { writer in
         let rows = writer.loan.rows
-        try accessing {
-          guard let old = try rows.inode(number)?.inode.record else { return }
-          var record = old
-          body(&record)
-          if record != old { try rows.update(record, of: number, from: old) }
-        }
+        guard let old = try rows.inode(number)?.inode.record else { return }
+        var record = old
+        body(&record)
+        if record != old { try rows.update(record, of: number, from: old) }
       }
-    } catch {
-      withdraw()
-      throw error
     }
   }
 }
 
 /// The rows of the writing connection, with its open transaction.
-private final class PreparedTree: Base {
+private final class PreparedTree: RowBase {
   private let tree: RecordedTree
   init(_ tree: RecordedTree) { self.tree = tree }
   var batch: UInt64 { tree.batch }
 
-  private func read<Result: Sendable>(
-    _ body: (TreeRows) throws -> Result
-  ) throws(BaseError) -> Result {
-    try tree.writer.withLock { (writer) throws(BaseError) in
+  func read<Result: Sendable>(_ body: (TreeRows) throws -> Result) throws(StoreError) -> Result {
+    try tree.writer.withLock { (writer) throws(StoreError) in
       let rows = writer.loan.rows
       return try accessing { try body(rows) }
     }
-  }
-
-  func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry? {
-    try read { try $0.child(of: directory, named: name) }
-  }
-
-  func page(
-    of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] {
-    try read { try $0.page(of: directory, after: cookie, limit: limit) }
-  }
-
-  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
-    try read { try $0.count(of: directory, atMost: limit) }
-  }
-
-  func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
-    try read { try $0.inode(number)?.inode }
-  }
-
-  func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
-    try read { try $0.names(of: number) }
   }
 }

@@ -54,12 +54,12 @@ package final class RecordedTree: RowBase, CookieSource {
 
   package func cookies(
     for names: [FileName], in directory: InodeNumber
-  ) throws(BaseError) -> [CookieChoice] {
+  ) throws(StoreError) -> [CookieChoice] {
     try read { rows in try names.map { try rows.choice(for: $0, in: directory) } }
   }
 
   /// Reads rows that are not older than the call.
-  func read<Result>(_ body: (TreeRows) throws -> Result) throws(BaseError) -> Result {
+  func read<Result>(_ body: (TreeRows) throws -> Result) throws(StoreError) -> Result {
     try readers.read(batchCounter, body)
   }
 
@@ -68,13 +68,13 @@ package final class RecordedTree: RowBase, CookieSource {
   /// `before` is the shown tree, `now` the ctime of changes; `uncommitted` returns the time of a version that the
   /// store has not committed.
   ///
-  /// - Throws: ``BaseError``; then the transaction is rolled back. After ``BaseError/damaged(_:)`` the file must be
+  /// - Throws: ``StoreError``; then the transaction is rolled back. After ``StoreError/rebuildable(_:)`` the file must be
   ///   made again.
   package func prepare(
     _ head: TreeHead, from before: TreeView, hints: NumberHints = NumberHints(),
     numbers: NumberSource, now: Attributes.Time,
     uncommitted: (VersionNumber) -> Attributes.Time? = { _ in nil }
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     let (loan, old) = writer.withLock { writer in
       writer.prepared = nil
       return (writer.loan, writer.state)
@@ -82,55 +82,55 @@ package final class RecordedTree: RowBase, CookieSource {
     let rows = loan.rows
     // Without readers the transaction may restart the write-ahead log.
     readers.endTransactions()
-    do throws(BaseError) {
-      let prepared = try accessing {
-        try rows.database.prepared("BEGIN IMMEDIATE").run()
-        try rows.knowGreatest()
-        try rows.setRoot(head.root)
-        var state = old
-        (state.cut, state.version, state.root) = (head.cut, head.version, head.view.map.root)
-        try withoutActuallyEscaping(uncommitted) { uncommitted in
-          let advance = Advance(
-            rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now
-          ) { [time] number in
-            number.flatMap(uncommitted) ?? time(number)
-          }
-          try advance.run()
-          state.values += advance.values
-          state.directories += advance.directories
+    let prepared = try accessing(rows.database) {
+      try rows.database.prepared("BEGIN IMMEDIATE").run()
+      try rows.knowGreatest()
+      try rows.setRoot(head.root)
+      var state = old
+      (state.cut, state.version, state.root) = (head.cut, head.version, head.view.map.root)
+      try withoutActuallyEscaping(uncommitted) { uncommitted in
+        let advance = Advance(
+          rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now
+        ) { [time] number in
+          number.flatMap(uncommitted) ?? time(number)
         }
-        guard UInt64(state.values) <= state.root.count else {
-          throw BaseError.damaged("\(path) has more names than the map has values")
-        }
-        try rows.set(state)
-        // A full disk fails now, not after the head is set.
-        try rows.database.flushPages()
-        return Prepared(state: state, numbers: numbers)
+        try advance.run()
+        state.values += advance.values
+        state.directories += advance.directories
       }
-      writer.withLock { $0.prepared = prepared }
-    } catch {
-      rows.database.rollBack()
-      throw error
+      guard UInt64(state.values) <= state.root.count else {
+        throw StoreError.rebuildable("\(path) has more names than the map has values")
+      }
+      try rows.set(state)
+      // A full disk fails now, not after the head is set.
+      try rows.database.flushPages()
+      return Prepared(state: state, numbers: numbers)
     }
+    writer.withLock { $0.prepared = prepared }
   }
 
   /// Shows the prepared rows; if it throws, the rows are as before.
-  package func publish() throws(BaseError) {
+  package func publish() throws(StoreError) {
     let (loan, prepared) = writer.withLock { ($0.loan, $0.prepared) }
     guard let prepared else { return }
     batchCounter.add(1, ordering: .acquiringAndReleasing)
     defer { batchCounter.add(1, ordering: .acquiringAndReleasing) }
-    do throws(BaseError) {
-      try accessing { try loan.rows.database.prepared("COMMIT").run() }
-    } catch {
-      withdraw()
-      throw error
-    }
+    try changing { try loan.rows.database.prepared("COMMIT").run() }
     writer.withLock {
       $0.state = prepared.state
       $0.prepared = nil
     }
     readers.endTransactions()
+  }
+
+  /// Runs a change of the prepared rows, and drops them if it throws.
+  func changing<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
+    do throws(StoreError) {
+      return try accessing(body)
+    } catch {
+      withdraw()
+      throw error
+    }
   }
 
   /// Drops the prepared rows.
@@ -149,8 +149,8 @@ package final class RecordedTree: RowBase, CookieSource {
   }
 
   /// Brings all published rows to the disk, on any thread, also while rows are prepared; throws
-  /// ``BaseError/system(_:)``.
-  package func syncLog() throws(BaseError) {
+  /// ``StoreError/system(_:)``.
+  package func syncLog() throws(StoreError) {
     let log = path + "-wal"
     try accessing {
       // Its frames count by their checksums, so the file itself need not be written.
@@ -186,31 +186,31 @@ package struct TreeHead: Sendable {
 /// A base whose answers are rows of tree.sqlite.
 protocol RowBase: Base {
   /// Reads rows of one instant.
-  func read<Result: Sendable>(_ body: (TreeRows) throws -> Result) throws(BaseError) -> Result
+  func read<Result: Sendable>(_ body: (TreeRows) throws -> Result) throws(StoreError) -> Result
 }
 
 extension RowBase {
   package func child(
     of directory: InodeNumber, named name: FileName
-  ) throws(BaseError) -> BaseEntry? {
+  ) throws(StoreError) -> BaseEntry? {
     try read { try $0.child(of: directory, named: name) }
   }
 
   package func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] {
+  ) throws(StoreError) -> [BaseEntry] {
     try read { try $0.page(of: directory, after: cookie, limit: limit) }
   }
 
-  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+  package func count(of directory: InodeNumber, atMost limit: Int) throws(StoreError) -> Int {
     try read { try $0.count(of: directory, atMost: limit) }
   }
 
-  package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+  package func inode(_ number: InodeNumber) throws(StoreError) -> BaseInode? {
     try read { try $0.inode(number)?.inode }
   }
 
-  package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+  package func names(of number: InodeNumber) throws(StoreError) -> [InodeName] {
     try read { try $0.names(of: number) }
   }
 }

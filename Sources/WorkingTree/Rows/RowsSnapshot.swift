@@ -1,5 +1,5 @@
-package import Inodes
-import LLVSCore
+import Inodes
+package import LLVSCore
 import SQLite
 import Synchronization
 
@@ -13,9 +13,9 @@ package final class RowsSnapshot: RowBase {
   private let copy: ReadableCopy?
 
   /// Opens the rows in a store's directory, in O(1), or O(bytes of the file) for a copy. A copy avoids all writes:
-  /// SQLite's locks are files, and the last close of a database empties its log. Throws ``BaseError/damaged(_:)``
+  /// SQLite's locks are files, and the last close of a database empties its log. Throws ``StoreError/rebuildable(_:)``
   /// for a file without rows.
-  package init(in directory: String, isCopied: Bool) throws(BaseError) {
+  package init(in directory: String, isCopied: Bool) throws(StoreError) {
     let name = "tree.sqlite"
     let copy = try accessing {
       isCopied ? try ReadableCopy(of: directory, [name, name + "-wal"]) : nil
@@ -25,14 +25,14 @@ package final class RowsSnapshot: RowBase {
       try database.prepared("BEGIN").run()
       return try TreeRows.state(database)
     }
-    guard let found else { throw .damaged("\(directory)/\(name) has no rows") }
+    guard let found else { throw .rebuildable("\(directory)/\(name) has no rows") }
     state = found
     loan = Mutex(RecordedTree.Loan(rows: TreeRows(database, hashKey: found.hashKey)))
     self.copy = copy
   }
 
-  func read<Result: Sendable>(_ body: (TreeRows) throws -> Result) throws(BaseError) -> Result {
-    try loan.withLock { (loan) throws(BaseError) in
+  func read<Result: Sendable>(_ body: (TreeRows) throws -> Result) throws(StoreError) -> Result {
+    try loan.withLock { (loan) throws(StoreError) in
       let rows = loan.rows
       return try accessing { try body(rows) }
     }

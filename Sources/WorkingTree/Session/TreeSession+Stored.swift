@@ -57,9 +57,7 @@ extension TreeSession {
       to: target,
       besides: { (copyCatalog) throws(StoreError) in
         for _ in 0..<attempts {
-          try StoreError.wrapping { () throws(SystemError) in
-            try FileSystem.removeTree(journal(of: target))
-          }
+          try StoreError.translating(try FileSystem.removeTree(journal(of: target)))
           // Of one cut with the journal: a later one lacks changes that the copied catalog lacks too.
           let cut = try StoreCut.last(in: store)
           try copyCatalog()

@@ -68,7 +68,7 @@ extension TreeSession {
         arbiter: ChosenArbiter.maker(settings.arbiters, store, ArbiterTrials(telling: self))),
       headReason: headReason)
     try StoreError.wrapping { () throws(FSError) in
-      try files.savePaused(at: Self.now(), settle: settings.settle, isOverdue: reason == .overdue)
+      try files.savePaused(at: .now, settle: settings.settle, isOverdue: reason == .overdue)
     }
     let outcome = try versioner.transition(request, goOn: goOn)
     if let version = outcome.cut { log.add(.version, "\(version.name) \(outcome.summary.text)") }

@@ -38,11 +38,6 @@ package final class TreeSession: Sendable {
     self.settings = Monitor(settings)
   }
 
-  package static func now() -> Attributes.Time {
-    let time = SystemClock.realtime()
-    return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
-  }
-
   package var storeSettings: StoreSettings {
     get { settings.withLock { $0 } }
     set { settings.withLock { $0 = newValue } }
@@ -109,7 +104,7 @@ package final class TreeSession: Sendable {
         rows: rows(of: store.path), journal: journal(of: store.path), bootID: bootID,
         defaults: defaults,
         time: { number in
-          guard let number else { return now() }
+          guard let number else { return .now }
           let record = try? store.version(number)
           return Attributes.Time(ofVersion: record?.timestamp ?? 0)
         }), of: store, report: report)

@@ -19,29 +19,29 @@ struct FollowingScopeTests {
 
     func child(
       of directory: InodeNumber, named name: FileName
-    ) throws(BaseError) -> BaseEntry? {
+    ) throws(StoreError) -> BaseEntry? {
       count.withLock { $0 += 1 }
       return try tree.child(of: directory, named: name)
     }
 
     func page(
       of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-    ) throws(BaseError) -> [BaseEntry] {
+    ) throws(StoreError) -> [BaseEntry] {
       count.withLock { $0 += 1 }
       return try tree.page(of: directory, after: cookie, limit: limit)
     }
 
-    func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    func count(of directory: InodeNumber, atMost limit: Int) throws(StoreError) -> Int {
       count.withLock { $0 += 1 }
       return try tree.count(of: directory, atMost: limit)
     }
 
-    func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+    func inode(_ number: InodeNumber) throws(StoreError) -> BaseInode? {
       count.withLock { $0 += 1 }
       return try tree.inode(number)
     }
 
-    func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+    func names(of number: InodeNumber) throws(StoreError) -> [InodeName] {
       count.withLock { $0 += 1 }
       return try tree.names(of: number)
     }

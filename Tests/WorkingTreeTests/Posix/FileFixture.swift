@@ -45,7 +45,7 @@ final class FileFixture: @unchecked Sendable {
     self.store = store
     head = try Self.version(of: store, on: nil, files.mapValues { $0 })
     view = TreeView(map: store.map(of: head))
-    numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
+    numbers = NumberSource(of: store)
     let time = time
     recorded = try RecordedTree.open(
       at: directory.file("tree.sqlite"),
@@ -63,7 +63,7 @@ final class FileFixture: @unchecked Sendable {
     journal = opened?.journal ?? MemoryJournal()
     tree = WorkingTree(
       base: recorded, overlay: opened?.overlay ?? Overlay(), journal: journal,
-      contents: StoreContents(store.contents), head: observed, numbers: StoreNumbers(store),
+      contents: StoreContents(store.contents), head: observed, numbers: numbers,
       defaults: AttributeDefaults(uid: user, gid: user))
     if kind == .file { _ = try tree.renewJournal() }
   }
@@ -224,7 +224,7 @@ final class FileFixture: @unchecked Sendable {
     _ name: String, _ mode: OpenMode = [.read, .write], process: Int32 = 0,
     kind: EntryKind = .regular, content: FileContent = FileContent()
   ) throws -> (number: InodeNumber, handle: HandleNumber) {
-    let number = try tree.numbers.next()
+    let number = try tree.numbers.number()
     let handle = try tree.change(by: process) { _, _ in
       WorkingTree.Decision(
         operations: [
@@ -362,4 +362,13 @@ func expect(
   let thrown = #expect(throws: FSError.self, sourceLocation: sourceLocation) { _ = try body() }
   guard let thrown else { return }
   #expect("\(thrown)" == "\(error)", sourceLocation: sourceLocation)
+}
+
+extension WorkingTree {
+  /// The files with unsaved bytes that have a name, or had one to which they belong.
+  var unsavedFiles: [InodeNumber] {
+    state { state in
+      state.unsaved.filter { state.overlay.nodes[$0].map { $0.orphan != .gone } ?? false }.sorted()
+    }
+  }
 }

@@ -139,11 +139,7 @@ struct RecordedWork {
 
   private func recordedTree(of head: VersionNumber?) throws -> RecordedTree {
     let map = try map(head)
-    var next: UInt64 = 2
-    let numbers = NumberSource { count in
-      defer { next += count }
-      return next
-    }
+    let numbers = NumberSource(from: 2)
     let path = directory.file("tree-\(store.lastNumber).sqlite")
     let origin = RecordedTree.Origin(
       storeID: store.storeID,

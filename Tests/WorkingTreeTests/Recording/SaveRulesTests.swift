@@ -158,7 +158,7 @@ struct SaveRulesTests {
       try mount.write(try mount.create("old"), Array("left".utf8))
       try mount.write(try mount.create("new"), Array("half".utf8))
       let inode = try mount.inode("old")
-      let now = TreeSession.now()
+      let now = Attributes.Time.now
       mount.tree.setTime(
         Attributes.Time(seconds: now.seconds - 61, nanoseconds: now.nanoseconds), of: inode)
       // The mount after the next finds what it left in the next one's first records.

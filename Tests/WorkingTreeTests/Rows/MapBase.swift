@@ -54,23 +54,25 @@ final class MapBase: Base {
 
   func child(
     of directory: InodeNumber, named name: FileName
-  ) throws(BaseError) -> BaseEntry? {
+  ) throws(StoreError) -> BaseEntry? {
     nodes[directory]?.children[name].flatMap { entry(name, $0) }
   }
 
   /// All entries, in the order of names; a map has no cookies.
   func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] {
+  ) throws(StoreError) -> [BaseEntry] {
     (nodes[directory]?.children ?? [:]).sorted { $0.key < $1.key }
       .compactMap { entry($0.key, $0.value) }
   }
 
-  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+  func count(of directory: InodeNumber, atMost limit: Int) throws(StoreError) -> Int {
     min(limit, nodes[directory]?.children.count ?? 0)
   }
 
-  func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? { nodes[number]?.inode }
+  func inode(_ number: InodeNumber) throws(StoreError) -> BaseInode? { nodes[number]?.inode }
 
-  func names(of number: InodeNumber) throws(BaseError) -> [InodeName] { nodes[number]?.names ?? [] }
+  func names(of number: InodeNumber) throws(StoreError) -> [InodeName] {
+    nodes[number]?.names ?? []
+  }
 }

@@ -19,11 +19,7 @@ final class RecordedTreeHistory {
   private(set) var tree: RecordedTree?
   private(set) var cut: Int64 = 0
   private var clock: Int64 = 1_000
-  private var nextNumber: UInt64 = 2
-  private lazy var numbers = NumberSource { [unowned self] count in
-    defer { nextNumber += count }
-    return nextNumber
-  }
+  private let numbers = NumberSource(from: 2)
   /// The bytes that each number was seen with: no number is ever that of others.
   private var identities: [InodeNumber: FileIdentity] = [:]
   /// The heads that there were, as a store would have them.

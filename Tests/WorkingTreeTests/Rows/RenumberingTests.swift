@@ -74,11 +74,7 @@ struct RenumberingTests {
     let tree = try #require(history.tree)
     let shown = try inodes(tree)
     let number = try #require(shown.keys.min())
-    var next: UInt64 = 1_000_000
-    let numbers = NumberSource { count in
-      defer { next += count }
-      return next
-    }
+    let numbers = NumberSource(from: 1_000_000)
     var given: [InodeNumber] = []
     for _ in 0..<2 {
       try tree.prepare(history.head(), from: history.view, numbers: numbers, now: history.now)

@@ -1,5 +1,6 @@
 import Inodes
 import LLVSCore
+import Platform
 import TestSupport
 import TreeNames
 import WorkingTree
@@ -148,5 +149,18 @@ private final class NoNodes: NodeStorage {
 
   func readNode(at location: Location) throws(StoreError) -> [UInt8] {
     throw .corrupt("no node there")
+  }
+}
+
+extension NumberSource {
+  /// Hands out the numbers from one on.
+  convenience init(from first: UInt64) {
+    let next = Monitor(first)
+    self.init { count in
+      next.withLock { next in
+        defer { next += count }
+        return next
+      }
+    }
   }
 }

@@ -90,7 +90,7 @@ struct TreeOpeningTests {
       if isBuilt(opening) { found += 1 }
       do {
         #expect(try tree.faults(comparedWith: history.view) == [], "round \(round)")
-      } catch BaseError.damaged {
+      } catch StoreError.rebuildable {
         found += 1
         let again = try RecordedTree.rebuild(at: image, for: history.origin())
         #expect(try again.faults(comparedWith: history.view) == [])
@@ -118,7 +118,7 @@ struct TreeOpeningTests {
         try tree.prepare(history.head(), from: before, numbers: numbers, now: history.now)
         try tree.publish()
         break
-      } catch BaseError.system(let error) {
+      } catch StoreError.system(let error) {
         #expect(error.errno == Errno.noSpace)
         failures += 1
         #expect(try tree.faults(comparedWith: before) == [], "write \(nth)")
@@ -158,7 +158,7 @@ struct TreeOpeningTests {
         let tree = try RecordedTree.open(at: path, for: history.origin()).tree
         do {
           #expect(try tree.faults(comparedWith: history.view) == [], "\(name), seed \(seed)")
-        } catch BaseError.damaged {
+        } catch StoreError.rebuildable {
           let again = try RecordedTree.rebuild(at: path, for: history.origin())
           #expect(try again.faults(comparedWith: history.view) == [], "\(name), seed \(seed)")
         }

@@ -247,7 +247,7 @@ struct TreeVerificationTests {
     try renumber("f11", InodeNumber.limit.rawValue)
     let place = InodeName(directory: .root, name: FileName(Array("forged".utf8)))
     let forged = Change(
-      time: TreeSession.now(),
+      time: Attributes.Time.now,
       .create(
         InodeNumber(1 << 41), at: place, kind: .regular, attributes: Attributes(),
         content: FileContent(), isSaved: false, seen: nil))
@@ -269,9 +269,9 @@ struct TreeVerificationTests {
     let mount = try fill()
     let place = InodeName(directory: InodeNumber(99), name: FileName(Array("lost".utf8)))
     let change = Change(
-      time: TreeSession.now(),
+      time: Attributes.Time.now,
       .create(
-        try mount.tree.files.numbers.next(), at: place, kind: .regular, attributes: Attributes(),
+        try mount.tree.files.numbers.number(), at: place, kind: .regular, attributes: Attributes(),
         content: FileContent(), isSaved: false, seen: nil))
     try mount.tree.journal.append([change], mayUseReserve: false)
     mount.tree.files.state { $0.overlay.apply(change) }

@@ -143,7 +143,6 @@ package struct SharedMap<Key: SharedKey, Value: Sendable>: Sendable {
     return index(of: key, hash, at: place(of: hash)) != nil
   }
 
-  /// The value of a key, or a default that a change inserts.
   package subscript(key: Key, default value: @autoclosure () -> Value) -> Value {
     get { self[key] ?? value() }
     _modify {

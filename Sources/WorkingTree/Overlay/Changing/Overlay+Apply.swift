@@ -61,7 +61,6 @@ extension Overlay {
     number.map { nodes.kind(of: $0) == .directory } ?? false
   }
 
-  /// True if the recorded tree has `number` at a name.
   private func isRecorded(_ number: InodeNumber?, at place: InodeName, _ hides: Bool) -> Bool {
     guard let number else { return !hides }
     return hides && nodes[number]?.recordedNames.contains(place) ?? false

@@ -1,12 +1,12 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 
 extension Overlay {
   /// Returns operations that make inodes known before a change concerns them, each directory before its content.
   /// Known inodes are left out, and the root unless it is in `numbers`.
   package func bindings(
     of numbers: [InodeNumber], over base: any Base
-  ) throws(BaseError) -> [Change.Operation] {
+  ) throws(StoreError) -> [Change.Operation] {
     var found: [(number: InodeNumber, node: PendingNode)] = []
     var seen: Set<InodeNumber> = numbers.contains(.root) ? [] : [.root]
     var open = numbers
@@ -21,7 +21,7 @@ extension Overlay {
   }
 
   /// nil if the recorded tree has no such inode.
-  func node(of number: InodeNumber, over base: any Base) throws(BaseError) -> PendingNode? {
+  func node(of number: InodeNumber, over base: any Base) throws(StoreError) -> PendingNode? {
     guard let inode = try base.inode(number) else { return nil }
     let recorded = try base.names(of: number)
     var node = PendingNode(

@@ -32,7 +32,7 @@ final class FollowedBase: Base, @unchecked Sendable {
     (children, inodes, names) = ([:], [:], [:])
   }
 
-  func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry? {
+  func child(of directory: InodeNumber, named name: FileName) throws(StoreError) -> BaseEntry? {
     let place = InodeName(directory: directory, name: name)
     if let rows, !rows.names.contains(place), overlay.changes[place]?.hidesRecorded == false {
       return nil
@@ -43,7 +43,7 @@ final class FollowedBase: Base, @unchecked Sendable {
     return entry
   }
 
-  func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+  func inode(_ number: InodeNumber) throws(StoreError) -> BaseInode? {
     if let names = known(number), names.isEmpty, number != .root { return nil }
     if let inode = inodes[number] { return inode }
     let inode = try base.inode(number)
@@ -51,7 +51,7 @@ final class FollowedBase: Base, @unchecked Sendable {
     return inode
   }
 
-  func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+  func names(of number: InodeNumber) throws(StoreError) -> [InodeName] {
     if let names = known(number) ?? names[number] { return names }
     let found = try base.names(of: number)
     names[number] = found
@@ -65,9 +65,9 @@ final class FollowedBase: Base, @unchecked Sendable {
 
   func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] { try base.page(of: directory, after: cookie, limit: limit) }
+  ) throws(StoreError) -> [BaseEntry] { try base.page(of: directory, after: cookie, limit: limit) }
 
-  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+  func count(of directory: InodeNumber, atMost limit: Int) throws(StoreError) -> Int {
     try base.count(of: directory, atMost: limit)
   }
 }

@@ -6,7 +6,7 @@ import LLVSCore
 extension Following {
   /// Finds pending names whose base the new head changed. A name has up to three paths (shown, at the cut's
   /// instant, recorded), and the version before the head has it at one of them.
-  mutating func findBehind() throws(BaseError) {
+  mutating func findBehind() throws(StoreError) {
     guard !head.changed.isEmpty else { return }
     var paths = PlacePaths(overlay: overlay, frozen: head.frozen, base: base, changed: head.changed)
     for place in places { try findBehind(at: place, &paths) }
@@ -27,7 +27,7 @@ extension Following {
 
   private mutating func findBehind(
     at place: InodeName, _ known: inout PlacePaths
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     guard let change = overlay.changes[place] else { return }
     let takesDirectory = change.hidesDirectory || change.isDirectory
     var paths = try known.paths(of: place)
@@ -51,7 +51,7 @@ extension Following {
   }
 
   /// Sets the epoch of pending bytes and attributes at names that are behind to the one before the head.
-  mutating func pinNodes() throws(BaseError) {
+  mutating func pinNodes() throws(StoreError) {
     for place in behind where overlay.changes[place] == nil {
       guard let number = try overlay.inode(at: place, over: base),
         var node = overlay.nodes[number], node.isPending
@@ -78,11 +78,11 @@ private struct PlacePaths {
     self.changed = changed
   }
 
-  mutating func paths(of place: InodeName) throws(BaseError) -> [TreePath] {
+  mutating func paths(of place: InodeName) throws(StoreError) -> [TreePath] {
     try paths(of: place.directory).map { $0.appending(place.name) }
   }
 
-  mutating func paths(of directory: InodeNumber) throws(BaseError) -> [TreePath] {
+  mutating func paths(of directory: InodeNumber) throws(StoreError) -> [TreePath] {
     if let paths = known[directory] { return paths }
     var paths: [TreePath] = []
     for path in [
@@ -93,7 +93,7 @@ private struct PlacePaths {
   }
 
   /// The path of a directory in the recorded tree before the head, as far as the overlay knows.
-  func recorded(_ directory: InodeNumber) throws(BaseError) -> TreePath? {
+  func recorded(_ directory: InodeNumber) throws(StoreError) -> TreePath? {
     var names: [FileName] = []
     var number = directory
     while number != .root {

@@ -1,4 +1,5 @@
 import Inodes
+import LLVSCore
 
 extension Following {
   /// The bytes of a name that stay before an added number, because a name has at most 255.
@@ -6,7 +7,7 @@ extension Following {
 
   /// Moves a directory to where the head has it if a program moved it into one that the head has below it:
   /// otherwise neither would have a path, and their content would be removed.
-  mutating func breakCycles() throws(BaseError) {
+  mutating func breakCycles() throws(StoreError) {
     for number in numbers {
       guard let node = overlay.nodes[number], node.isDirectory, let place = node.place,
         overlay.changes[place]?.inode == number, let recorded = try base.names(of: number).first,
@@ -34,7 +35,7 @@ extension Following {
     }
   }
 
-  private func isBelowItself(_ start: InodeNumber) throws(BaseError) -> Bool {
+  private func isBelowItself(_ start: InodeNumber) throws(StoreError) -> Bool {
     var (number, depth) = (start, 0)
     while number != .root, depth <= 4096, let place = try place(of: number) {
       number = place.directory
@@ -45,7 +46,7 @@ extension Following {
   }
 
   /// Gives a directory a free name next to its own, which a file has now.
-  private mutating func put(_ directory: InodeNumber, beside taken: InodeName) throws(BaseError) {
+  private mutating func put(_ directory: InodeNumber, beside taken: InodeName) throws(StoreError) {
     var place = taken
     var count = 0
     repeat {

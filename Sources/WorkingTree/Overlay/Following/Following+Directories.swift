@@ -3,15 +3,15 @@ import LLVSCore
 
 extension Following {
   /// nil for a directory without a name.
-  func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
+  func place(of directory: InodeNumber) throws(StoreError) -> InodeName? {
     if let node = overlay.nodes[directory] { return node.place }
     return try base.names(of: directory).first
   }
 
   /// The directories with something pending at any depth.
-  private func busyDirectories() throws(BaseError) -> Set<InodeNumber> {
+  private func busyDirectories() throws(StoreError) -> Set<InodeNumber> {
     var busy: Set<InodeNumber> = []
-    func mark(_ start: InodeNumber) throws(BaseError) {
+    func mark(_ start: InodeNumber) throws(StoreError) {
       var directory = start
       while directory != .root, busy.insert(directory).inserted {
         guard let place = try place(of: directory) else { return }
@@ -28,7 +28,7 @@ extension Following {
     return busy
   }
 
-  private func depth(of directory: InodeNumber) throws(BaseError) -> Int {
+  private func depth(of directory: InodeNumber) throws(StoreError) -> Int {
     var (number, depth) = (directory, 0)
     while number != .root, depth <= 4096, let place = try place(of: number) {
       number = place.directory
@@ -37,7 +37,7 @@ extension Following {
     return depth
   }
 
-  mutating func followDirectories() throws(BaseError) {
+  mutating func followDirectories() throws(StoreError) {
     // A directory may stay for pending changes outside the scope.
     for number in scope?.numbers ?? [] where try losesPlace(number) {
       scope = nil
@@ -63,7 +63,7 @@ extension Following {
   }
 
   /// True for a directory whose name shows something else without a pending change.
-  private func losesPlace(_ number: InodeNumber) throws(BaseError) -> Bool {
+  private func losesPlace(_ number: InodeNumber) throws(StoreError) -> Bool {
     guard overlay.nodes.kind(of: number) == .directory, let place = overlay.nodes.place(of: number),
       overlay.changes[place] == nil
     else { return false }
@@ -72,7 +72,7 @@ extension Following {
 
   private mutating func followDirectory(
     _ number: InodeNumber, _ busy: inout Set<InodeNumber>
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     guard let place = overlay.nodes[number]?.place else {
       // Removed here, but the head has it.
       for name in try base.names(of: number) {
@@ -107,7 +107,7 @@ extension Following {
   }
 
   /// True for a directory held at a name where the head has a directory again.
-  private func isHeldInVain(_ number: InodeNumber, at place: InodeName) throws(BaseError) -> Bool {
+  private func isHeldInVain(_ number: InodeNumber, at place: InodeName) throws(StoreError) -> Bool {
     guard let change = overlay.changes[place], change.isHeld, change.inode == number
     else { return false }
     return try base.child(of: place.directory, named: place.name)?.inode.record.isDirectory ?? false
@@ -117,7 +117,7 @@ extension Following {
   mutating func join(
     _ number: InodeNumber, into other: InodeNumber, at place: InodeName,
     _ busy: inout Set<InodeNumber>
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     busy.insert(other)
     var held: [(number: InodeNumber, into: InodeNumber, place: InodeName)] = []
     for name in overlay.changedNames(of: number) {
@@ -149,7 +149,7 @@ extension Following {
   }
 
   /// Checks all names again, after directories got their final places.
-  mutating func settleNames() throws(BaseError) {
+  mutating func settleNames() throws(StoreError) {
     for number in numbers {
       guard let node = overlay.nodes[number] else { continue }
       if !node.isDirectory, node.orphan == nil {
@@ -168,7 +168,7 @@ extension Following {
     }
   }
 
-  private mutating func reach(_ directory: InodeNumber) throws(BaseError) {
+  private mutating func reach(_ directory: InodeNumber) throws(StoreError) {
     var number = directory
     while number != .root {
       if !overlay.nodes.contains(number) {
@@ -181,14 +181,14 @@ extension Following {
   }
 
   /// Drops changes in directories that neither programs nor the head have.
-  mutating func dropUnreachable() throws(BaseError) {
+  mutating func dropUnreachable() throws(StoreError) {
     for place in places where place.directory != .root && overlay.changes[place] != nil {
       if try isReachable(place.directory) { continue }
       if try base.inode(place.directory) == nil { overlay.setChange(nil, at: place) }
     }
   }
 
-  private func isReachable(_ directory: InodeNumber) throws(BaseError) -> Bool {
+  private func isReachable(_ directory: InodeNumber) throws(StoreError) -> Bool {
     var (number, depth) = (directory, 0)
     while number != .root {
       guard depth <= 4096, let place = try place(of: number),
@@ -201,10 +201,10 @@ extension Following {
   }
 
   /// Forgets nodes without pending changes, and makes the directories above changes and pending nodes nodes.
-  mutating func keepWhatIsNeeded() throws(BaseError) {
+  mutating func keepWhatIsNeeded() throws(StoreError) {
     var needed: Set<InodeNumber> = []
     var chained: Set<InodeNumber> = []
-    func chain(_ start: InodeNumber) throws(BaseError) {
+    func chain(_ start: InodeNumber) throws(StoreError) {
       var directory = start
       while directory != .root, chained.insert(directory).inserted {
         needed.insert(directory)
@@ -251,7 +251,7 @@ extension Following {
   /// node knows the valid names; else nil.
   private mutating func fileWithOtherNames(
     hiddenAt place: InodeName, _ change: NameChange
-  ) throws(BaseError) -> InodeNumber? {
+  ) throws(StoreError) -> InodeNumber? {
     guard change.hidesRecorded, !change.hidesDirectory,
       let file = try base.child(of: place.directory, named: place.name)?.inode, file.links > 1
     else { return nil }
@@ -262,7 +262,7 @@ extension Following {
     return file.number
   }
 
-  private func isWanted(_ node: PendingNode, _ number: InodeNumber) throws(BaseError) -> Bool {
+  private func isWanted(_ node: PendingNode, _ number: InodeNumber) throws(StoreError) -> Bool {
     // The recorded tree lacks an orphan; another step decides about it.
     if node.orphan != nil { return true }
     // A file that only the kernel knows is found in the recorded tree.
@@ -272,7 +272,7 @@ extension Following {
   }
 
   /// Shows the recorded attributes and times of a directory, but for pending ones.
-  private mutating func refresh(_ number: InodeNumber, _ node: PendingNode) throws(BaseError) {
+  private mutating func refresh(_ number: InodeNumber, _ node: PendingNode) throws(StoreError) {
     guard let record = try base.inode(number)?.record else { return }
     let times = (original.nodes[number] ?? node).times(over: record)
     if !node.hasNewAttributes {
@@ -305,7 +305,7 @@ extension Overlay {
   }
 
   /// Drops changes equal to the recorded tree, and notes what the others hide.
-  mutating func dropRecorded(over base: any Base, at places: [InodeName]) throws(BaseError) {
+  mutating func dropRecorded(over base: any Base, at places: [InodeName]) throws(StoreError) {
     for place in places {
       guard let change = changes[place] else { continue }
       let recorded = try base.child(of: place.directory, named: place.name)?.inode

@@ -5,7 +5,7 @@ import TreeNames
 extension Following {
   /// A cut gave displaced files back their own names because a directory moved away. A file stays at the visible
   /// name if programs made something at its own name, which would overwrite the file.
-  mutating func keepDisplaced() throws(BaseError) {
+  mutating func keepDisplaced() throws(StoreError) {
     guard let taken = head.taken, head.epoch != nil else { return }
     for place in places {
       // The head has the change itself, its base, or another machine's entry.
@@ -21,7 +21,7 @@ extension Following {
 
   private mutating func keep(
     _ number: InodeNumber, displacedFrom place: InodeName
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     guard let directory = overlay.path(of: place.directory) else { return }
     let key = KeyCoding.key(ofPath: directory.appending(place.name).bytes)
     var shown = place

@@ -3,13 +3,9 @@ import LLVSCore
 
 package struct ChangedRows: Sendable {
   /// The inodes with other records or names.
-  package var numbers: Set<InodeNumber>
+  package var numbers: Set<InodeNumber> = []
   /// Their names now and before.
-  package var names: Set<InodeName>
-
-  package init(numbers: Set<InodeNumber> = [], names: Set<InodeName> = []) {
-    (self.numbers, self.names) = (numbers, names)
-  }
+  package var names: Set<InodeName> = []
 }
 
 /// The nodes and names that a new head may concern: those changed since the last cut, the rows that the head
@@ -23,7 +19,7 @@ struct FollowingScope {
 
   /// nil if the head may concern anything.
   /// - Complexity: O(*k* log *n*) for *k* changes and rows over *n* names.
-  init?(of head: NewHead, _ base: FollowedBase, on overlay: Overlay) throws(BaseError) {
+  init?(of head: NewHead, _ base: FollowedBase, on overlay: Overlay) throws(StoreError) {
     guard let rows = head.rows, let taken = head.taken, overlay.isCutting else { return nil }
     if head.epoch != nil, try Self.movesDirectory(base, rows, on: overlay) { return nil }
     places = rows.names
@@ -55,7 +51,7 @@ struct FollowingScope {
   /// True if the head has a directory neither where it was recorded nor where it is visible.
   private static func movesDirectory(
     _ base: FollowedBase, _ rows: ChangedRows, on overlay: Overlay
-  ) throws(BaseError) -> Bool {
+  ) throws(StoreError) -> Bool {
     for number in rows.numbers where number != .root {
       guard overlay.nodes.kind(of: number) == .directory, let node = overlay.nodes.node(number)
       else { continue }

@@ -20,15 +20,16 @@ package struct NewHead {
   /// Taken files that the recorded tree has at their one name; those unchanged since need no look.
   package var settled: Set<InodeNumber> = []
   /// Gives a recorded inode another number at all its names.
-  package var renumber: (InodeNumber) throws(BaseError) -> Void
+  package var renumber: (InodeNumber) throws(StoreError) -> Void
   /// Returns all extended attributes in the tree before the head if the inode's rows lack some; else nil.
-  package var extendedBefore: (InodeNumber) throws(BaseError) -> [Attributes.Extended]?
+  package var extendedBefore: (InodeNumber) throws(StoreError) -> [Attributes.Extended]?
 
   package init(
     base: any Base, taken: TakenCut? = nil, epoch: Epoch? = nil,
     isHeld: @escaping (InodeNumber) -> Bool, isOpen: ((InodeNumber) -> Bool)? = nil,
-    renumber: @escaping (InodeNumber) throws(BaseError) -> Void,
-    extendedBefore: @escaping (InodeNumber) throws(BaseError) -> [Attributes.Extended]? = { _ in nil
+    renumber: @escaping (InodeNumber) throws(StoreError) -> Void,
+    extendedBefore: @escaping (InodeNumber) throws(StoreError) -> [Attributes.Extended]? = { _ in
+      nil
     }
   ) {
     self.base = base

@@ -1,5 +1,5 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 
 extension Overlay {
   /// Begins a cut and returns its instant. Until the next head is followed, nothing that it may take is forgotten.
@@ -18,10 +18,10 @@ extension Overlay {
   }
 
   /// Ends an abandoned cut: all stays pending on its version. `aside` is as ``TakenCut/aside``.
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read; then the overlay is unchanged.
+  /// - Throws: ``StoreError`` if the recorded tree cannot be read; then the overlay is unchanged.
   package mutating func abandonCut(
     over base: any Base, aside: Set<InodeName> = []
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     var kept = self
     kept.endCut(aside: aside)
     // An earlier cut's end compared older changes with the recorded tree.
@@ -35,10 +35,10 @@ extension Overlay {
   /// Drops unchanged changes that the cut took. A file with pending bytes or attributes keeps names that the head
   /// removes. All else shows the head: a held inode without names is an orphan, a removed directory stays for
   /// pending changes.
-  /// - Throws: ``BaseError`` if the recorded tree cannot be read or changed; then the overlay is unchanged.
+  /// - Throws: ``StoreError`` if the recorded tree cannot be read or changed; then the overlay is unchanged.
   /// - Complexity: O(*k* log *n*) for *k* changes since the last cut and changed rows over *n* names, and a step
   ///   for each directory with pending names. Without ``NewHead/rows``, *k* is the number of pending changes.
-  package mutating func follow(_ head: NewHead) throws(BaseError) {
+  package mutating func follow(_ head: NewHead) throws(StoreError) {
     let base = FollowedBase(head.base, head.rows, before: self)
     var following = Following(
       overlay: self, head: head, base, try FollowingScope(of: head, base, on: self))
@@ -83,7 +83,7 @@ struct Following {
   /// The names that the head may concern; some have no change.
   var places: [InodeName] { scope.map { Array($0.places) } ?? Array(overlay.changes.keys) }
 
-  mutating func run() throws(BaseError) {
+  mutating func run() throws(StoreError) {
     try findBehind()
     if let taken = head.taken {
       dropTakenNames(taken)
@@ -119,7 +119,7 @@ struct Following {
   }
 
   /// Gives a recorded inode another number; the head then changes its rows too.
-  mutating func renumber(_ number: InodeNumber) throws(BaseError) {
+  mutating func renumber(_ number: InodeNumber) throws(StoreError) {
     let names = try base.names(of: number)
     let isDirectory = try base.inode(number)?.record.isDirectory ?? false
     for name in names { scope?.insert(number, at: name) }
@@ -148,7 +148,7 @@ struct Following {
     }
   }
 
-  private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) throws(BaseError) {
+  private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) throws(StoreError) {
     if taken.destination == .nowhere, taken.save != nil {
       // The name shows the head's bytes, which programs did not see under this number.
       if try base.inode(number) != nil { try renumber(number) }
@@ -193,7 +193,7 @@ struct Following {
   }
 
   /// Copies long extended attributes of removed pending files from the tree before, which alone has them.
-  private mutating func keepExtended() throws(BaseError) {
+  private mutating func keepExtended() throws(StoreError) {
     for number in numbers {
       guard let node = overlay.nodes[number], node.lacksExtended,
         try base.inode(number) == nil, let extended = try head.extendedBefore(number)
@@ -204,14 +204,14 @@ struct Following {
   }
 
   /// Renumbers recorded inodes that have the number of a file without a name.
-  private mutating func separateOrphans() throws(BaseError) {
+  private mutating func separateOrphans() throws(StoreError) {
     for number in overlay.orphans.sorted() where try base.inode(number) != nil {
       try renumber(number)
     }
   }
 
   /// Renumbers the head's directories that have a pending name elsewhere; returns true if there was one.
-  private mutating func separateDirectories() throws(BaseError) -> Bool {
+  private mutating func separateDirectories() throws(StoreError) -> Bool {
     var isAny = false
     for number in numbers {
       guard let node = overlay.nodes[number], node.isDirectory, let place = node.place,
@@ -227,7 +227,7 @@ struct Following {
     return isAny
   }
 
-  mutating func followFile(_ number: InodeNumber) throws(BaseError) {
+  mutating func followFile(_ number: InodeNumber) throws(StoreError) {
     guard var node = overlay.nodes[number], !node.isDirectory, node.orphan == nil else { return }
     var kept: [InodeName] = []
     var lost: [InodeName] = []
@@ -253,7 +253,7 @@ struct Following {
   /// Keeps a name for a file though the head has something else there.
   private mutating func keep(
     _ number: InodeNumber, _ node: PendingNode, at name: InodeName
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     let taken = head.taken?.names[name]
     let on = taken.map { $0.destination.epoch(of: $0.on) } ?? node.on
     let isBehind = behind.contains(name) || !node.isPending && head.epoch != nil
@@ -267,7 +267,7 @@ struct Following {
   /// The names that the head gives to a file; none to one with pending changes, whose number the head's file loses.
   private mutating func namesThatCome(
     to number: InodeNumber, _ node: PendingNode, besides kept: [InodeName]
-  ) throws(BaseError) -> [InodeName] {
+  ) throws(StoreError) -> [InodeName] {
     var come: [InodeName] = []
     for name in try base.names(of: number) where !kept.contains(name) {
       if try overlay.inode(at: name, over: base) == number { come.append(name) }
@@ -280,11 +280,11 @@ struct Following {
     return []
   }
 
-  private mutating func loseAll(_ number: InodeNumber, _ lost: [InodeName]) throws(BaseError) {
+  private mutating func loseAll(_ number: InodeNumber, _ lost: [InodeName]) throws(StoreError) {
     guard head.isHeld(number) else { return overlay.forget(number) }
     if try base.inode(number) != nil { try renumber(number) }
     let name = lost.min { ($0.directory, $0.name) < ($1.directory, $1.name) }
-    let isReplaced = try name.map { (name) throws(BaseError) in
+    let isReplaced = try name.map { (name) throws(StoreError) in
       try overlay.inode(at: name, over: base) != nil
     }
     overlay.makeOrphan(

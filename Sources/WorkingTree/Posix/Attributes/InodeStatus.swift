@@ -55,7 +55,7 @@ extension WorkingTree {
         links: try links(of: number, node, state, base), size: 0, stored: 0,
         changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
     }
-    let found = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    let found = try FSError.translating(try base.inode(number))
     guard let recorded = found else { throw .stale }
     let record = recorded.record
     let attributes = record.attributes
@@ -75,7 +75,7 @@ extension WorkingTree {
     guard number == .root || node.place != nil else { return 0 }
     var recorded = 0
     if number == .root || !node.recordedNames.isEmpty {
-      recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.links ?? 0 }
+      recorded = try FSError.translating(try base.inode(number)?.links ?? 0)
     }
     return state.overlay.subdirectories(of: number, recorded: recorded) + 2
   }

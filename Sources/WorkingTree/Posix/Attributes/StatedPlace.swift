@@ -31,7 +31,7 @@ extension WorkingTree {
       let places = try places(of: number, state, base)
       let path = places.reversed().reduce(TreePath.root) { $0.appending($1.name) }
       guard number == .root || !path.isRoot else { throw .noData }
-      let recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+      let recorded = try FSError.translating(try base.inode(number))
       let stated = StatedPlace(
         path: path, state: state.overlay.nodes[number]?.pendingState ?? .committed,
         version: recorded?.record.origin)

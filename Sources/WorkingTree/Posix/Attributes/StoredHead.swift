@@ -12,11 +12,6 @@ package final class StoredHead: HeadReading {
     /// The id; nil for a store without versions.
     package var version: Version.ID?
     package var root: MapRoot
-
-    package init(version: Version.ID?, root: MapRoot) {
-      self.version = version
-      self.root = root
-    }
   }
 
   private struct Known {

@@ -180,7 +180,7 @@ extension WorkingTree {
   private func longExtended(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [Attributes.Extended] {
-    let recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    let recorded = try FSError.translating(try base.inode(number))
     if recorded?.record.lacksExtended ?? false { return try base.extended(of: number) }
     // A new head has other attributes or none, so the version shown before is read.
     guard let node = state.overlay.nodes.node(number),

@@ -86,7 +86,7 @@ extension WorkingTree {
       return KnownAttributes(
         kind: node.kind, attributes: node.attributes, lacksExtended: node.lacksExtended)
     }
-    let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    let inode = try FSError.translating(try base.inode(number))
     guard let record = inode?.record else { throw .stale }
     var attributes = record.attributes
     attributes.mtime = record.shownTime ?? attributes.mtime ?? record.changed

@@ -7,7 +7,6 @@ package import LLVSCore
 package protocol ChangeJournal: AnyObject, Sendable {
   /// Writes changes, all or none; see ``Journal/append(_:mayUseReserve:)``.
   func append(_ changes: [Change], mayUseReserve: Bool) throws(StoreError)
-  /// Stages bytes for the next changes; see ``Journal/stage(_:at:)``.
   func stage(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) -> [Extent]
   /// Forgets staged bytes that no change will name.
   func abandon(_ extents: [Extent])

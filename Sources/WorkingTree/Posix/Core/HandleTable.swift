@@ -38,7 +38,6 @@ struct HandleTable {
     return index
   }
 
-  /// Closes a handle; returns its file, nil for an unknown handle.
   mutating func close(_ number: HandleNumber) -> OpenFile? {
     guard let slot = slot(number), let file = slots[slot].file, var count = counts[file.inode]
     else { return nil }
@@ -59,7 +58,6 @@ struct HandleTable {
     }
   }
 
-  /// Notes a write or a resize through a handle, if there is one.
   mutating func noteWrite(through number: HandleNumber?) {
     guard let number, let slot = slot(number) else { return }
     slots[slot].file?.wroteSinceFlush = true
@@ -112,12 +110,6 @@ struct OpenFile {
   var wrote = false
   /// The number of closed copies of its descriptor.
   var flushes = 0
-
-  init(inode: InodeNumber, mode: OpenMode, process: Int32) {
-    self.inode = inode
-    self.mode = mode
-    self.process = process
-  }
 
   /// True if its writes are a log's or a database's, not a new file's.
   var isSteady: Bool { mode.contains(.append) || mode.isDisjoint(with: [.created, .truncate]) }

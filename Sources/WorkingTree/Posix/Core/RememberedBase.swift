@@ -91,7 +91,6 @@ final class RememberedBase: Base {
   /// The time of the call's change.
   var time: Attributes.Time { state.withLock { $0.time } }
 
-  /// Reads the clock.
   func readClock() -> Attributes.Time {
     let now = Attributes.Time.now
     state.withLock { $0.time = now }
@@ -126,25 +125,19 @@ final class RememberedBase: Base {
 
   private func read(_ question: Question) throws(FSError) -> Answer {
     switch question {
-    case .zeros(let stored): return .zeros(try contents.zeroBytes(stored))
+    case .child(let place):
+      .child(try FSError.translating(try base.child(of: place.directory, named: place.name)))
+    case .inode(let number): .inode(try FSError.translating(try base.inode(number)))
+    case .names(let number): .names(try FSError.translating(try base.names(of: number)))
+    case .page(let directory, let cookie, let limit):
+      .page(try FSError.translating(try base.page(of: directory, after: cookie, limit: limit)))
+    case .count(let directory, let limit):
+      .count(try FSError.translating(try base.count(of: directory, atMost: limit)))
+    case .zeros(let stored): .zeros(try contents.zeroBytes(stored))
     case .extended(let number):
-      let place = try FSError.wrapping { () throws(BaseError) in try base.path(of: number) }
-      return .extended(try head.extended(at: place, in: nil))
-    case .extendedAt(let path, let version):
-      return .extended(try head.extended(at: path, in: version))
-    default: break
-    }
-    return try FSError.wrapping { () throws(BaseError) -> Answer in
-      switch question {
-      case .child(let place): return .child(try base.child(of: place.directory, named: place.name))
-      case .inode(let number): return .inode(try base.inode(number))
-      case .names(let number): return .names(try base.names(of: number))
-      case .page(let directory, let cookie, let limit):
-        return .page(try base.page(of: directory, after: cookie, limit: limit))
-      case .count(let directory, let limit):
-        return .count(try base.count(of: directory, atMost: limit))
-      case .zeros, .extended, .extendedAt: return .zeros(0)
-      }
+      .extended(
+        try head.extended(at: try FSError.translating(try base.path(of: number)), in: nil))
+    case .extendedAt(let path, let version): .extended(try head.extended(at: path, in: version))
     }
   }
 
@@ -155,9 +148,8 @@ final class RememberedBase: Base {
     while next != .root, found.count <= 2 * 4096 {
       let number = next
       guard state.withLock({ $0.answers[.names(number)] == nil }) else { break }
-      let (inode, names) = try FSError.wrapping { () throws(BaseError) in
-        (try base.inode(number), try base.names(of: number))
-      }
+      let inode = try FSError.translating(try base.inode(number))
+      let names = try FSError.translating(try base.names(of: number))
       found[.inode(number)] = .inode(inode)
       found[.names(number)] = .names(names)
       next = names.first?.directory ?? .root
@@ -165,23 +157,23 @@ final class RememberedBase: Base {
     return found
   }
 
-  private func answer(_ question: Question) throws(BaseError) -> Answer {
+  private func answer(_ question: Question) throws(StoreError) -> Answer {
     let known = state.withLock { state -> Answer? in
       if let answer = state.answers[question] { return answer }
       state.miss(question)
       return nil
     }
-    guard let known else { throw .refused("this has to be read first") }
+    guard let known else { throw .busy("this has to be read first") }
     return known
   }
 
-  func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry? {
+  func child(of directory: InodeNumber, named name: FileName) throws(StoreError) -> BaseEntry? {
     guard case .child(let entry) = try answer(.child(InodeName(directory: directory, name: name)))
     else { return nil }
     return entry
   }
 
-  func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+  func inode(_ number: InodeNumber) throws(StoreError) -> BaseInode? {
     // Most are recent: no question has to be made and hashed for them.
     let publication = state.withLock { $0.publication }
     if let inode = recent.inode(number, publication: publication) { return inode }
@@ -189,21 +181,21 @@ final class RememberedBase: Base {
     return inode
   }
 
-  func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+  func names(of number: InodeNumber) throws(StoreError) -> [InodeName] {
     guard case .names(let names) = try answer(.names(number)) else { return [] }
     return names
   }
 
   func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
-  ) throws(BaseError) -> [BaseEntry] {
+  ) throws(StoreError) -> [BaseEntry] {
     guard
       case .page(let page) = try answer(.page(directory, after: cookie, limit: limit))
     else { return [] }
     return page
   }
 
-  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+  func count(of directory: InodeNumber, atMost limit: Int) throws(StoreError) -> Int {
     guard case .count(let count) = try answer(.count(directory, atMost: limit)) else { return 0 }
     return count
   }
@@ -212,10 +204,9 @@ final class RememberedBase: Base {
   func zeroBytes(of stored: StoredContent) throws(FSError) -> UInt64 {
     // Only a value of several chunks has holes.
     guard case .tree = stored.content else { return 0 }
-    return try FSError.wrapping { () throws(BaseError) -> UInt64 in
-      guard case .zeros(let zeros) = try answer(.zeros(stored)) else { return 0 }
-      return zeros
-    }
+    guard case .zeros(let zeros) = try FSError.translating(try answer(.zeros(stored)))
+    else { return 0 }
+    return zeros
   }
 
   /// Returns all extended attributes of a recorded inode from the head's map.
@@ -230,25 +221,8 @@ final class RememberedBase: Base {
   }
 
   private func extended(_ question: Question) throws(FSError) -> [Attributes.Extended] {
-    try FSError.wrapping { () throws(BaseError) -> [Attributes.Extended] in
-      guard case .extended(let extended) = try answer(question) else { return [] }
-      return extended
-    }
-  }
-}
-
-extension FSError {
-  /// Runs `body`, and throws its error as that of a file operation.
-  static func wrapping<R>(_ body: () throws(BaseError) -> R) throws(FSError) -> R {
-    do throws(BaseError) {
-      return try body()
-    } catch {
-      switch error {
-      case .damaged(let text): throw .store(.corrupt(text))
-      case .store(let error): throw FSError(error)
-      case .system(let error): throw .system(error)
-      case .refused(let text): throw .store(.busy(text))
-      }
-    }
+    guard case .extended(let extended) = try FSError.translating(try answer(question))
+    else { return [] }
+    return extended
   }
 }

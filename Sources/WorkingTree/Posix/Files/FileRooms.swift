@@ -29,7 +29,6 @@ struct FileRooms {
     }
   }
 
-  /// Takes room from a range that was written or punched.
   mutating func take(_ range: Range<UInt64>, from inode: InodeNumber) {
     guard !ranges.isEmpty, ranges[inode] != nil else { return }
     change(inode) { $0.clear(range) }

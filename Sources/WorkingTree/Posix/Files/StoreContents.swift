@@ -9,17 +9,15 @@ package final class StoreContents: ContentReading {
   package func read(
     _ content: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(FSError) {
-    let count = try FSError.wrapping { () throws(StoreError) in
-      try contents.read(content, at: offset, into: buffer)
-    }
+    let count = try FSError.translating(try contents.read(content, at: offset, into: buffer))
     guard count == buffer.count else { throw .store(.corrupt("a value is shorter than its file")) }
   }
 
   package func run(_ content: StoredContent, at offset: UInt64) throws(FSError) -> ContentRun {
-    try FSError.wrapping { () throws(StoreError) in try contents.run(content, at: offset) }
+    try FSError.translating(try contents.run(content, at: offset))
   }
 
   package func zeroBytes(_ content: StoredContent) throws(FSError) -> UInt64 {
-    try FSError.wrapping { () throws(StoreError) in try contents.shownZeroBytes(content) }
+    try FSError.translating(try contents.shownZeroBytes(content))
   }
 }

@@ -95,7 +95,7 @@ extension WorkingTree {
       guard state.overlay.nodes.kind(of: number) != .directory else { throw .isDirectory }
       return times
     }
-    let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    let inode = try FSError.translating(try base.inode(number))
     guard number != .root else { throw .isDirectory }
     guard let record = inode?.record else { throw .stale }
     guard !record.isDirectory else { throw .isDirectory }
@@ -106,7 +106,7 @@ extension WorkingTree {
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [InodeName] {
     if let names = state.overlay.nodes.names(of: number) { return names }
-    return try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
+    return try FSError.translating(try base.names(of: number))
   }
 
   /// Returns the content of a file or symbolic link, by reference, and its kind.
@@ -119,7 +119,7 @@ extension WorkingTree {
       return (content, kind)
     }
     guard number != .root else { throw .isDirectory }
-    let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    let inode = try FSError.translating(try base.inode(number))
     guard let record = inode?.record else { throw .stale }
     guard !record.isDirectory else { throw .isDirectory }
     return (FileContent(stored: record.stored), record.kind)

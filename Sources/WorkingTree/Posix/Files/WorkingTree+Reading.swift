@@ -85,9 +85,7 @@ extension WorkingTree {
     _ extent: Extent, of content: FileContent, into part: UnsafeMutableRawBufferPointer
   ) throws(FSError) {
     guard extent.source == Extent.base else {
-      return try FSError.wrapping { () throws(StoreError) in
-        try journal.read(extent.source, at: extent.offset, into: part)
-      }
+      return try FSError.translating(try journal.read(extent.source, at: extent.offset, into: part))
     }
     guard let base = content.base else {
       throw .store(.corrupt("a file refers to a value that it does not have"))

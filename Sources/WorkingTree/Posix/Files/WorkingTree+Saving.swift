@@ -1,4 +1,4 @@
-package import Inodes
+import Inodes
 package import LLVSCore
 package import TreeNames
 
@@ -75,7 +75,7 @@ extension WorkingTree {
   }
 
   package func sync() throws(FSError) {
-    try FSError.wrapping { () throws(StoreError) in try journal.sync() }
+    try FSError.translating(try journal.sync())
   }
 
   /// Saves files whose writes have paused at `now`: logs and databases for `settle` nanoseconds, others for a
@@ -111,13 +111,6 @@ extension WorkingTree {
 
   /// The pause after which bytes of a new file count as saved.
   private static let abandonedNanoseconds: UInt64 = 60_000_000_000
-
-  /// Returns the files with unsaved bytes that have a name, or had one to which they belong.
-  package var unsavedFiles: [InodeNumber] {
-    state { state in
-      state.unsaved.filter { state.overlay.nodes[$0].map { $0.orphan != .gone } ?? false }.sorted()
-    }
-  }
 }
 
 extension TreeState {

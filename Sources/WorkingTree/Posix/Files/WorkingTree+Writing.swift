@@ -15,9 +15,7 @@ extension WorkingTree {
     guard !bytes.isEmpty else { return }
     guard offset <= Self.sizeLimit - UInt64(bytes.count) else { throw .fileTooBig }
     try withRoom { () throws(FSError) in
-      let extents = try FSError.wrapping { () throws(StoreError) in
-        try journal.stage(bytes, at: offset)
-      }
+      let extents = try FSError.translating(try journal.stage(bytes, at: offset))
       do throws(FSError) {
         try write(handle, extents, mapped: mapped)
       } catch {

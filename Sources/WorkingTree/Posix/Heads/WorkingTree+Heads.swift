@@ -1,7 +1,6 @@
 package import Inodes
 package import LLVSCore
 import Platform
-import TreeNames
 
 extension WorkingTree {
   package var pending: Overlay { atRest { $0.overlay } }
@@ -36,7 +35,7 @@ extension WorkingTree {
     writing.withLock { _ in
       let before = state { $0.overlay }
       var after = before
-      do throws(BaseError) {
+      do throws(StoreError) {
         try after.abandonCut(over: base, aside: aside)
       } catch {
         // The next cut takes over this one's list.
@@ -120,14 +119,6 @@ package struct ShownHead {
   package var lost: [TreePath: InodeNumber] = [:]
   /// The directories now at the paths of those and of ``SeenNames/lost``.
   package var found: [TreePath: InodeNumber] = [:]
-
-  package init(
-    overlay: Overlay, epochs: [Epoch: UInt32], replaced: [ReplacedName],
-    removed: [InodeNumber: PendingNode]
-  ) {
-    (self.overlay, self.epochs) = (overlay, epochs)
-    (self.replaced, self.removed) = (replaced, removed)
-  }
 }
 
 extension TreeState {

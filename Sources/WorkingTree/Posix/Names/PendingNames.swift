@@ -1,6 +1,4 @@
 import Inodes
-import LLVSCore
-import TreeNames
 
 /// The names of an overlay that differ from the recorded tree, with their paths.
 struct PendingNames {

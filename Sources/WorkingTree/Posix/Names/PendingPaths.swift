@@ -1,5 +1,4 @@
 package import Inodes
-import LLVSCore
 package import TreeNames
 
 /// A name that the next version may change.

@@ -46,6 +46,6 @@ extension WorkingTree {
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Int {
     if let names = state.overlay.nodes.names(of: number) { return names.count }
-    return try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.links ?? 0 }
+    return try FSError.translating(try base.inode(number)?.links ?? 0)
   }
 }

@@ -1,12 +1,12 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
+import Platform
 import Synchronization
 package import TreeNames
 
 // Listing directories. `.`, `..` and `.llvs` are the mount's; no name's cookie is below 2^53.
 
 extension WorkingTree {
-  /// Opens a directory for listing.
   package func openDirectory(_ number: InodeNumber) throws(FSError) -> DirectoryListing {
     try answer { state, base throws(FSError) in
       try checkIsShown(number, state, base)
@@ -78,9 +78,8 @@ extension WorkingTree {
         ($0.publication, $0.overlay.changedNames(of: directory), $0.overlay.cookies(of: directory))
       }
       let new = names.filter { known[$0] == nil }
-      let choices = try FSError.wrapping { () throws(BaseError) in
-        new.isEmpty ? [] : try base.cookies(for: new, in: directory)
-      }
+      let choices =
+        new.isEmpty ? [] : try FSError.translating(try base.cookies(for: new, in: directory))
       let given = state { state -> SharedMap<FileName, EntryCookie>? in
         guard state.publication == publication, !state.isPublishing else { return nil }
         if !new.isEmpty { state.overlay.giveCookies(Array(zip(new, choices)), in: directory) }
@@ -107,9 +106,8 @@ extension WorkingTree {
     _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> ListingPage {
     guard state.removed[directory] == nil else { return ListingPage() }
-    let rows = try FSError.wrapping { () throws(BaseError) in
-      try base.page(of: directory, after: cookie, limit: Self.pageSize)
-    }
+    let rows = try FSError.translating(
+      try base.page(of: directory, after: cookie, limit: Self.pageSize))
     let noted = pending.after(cookie, atMost: Self.pageSize)
     // Behind the end of either part the other may have names that this page lacks.
     let ends = [
@@ -133,7 +131,6 @@ extension WorkingTree {
 }
 
 extension WorkingTree.ListingPage {
-  /// Adds a pending name, if it names an inode.
   fileprivate mutating func add(
     _ name: FileName, _ cookie: EntryCookie, of directory: InodeNumber, _ state: TreeState
   ) {
@@ -156,4 +153,34 @@ extension WorkingTree.ListingPage {
           kind: row.inode.record.kind))
     }
   }
+}
+
+/// A directory that is open for listing. It keeps only the cookies of pending names, noted when a listing begins
+/// and again after another head.
+///
+/// - Concurrency: any thread.
+package final class DirectoryListing: Sendable {
+  typealias PendingName = (cookie: EntryCookie, name: FileName)
+
+  struct PendingNames {
+    let publication: UInt64
+    /// The names, in the order of their cookies.
+    let names: [PendingName]
+
+    func after(_ cookie: EntryCookie, atMost limit: Int) -> ArraySlice<PendingName> {
+      names[names.partitioningIndex { $0.cookie > cookie }...].prefix(limit)
+    }
+  }
+
+  package let directory: InodeNumber
+  let pending = Mutex<PendingNames?>(nil)
+  init(_ directory: InodeNumber) { self.directory = directory }
+}
+
+package struct ListedName: Hashable, Sendable {
+  package var name: FileName
+  /// Its place in the listing, behind which the next names are.
+  package var cookie: EntryCookie
+  package var number: InodeNumber
+  package var kind: EntryKind
 }

@@ -44,9 +44,8 @@ extension WorkingTree {
     guard state.overlay.isRecorded(place.directory), state.removed[place.directory] == nil else {
       return nil
     }
-    return try FSError.wrapping { () throws(BaseError) in
-      try base.child(of: place.directory, named: place.name)?.inode.number
-    }
+    return try FSError.translating(
+      try base.child(of: place.directory, named: place.name)?.inode.number)
   }
 
   /// Checks that programs can see an inode. The recorded tree still has what programs removed, but a held inode is
@@ -57,7 +56,7 @@ extension WorkingTree {
     guard number != .root, !state.overlay.nodes.contains(number), !state.isHeld(number) else {
       return
     }
-    let names = try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
+    let names = try FSError.translating(try base.names(of: number))
     for name in names where try inode(at: name, state, base) == number { return }
     throw .stale
   }
@@ -75,6 +74,6 @@ extension WorkingTree {
     if number == .root { return .directory }
     if let kind = state.overlay.nodes.kind(of: number) { return kind }
     if state.removed[number] != nil { return .directory }
-    return try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.record.kind }
+    return try FSError.translating(try base.inode(number)?.record.kind)
   }
 }

@@ -57,11 +57,10 @@ extension WorkingTree {
     guard !target.isEmpty else { throw .noEntry }
     guard target.count <= 4095 else { throw .nameTooLong }
     return try withRoom { () throws(FSError) in
-      let staged = try FSError.wrapping { () throws(StoreError) in
+      let staged = try FSError.translating(
         try target.withUnsafeBytes { bytes in
           Result { () throws(StoreError) in try journal.stage(bytes, at: 0) }
-        }.get()
-      }
+        }.get())
       var new = NewInode(kind: .symlink, mode: 0o777, isSaved: true)
       for extent in staged { new.content.write(extent) }
       do throws(FSError) {
@@ -86,7 +85,7 @@ extension WorkingTree {
     guard place.name.bytes != ReservedName.bytes else { throw .exists }
     guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
     confirm(caller.process)
-    let number = try numbers.next()
+    let number = try FSError.translating(try numbers.number())
     let (status, handle) = try change(by: caller.process) { state, base throws(FSError) in
       try checkHasNames(place.directory, state, base)
       guard try inode(at: place, state, base) == nil else { throw .exists }
@@ -153,7 +152,7 @@ extension WorkingTree {
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Attributes {
     if let attributes = state.overlay.nodes.attributes(of: number) { return attributes }
-    let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    let inode = try FSError.translating(try base.inode(number))
     guard let record = inode?.record else {
       guard number == .root else { throw .stale }
       return Attributes()

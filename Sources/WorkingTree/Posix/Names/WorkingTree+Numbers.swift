@@ -1,5 +1,4 @@
 package import Inodes
-import LLVSCore
 package import TreeNames
 
 // Inodes by number, as programs have them from name_to_handle_at(2). The kernel may have forgotten the inode, and

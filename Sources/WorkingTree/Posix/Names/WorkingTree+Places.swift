@@ -19,7 +19,7 @@ extension WorkingTree {
   ) throws(FSError) -> InodeName? {
     guard directory != .root, state.removed[directory] == nil else { return nil }
     if state.overlay.nodes.contains(directory) { return state.overlay.nodes.place(of: directory) }
-    return try FSError.wrapping { () throws(BaseError) in try base.names(of: directory).first }
+    return try FSError.translating(try base.names(of: directory).first)
   }
 
   /// Returns a directory and those above it up to the root, with their names, in O(depth).
@@ -52,9 +52,7 @@ extension WorkingTree {
       if change?.hidesRecorded ?? false { hidden += 1 }
     }
     // Each of them hides an entry of its own.
-    let recorded = try FSError.wrapping { () throws(BaseError) in
-      try base.count(of: directory, atMost: hidden + 1)
-    }
+    let recorded = try FSError.translating(try base.count(of: directory, atMost: hidden + 1))
     guard recorded <= hidden else { throw .notEmpty }
   }
 

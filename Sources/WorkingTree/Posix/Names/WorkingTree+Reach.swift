@@ -59,9 +59,8 @@ extension WorkingTree {
       }
       var cookie = EntryCookie.start
       while looked < Self.looksAtMost {
-        let page = try FSError.wrapping { () throws(BaseError) in
-          try base.page(of: directory, after: cookie, limit: Self.pageSize)
-        }
+        let page = try FSError.translating(
+          try base.page(of: directory, after: cookie, limit: Self.pageSize))
         looked += page.count
         for entry in page where !changed.contains(entry.name) {
           let below = path.adding(PathExtent(name: entry.name.bytes))

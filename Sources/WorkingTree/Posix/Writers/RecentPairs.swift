@@ -13,7 +13,6 @@ struct RecentPairs<Place: Hashable, Value> {
     recent[place]?[process] ?? older[place]?[process]
   }
 
-  /// Returns the values at a place, by process.
   func values(at place: Place) -> [Int32: Value] {
     guard let old = older[place] else { return recent[place] ?? [:] }
     return old.merging(recent[place] ?? [:]) { $1 }
@@ -45,7 +44,6 @@ struct RecentPairs<Place: Hashable, Value> {
 
   var places: Set<Place> { Set(recent.keys).union(older.keys) }
 
-  /// Moves the pairs of places for which `other` returns another place.
   mutating func move(_ other: (Place) -> Place?) {
     for place in places {
       guard let new = other(place) else { continue }

@@ -6,18 +6,8 @@ import TreeNames
 package struct CutMaker: Sendable {
   package var author: Author?
   package var message: String?
-  /// Returns the arbiter of clashes between the versions of a cut.
-  package var arbiter: @Sendable (VersionGraph) -> any ClashArbiter
-
-  package init(
-    author: Author? = nil, message: String? = nil,
-    arbiter: @escaping @Sendable (VersionGraph) -> any ClashArbiter = {
-      MostRecentChangeClashArbiter(graph: $0)
-    }
-  ) {
-    self.author = author
-    self.message = message
-    self.arbiter = arbiter
+  package var arbiter: @Sendable (VersionGraph) -> any ClashArbiter = {
+    MostRecentChangeClashArbiter(graph: $0)
   }
 }
 

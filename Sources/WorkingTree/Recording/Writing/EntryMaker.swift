@@ -224,7 +224,6 @@ extension Entry {
     if same == other.attributes { attributes = same }
   }
 
-  /// True if both have the same content at any key.
   fileprivate func hasSameContent(as other: Entry, at key: Key) -> Bool {
     var same = self
     same.key = key
@@ -250,7 +249,7 @@ extension StoreError {
   /// True for bytes that could not be read or are damaged.
   package var isOfReading: Bool {
     switch self {
-    case .corrupt: true
+    case .corrupt, .rebuildable: true
     case .system(let error): error.isOfReading
     default: false
     }

@@ -1,7 +1,4 @@
-import Inodes
 package import LLVSCore
-import Platform
-import TreeNames
 
 /// The number of a store's last cut, which the cut's transaction sets.
 package enum StoreCut {

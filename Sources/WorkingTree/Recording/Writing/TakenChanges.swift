@@ -1,7 +1,5 @@
 import Inodes
 package import LLVSCore
-import Platform
-import TreeNames
 
 extension GroupedRecording {
   /// Makes the journal's record of a cut at `stamp`, before the store commits it: what the versions took, and what

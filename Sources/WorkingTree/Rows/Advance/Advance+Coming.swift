@@ -130,7 +130,6 @@ extension Advance {
     try noteChange(of: path.name, in: parent, from: old.inode.number)
   }
 
-  /// Updates or makes the record of an inode.
   func write(_ record: InodeRecord, of number: InodeNumber, at path: TreePath) throws {
     guard let row = try rows.inode(number) else { return try rows.insert(record, at: number) }
     // Another name of the file had the same record.

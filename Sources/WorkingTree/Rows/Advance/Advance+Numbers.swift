@@ -3,7 +3,6 @@ import LLVSCore
 import TreeNames
 
 extension Advance {
-  /// Returns the number of a value at a path.
   func number(
     for entry: Entry, _ record: InodeRecord, _ change: PathChange, _ old: BaseEntry?
   ) throws -> InodeNumber {

@@ -87,7 +87,6 @@ final class Advance {
     try keepTimes(besides: try pathsOfOthers())
   }
 
-  /// Returns the number of the directory at a path of the rows.
   func directory(at path: TreePath) throws -> InodeNumber? {
     if path.isRoot { return .root }
     if let number = known[path] { return number }

@@ -11,24 +11,11 @@ package struct NumberHints: Sendable {
     package var linkID: [UInt8]?
     /// All its paths in the working tree when it was taken.
     package var paths: [TreePath]
-
-    package init(
-      number: InodeNumber, identity: FileIdentity, linkID: [UInt8]? = nil, paths: [TreePath]
-    ) {
-      self.number = number
-      self.identity = identity
-      self.linkID = linkID
-      self.paths = paths
-    }
   }
 
   package struct Times: Hashable, Sendable {
     package var modified: Attributes.Time
     package var changed: Attributes.Time
-
-    package init(modified: Attributes.Time, changed: Attributes.Time) {
-      (self.modified, self.changed) = (modified, changed)
-    }
   }
 
   package var files: [File] = []

@@ -1,23 +1,32 @@
 package import Inodes
 package import LLVSCore
+import Synchronization
 
 /// Hands out unused inode numbers, which it reserves in batches.
 ///
-/// - Concurrency: one thread at a time.
-package final class NumberSource {
+/// - Concurrency: any thread.
+package final class NumberSource: Sendable {
   private static let batch: UInt64 = 4096
-  private let allot: (UInt64) throws(StoreError) -> UInt64
-  private var next: UInt64 = 0
-  private var end: UInt64 = 0
+  private let allot: @Sendable (UInt64) throws(StoreError) -> UInt64
+  // A leaf lock.
+  private let spare = Mutex<Range<UInt64>>(0..<0)
+
   /// Creates a source; `allot` reserves N numbers and returns the first.
-  package init(_ allot: @escaping (UInt64) throws(StoreError) -> UInt64) { self.allot = allot }
+  package init(_ allot: @escaping @Sendable (UInt64) throws(StoreError) -> UInt64) {
+    self.allot = allot
+  }
+
+  package convenience init(of store: Store) {
+    self.init { (count) throws(StoreError) in try store.allotInodes(count) }
+  }
 
   package func number() throws(StoreError) -> InodeNumber {
-    if next == end {
-      next = try allot(Self.batch)
-      end = next + Self.batch
+    while true {
+      let next = spare.withLock { $0.popFirst() }
+      if let next { return InodeNumber(next) }
+      let first = try allot(Self.batch)
+      // If two threads reserved at once, the numbers of one are unused.
+      spare.withLock { if $0.isEmpty { $0 = first..<(first + Self.batch) } }
     }
-    defer { next += 1 }
-    return InodeNumber(next)
   }
 }

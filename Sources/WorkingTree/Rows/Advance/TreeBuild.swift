@@ -13,7 +13,6 @@ struct TreeBuild {
   let time: (VersionNumber?) -> Attributes.Time
   private(set) var values: Int64 = 0
   private(set) var directories: Int64 = 0
-  /// Files with a link id.
   private var linked: [LinkedFile: InodeNumber] = [:]
   private var open: [(path: TreePath, number: InodeNumber)] = []
 

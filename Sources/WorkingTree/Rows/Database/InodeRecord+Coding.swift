@@ -53,7 +53,6 @@ extension InodeRecord {
     }
   }
 
-  /// Decodes a record; nil for malformed bytes.
   init?(decoding bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
     guard let rawKind = reader.integer(UInt8.self), let kind = EntryKind(rawValue: rawKind),

@@ -12,7 +12,6 @@ package struct RecordedState: Hashable, Sendable {
   /// The number of names of values and directories.
   var values: Int64 = 0
   var directories: Int64 = 0
-  /// The key of the cookies' hash.
   var hashKey: UInt64
 
   package init(storeID: [UInt8], cut: Int64, version: Version.ID?, root: MapRoot) {

@@ -1,4 +1,5 @@
 import Inodes
+import LLVSCore
 import SQLite
 import Synchronization
 
@@ -28,7 +29,7 @@ final class RowReaders: Sendable {
   /// beginning and at the end of each. If it throws, the connection is closed.
   func read<Result>(
     _ counter: borrowing Atomic<UInt64>, _ body: (TreeRows) throws -> Result
-  ) throws(BaseError) -> Result {
+  ) throws(StoreError) -> Result {
     let now = counter.load(ordering: .acquiring)
     let known = idle.withLock { $0.popLast() }
     let loan: RecordedTree.Loan

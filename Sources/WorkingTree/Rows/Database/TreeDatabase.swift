@@ -43,8 +43,8 @@ enum TreeDatabase {
     PRAGMA user_version=\(formatVersion);
     """
 
-  /// Opens the file for writing, and makes missing tables; throws ``BaseError/damaged(_:)`` for another format.
-  static func writer(_ path: String) throws(BaseError) -> Database {
+  /// Opens the file for writing, and makes missing tables; throws ``StoreError/rebuildable(_:)`` for another format.
+  static func writer(_ path: String) throws(StoreError) -> Database {
     try accessing {
       let database = try open(path, .create, cache: writerCache)
       // The owner decides when the log is copied into the file.
@@ -59,7 +59,7 @@ enum TreeDatabase {
     }
   }
 
-  static func reader(_ path: String) throws(BaseError) -> Database {
+  static func reader(_ path: String) throws(StoreError) -> Database {
     try accessing { try open(path, .readWrite, cache: readerCache) }
   }
 
@@ -76,7 +76,7 @@ enum TreeDatabase {
   }
 
   /// Removes the file and SQLite's files next to it.
-  static func remove(_ path: String) throws(BaseError) {
+  static func remove(_ path: String) throws(StoreError) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
       try accessing {
         if try FileSystem.exists(path + suffix) { try FileSystem.unlink(path + suffix) }
@@ -85,24 +85,33 @@ enum TreeDatabase {
   }
 }
 
-/// Runs `body`, and throws its error as a ``BaseError``.
-func accessing<Result>(_ body: () throws -> Result) throws(BaseError) -> Result {
+/// As ``accessing(_:)``; rolls back the open transaction of a database if `body` throws.
+func accessing<Result>(
+  _ database: Database, _ body: () throws -> Result
+) throws(StoreError) -> Result {
+  do throws(StoreError) {
+    return try accessing(body)
+  } catch {
+    database.rollBack()
+    throw error
+  }
+}
+
+/// Runs `body`, and throws its error as a ``StoreError``.
+func accessing<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
   do {
     return try body()
-  } catch let error as BaseError {
-    throw error
   } catch let error as StoreError {
-    throw .store(error)
+    throw error
   } catch let error as SystemError {
     throw .system(error)
   } catch let error as DatabaseError {
     switch error {
-    case .corrupt(let message): throw .damaged(message)
-    case .busy(let message): throw .refused(message)
-    case .readOnly(let path): throw .refused("\(path) is read-only")
+    case .busy(let message): throw .busy(message)
+    case .readOnly(let path): throw .busy("\(path) is read-only")
     // A constraint violation means damaged rows, because our statements never violate one.
-    case .refused(_, let message): throw .damaged(message)
+    case .corrupt(let message), .refused(_, let message): throw .rebuildable(message)
     case .system(let error): throw .system(error)
     }
-  } catch { throw .refused("\(error)") }
+  } catch { throw .busy("\(error)") }
 }

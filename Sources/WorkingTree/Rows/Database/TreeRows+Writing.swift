@@ -71,7 +71,6 @@ extension TreeRows {
       .bind(1, id).bind(2, number.column).run()
   }
 
-  /// Changes the number of a directory's subdirectories.
   func addSubdirectories(_ count: Int64, to directory: InodeNumber) throws(DatabaseError) {
     try database.prepared("UPDATE inodes SET links = links + ?2 WHERE number = ?1")
       .bind(1, directory.column).bind(2, count).run()
@@ -86,7 +85,6 @@ extension TreeRows {
     try freePlace(for: name, in: directory, given: given, choice(for: name, in: directory))
   }
 
-  /// Returns the place of a new name, given its possible cookies.
   func freePlace(
     for name: FileName, in directory: InodeNumber, given: GivenCookies?, _ choice: CookieChoice
   ) throws(DatabaseError) -> InodePlace {
@@ -104,7 +102,6 @@ extension TreeRows {
     return InodePlace(parent: directory, cookie: free)
   }
 
-  /// Adds an entry for an inode with a row, and counts the name.
   func addEntry(
     _ name: FileName, at place: InodePlace, for number: InodeNumber, key: Key?
   ) throws(DatabaseError) {

@@ -21,9 +21,9 @@ final class TreeRows {
   }
 
   /// The error of rows that contradict themselves or the map.
-  func damaged(_ fault: String) -> BaseError { .damaged("\(database.path): \(fault)") }
+  func damaged(_ fault: String) -> StoreError { .rebuildable("\(database.path): \(fault)") }
 
-  static func state(_ database: Database) throws(BaseError) -> RecordedState? {
+  static func state(_ database: Database) throws(StoreError) -> RecordedState? {
     try accessing {
       let statement = try database.prepared(
         """
@@ -60,7 +60,6 @@ final class TreeRows {
     changed = []
   }
 
-  /// Notes an inode whose row or names change.
   func noteChanged(_ number: InodeNumber) { changed?.insert(number) }
   func noteAllChanged() { changed = nil }
 
@@ -114,7 +113,6 @@ final class TreeRows {
     return entries
   }
 
-  /// Returns the number of entries of a directory, at most `limit`.
   func count(of directory: InodeNumber, atMost limit: Int) throws(DatabaseError) -> Int {
     let statement = try database.prepared(
       "SELECT count(*) FROM (SELECT 1 FROM entries WHERE parent = ? LIMIT ?)")
@@ -192,7 +190,6 @@ final class TreeRows {
     return try places(of: row, number)
   }
 
-  /// Returns the places of an inode with a known row.
   func places(of row: InodeRow, _ number: InodeNumber) throws(DatabaseError) -> [InodePlace] {
     guard let first = row.place else { return [] }
     guard !row.inode.record.isDirectory, row.inode.links > 1 else { return [first] }

@@ -57,7 +57,6 @@ package struct PathDiff {
 
   package var count: Int { paths.count }
 
-  /// Returns the next step; nil at the end.
   package mutating func next() throws(StoreError) -> Step? {
     while true {
       switch phase {

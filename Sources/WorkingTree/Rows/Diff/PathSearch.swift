@@ -206,7 +206,6 @@ struct PathSearch {
     }
   }
 
-  /// Returns the difference at a path.
   static func change(
     at path: TreePath, from before: TreeView, to after: TreeView
   ) throws(StoreError) -> PathChange? {

@@ -74,7 +74,7 @@ final class CutAttempt {
     let predecessors = Predecessors(store, head: before)
     let grouped = try recorded(tree, contents, predecessors)
     if goOn == nil, grouped.recording.isIdle {
-      outcome.head = try before.flatMap { (before) throws(StoreError) in try store.version(before) }
+      outcome.head = try store.version(before)
       return .idle
     }
     let writer = CutWriter(
@@ -127,9 +127,7 @@ final class CutAttempt {
     let first = VersionNumber(checkout.store.lastNumber + 1)
     var number = made.head
     if let goOn { number = try goOn(transaction, made.head) }
-    let version = try number.flatMap { (number) throws(StoreError) in
-      try transaction.version(number)
-    }
+    let version = try transaction.version(number)
     (outcome.cut, outcome.head, outcome.summary) = (made.newest, version, made.summary)
     outcome.isNew = number.map { $0 >= first } ?? false
     if grouped.recording.isIdle, number == before { return nil }
@@ -145,10 +143,7 @@ final class CutAttempt {
         return Attributes.Time(ofVersion: made.timestamp)
       }
       difference = try checkout.prepare(head, uncommitted: time) { (number) throws(StoreError) in
-        let version = try number.flatMap { (number) throws(StoreError) in
-          try transaction.version(number)
-        }
-        return TreeView(map: self.checkout.store.map(version?.map ?? .empty))
+        TreeView(map: self.checkout.store.map(of: try transaction.version(number)))
       }
     }
     if number != before {

@@ -1,7 +1,5 @@
 package import Inodes
 package import LLVSCore
-import Platform
-import TreeNames
 
 package struct CutRequest: Sendable {
   package var reason: CutReason
@@ -34,8 +32,6 @@ package struct CutOutcome: Sendable {
   package var unsavedOrphans: [TreePath] = []
   /// The files that were left out because their bytes are damaged.
   package var unreadable: [TreePath] = []
-  /// Predecessors that the store does not have, replaced by the head.
-  package var missing: Set<VersionNumber> = []
   package init() {}
 
   /// Adds what stays out of versions.
@@ -43,6 +39,5 @@ package struct CutOutcome: Sendable {
     unsaved = grouped.recording.unsaved
     unsavedOrphans = grouped.recording.unsavedOrphans
     unreadable = grouped.recording.unreadable
-    missing = grouped.missing
   }
 }

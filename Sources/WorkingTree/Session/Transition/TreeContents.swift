@@ -1,7 +1,5 @@
 package import Inodes
 package import LLVSCore
-import Platform
-import TreeNames
 
 /// Reads pending files from the journal's data files and from the store.
 package struct TreeContents: PendingContents {

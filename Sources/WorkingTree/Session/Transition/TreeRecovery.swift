@@ -5,7 +5,6 @@ import TreeNames
 
 /// Makes one tree of the store's head, the rows of tree.sqlite and the journal.
 struct TreeRecovery {
-  private let place: TreePlace
   private let store: Store
   private let opened: OpenedJournal
   private let numbers: NumberSource
@@ -23,14 +22,12 @@ struct TreeRecovery {
   private let hasSameRows: Bool
 
   init(_ place: TreePlace, _ store: Store, _ opened: OpenedJournal) throws(StoreError) {
-    self.place = place
     self.store = store
     self.opened = opened
-    numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
-    head = try store.state().head.flatMap { (head) throws(StoreError) in try store.version(head) }
+    numbers = NumberSource(of: store)
+    head = try store.headRecord()
     cut = try StoreCut.last(in: store)
-    let time = SystemClock.realtime()
-    now = Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+    now = .now
     (overlay, epochs, losses) = (opened.overlay, opened.epochs, opened.recovery.losses)
     let rows = RowsOpening(
       place: place, store: store, opened: opened, numbers: numbers, head: head, cut: cut, now: now)
@@ -65,24 +62,19 @@ struct TreeRecovery {
     }
     var overlay = overlay
     let changed = epoch == nil ? ChangedPaths() : try changedPaths(since: record)
-    try StoreError.wrappingBase { () throws(BaseError) in
-      try prepare()
-      do throws(BaseError) {
-        var new = NewHead(
-          base: recorded.prepared, taken: record?.taken, epoch: epoch, isHeld: { _ in false },
-          renumber: { [recorded] (number) throws(BaseError) in try recorded.renumber(number) },
-          extendedBefore: { [recorded, store] (number) throws(BaseError) in
-            try recorded.extended(of: number, in: store)
-          })
-        (new.changed, new.frozen) = (changed, opened.frozen)
-        try overlay.follow(new)
-        try recorded.keepShownTimes(of: self.overlay, besides: overlay, record?.taken)
-      } catch {
-        recorded.withdraw()
-        throw error
-      }
-      try recorded.publish()
+    try prepare()
+    try recorded.changing {
+      var new = NewHead(
+        base: recorded.prepared, taken: record?.taken, epoch: epoch, isHeld: { _ in false },
+        renumber: { [recorded] (number) throws(StoreError) in try recorded.renumber(number) },
+        extendedBefore: { [recorded, store] (number) throws(StoreError) in
+          try recorded.extended(of: number, in: store)
+        })
+      (new.changed, new.frozen) = (changed, opened.frozen)
+      try overlay.follow(new)
+      try recorded.keepShownTimes(of: self.overlay, besides: overlay, record?.taken)
     }
+    try recorded.publish()
     self.overlay = overlay
     self.overlay.listAll()
   }
@@ -91,24 +83,22 @@ struct TreeRecovery {
   private func changedPaths(since record: TakingRecord?) throws(StoreError) -> ChangedPaths {
     let known = opened.epochs[overlay.epoch].map { $0 == 0 ? nil : VersionNumber($0) }
     guard let number = record?.own.map({ .some($0) }) ?? known else { return ChangedPaths() }
-    let before = try number.flatMap { (number) throws(StoreError) in try store.version(number) }
+    let before = try store.version(number)
     guard number == nil || before != nil else { return ChangedPaths() }
     return try ChangedPaths(
-      from: TreeView(map: store.map(before?.map ?? .empty)),
-      to: TreeView(map: store.map(head?.map ?? .empty)))
+      from: TreeView(map: store.map(of: before)),
+      to: TreeView(map: store.map(of: head)))
   }
 
   /// True if replay of the journal gave what programs saw before.
   private func isAsBefore() throws(StoreError) -> Bool {
     guard opened.isReplayedAlike, !overlay.isCutting else { return false }
-    return try StoreError.wrappingBase { () throws(BaseError) -> Bool in
-      try overlay.isSound(over: recorded)
-    }
+    return try overlay.isSound(over: recorded)
   }
 
   /// Opens a transaction that may change numbers of the head's rows.
-  private func prepare() throws(BaseError) {
-    let view = TreeView(map: store.map(head?.map ?? .empty))
+  private func prepare() throws(StoreError) {
+    let view = TreeView(map: store.map(of: head))
     try recorded.prepare(
       TreeHead(cut: Int64(cut), version: head?.id, view: view), from: view, numbers: numbers,
       now: now)
@@ -129,11 +119,9 @@ private struct RowsOpening {
   func open() throws(StoreError) -> (tree: RecordedTree, isSame: Bool, reason: String?) {
     let (hints, target) = (try hints(), try origin(head, cut))
     let first = try isSettled ? target : try origin(beforeCut, cut - 1)
-    let exists = try StoreError.wrapping { () throws(SystemError) in
-      try FileSystem.exists(place.rows)
-    }
+    let exists = try StoreError.translating(try FileSystem.exists(place.rows))
     guard exists else { return (try rebuilt(first, target, hints), false, nil) }
-    do throws(BaseError) {
+    do throws(StoreError) {
       let tree = try RecordedTree.openPresent(place.rows, target)
       var isSame = true
       if tree.state.cut < first.head.cut {
@@ -145,7 +133,7 @@ private struct RowsOpening {
       if try tree.advance(to: target, hints: hints) { isSame = false }
       return (tree, isSame, nil)
     } catch {
-      guard case .damaged(let reason) = error else { throw StoreError(error) }
+      guard case .rebuildable(let reason) = error else { throw error }
       return (try rebuilt(first, target, hints), false, reason)
     }
   }
@@ -154,28 +142,26 @@ private struct RowsOpening {
   private func rebuilt(
     _ first: RecordedTree.Origin, _ target: RecordedTree.Origin, _ hints: NumberHints
   ) throws(StoreError) -> RecordedTree {
-    try StoreError.wrappingBase { () throws(BaseError) in
-      let tree = try RecordedTree.rebuild(at: place.rows, for: first)
-      try giveKnownNumbers(to: tree, of: first)
-      try tree.advance(to: target, hints: hints)
-      return tree
-    }
+    let tree = try RecordedTree.rebuild(at: place.rows, for: first)
+    try giveKnownNumbers(to: tree, of: first)
+    try tree.advance(to: target, hints: hints)
+    return tree
   }
 
   /// Gives rows of the journal's version the numbers that the journal bound to their names.
   private func giveKnownNumbers(
     to tree: RecordedTree, of first: RecordedTree.Origin
-  ) throws(BaseError) {
+  ) throws(StoreError) {
     try tree.prepare(first.head, from: first.head.view, numbers: numbers, now: now)
     try giveKnownNumbers(to: tree)
     try tree.publish()
   }
 
   /// Directories come before their content. A known number at another name is replaced.
-  private func giveKnownNumbers(to tree: RecordedTree) throws(BaseError) {
+  private func giveKnownNumbers(to tree: RecordedTree) throws(StoreError) {
     let nodes = opened.overlay.nodes
     var done: Set<InodeNumber> = [.root]
-    func give(_ number: InodeNumber) throws(BaseError) {
+    func give(_ number: InodeNumber) throws(StoreError) {
       guard done.insert(number).inserted, let node = nodes[number] else { return }
       for name in node.recordedNames {
         try give(name.directory)
@@ -199,7 +185,7 @@ private struct RowsOpening {
 
   private var beforeCut: VersionRecord? {
     get throws(StoreError) {
-      try before.flatMap { (number) throws(StoreError) in try store.version(number) }
+      try store.version(before)
     }
   }
 
@@ -216,8 +202,7 @@ private struct RowsOpening {
     guard let record = opened.unsettled, let frozen = opened.frozen else { return NumberHints() }
     return try CutHints(record: record, frozen: frozen, before: before) {
       (number) throws(StoreError) in
-      let version = try number.flatMap { (number) throws(StoreError) in try store.version(number) }
-      return TreeView(map: store.map(version?.map ?? .empty))
+      TreeView(map: store.map(of: try store.version(number)))
     }.found()
   }
 
@@ -228,7 +213,7 @@ private struct RowsOpening {
       storeID: store.storeID,
       head: TreeHead(
         cut: Int64(cut), version: version?.id,
-        view: TreeView(map: store.map(version?.map ?? .empty)),
+        view: TreeView(map: store.map(of: version)),
         root: try RootAttributes.stored(in: store)), numbers: numbers,
       map: { (id, root) throws(StoreError) in
         guard let id else { return root == .empty ? store.map(.empty) : nil }

@@ -7,12 +7,9 @@ import TreeNames
 /// inode numbers with the store's counter, and pending changes with the rows.
 package struct TreeVerification {
   private let store: Store
-  private let isCancelled: () -> Bool
   private var faults: [String] = []
 
-  private init(_ store: Store, _ isCancelled: @escaping () -> Bool) {
-    (self.store, self.isCancelled) = (store, isCancelled)
-  }
+  private init(_ store: Store) { self.store = store }
 
   /// The faults of an open tree, as sentences without periods. Programs wait only for a copy of the overlay.
   /// - Throws: ``StoreError/cancelled``, ``StoreError/busy(_:)`` if heads change too often, or an error of reading
@@ -20,10 +17,10 @@ package struct TreeVerification {
   /// - Complexity: O(*n*) for *n* recorded names, and the pending bytes.
   package static func faults(
     of tree: WorkingTree, over recorded: RecordedTree, _ journal: Journal, in store: Store,
-    isCancelled: @escaping () -> Bool
+    isCancelled: () -> Bool
   ) throws(StoreError) -> [String] {
-    var check = TreeVerification(store, isCancelled)
-    do throws(BaseError) {
+    var check = TreeVerification(store)
+    do throws(StoreError) {
       let (rows, overlay) = try instant(of: tree, over: recorded, in: store)
       try check.checkNumbers(overlay, rows)
       try check.checkRows(rows, recorded.path)
@@ -38,7 +35,7 @@ package struct TreeVerification {
   /// The rows and the overlay of one instant.
   private static func instant(
     of tree: WorkingTree, over recorded: RecordedTree, in store: Store
-  ) throws(BaseError) -> (RowsSnapshot, Overlay) {
+  ) throws(StoreError) -> (RowsSnapshot, Overlay) {
     for _ in 0..<attempts {
       let batch = recorded.batch
       if batch.isMultiple(of: 2) {
@@ -49,7 +46,7 @@ package struct TreeVerification {
       }
       SystemClock.sleep(nanoseconds: 10_000_000)
     }
-    throw .refused("versions are made too often for a check; try again")
+    throw .busy("versions are made too often for a check; try again")
   }
 
   /// The faults of a tree that no process has open, as sentences without periods. Changes nothing. Rows that are
@@ -58,13 +55,13 @@ package struct TreeVerification {
   /// - Complexity: as ``faults(of:over:_:in:isCancelled:)``.
   package static func storedFaults(
     rows path: String, journal directory: String, bootID: [UInt8], in store: Store,
-    isCancelled: @escaping () -> Bool
+    isCancelled: () -> Bool
   ) throws(StoreError) -> [String] {
-    var check = TreeVerification(store, isCancelled)
+    var check = TreeVerification(store)
     let opened = try check.opened(directory, bootID)
     let overlay = opened?.overlay ?? Overlay()
-    let exists = try StoreError.wrapping { () throws(SystemError) in try FileSystem.exists(path) }
-    do throws(BaseError) {
+    let exists = try StoreError.translating(try FileSystem.exists(path))
+    do throws(StoreError) {
       let rows = exists ? try RowsSnapshot(in: store.path, isCopied: true) : nil
       try check.checkNumbers(overlay, rows)
       if let rows {
@@ -103,23 +100,17 @@ package struct TreeVerification {
   }
 
   /// True if a journal without losses was written over the version of the rows.
-  private func isOver(_ rows: RowsSnapshot, _ opened: OpenedJournal) throws(BaseError) -> Bool {
+  private func isOver(_ rows: RowsSnapshot, _ opened: OpenedJournal) throws(StoreError) -> Bool {
     guard opened.isReplayedAlike else { return false }
-    let number = try rows.state.version.flatMap { (id) throws(BaseError) in
-      try reading { () throws(StoreError) in try store.version(id) }
-    }?.number.rawValue
+    let number = try store.version(rows.state.version)?.number.rawValue
     return opened.epochs.isEmpty
       ? opened.overlay.nodes.isEmpty : opened.epochs[opened.overlay.epoch] == number ?? 0
   }
 
   /// Checks that the rows of the last cut are the head's.
-  private mutating func checkHead(of rows: RowsSnapshot, _ path: String) throws(BaseError) {
-    let (cut, head) = try reading { () throws(StoreError) in
-      (
-        try StoreCut.last(in: store),
-        try store.state().head.flatMap { (number) throws(StoreError) in try store.version(number) }
-      )
-    }
+  private mutating func checkHead(of rows: RowsSnapshot, _ path: String) throws(StoreError) {
+    let cut = try StoreCut.last(in: store)
+    let head = try store.headRecord()
     guard rows.state.storeID == store.storeID
     else { return faults.append("\(path) is of another store; \(Self.madeAnew)") }
     if rows.state.cut == Int64(cut), rows.state.version != head?.id {
@@ -129,24 +120,20 @@ package struct TreeVerification {
 
   private static let madeAnew = "mounting the store makes it again from the head"
 
-  private mutating func note(_ error: BaseError, of path: String) throws(StoreError) {
-    switch error {
-    case .damaged(let reason): faults.append("\(reason); \(Self.madeAnew)")
-    case .store, .system, .refused: throw StoreError(error)
-    }
+  private mutating func note(_ error: StoreError, of path: String) throws(StoreError) {
+    guard case .rebuildable(let reason) = error else { throw error }
+    faults.append("\(reason); \(Self.madeAnew)")
   }
 
-  private func reading<R>(_ body: () throws(StoreError) -> R) throws(BaseError) -> R {
-    do throws(StoreError) { return try body() } catch { throw .store(error) }
+  /// The map of the rows' version; nil if the store has no such version.
+  private func map(of rows: RowsSnapshot) throws(StoreError) -> ValueMap? {
+    guard let id = rows.state.version
+    else { return rows.state.root == .empty ? store.map(.empty) : nil }
+    return try store.version(id).flatMap { $0.map == rows.state.root ? store.map(of: $0) : nil }
   }
 
-  private mutating func checkRows(_ rows: RowsSnapshot, _ path: String) throws(BaseError) {
-    let map = try reading { () throws(StoreError) -> ValueMap? in
-      guard let id = rows.state.version
-      else { return rows.state.root == .empty ? store.map(.empty) : nil }
-      return try store.version(id).flatMap { $0.map == rows.state.root ? store.map(of: $0) : nil }
-    }
-    guard let map else {
+  private mutating func checkRows(_ rows: RowsSnapshot, _ path: String) throws(StoreError) {
+    guard let map = try map(of: rows) else {
       return faults.append("\(path) shows a version that the store does not have; \(Self.madeAnew)")
     }
     let found = try rows.faults(comparedWith: TreeView(map: map))
@@ -157,7 +144,7 @@ package struct TreeVerification {
     }
   }
 
-  private mutating func checkNumbers(_ overlay: Overlay, _ rows: RowsSnapshot?) throws(BaseError) {
+  private mutating func checkNumbers(_ overlay: Overlay, _ rows: RowsSnapshot?) throws(StoreError) {
     // Read after the numbers, because programs may get more.
     let end = store.nextInode
     var paths =

@@ -245,9 +245,7 @@ package final class Versioner: Sendable {
     } else {
       let store = checkout.store
       difference = try checkout.prepare(head) { (number) throws(StoreError) in
-        let version = try number.flatMap { (number) throws(StoreError) in try store.version(number)
-        }
-        return TreeView(map: store.map(version?.map ?? .empty))
+        TreeView(map: store.map(of: try store.version(number)))
       }
     }
     let publication = try checkout.publish(head, difference)
@@ -295,13 +293,5 @@ package final class Versioner: Sendable {
     do throws(FSError) {
       for loss in try checkout.tree.renewJournal(isForced: true) { report(loss) }
     } catch { throw StoreError(error) }
-  }
-}
-
-extension StoreError {
-  /// True if the disk or the user's quota is full.
-  var isNoSpace: Bool {
-    guard case .system(let error) = self else { return false }
-    return error.errno == Errno.noSpace || error.errno == Errno.quota
   }
 }
