@@ -11,8 +11,9 @@ struct RestoreCommand: Command {
       "restore", "VERSION [PATH...]", paths: 1..<Int.max, .versionsAndPaths,
       help: """
         Brings back a file, a directory or everything as a version has it.
-        "llvs restore at/yesterday notes.txt" brings back one file, "llvs restore V" the whole tree. It makes a new
-        version; what was there before stays in history, and "llvs undo" takes it back.
+        "llvs restore at/yesterday notes.txt" brings back one file, "llvs restore V" the whole tree. A database
+        comes with its files -wal and -journal. It makes a new version; what was there before stays in history, and
+        "llvs undo" takes it back.
         """),
     CommandForm(
       "revert", "VERSION [PATH...]", paths: 1..<Int.max, .versionsAndPaths,
@@ -174,7 +175,9 @@ private struct Restoration {
       if edits.count % 1024 == 0, isCancelled() { throw .cancelled }
       if !paths.isEmpty {
         let path = try (change.new == nil ? before : after).path(of: change.key)
-        guard isWanted(path) else { continue }
+        if !isWanted(path) {
+          guard try isCompanion(path, of: [base, source]) else { continue }
+        }
       }
       guard var entry = change.new else {
         edits.append(.remove(change.key, directory: change.isDirectory))
@@ -198,6 +201,15 @@ private struct Restoration {
 
   private func isWanted(_ path: [UInt8]) -> Bool {
     paths.contains { PathFilter.isAtOrBelow(path, $0) }
+  }
+
+  /// True for a file that SQLite keeps next to a wanted database (docs/merging.md, M9).
+  private func isCompanion(_ path: [UInt8], of maps: [ValueMap]) throws(StoreError) -> Bool {
+    guard let database = FileGroup(companion: Key(bytes: path))?.members[0],
+      paths.contains(database.bytes)
+    else { return false }
+    for map in maps { if try map.entry(at: database) != nil { return true } }
+    return false
   }
 
   private mutating func nextRevision() throws(StoreError) -> UInt64 {

@@ -93,10 +93,10 @@ extension ControlService {
     if case .version(let word) = settlement { source = store.map(try version(word).map) }
     // Changes that were already written may have settled it.
     try cut()
-    let open = try openConflicts(below: path)
+    let named = try openConflicts(below: path)
     let shown = path.isEmpty ? "all" : String(decoding: path, as: UTF8.self)
-    guard !open.isEmpty else { throw try noConflict(at: path) }
-    for item in open {
+    guard !named.isEmpty else { throw try noConflict(at: path) }
+    for item in named {
       guard case .theirs(let number) = settlement else { continue }
       guard number <= item.conflict.theirs.count else {
         let name = String(decoding: item.path, as: UTF8.self)
@@ -106,6 +106,7 @@ extension ControlService {
             + "there are \(item.conflict.theirs.count)")
       }
     }
+    let (open, groups) = try withGroups(named)
     let arbiter = standardArbitration(context).arbiter(store.graph)
     var lines: SettledLines?
     let outcome = try move(.settled(shown), context) { (transaction, head) throws(StoreError) in
@@ -115,6 +116,16 @@ extension ControlService {
       let base = ValueMap(
         root: record.map, storage: transaction.nodes, cache: self.store.nodeCache)
       var edits: [MapEdit] = []
+      if case .theirs(let index) = settlement {
+        for group in groups {
+          guard let side = try self.side(index, of: group, open) else { continue }
+          for key in group.members {
+            let edit = try Self.edit(
+              key, to: try side.entry(at: key), from: try base.entry(at: key), number, transaction)
+            if let edit { edits.append(edit) }
+          }
+        }
+      }
       for item in open {
         let wanted: Entry?
         switch settlement {
@@ -122,6 +133,7 @@ extension ControlService {
         case .ours where !isWhole: continue
         case .ours: wanted = try self.keptFile(of: item.conflict)
         case .base: wanted = item.conflict.base
+        case .theirs where groups.contains { $0.members.contains(item.conflict.key) }: continue
         case .theirs(let index):
           let other = item.conflict.theirs[index - 1].entry
           let mixed = try self.mixed(item.conflict, with: other, arbiter)
@@ -134,6 +146,7 @@ extension ControlService {
           transaction)
         if let edit { edits.append(edit) }
       }
+      edits.sort(by: MapEdit.precedes)
       let map = try base.applying(edits: edits)
       return try transaction.add(
         AuthoredVersion(
@@ -143,6 +156,36 @@ extension ControlService {
       ).number
     }
     return settled(open.map(\.path), outcome, lines)
+  }
+
+  /// Returns conflicts with all others of their groups, and the groups that have a conflict at a companion.
+  private func withGroups(
+    _ named: [OpenConflict]
+  ) throws(ControlError) -> (open: [OpenConflict], groups: [FileGroup]) {
+    let all = try openConflicts()
+    let keys = Set(named.map(\.conflict.key))
+    let groups = Set(all.compactMap { FileGroup(companion: $0.conflict.key) })
+      .filter { !keys.isDisjoint(with: $0.members) }
+    let open = all.filter { item in
+      keys.contains(item.conflict.key)
+        || groups.contains { $0.members.contains(item.conflict.key) }
+    }
+    return (open, Array(groups))
+  }
+
+  /// Returns the map of the newest version that a dropped side of a group is of.
+  private func side(
+    _ index: Int, of group: FileGroup, _ open: [OpenConflict]
+  ) throws(StoreError) -> ValueMap? {
+    let nodes = open.compactMap { item -> HistoryNode? in
+      guard group.members.contains(item.conflict.key), index <= item.conflict.theirs.count
+      else { return nil }
+      return item.conflict.theirs[index - 1].version
+    }
+    guard let node = nodes.max(by: HistoryNode.isOlder),
+      let record = try store.version(node.number)
+    else { return nil }
+    return store.map(record.map)
   }
 
   /// Bytes that settle a conflict, and those of both sides.

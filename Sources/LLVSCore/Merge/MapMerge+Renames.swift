@@ -70,6 +70,7 @@ extension MapMerge {
         try mergeValue(clash.key, clash.triple)
         continue
       }
+      followed.insert(clash.key)
       remove(clash.key, clash.triple)
       var entry = target
       entry.stored = clash.edited.stored
@@ -81,9 +82,13 @@ extension MapMerge {
           second: clash.removedOn == .second ? target : nil))
     }
     postponed = []
+    sortResults()
+  }
+
+  mutating func sortResults() {
     edits.sort(by: MapEdit.precedes)
     changes.sort { $0.key < $1.key }
-    dropped.sort { $0.key == $1.key ? $0.side == .first && $1.side != .first : $0.key < $1.key }
+    dropped.sort(by: MergeDrop.precedes)
   }
 }
 

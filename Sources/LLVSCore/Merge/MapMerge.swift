@@ -32,11 +32,15 @@ struct MapMerge {
   var dropped: [MergeDrop] = []
   /// Values that one side changed and the other removed, or perhaps renamed: decided last.
   var postponed: [PostponedClash] = []
+  /// The keys whose change is under the name that the other side gave.
+  var followed: Set<Key> = []
+  /// The groups of which a side changed a companion, decided after all else.
+  var groups: Set<FileGroup> = []
   /// Directories that one side removed, in ascending order: they stay where something was added below.
   var contested: [(entry: Entry, side: MergeSide)] = []
 
   /// Nil in a virtual base.
-  private var newer: MergeSide? {
+  var newer: MergeSide? {
     if case .withoutArbiter = rule { return nil }
     return HistoryNode.mergesBefore(firstVersion, secondVersion) ? .second : .first
   }
@@ -61,6 +65,9 @@ struct MapMerge {
       }
       guard let next else { break }
       if let key = recorded.first, key == next.key { recorded.removeFirst() }
+      if mayRename, !next.isDirectory, let group = FileGroup(companion: next.key) {
+        groups.insert(group)
+      }
       if order < 0, staysAsInFirst(next) {
         a = try toFirst.nextPlace()
         continue
@@ -78,6 +85,7 @@ struct MapMerge {
       if order >= 0 { b = try toSecond.nextPlace() }
     }
     try decidePostponed()
+    try decideGroups()
     return try settleDirectories()
   }
 

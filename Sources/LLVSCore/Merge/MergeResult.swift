@@ -28,6 +28,11 @@ package struct MergeDrop: Hashable, Sendable {
   package let entry: Entry?
   /// True if the merge made bytes of its own there; its metadata then lists the drop.
   package let isPartial: Bool
+
+  /// The order of a merge's drops: by key, the first predecessor's before the second's.
+  static func precedes(_ a: MergeDrop, _ b: MergeDrop) -> Bool {
+    a.key == b.key ? a.side == .first && b.side == .second : a.key < b.key
+  }
 }
 
 package struct MergeResult: Sendable {

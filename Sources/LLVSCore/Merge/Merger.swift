@@ -127,10 +127,12 @@ package struct Merger: Sendable {
     let merged = try maps.valueMap(ofVersion: merge.number)
     var dropped: [MergeDrop] = []
     var renamed: [PostponedClash] = []
+    var groups: Set<FileGroup> = []
     // A clash is a key that both sides changed: keys that the first did not change are no clashes.
     var diff = try MapDiff(from: base, to: first)
     while let change = try diff.next() {
       guard !change.isDirectory else { continue }
+      if let group = FileGroup(companion: change.key) { groups.insert(group) }
       let theirs = try second.entry(at: change.key)
       let triple = MergeTriple(base: change.old, first: change.new, second: theirs)
       guard triple.plainOutcome == nil else { continue }
@@ -143,6 +145,15 @@ package struct Merger: Sendable {
         dropped.append(
           MergeDrop(key: change.key, side: .first, entry: triple.first, isPartial: false))
       }
+    }
+    var others = try MapDiff(from: base, to: second)
+    while let place = try others.nextPlace() {
+      if !place.isDirectory, let group = FileGroup(companion: place.key) { groups.insert(group) }
+    }
+    if !groups.isEmpty {
+      dropped += try drops(
+        ofGroups: groups, base: base, first: first, second: second, merged: merged)
+      dropped.sort(by: MergeDrop.precedes)
     }
     let kept = try followed(renamed, base: base, first: first, second: second, merged: merged)
     return kept.isEmpty ? dropped : dropped.filter { !kept.contains($0.key) }

@@ -35,6 +35,8 @@ extension IgnorePatterns {
     *.crdownload
     *.part
     *.partial
+    # SQLite: memory that programs with an open database share
+    *-shm
     # the trash of Linux, macOS and Windows
     .Trash-[0-9]*/
     .Trashes/

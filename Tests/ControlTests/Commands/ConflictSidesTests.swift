@@ -76,6 +76,36 @@ struct ConflictSidesTests {
     #expect(EventLog(directory: b.store.path).lastLines(20).contains { $0.contains(sides) })
   }
 
+  @Test(
+    "a database and its log are taken from one side, by settling too", arguments: [false, true])
+  func database(settlesLog: Bool) throws {
+    let (a, b) = try pair()
+    try a.write("x.db", "base")
+    try a.write("x.db-wal", "base")
+    try a.run("sync")
+    try b.run("sync")
+    try a.write("x.db-wal", "of a")
+    try a.run("sync")
+    try b.write("x.db", "of b")
+    try b.run("commit")
+    try b.run("sync")
+    try a.run("sync")
+    for space in [a, b] {
+      #expect(try space.read("x.db") == "of b")
+      #expect(try space.read("x.db-wal") == "base")
+      let list = try space.run("conflicts").text
+      #expect(list.contains("x.db-wal: kept: ") && list.contains("dropped: laptop, Ann"), "\(list)")
+    }
+    try a.run("settle x.db-wal \(settlesLog ? "theirs" : "ours")")
+    try a.run("sync")
+    try b.run("sync")
+    for space in [a, b] {
+      #expect(try space.read("x.db") == (settlesLog ? "base" : "of b"))
+      #expect(try space.read("x.db-wal") == (settlesLog ? "of a" : "base"))
+      #expect(try space.run("conflicts").text == "no conflicts")
+    }
+  }
+
   @Test("of a merge that holds both sides it is told who made what clashed")
   func partial() throws {
     let (a, b) = try pair()

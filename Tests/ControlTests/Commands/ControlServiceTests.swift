@@ -112,6 +112,24 @@ struct ControlServiceTests {
     #expect(try space.failure("switch \(first) as old") == .exists)
   }
 
+  @Test("a database is restored with its log, which a newer one would damage")
+  func restoreDatabase() throws {
+    let space = try ControlWorkspace()
+    try space.write("x.db", "one")
+    try space.write("d-wal", "one")
+    try space.run("commit")
+    try space.write("x.db", "two")
+    try space.write("x.db-wal", "two")
+    try space.write("d", "two")
+    try space.run("commit")
+    #expect(try space.run("restore head~ x.db").text.contains("1 changed, 1 removed"))
+    #expect(try space.read("x.db") == "one")
+    #expect(try space.read("x.db-wal") == nil)
+    try space.run("restore head~ x.db")
+    #expect(try space.read("x.db-wal") == "two")
+    #expect(try space.read("d") == "two")
+  }
+
   @Test("a restore makes a new version with the old content, whole or at a path")
   func restore() throws {
     let space = try ControlWorkspace()

@@ -14,6 +14,7 @@ import Testing
     for _ in 0..<Int.random(in: 1...4, using: &random) {
       let name =
         "d\(Int.random(in: 0..<3, using: &random))/\(Int.random(in: 0..<6, using: &random))"
+        + (["", "", "-wal", "-journal"].randomElement(using: &random) ?? "")
       switch Int.random(in: 0..<8, using: &random) {
       case 0...3:
         var entry = Samples.value(name, Array("\(Int.random(in: 0..<4, using: &random))".utf8))

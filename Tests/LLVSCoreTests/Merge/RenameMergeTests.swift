@@ -7,68 +7,13 @@ import Testing
 /// Merges of a side that renamed a value with one that changed it.
 @Suite(.timeLimit(.minutes(1)))
 struct RenameMergeTests {
-  private struct Sides {
-    var base: [String: String]
-    var first: [String: String?] = [:]
-    var second: [String: String?] = [:]
-  }
+  private typealias Sides = TwoSides
 
-  private struct Outcome {
-    var values: [String: String]
-    var dropped: [String]
-    var changes: [String]
-    var entries: [Key: Entry]
-  }
-
-  private func edits(
-    _ values: [String: String?], _ replica: SampleReplica,
-    _ adjust: (inout Entry) -> Void
-  ) -> [MapEdit] {
-    values.map { key, text in
-      guard let text else { return .remove(Key(key), directory: false) }
-      var entry = Samples.value(key, Array(text.utf8), version: replica.nextNumber.rawValue)
-      entry.attributes.mode = 0o644
-      entry.revision = replica.allotRevision()
-      adjust(&entry)
-      return .put(entry)
-    }
-  }
-
-  /// Merges in one store, then has another follow the change list: both hold the same.
   private func merge(
     _ sides: Sides, _ arbiter: (any ClashArbiter)? = nil,
     adjustFirst: (inout Entry) -> Void = { _ in }, adjustSecond: (inout Entry) -> Void = { _ in }
-  ) throws -> Outcome {
-    let replica = SampleReplica()
-    let root = try replica.author(
-      on: nil, id: Version.ID("R"), timestamp: 10,
-      edits: edits(sides.base.mapValues { $0 }, replica) { _ in })
-    let a = try replica.author(
-      on: root, id: Version.ID("A"), timestamp: 20, edits: edits(sides.first, replica, adjustFirst))
-    let b = try replica.author(
-      on: root, id: Version.ID("B"), timestamp: 30,
-      edits: edits(sides.second, replica, adjustSecond))
-    let merged = try #require(
-      try replica.merge(a, b, arbiter ?? MostRecentChangeClashArbiter(graph: replica.graph)))
-    #expect(merged.isAutomatic)
-    let other = SampleReplica()
-    try other.retrieve(from: replica)
-    let there = try other.record(VersionNumber(4))
-    let record = try replica.record(merged.number)
-    #expect(there.map.contentDigest == record.map.contentDigest)
-    #expect(there.node.isAutomatic)
-    let dropped = try replica.merger.drops(of: merged).map(\.key.rawValue)
-    #expect(try other.merger.drops(of: there.node).map(\.key.rawValue) == dropped)
-    // A merge changes only keys that differ between its predecessors.
-    let entries = try Samples.entries(of: record.map)
-    var values: [String: String] = [:]
-    for entry in entries {
-      guard case .inline(let bytes) = entry.stored.content else { continue }
-      values[entry.key.rawValue] = String(decoding: bytes, as: UTF8.self)
-    }
-    return Outcome(
-      values: values, dropped: dropped, changes: record.changes.keys.map(\.rawValue).sorted(),
-      entries: Dictionary(entries.map { ($0.key, $0) }) { $1 })
+  ) throws -> TwoSides.Outcome {
+    try sides.merged(by: arbiter, adjustFirst: adjustFirst, adjustSecond: adjustSecond)
   }
 
   @Test("a change follows the name that the other side gave the value", arguments: [false, true])
@@ -171,7 +116,7 @@ struct RenameMergeTests {
       throws -> HistoryNode
     {
       try replica.author(
-        on: head, id: Version.ID(id), timestamp: time, edits: edits(values, replica) { _ in })
+        on: head, id: Version.ID(id), timestamp: time, edits: TwoSides.edits(values, replica))
     }
     let root = try author("R", on: nil, 1, ["m": "0"])
     let one = try author("A", on: root, 2, ["m": nil, "b": "0"])
@@ -193,7 +138,7 @@ struct RenameMergeTests {
       throws -> HistoryNode
     {
       try replica.author(
-        on: head, id: Version.ID(id), timestamp: time, edits: edits(values, replica) { _ in })
+        on: head, id: Version.ID(id), timestamp: time, edits: TwoSides.edits(values, replica))
     }
     let root = try author("R", on: nil, 1, ["m": "0"])
     let one = try author("A", on: root, 2, ["m": "1"])
