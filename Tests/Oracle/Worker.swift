@@ -97,6 +97,7 @@ final class Worker {
           expected: \(expected.answer)
           found:    \(found)\(found.difference(from: expected.answer).map { " (\($0))" } ?? "")
         \(second(call, kernel, before, expected.answer))
+        \(names(call, kernel, before))
         """
     }
     switch (found, expected.node) {
@@ -118,6 +119,17 @@ final class Worker {
     }
     return
       "  then:     \(again.isAs(expected) ? "as expected, the kernel had something else" : "\(again)")"
+  }
+
+  /// What a directory with a wrong status has in it.
+  private static func names(_ call: Call, _ kernel: Kernel, _ model: Model) -> String {
+    guard case .status(let place) = call else { return "" }
+    let handle = (model.handles.keys.max() ?? 0) + 1
+    guard case .done = kernel.make(.open(place, [.read, .directory], as: handle), model)
+    else { return "" }
+    let names = kernel.make(.list(handle), model)
+    _ = kernel.make(.close(handle), model)
+    return "  in it:    \(names)"
   }
 
   /// True for the names that workers and the tests make in shared directories.
@@ -191,6 +203,8 @@ final class Worker {
         worker \(model.worker) of seed \(seed), call \(count), process \(getpid()): \(what)
         The last calls:
         \(trail.suffix(40).joined(separator: "\n"))
+        The last calls of directories:
+        \(trail.filter { $0.contains(/^(mkdir|rmdir|rename|the daemon)/) }.suffix(40).joined(separator: "\n"))
         """)
   }
 }
