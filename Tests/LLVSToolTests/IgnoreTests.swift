@@ -66,10 +66,10 @@ struct IgnoreTests {
       result.output == #"""
         new names that match are in no version from now on: b c, *.tmp
         sub/a: in versions, since it was before sub/.llvsignore, line 2 matched; "untrack sub/a" takes it out
-        sub/b.tmp: in no version, by .llvs/ignore, line 42
+        sub/b.tmp: in no version, by .llvs/ignore, line 44
         sub/x: no pattern matches
-        b c: in no version, by .llvs/ignore, line 41
-        {"ok":true,"paths":[{"path":"sub/y/b.tmp","state":"ignored","file":".llvs/ignore","line":42}],"text":"sub/y/b.tmp: in no version, by .llvs/ignore, line 42"}
+        b c: in no version, by .llvs/ignore, line 43
+        {"ok":true,"paths":[{"path":"sub/y/b.tmp","state":"ignored","file":".llvs/ignore","line":44}],"text":"sub/y/b.tmp: in no version, by .llvs/ignore, line 44"}
         llvs: [ is not a pattern of gitignore(5).
         2
         b c
