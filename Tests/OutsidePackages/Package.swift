@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app with each of the library products, as somebody has it who depends on this package.
+// A program with each library product, in a package that depends on this one.
 let products = ["LLVS", "LLVSModel", "LLVSSQLite", "LLVSProjection", "KeyValueCRDT"]
 
 let package = Package(

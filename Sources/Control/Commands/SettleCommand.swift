@@ -173,7 +173,7 @@ extension ControlService {
     return (open, Array(groups))
   }
 
-  /// Returns the map of the newest version that a dropped side of a group is of.
+  /// Returns the map of the newest version that changed a group on a dropped side.
   private func side(
     _ index: Int, of group: FileGroup, _ open: [OpenConflict]
   ) throws(StoreError) -> ValueMap? {

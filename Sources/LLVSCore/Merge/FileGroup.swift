@@ -1,5 +1,5 @@
-/// A database and what SQLite keeps next to it: `X`, `X-journal` and `X-wal`. Bytes of one make no sense with bytes
-/// of another side's, so a merge takes the whole group from one side (docs/merging.md, M9).
+/// A database and its companions, which SQLite writes: `X`, `X-journal` and `X-wal`. A merge takes the whole group
+/// from one side, because files of both sides together are a damaged database (docs/merging.md, M9).
 package struct FileGroup: Hashable, Sendable {
   private static let endings = ["-journal", "-wal"].map { Array($0.utf8) }
 

@@ -34,7 +34,7 @@ struct MapMerge {
   var postponed: [PostponedClash] = []
   /// The keys whose change is under the name that the other side gave.
   var followed: Set<Key> = []
-  /// The groups of which a side changed a companion, decided after all else.
+  /// The groups with a companion that a side changed. They are decided last.
   var groups: Set<FileGroup> = []
   /// Directories that one side removed, in ascending order: they stay where something was added below.
   var contested: [(entry: Entry, side: MergeSide)] = []
