@@ -45,13 +45,11 @@ func bytes(_ name: UnsafePointer<CChar>?) -> UnsafeRawBufferPointer {
 
 /// The handle is 0 if the kernel gave none.
 func file(_ info: UnsafeMutablePointer<fuse_file_info>?) -> OpenFile {
-  guard let info = unsafe info else { return OpenFile(handle: HandleID(0)) }
-  return unsafe OpenFile(info.pointee)
+  unsafe OpenFile(info?.pointee ?? fuse_file_info())
 }
 
 func optionalFile(_ info: UnsafeMutablePointer<fuse_file_info>?) -> OpenFile? {
-  guard let info = unsafe info else { return nil }
-  return unsafe OpenFile(info.pointee)
+  unsafe info.map { unsafe OpenFile($0.pointee) }
 }
 
 func flags(_ info: UnsafeMutablePointer<fuse_file_info>?) -> Int32 {

@@ -1,5 +1,4 @@
-import CFuse3
-import Glibc
+import Platform
 
 /// The position of a mount point relative to a store.
 package enum PathRelation: Hashable, Sendable {
@@ -29,8 +28,8 @@ package enum PathRelation: Hashable, Sendable {
   }
 
   private struct Identity: Hashable {
-    let device: UInt
-    let inode: UInt
+    let device: UInt64
+    let inode: UInt64
   }
 
   private struct Chain {
@@ -42,42 +41,36 @@ package enum PathRelation: Hashable, Sendable {
 
   private static func chain(_ path: String) throws(FuseError) -> Chain {
     var result = Chain()
-    var path = path.hasPrefix("/") ? path : try currentDirectory() + "/" + path
+    var path = path
+    if !path.hasPrefix("/") {
+      path = try FuseError.wrapping { () throws(SystemError) in
+        try FileSystem.resolve(".") + "/" + path
+      }
+    }
     var resolved = try canonical(path)
     while resolved == nil {
       let parts = path.split(separator: "/")
-      guard let last = parts.last else { throw .system(call: "realpath /", errno: ENOENT) }
+      guard let last = parts.last else { throw .system(call: "realpath /", errno: Errno.noEntry) }
       if last != "." { result.missing.insert(String(last), at: 0) }
       path = "/" + parts.dropLast().joined(separator: "/")
       resolved = try canonical(path)
     }
     var rest = resolved ?? "/"
     while true {
-      var found = stat()
-      guard unsafe stat(rest, &found) == 0 else {
-        throw .system(call: "stat \(rest)", errno: errno)
-      }
-      result.directories.append(Identity(device: found.st_dev, inode: found.st_ino))
+      let found = try FuseError.wrapping { () throws(SystemError) in try FileSystem.status(rest) }
+      result.directories.append(Identity(device: found.device, inode: found.inode))
       if rest == "/" { return result }
-      rest = "/" + rest.split(separator: "/").dropLast().joined(separator: "/")
+      rest = FileSystem.directory(of: rest)
     }
   }
 
   private static func canonical(_ path: String) throws(FuseError) -> String? {
-    guard let resolved = unsafe realpath(path, nil) else {
-      let code = errno
-      if code == ENOENT || code == ENOTDIR { return nil }
-      throw .system(call: "realpath \(path)", errno: code)
+    try FuseError.wrapping { () throws(SystemError) in
+      do throws(SystemError) {
+        return try FileSystem.resolve(path)
+      } catch  where error.errno == Errno.noEntry || error.errno == Errno.notDirectory {
+        return nil
+      }
     }
-    defer { unsafe free(resolved) }
-    return unsafe String(cString: resolved)
-  }
-
-  private static func currentDirectory() throws(FuseError) -> String {
-    guard let directory = unsafe getcwd(nil, 0) else {
-      throw .system(call: "getcwd", errno: errno)
-    }
-    defer { unsafe free(directory) }
-    return unsafe String(cString: directory)
   }
 }

@@ -18,7 +18,6 @@ extension ConnectionOptions {
     want(FUSE_CAP_READDIRPLUS_AUTO, readdirPlus == .automatic)
     want(FUSE_CAP_AUTO_INVAL_DATA, comparesTimes)
     want(FUSE_CAP_EXPLICIT_INVAL_DATA, !comparesTimes)
-    want(FUSE_CAP_EXPIRE_ONLY)
     // A directory's default access control list replaces the umask.
     want(FUSE_CAP_DONT_MASK)
     want(FUSE_CAP_POSIX_ACL, enforcesACLs)

@@ -5,12 +5,8 @@ import Synchronization
 ///
 /// - Concurrency: Callable from any thread.
 package enum FuseLog {
-  /// As in syslog(3).
-  package enum Level: Int32, Sendable, Comparable {
-    case emergency, alert, critical, error, warning, notice, information, debug
-
-    package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
-  }
+  /// LOG_ERR of syslog(3); smaller numbers are more serious.
+  private static let error: Int32 = 3
 
   private struct State {
     var lastError = ""
@@ -23,7 +19,7 @@ package enum FuseLog {
   static func install() {
     unsafe llvs_fuse_set_log_sink { level, text in
       guard let text = unsafe text else { return }
-      FuseLog.take(Level(rawValue: level) ?? .error, unsafe String(cString: text))
+      FuseLog.take(level, unsafe String(cString: text))
     }
   }
 
@@ -34,13 +30,13 @@ package enum FuseLog {
     }
   }
 
-  private static func take(_ level: Level, _ message: String) {
+  private static func take(_ level: Int32, _ message: String) {
     state.withLock { state in
       // libfuse prints some sentences in pieces.
       var text = (state.beginning + message)[...]
       state.beginning = message.last == "\n" ? "" : String(text)
       while text.last == "\n" { text.removeLast() }
-      if level <= .error { state.lastError = String(text) }
+      if level <= error { state.lastError = String(text) }
     }
   }
 }

@@ -15,10 +15,6 @@ package protocol KernelCache: AnyObject, Sendable {
   func invalidate(_ node: NodeID, offset: Int64, length: Int64)
   /// Invalidates a cached name, also an absent one.
   func invalidate(_ name: [UInt8], in parent: NodeID)
-  /// Makes the kernel look up a name again before its next use.
-  func expire(_ name: [UInt8], in parent: NodeID)
-  /// Reports a removed name to programs that watch the directory.
-  func removed(_ name: [UInt8], in parent: NodeID, child: NodeID)
   /// Waits until the kernel got all earlier notifications; never while serving a request.
   func flush()
 }
@@ -34,8 +30,6 @@ package final class Notifier: KernelCache {
   private enum Notification {
     case node(NodeID, offset: Int64, length: Int64)
     case name([UInt8], parent: NodeID)
-    case expired([UInt8], parent: NodeID)
-    case removed([UInt8], parent: NodeID, child: NodeID)
   }
 
   private struct State {
@@ -59,12 +53,6 @@ package final class Notifier: KernelCache {
   }
 
   package func invalidate(_ name: [UInt8], in parent: NodeID) { add(.name(name, parent: parent)) }
-
-  package func expire(_ name: [UInt8], in parent: NodeID) { add(.expired(name, parent: parent)) }
-
-  package func removed(_ name: [UInt8], in parent: NodeID, child: NodeID) {
-    add(.removed(name, parent: parent, child: child))
-  }
 
   package func flush() {
     let target = monitor.withLock { $0.queued }
@@ -139,30 +127,11 @@ package final class Notifier: KernelCache {
       _ = unsafe fuse_lowlevel_notify_inval_inode(
         session, node.rawValue, off_t(offset), off_t(length))
     case .name(let name, let parent):
-      unsafe withName(name) {
-        _ = unsafe fuse_lowlevel_notify_inval_entry(session, parent.rawValue, $0, name.count)
+      unsafe name.withUnsafeBytes { bytes in
+        guard let base = bytes.baseAddress else { return }
+        _ = unsafe fuse_lowlevel_notify_inval_entry(
+          session, parent.rawValue, base.assumingMemoryBound(to: CChar.self), name.count)
       }
-    case .expired(let name, let parent):
-      unsafe withName(name) {
-        // For kernels before 6.2.
-        if unsafe fuse_lowlevel_notify_expire_entry(
-          session, parent.rawValue, $0, name.count, FUSE_LL_EXPIRE_ONLY) == -ENOSYS
-        {
-          _ = unsafe fuse_lowlevel_notify_inval_entry(session, parent.rawValue, $0, name.count)
-        }
-      }
-    case .removed(let name, let parent, let child):
-      unsafe withName(name) {
-        _ = unsafe fuse_lowlevel_notify_delete(
-          session, parent.rawValue, child.rawValue, $0, name.count)
-      }
-    }
-  }
-
-  private static func withName(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> Void) {
-    unsafe name.withUnsafeBytes { bytes in
-      guard let base = bytes.baseAddress else { return }
-      unsafe body(base.assumingMemoryBound(to: CChar.self))
     }
   }
 }

@@ -31,7 +31,6 @@ package struct FileAttributes: Hashable, Sendable {
   package var size: UInt64 = 0
   /// In units of 512 bytes.
   package var blocks: UInt64 = 0
-  package var blockSize: UInt32 = 4096
   package var accessed = FileTime()
   package var modified = FileTime()
   package var changed = FileTime()
@@ -51,7 +50,7 @@ package struct FileAttributes: Hashable, Sendable {
     result.st_rdev = UInt(device)
     result.st_size = Int(clamping: size)
     result.st_blocks = Int(clamping: blocks)
-    result.st_blksize = Int(blockSize)
+    result.st_blksize = 4096
     result.st_atim = accessed.timespec
     result.st_mtim = modified.timespec
     result.st_ctim = changed.timespec
@@ -63,8 +62,6 @@ package struct FileAttributes: Hashable, Sendable {
 package struct EntryAttributes: Hashable, Sendable {
   /// 0 for a negative entry (LOOKUP) or one without attributes (READDIRPLUS).
   package var node: NodeID
-  /// Distinguishes nodes that had the same number.
-  package var generation: UInt64 = 0
   package var attributes: FileAttributes
   /// Seconds for which the kernel may keep the name; ``forever`` if all changes go through the kernel or notify it.
   package var entryTimeout: Double
@@ -91,7 +88,6 @@ package struct EntryAttributes: Hashable, Sendable {
   var parameters: fuse_entry_param {
     var result = fuse_entry_param()
     result.ino = node.rawValue
-    result.generation = generation
     result.attr = attributes.stat
     result.attr_timeout = attributeTimeout
     result.entry_timeout = entryTimeout

@@ -1,18 +1,16 @@
 /// The kernel's number of a node until it forgets the node.
-package struct NodeID: RawRepresentable, Hashable, Sendable {
+package struct NodeID: Hashable, Sendable {
   package let rawValue: UInt64
 
-  package init(rawValue: UInt64) { self.rawValue = rawValue }
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
   package static var root: NodeID { NodeID(1) }
 }
 
 /// The number of a file or directory handle.
-package struct HandleID: RawRepresentable, Hashable, Sendable {
+package struct HandleID: Hashable, Sendable {
   package let rawValue: UInt64
 
-  package init(rawValue: UInt64) { self.rawValue = rawValue }
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 

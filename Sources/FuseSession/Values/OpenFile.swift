@@ -5,31 +5,16 @@ package struct OpenFile: Hashable, Sendable {
   package let handle: HandleID
   /// open(2)'s flags, in open, create, read, write and release.
   package let flags: Int32
-  /// The owner of POSIX locks, in flush and release.
-  package let lockOwner: UInt64
   /// True for a WRITE of a mapping's pages, whose caller is not the writer.
   package let isFromPageCache: Bool
-  package let flushes: Bool
   /// True for a WRITE that clears set-user-id and set-group-id bits.
   package let clearsSetIDs: Bool
 
-  package init(
-    handle: HandleID, flags: Int32 = 0, lockOwner: UInt64 = 0, isFromPageCache: Bool = false,
-    flushes: Bool = false, clearsSetIDs: Bool = false
-  ) {
-    self.handle = handle
-    self.flags = flags
-    self.lockOwner = lockOwner
-    self.isFromPageCache = isFromPageCache
-    self.flushes = flushes
-    self.clearsSetIDs = clearsSetIDs
-  }
-
   init(_ info: fuse_file_info) {
-    self.init(
-      handle: HandleID(info.fh), flags: info.flags & ~PrivilegeAgreement.mark,
-      lockOwner: info.lock_owner, isFromPageCache: info.writepage != 0, flushes: info.flush != 0,
-      clearsSetIDs: info.flags & PrivilegeAgreement.mark != 0)
+    handle = HandleID(info.fh)
+    flags = info.flags & ~PrivilegeAgreement.mark
+    isFromPageCache = info.writepage != 0
+    clearsSetIDs = info.flags & PrivilegeAgreement.mark != 0
   }
 }
 
@@ -86,7 +71,6 @@ package struct FileSystemStatistics: Hashable, Sendable {
   package var availableBlocks: UInt64 = 0
   package var files: UInt64 = 0
   package var freeFiles: UInt64 = 0
-  package var longestName: UInt64 = 255
 
   package init() {}
 }

@@ -15,14 +15,12 @@ package struct SetAttributes: Hashable, Sendable {
   package var size: UInt64?
   package var accessed: Time?
   package var modified: Time?
-  /// Sent only with the writeback cache.
-  package var changed: FileTime?
   /// The owner changes, or a caller resizes the file that may not keep set-user-id and set-group-id bits.
   package var clearsSetIDs = false
 
   /// True for chown(2) of -1 and -1, which clears set-id bits like any other.
   package var namesNothing: Bool {
-    mode ?? uid ?? gid == nil && size == nil && accessed == nil && modified == nil && changed == nil
+    mode ?? uid ?? gid == nil && size == nil && accessed == nil && modified == nil
   }
 
   init(_ attributes: stat, set: Int32) {
@@ -41,7 +39,6 @@ package struct SetAttributes: Hashable, Sendable {
     } else if set & FUSE_SET_ATTR_MTIME != 0 {
       modified = .at(FileTime(attributes.st_mtim))
     }
-    if set & FUSE_SET_ATTR_CTIME != 0 { changed = FileTime(attributes.st_ctim) }
     // FATTR_KILL_SUIDGID.
     clearsSetIDs = set & FUSE_SET_ATTR_KILL_SUID != 0
   }
