@@ -20,9 +20,7 @@ package struct FileGroup: Hashable, Sendable {
     }
     return nil
   }
-}
 
-extension FileGroup {
   /// The entries of all members, in their order.
   func triples(
     base: ValueMap, first: ValueMap, second: ValueMap

@@ -5,9 +5,7 @@ package struct Branch: RawRepresentable, Hashable, Comparable, Sendable {
   package init(rawValue: String) { self.rawValue = rawValue }
   package static func == (a: Branch, b: Branch) -> Bool { a.rawValue.hasSameBytes(as: b.rawValue) }
 
-  package func hash(into hasher: inout Hasher) {
-    for byte in rawValue.utf8 { hasher.combine(byte) }
-  }
+  package func hash(into hasher: inout Hasher) { hasher.combine(utf8Of: rawValue) }
 
   package static func < (a: Branch, b: Branch) -> Bool {
     a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)

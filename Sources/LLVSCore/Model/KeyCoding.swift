@@ -35,29 +35,11 @@ package enum KeyCoding {
     return (age.major, age.minor) <= (15, 0)
   }
 
-  private static func isSafe(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "/"), UInt8(ascii: "-"):
-      true
-    default: false
-    }
-  }
-
-  private static let digits = Array("0123456789ABCDEF".utf8)
-
   /// Returns the escaped form of a path or of the beginning of one, even if it needs no escapes.
   package static func escaped(_ path: [UInt8]) -> [UInt8] {
     var key = prefix
     key.reserveCapacity(prefix.count + 3 * path.count)
-    for byte in path {
-      if isSafe(byte) {
-        key.append(byte)
-      } else {
-        key += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
+    for byte in path { PercentCode.append(byte, "._/-", to: &key) }
     return key
   }
 
@@ -70,10 +52,10 @@ package enum KeyCoding {
         path.append(byte)
         continue
       }
-      guard let high = rest.popFirst().flatMap(digits.firstIndex),
-        let low = rest.popFirst().flatMap(digits.firstIndex)
+      guard let high = rest.popFirst().flatMap(PercentCode.value),
+        let low = rest.popFirst().flatMap(PercentCode.value)
       else { return nil }
-      path.append(UInt8(high << 4 | low))
+      path.append(high << 4 | low)
     }
     return path
   }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 // Ids (docs/merging.md, M2, M3): random for authored versions, computed for automatic ones.
 
 extension Version.MetadataKey {
@@ -42,15 +44,8 @@ extension Version.ID {
 
   /// Returns 16 bytes as an upper-case UUID.
   package static func uuid(_ high: UInt64, _ low: UInt64) -> Version.ID {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(36)
-    for index in 0..<32 {
-      if [8, 12, 16, 20].contains(index) { text.append(UInt8(ascii: "-")) }
-      let word = index < 16 ? high : low
-      text.append(digits[Int(word >> (60 - 4 * UInt64(index % 16)) & 15)])
-    }
-    return Version.ID(String(decoding: text, as: UTF8.self))
+    let uuid = withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { $0.load(as: uuid_t.self) }
+    return Version.ID(UUID(uuid: uuid).uuidString)
   }
 }
 

@@ -24,13 +24,8 @@ package enum VersionName {
     guard let utc = CalendarTime(utc: (milliseconds - rest) / 1000) else {
       return "0000-01-01T000000.000Z"
     }
-    func digits(_ value: Int, _ count: Int) -> String {
-      let text = String(value)
-      return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
-    }
-    let day = "\(digits(utc.year, 4))-\(digits(utc.month, 2))-\(digits(utc.day, 2))"
-    let time = "\(digits(utc.hour, 2))\(digits(utc.minute, 2))\(digits(utc.second, 2))"
-    return "\(day)T\(time).\(digits(Int(rest), 3))Z"
+    let time = utc.time.filter { $0 != ":" }
+    return "\(utc.date)T\(time).\(CalendarTime.digits(Int(rest), 3))Z"
   }
 
   /// The last millisecond that a name can mean, as some have whole seconds; nil if it is no name.
@@ -42,41 +37,19 @@ package enum VersionName {
     }
     guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
       let hour = number(11..<13), let minute = number(13..<15), let second = number(15..<17),
-      1...12 ~= month, bytes.count > 17
+      bytes.count > 17, let days = CalendarTime.days(year: year, month: month, day: day)
     else { return nil }
     var part: Int64 = 999
     if bytes[17] == UInt8(ascii: ".") {
       guard let given = number(18..<21) else { return nil }
       part = given
     }
-    let days = days(year, month, day)
     return ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + part
-  }
-
-  /// Days since 1970 in the Gregorian calendar, counted from March, so that leap days come last.
-  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    let years = month > 2 ? year : year - 1
-    let months = month > 2 ? month - 3 : month + 9
-    func floored(_ value: Int64, _ divisor: Int64) -> Int64 {
-      value >= 0 ? value / divisor : (value - divisor + 1) / divisor
-    }
-    let leaps = floored(years, 4) - floored(years, 100) + floored(years, 400)
-    return 365 * years + leaps + (153 * months + 2) / 5 + day - 1 - 719_468
   }
 
   /// Returns an id in the form for names: bytes other than `A-Za-z0-9_-` become `%XX`.
   package static func escaped(_ id: Version.ID) -> [UInt8] {
-    let hex = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in id.rawValue.utf8 {
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-        bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
-      }
-    }
-    return bytes
+    id.rawValue.utf8.reduce(into: []) { PercentCode.append($1, "_-", to: &$0) }
   }
 
   /// The names to try, shortest first; the last contains the version's number.

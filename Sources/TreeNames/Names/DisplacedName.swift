@@ -6,7 +6,7 @@ package import LLVSCore
 /// its beginning, `%~` and 32 hex digits of the key's SHA-256. `%~1`, `%~2` ... distinguish equal names.
 package enum DisplacedName {
   package static let prefix = Array("%llvs%".utf8)
-  private static let digits = Array("0123456789ABCDEF".utf8)
+  private static let marks: StaticString = "._-"
   private static let limit = 255
   /// The length of the beginning of a long name, before the hash and `%~` with a number.
   private static let headLimit = 200
@@ -15,11 +15,7 @@ package enum DisplacedName {
   package static func candidate(_ index: Int, for key: Key) -> [UInt8] {
     var name = prefix
     for byte in key.bytes {
-      if isSafe(byte) {
-        name.append(byte)
-      } else {
-        name += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
+      PercentCode.append(byte, marks, to: &name)
       if name.count > limit { break }
     }
     let suffix = index == 0 ? [] : Array("%~\(index)".utf8)
@@ -38,13 +34,13 @@ package enum DisplacedName {
       if byte == 0x25 {
         guard index + 1 < name.count else { return nil }
         if name[index + 1] == 0x7E { break }
-        guard index + 2 < name.count, let high = value(name[index + 1]),
-          let low = value(name[index + 2])
+        guard index + 2 < name.count, let high = PercentCode.value(name[index + 1]),
+          let low = PercentCode.value(name[index + 2])
         else { return nil }
         bytes.append(high << 4 | low)
         index += 3
       } else {
-        guard isSafe(byte) else { return nil }
+        guard PercentCode.isPlain(byte, marks) else { return nil }
         bytes.append(byte)
         index += 1
       }
@@ -52,17 +48,6 @@ package enum DisplacedName {
     // Up to 12 bytes are `%~` and a number; more are a hash.
     guard name.count - index <= 12 else { return nil }
     return Key(bytes: bytes)
-  }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    digits.firstIndex(of: digit).map { UInt8($0) }
-  }
-
-  private static func isSafe(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2E, 0x5F, 0x2D: true
-    default: false
-    }
   }
 
   /// True if a path component can be the name of a file.

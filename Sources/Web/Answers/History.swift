@@ -204,12 +204,7 @@ struct History: Sendable {
   /// The name under which a browser saves a value: RFC 6266, with RFC 8187 for other characters than ASCII.
   private static func disposition(_ path: [UInt8], isShown: Bool) -> String {
     let name = path.split(separator: 0x2F).last.map(Array.init) ?? Array("value".utf8)
-    let kept = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
-    let digits = Array("0123456789ABCDEF".utf8)
-    let coded = name.prefix(255).flatMap { byte -> [UInt8] in
-      kept.contains(byte)
-        ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-    }
+    let coded = name.prefix(255).reduce(into: [UInt8]()) { PercentCode.append($1, "-._~", to: &$0) }
     return "\(isShown ? "inline" : "attachment"); filename*=UTF-8''"
       + String(decoding: coded, as: UTF8.self)
   }

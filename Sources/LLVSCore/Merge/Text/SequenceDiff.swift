@@ -106,20 +106,28 @@ enum SequenceDiff {
       let (start, isRemoval) = from(trace[distance - 1], distance, x - y)
       // Equal elements after the step come first, then the step itself.
       let startY = start - (x - y)
-      let change = SequenceChange(
-        old: oldStart + (isRemoval ? start - 1 : start)..<(oldStart + start),
-        new: newStart + (isRemoval ? startY : startY - 1)..<(newStart + startY))
-      if let last = changes.last, last.old.lowerBound == change.old.upperBound,
-        last.new.lowerBound == change.new.upperBound
-      {
-        changes[changes.count - 1] = SequenceChange(
-          old: change.old.lowerBound..<last.old.upperBound,
-          new: change.new.lowerBound..<last.new.upperBound)
-      } else {
-        changes.append(change)
-      }
-      (x, y) = (change.old.lowerBound - oldStart, change.new.lowerBound - newStart)
+      (x, y) = isRemoval ? (start - 1, startY) : (start, startY - 1)
+      changes.append(
+        SequenceChange(
+          old: oldStart + x..<(oldStart + start), new: newStart + y..<(newStart + startY)))
     }
-    return changes.reversed()
+    return joined(changes.reversed())
+  }
+
+  /// Returns ascending changes, with those that touch made one.
+  static func joined(_ changes: [SequenceChange]) -> [SequenceChange] {
+    var joined: [SequenceChange] = []
+    for change in changes {
+      if let last = joined.last, last.old.upperBound == change.old.lowerBound,
+        last.new.upperBound == change.new.lowerBound
+      {
+        joined[joined.count - 1] = SequenceChange(
+          old: last.old.lowerBound..<change.old.upperBound,
+          new: last.new.lowerBound..<change.new.upperBound)
+      } else {
+        joined.append(change)
+      }
+    }
+    return joined
   }
 }

@@ -46,29 +46,13 @@ package enum TextDiff {
         open += parts.reversed()
       }
     }
-    return joined(changes)
+    return SequenceDiff.joined(changes)
   }
 
   private struct Gap {
     var old: ArraySlice<Int32>
     var new: ArraySlice<Int32>
     var depth: Int
-  }
-
-  private static func joined(_ changes: [SequenceChange]) -> [SequenceChange] {
-    var joined: [SequenceChange] = []
-    for change in changes {
-      if let last = joined.last, last.old.upperBound == change.old.lowerBound,
-        last.new.upperBound == change.new.lowerBound
-      {
-        joined[joined.count - 1] = SequenceChange(
-          old: last.old.lowerBound..<change.old.upperBound,
-          new: last.new.lowerBound..<change.new.upperBound)
-      } else {
-        joined.append(change)
-      }
-    }
-    return joined
   }
 
   /// The runs between lines that both texts hold exactly once and in the same order, if any.
