@@ -36,16 +36,14 @@ package final class DirectoryWatch: Sendable {
 
   /// - Throws: the error of inotify_init1(2) or pipe2(2): EMFILE when the user has too many.
   package init() throws(SystemError) {
-    let queue = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
-    guard queue >= 0 else { throw SystemError(errno: errno, call: "inotify_init1") }
-    var ends: [Int32] = [-1, -1]
-    guard unsafe llvs_pipe(&ends) == 0 else {
-      let code = errno
-      close(queue)
-      throw SystemError(errno: code, call: "pipe2")
+    ends = try ChildProcess.makePipe()
+    do throws(SystemError) {
+      queue = try FileSystem.check(
+        inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)), "inotify_init1")
+    } catch {
+      for end in ends { close(end) }
+      throw error
     }
-    self.queue = queue
-    self.ends = ends
   }
 
   deinit { for end in [queue] + ends { close(end) } }

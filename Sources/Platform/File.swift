@@ -77,4 +77,86 @@ package final class File: Sendable {
   func failed(_ call: StaticString, _ code: Int32) -> SystemError {
     SystemError(errno: code, call: "\(call)", subject: path)
   }
+
+  /// The most bytes of one call.
+  private static let part = 1 << 27
+
+  /// Copies the file into a new one, sharing blocks if possible; the caller syncs it. EEXIST if the target exists.
+  package func duplicate(to target: String, permissions: UInt32 = 0o600) throws(SystemError) {
+    let copy = try File(target, [.readWrite, .create, .exclusive], permissions: permissions)
+    var done: UInt64 = 0
+    while true {
+      let (most, dies) = try Faults.passWrite("copy_file_range", target, Self.part)
+      let count = llvs_copy_range(
+        descriptor, copy.descriptor, Int64(clamping: done), Int64(most))
+      let code = errno
+      if dies { Faults.die() }
+      if count > 0 {
+        done += UInt64(count)
+        continue
+      }
+      if count < 0, code == EINTR { continue }
+      guard count == 0 || [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP].contains(code) else {
+        throw copy.failed("copy_file_range", code)
+      }
+      // Some file systems cannot copy, and some report the end at once.
+      return try readAndWrite(to: copy, from: done)
+    }
+  }
+
+  private func readAndWrite(to copy: File, from start: UInt64) throws(SystemError) {
+    var done = start
+    while true {
+      let bytes = try read(1 << 20, at: done)
+      if bytes.isEmpty { return }
+      try copy.write(bytes, at: done)
+      done += UInt64(bytes.count)
+    }
+  }
+
+  package enum LockKind: Sendable { case shared, exclusive }
+
+  /// Acquires a lock on the whole file for this open file (an OFD lock); false if another has it and not `waiting`.
+  package func lock(_ kind: LockKind, waiting: Bool = false) throws(SystemError) -> Bool {
+    try Faults.pass(.lock, "fcntl", path)
+    while true {
+      let result = llvs_lock(
+        descriptor, Int32(kind == .shared ? F_RDLCK : F_WRLCK), waiting ? 1 : 0)
+      let code = errno
+      if result == 0 { return true }
+      if code == EINTR { continue }
+      if !waiting, code == EAGAIN || code == EACCES { return false }
+      throw failed("fcntl", code)
+    }
+  }
+
+  package func unlock() { _ = llvs_lock(descriptor, Int32(F_UNLCK), 0) }
+
+  /// True if the file, open for reading only, is open elsewhere: the kernel then refuses a lease for writing. False
+  /// also if the file system has no leases.
+  package var isOpenElsewhere: Bool {
+    // fcntl(2): F_SETLEASE is 1024.
+    if fcntl(descriptor, 1024, F_WRLCK) == 0 {
+      _ = fcntl(descriptor, 1024, F_UNLCK)
+      return false
+    }
+    return errno == EAGAIN
+  }
+
+  /// Acquires flock(2), also possible for a directory, for this open file without waiting; false if another has it,
+  /// true if the file system lacks it.
+  package func lockEntirely() throws(SystemError) -> Bool {
+    try Faults.pass(.lock, "flock", path)
+    while true {
+      let result = flock(descriptor, LOCK_EX | LOCK_NB)
+      let code = errno
+      if result == 0 { return true }
+      switch code {
+      case EINTR: continue
+      case EWOULDBLOCK: return false
+      case ENOSYS, EOPNOTSUPP, ENOLCK, EINVAL: return true
+      default: throw failed("flock", code)
+      }
+    }
+  }
 }

@@ -4,11 +4,21 @@ internal import Glibc
 // Attributes by path; only chmod(2) follows a symbolic link at its end.
 
 extension FileSystem {
-  static func check(
-    _ result: Int32, _ call: String, _ path: [UInt8]
-  ) throws(SystemError) {
-    guard result != 0 else { return }
-    throw SystemError(errno: errno, call: call, subject: text(path))
+  /// Returns the result of a system call; throws the error that errno has if it is negative.
+  @discardableResult
+  static func check<R: BinaryInteger>(
+    _ result: R, _ call: String, _ path: [UInt8]
+  ) throws(SystemError) -> R {
+    if result < 0 { throw SystemError(errno: errno, call: call, subject: text(path)) }
+    return result
+  }
+
+  @discardableResult
+  static func check<R: BinaryInteger>(
+    _ result: R, _ call: String, _ path: String = ""
+  ) throws(SystemError) -> R {
+    if result < 0 { throw SystemError(errno: errno, call: call, subject: path) }
+    return result
   }
 
   package static func setMode(_ path: [UInt8], _ mode: UInt32) throws(SystemError) {
@@ -60,18 +70,14 @@ extension FileSystem {
     while true {
       let size = try reaching(path) { unsafe llvs_list_extended($0, nil, 0) }
       if size < 0, errno == EOPNOTSUPP || errno == EACCES { return [] }
-      guard size >= 0 else {
-        throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
-      }
+      try check(size, "llistxattr", path)
       if size == 0 { return [] }
       var buffer = [CChar](repeating: 0, count: Int(size))
       let count = try reaching(path) {
         unsafe llvs_list_extended($0, &buffer, buffer.count)
       }
       if count < 0, errno == ERANGE { continue }
-      guard count >= 0 else {
-        throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
-      }
+      try check(count, "llistxattr", path)
       return buffer[..<Int(count)].split(separator: 0).map { $0.map { UInt8(bitPattern: $0) } }
         .filter(ExtendedName.isKept)
     }
@@ -87,9 +93,7 @@ extension FileSystem {
       unsafe llvs_get_extended($0, name, &buffer, buffer.count)
     }
     if count < 0, errno == ENODATA || errno == EOPNOTSUPP { return nil }
-    guard count >= 0 else {
-      throw SystemError(errno: errno, call: "lgetxattr", subject: text(path))
-    }
+    try check(count, "lgetxattr", path)
     return Array(buffer[..<Int(count)])
   }
 

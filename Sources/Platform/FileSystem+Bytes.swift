@@ -116,7 +116,7 @@ extension FileSystem {
     try Faults.pass(.status, "readlink", text(path))
     var target = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = try reaching(path) { unsafe Glibc.readlink($0, &target, target.count) }
-    guard count >= 0 else { throw SystemError(errno: errno, call: "readlink", subject: text(path)) }
+    try check(count, "readlink", path)
     return target[..<count].map { UInt8(bitPattern: $0) }
   }
 }

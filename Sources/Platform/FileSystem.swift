@@ -50,9 +50,7 @@ package enum FileSystem {
 
   package static func removeDirectory(_ path: String) throws(SystemError) {
     try Faults.pass(.removeDirectory, "rmdir", path)
-    guard unsafe rmdir(path) == 0 else {
-      throw SystemError(errno: errno, call: "rmdir", subject: path)
-    }
+    try check(unsafe rmdir(path), "rmdir", path)
   }
 
   /// Returns the metadata of a file; `following` is for a symbolic link at the path's end.
@@ -64,9 +62,7 @@ package enum FileSystem {
     }
     var raw = stat()
     let flags = following ? 0 : AT_SYMLINK_NOFOLLOW
-    guard unsafe fstatat(directory?.descriptor ?? AT_FDCWD, path, &raw, flags) == 0 else {
-      throw SystemError(errno: errno, call: "stat", subject: path)
-    }
+    try check(unsafe fstatat(directory?.descriptor ?? AT_FDCWD, path, &raw, flags), "stat", path)
     return FileStatus(raw)
   }
 
@@ -77,9 +73,7 @@ package enum FileSystem {
   package static func fileSystem(of path: String) throws(SystemError) -> FileSystemStatus {
     try Faults.pass(.status, "statfs", path)
     var raw = llvs_statfs()
-    guard unsafe llvs_statfs(path, &raw) == 0 else {
-      throw SystemError(errno: errno, call: "statfs", subject: path)
-    }
+    try check(unsafe llvs_statfs(path, &raw), "statfs", path)
     return FileSystemStatus(raw)
   }
 

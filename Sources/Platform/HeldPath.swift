@@ -10,9 +10,8 @@ package struct HeldPath: ~Copyable, Sendable {
 
   package init(directory path: String) throws(SystemError) {
     let flags = llvs_open_path_only() | llvs_open_directory() | llvs_open_no_follow() | O_CLOEXEC
-    let found = unsafe llvs_openat(AT_FDCWD, path, flags, 0)
-    guard found >= 0 else { throw SystemError(errno: errno, call: "open", subject: path) }
-    descriptor = found
+    descriptor = try FileSystem.check(
+      unsafe llvs_openat(AT_FDCWD, path, flags, 0), "open", path)
   }
 
   deinit { close(descriptor) }
@@ -22,18 +21,14 @@ package struct HeldPath: ~Copyable, Sendable {
   package func below(_ path: [UInt8]) throws(SystemError) -> HeldPath {
     let flags = UInt64(llvs_open_path_only() | llvs_open_no_follow())
     let words = try FileSystem.terminated(path.isEmpty ? [0x2E] : path)
-    let found = unsafe llvs_open_beneath(descriptor, words, flags)
-    guard found >= 0 else {
-      throw SystemError(errno: errno, call: "openat2", subject: FileSystem.text(path))
-    }
-    return HeldPath(descriptor: found)
+    return HeldPath(
+      descriptor: try FileSystem.check(
+        unsafe llvs_open_beneath(descriptor, words, flags), "openat2", path))
   }
 
   package func status() throws(SystemError) -> FileStatus {
     var raw = stat()
-    guard unsafe fstat(descriptor, &raw) == 0 else {
-      throw SystemError(errno: errno, call: "fstat")
-    }
+    try FileSystem.check(unsafe fstat(descriptor, &raw), "fstat")
     return FileStatus(raw)
   }
 
@@ -46,29 +41,24 @@ package struct HeldPath: ~Copyable, Sendable {
       case S_IFLNK: unsafe symlinkat(".", descriptor, words)
       default: unsafe mknodat(descriptor, words, mode, 0)
       }
-    guard result == 0 else {
-      throw SystemError(errno: errno, call: "mknod", subject: FileSystem.text(name))
-    }
+    try FileSystem.check(result, "mknod", name)
   }
 
   package func remove(_ name: [UInt8], isDirectory: Bool) throws(SystemError) {
     let words = try FileSystem.terminated(name)
-    guard unsafe unlinkat(descriptor, words, isDirectory ? AT_REMOVEDIR : 0) == 0 else {
-      throw SystemError(errno: errno, call: "unlink", subject: FileSystem.text(name))
-    }
+    let flags = isDirectory ? AT_REMOVEDIR : 0
+    try FileSystem.check(unsafe unlinkat(descriptor, words, flags), "unlink", name)
   }
 
   /// Sets the time of the last change, or also of the last access, to the present.
   package func touch(both: Bool) throws(SystemError) {
-    guard llvs_touch(descriptor, both ? 1 : 0) == 0 else {
-      throw SystemError(errno: errno, call: "utimensat")
-    }
+    try FileSystem.check(llvs_touch(descriptor, both ? 1 : 0), "utimensat")
   }
 
   package func openForWriting() throws(SystemError) {
     let path = "/proc/self/fd/\(descriptor)"
     let found = unsafe llvs_openat(AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0)
-    guard found >= 0 else { throw SystemError(errno: errno, call: "open") }
+    try FileSystem.check(found, "open")
     close(found)
   }
 }

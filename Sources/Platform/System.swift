@@ -21,6 +21,16 @@ package enum SystemClock {
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
   }
 
+  /// Returns the difference of local time from UTC, in seconds, at a number of seconds since 1970.
+  package static func localOffset(at seconds: Int64) -> Int64 {
+    // tzset(3): the zone's file may have been replaced since the last call.
+    tzset()
+    var time = time_t(seconds)
+    var parts = unsafe tm()
+    guard unsafe localtime_r(&time, &parts) != nil else { return 0 }
+    return unsafe Int64(parts.tm_gmtoff)
+  }
+
   /// Sleeps in the calling thread, in spite of signals.
   package static func sleep(nanoseconds: UInt64) {
     var rest = timespec(
@@ -29,6 +39,12 @@ package enum SystemClock {
     // nanosleep(2) writes the rest of the time when a signal wakes it.
     while unsafe nanosleep(&rest, &left) != 0, errno == EINTR { rest = left }
   }
+}
+
+package enum SystemMemory {
+  /// Returns unused pages to the system.
+  /// - Complexity: O(memory); a thread that allocates in the meantime may wait for milliseconds.
+  package static func trim() { _ = malloc_trim(0) }
 }
 
 /// Random numbers from the kernel.

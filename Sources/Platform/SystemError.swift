@@ -16,6 +16,9 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     self.subject = subject
   }
 
+  /// True if the disk or the user's quota is full.
+  package var isFull: Bool { errno == Errno.noSpace || errno == Errno.quota }
+
   /// True if a file could be opened but not read.
   package var isOfReading: Bool { call == "pread" || call == "preadv" }
 

@@ -7,9 +7,7 @@ extension StandardStream {
     let columns = llvs_terminal_columns(rawValue)
     return columns > 0 ? Int(columns) : nil
   }
-}
 
-extension StandardStream {
   /// Reads a line that the terminal does not show; nil at the end of the stream, after Ctrl-C, or if hiding fails.
   /// Ctrl-C sends SIGINT to this process only when the terminal shows typing again.
   package func readHiddenLine() -> String? {
@@ -56,10 +54,8 @@ package final class Pager: Sendable {
   package static func start(
     _ command: String, defaults: [(name: String, value: String)]
   ) throws(SystemError) -> Pager {
-    var ends: [Int32] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else { throw SystemError(errno: errno, call: "pipe") }
     // With an inherited writing end the program would never see the end of its input.
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let ends = try ChildProcess.makePipe()
     defer { for end in ends { close(end) } }
     for (name, value) in defaults { unsafe setenv(name, value, 0) }
     var actions = unsafe posix_spawn_file_actions_t()
@@ -73,7 +69,7 @@ package final class Pager: Sendable {
     var process = pid_t()
     let code = unsafe posix_spawn(&process, "/bin/sh", &actions, nil, words, environ)
     guard code == 0 else { throw SystemError(errno: code, call: "posix_spawn", subject: command) }
-    guard dup2(ends[1], 1) == 1 else { throw SystemError(errno: errno, call: "dup2") }
+    try FileSystem.check(dup2(ends[1], 1), "dup2")
     _ = signal(SIGPIPE, SIG_IGN)
     return Pager(process: ChildProcess(id: process))
   }

@@ -129,9 +129,7 @@ extension Store {
   package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try counters.allot(.inode, count)
   }
-}
 
-extension Store {
   package func versionLines(after number: UInt32, limit: Int) throws(StoreError) -> [VersionLine] {
     try catalog.read { (database) throws(StoreError) in
       try database.versionLines(after: number, limit: limit)
@@ -143,9 +141,7 @@ extension Store {
       try database.versionLines(before: number, limit: limit)
     }
   }
-}
 
-extension Store {
   /// Returns the versions that stored the value's bytes or changed its attributes, oldest first.
   package func versions(changing key: Key) throws(StoreError) -> [VersionRecord] {
     var records: [VersionRecord] = []

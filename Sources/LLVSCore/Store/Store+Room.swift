@@ -44,7 +44,3 @@ extension Store {
     try File(path, [.read, .directory]).syncFileSystem()
   }
 }
-
-extension SystemError {
-  var isFull: Bool { errno == Errno.noSpace || errno == Errno.quota }
-}

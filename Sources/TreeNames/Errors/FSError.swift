@@ -85,6 +85,23 @@ package enum FSError: Error, Sendable {
   ) throws(FSError) -> R {
     try wrapping(body)
   }
+
+  /// True if the disk or the user's quota is full.
+  package var isNoSpace: Bool {
+    switch self {
+    case .noSpace, .store(.noSpace): true
+    case .system(let error), .store(.system(let error)): error.isFull
+    default: false
+    }
+  }
+
+  package var damage: String? {
+    switch self {
+    case .store(let error): error.damage
+    case .system(let error): StoreError.system(error).damage
+    default: nil
+    }
+  }
 }
 
 extension StoreError {
@@ -107,6 +124,27 @@ extension StoreError {
       return try body()
     } catch {
       throw StoreError(error)
+    }
+  }
+
+  package var isNoSpace: Bool { FSError.store(self).isNoSpace }
+
+  package var damage: String? {
+    switch self {
+    case .corrupt(let text), .rebuildable(let text): text
+    case .system(let error) where error.errno == Errno.inputOutput: "\(error)"
+    default: nil
+    }
+  }
+}
+
+extension ContentStore {
+  /// Returns the bytes of holes; 0 for damaged nodes, so that name and size can still be shown.
+  package func shownZeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
+    do throws(StoreError) {
+      return try zeroBytes(stored)
+    } catch  where error.damage != nil {
+      return 0
     }
   }
 }
