@@ -145,19 +145,26 @@ extension Store {
 
   package func lineNames() throws(StoreError) -> (branches: [String], tags: [String]) {
     var (branches, tags): ([String], [String]) = ([], [])
-    var last: String?
-    while true {
-      let page = try lines(after: last, limit: 512)
-      guard let end = page.last else { return (branches, tags) }
-      for line in page {
-        if line.hasPrefix(Self.tagPrefix) {
-          let tag = String(line.dropFirst(Self.tagPrefix.count))
-          if try version(tagged: tag) != nil { tags.append(tag) }
-        } else if !line.hasPrefix("llvs."), try hasOpenHead(line) {
-          branches.append(line)
-        }
+    for line in try all(lines(after:limit:)) {
+      if line.hasPrefix(Self.tagPrefix) {
+        let tag = String(line.dropFirst(Self.tagPrefix.count))
+        if try version(tagged: tag) != nil { tags.append(tag) }
+      } else if !line.hasPrefix("llvs."), try hasOpenHead(line) {
+        branches.append(line)
       }
-      last = end
+    }
+    return (branches, tags)
+  }
+
+  /// Returns the names of all pages.
+  func all(
+    _ page: (_ last: String?, _ limit: Int) throws(StoreError) -> [String]
+  ) throws(StoreError) -> [String] {
+    var names: [String] = []
+    while true {
+      let next = try page(names.last, 512)
+      if next.isEmpty { return names }
+      names += next
     }
   }
 

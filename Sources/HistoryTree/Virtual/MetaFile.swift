@@ -202,7 +202,7 @@ extension MetaTree {
     let directory = try nodes.node(parent)
     let place = try place(of: directory, changing: name)
     let file = try place.create(name, mode: mode)
-    let found = Found(content: .writable(file), numbering: .given(file.inode))
+    let found = Found(.writable(file))
     let entry = try adopt(found, in: directory, name: name)
     place.open(file, truncating: false)
     return (entry, MetaFile(tree: self, file: file))

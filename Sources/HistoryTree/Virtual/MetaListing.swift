@@ -13,7 +13,6 @@ enum MetaListing {
     var found: MetaTree.Found?
     /// The position before the next name.
     var position: UInt64 = 0
-
   }
 
   /// The names of a version's directory. Positions count names; going back starts again.
@@ -55,8 +54,7 @@ enum MetaListing {
         found = MetaTree.found(try tree.linked(entry, in: view), in: number)
       } else {
         found = MetaTree.Found(
-          content: .directory(number, path: joined(path, item.name), base: base),
-          numbering: .directory, entry: item.entry)
+          .directory(number, path: joined(path, item.name), base: base), entry: item.entry)
       }
       return Name(
         name: item.name, kind: item.kind, numbering: found.numbering, found: found,
@@ -92,7 +90,7 @@ enum MetaListing {
         return Name(
           name: Array(line.name.utf8), kind: .directory, numbering: numbering,
           found: MetaTree.Found(
-            content: .directory(line.number, path: path, base: path.count), numbering: numbering),
+            .directory(line.number, path: path, base: path.count), numbering: numbering),
           position: position)
       }
       return nil
@@ -182,8 +180,7 @@ enum MetaListing {
       guard let item = try below.next(after: wanted - count, tree) else { return nil }
       return Name(
         name: try tree.historyName(of: item.name), kind: .directory, numbering: .directory,
-        found: MetaTree.Found(
-          content: .history(path: joined(path, item.name)), numbering: .directory),
+        found: MetaTree.Found(.history(path: joined(path, item.name))),
         position: count + item.position)
     }
   }

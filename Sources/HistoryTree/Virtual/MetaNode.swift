@@ -52,6 +52,15 @@ enum MetaContent: Hashable, Sendable {
     }
   }
 
+  /// The numbering of a node that no revision or version numbers.
+  var numbering: MetaNodes.Numbering {
+    switch self {
+    case .control: .fresh
+    case .writable(let file): .given(file.inode)
+    default: kind == .directory ? .directory : .other
+    }
+  }
+
   var pathLength: Int {
     switch self {
     case .history(let path), .conflicts(let path), .directory(_, let path, _),

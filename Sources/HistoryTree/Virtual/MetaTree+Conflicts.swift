@@ -155,7 +155,7 @@ extension MetaTree {
         return try mergedChild(of: path, named: name)
       }
     }
-    return Found(content: .conflicts(path: child), numbering: .directory)
+    return Found(.conflicts(path: child))
   }
 
   func conflictNames(of path: [UInt8]) throws(FSError) -> [MetaListing.Name] {
@@ -178,8 +178,7 @@ extension MetaTree {
       names.append(
         MetaListing.Name(
           name: name, kind: .directory, numbering: .directory,
-          found: Found(
-            content: .conflicts(path: joined(path, component)), numbering: .directory)))
+          found: Found(.conflicts(path: joined(path, component)))))
     }
     return names
   }

@@ -21,7 +21,7 @@ extension MetaTree {
     guard let component, name != ReservedName.bytes else { return nil }
     let child = joined(path, component)
     guard try hasHistory(child) else { return nil }
-    return Found(content: .history(path: child), numbering: .directory)
+    return Found(.history(path: child))
   }
 
   private func version(called name: [UInt8]) throws(FSError) -> VersionRecord? {

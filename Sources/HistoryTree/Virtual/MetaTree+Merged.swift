@@ -47,7 +47,7 @@ extension MetaTree {
     guard let place = try mergedPlace(of: path), let file = try place.find(name) else {
       return nil
     }
-    return Found(content: .writable(file), numbering: .given(file.inode))
+    return Found(.writable(file))
   }
 
   /// Returns the merge of a conflict with markers; nil if a side is absent or no text.

@@ -41,9 +41,7 @@ extension MetaTree {
     case .meta(let root): return try metaChild(of: root, named: name)
     case .heads, .branches, .tags, .versions, .times:
       return try versionChild(of: directory, named: name)
-    case .peers:
-      guard let file = try peerFiles.find(name) else { return nil }
-      return Found(content: .writable(file), numbering: .given(file.inode))
+    case .peers: return try peerFiles.find(name).map { Found(.writable($0)) }
     case .history(let path): return try historyChild(of: path, named: name)
     case .conflicts(let path): return try conflictChild(of: path, named: name)
     case .search(let path): return try searchChild(of: path, named: name)
@@ -52,12 +50,9 @@ extension MetaTree {
       return try snapshotChild(number, path, base, named: name)
     case .snapshotMeta(let number, let path, let base):
       switch name {
-      case Self.information:
-        return Found(content: .info(number, path: path), numbering: .other)
-      case Self.changeList:
-        return Found(content: .changes(number, path: path), numbering: .other)
-      case Self.parentList:
-        return Found(content: .parents(number, path: path, base: base), numbering: .directory)
+      case Self.information: return Found(.info(number, path: path))
+      case Self.changeList: return Found(.changes(number, path: path))
+      case Self.parentList: return Found(.parents(number, path: path, base: base))
       default: return nil
       }
     case .parents(let number, let path, let base):
@@ -65,50 +60,38 @@ extension MetaTree {
       guard let text = String(validating: name, as: UTF8.self), let index = Int(text),
         String(index) == text, index >= 1, index <= targets.count
       else { return nil }
-      return Found(content: .link(target: targets[index - 1]), numbering: .other)
+      return Found(.link(target: targets[index - 1]))
     default: throw .notDirectory
     }
   }
 
   private func metaChild(of root: UInt64, named name: [UInt8]) throws(FSError) -> Found? {
     guard let known = MetaName(name) else {
-      guard let file = try ignoreFiles.find(name) else { return nil }
-      return Found(
-        content: .writable(file), numbering: .given(file.inode))
+      return try ignoreFiles.find(name).map { Found(.writable($0)) }
     }
     return try metaChild(of: root, known)
   }
 
   func metaChild(of root: UInt64, _ name: MetaName) throws(FSError) -> Found? {
     switch name {
-    case .readme: return Found(content: .readme, numbering: .other)
-    case .control: return Found(content: .control, numbering: .fresh)
-    case .status: return Found(content: .status, numbering: .other)
-    case .statusJSON: return Found(content: .statusJSON, numbering: .other)
-    case .log: return Found(content: .log, numbering: .other)
+    case .readme: return Found(.readme)
+    case .control: return Found(.control)
+    case .status: return Found(.status)
+    case .statusJSON: return Found(.statusJSON)
+    case .log: return Found(.log)
     case .head:
       guard let head = try headRecord() else { return nil }
-      return Found(
-        content: .link(target: Array("versions/\(head.name)".utf8)), numbering: .other)
-    case .heads: return Found(content: .heads, numbering: .directory)
-    case .branches: return Found(content: .branches, numbering: .directory)
-    case .tags: return Found(content: .tags, numbering: .directory)
-    case .versions: return Found(content: .versions, numbering: .directory)
-    case .at: return Found(content: .times, numbering: .directory)
-    case .peers: return Found(content: .peers, numbering: .directory)
-    case .ignore:
-      guard let file = try ignoreFiles.find(name.bytes) else { return nil }
-      return Found(
-        content: .writable(file), numbering: .given(file.inode))
-    case .history:
-      guard let path = live.path(of: root) else { return nil }
-      return Found(content: .history(path: path), numbering: .directory)
-    case .conflicts:
-      guard let path = live.path(of: root) else { return nil }
-      return Found(content: .conflicts(path: path), numbering: .directory)
-    case .search:
-      guard let path = live.path(of: root) else { return nil }
-      return Found(content: .search(directory: path), numbering: .directory)
+      return Found(.link(target: Array("versions/\(head.name)".utf8)))
+    case .heads: return Found(.heads)
+    case .branches: return Found(.branches)
+    case .tags: return Found(.tags)
+    case .versions: return Found(.versions)
+    case .at: return Found(.times)
+    case .peers: return Found(.peers)
+    case .ignore: return try ignoreFiles.find(name.bytes).map { Found(.writable($0)) }
+    case .history: return live.path(of: root).map { Found(.history(path: $0)) }
+    case .conflicts: return live.path(of: root).map { Found(.conflicts(path: $0)) }
+    case .search: return live.path(of: root).map { Found(.search(directory: $0)) }
     }
   }
 
@@ -128,8 +111,7 @@ extension MetaTree {
     _ number: VersionNumber, _ path: [UInt8], _ base: Int, named name: [UInt8]
   ) throws(FSError) -> Found? {
     if name == ReservedName.bytes {
-      return Found(
-        content: .snapshotMeta(number, path: path, base: base), numbering: .directory)
+      return Found(.snapshotMeta(number, path: path, base: base))
     }
     let view = try snapshots.snapshot(number).view
     let found = try FSError.translating(try view.child(of: path, named: name))
@@ -137,9 +119,7 @@ extension MetaTree {
     case nil: return nil
     case .value(let entry)?: return Self.found(try linked(entry, in: view), in: number)
     case .directory(let entry)?:
-      return Found(
-        content: .directory(number, path: joined(path, name), base: base),
-        numbering: .directory, entry: entry)
+      return Found(.directory(number, path: joined(path, name), base: base), entry: entry)
     }
   }
 
@@ -180,8 +160,7 @@ extension MetaTree {
   }
 
   static func found(_ entry: Entry, in number: VersionNumber) -> Found {
-    Found(
-      content: .value(number, key: entry.key), numbering: .revision(entry.revision), entry: entry)
+    Found(.value(number, key: entry.key), numbering: .revision(entry.revision), entry: entry)
   }
 
   func parentTargets(

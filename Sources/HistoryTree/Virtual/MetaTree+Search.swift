@@ -27,8 +27,7 @@ extension MetaTree {
     of directory: [UInt8], named words: [UInt8]
   ) throws(FSError) -> Found? {
     guard try !foundPaths(words, below: directory).isEmpty else { return nil }
-    return Found(
-      content: .found(words: words, directory: directory), numbering: .directory)
+    return Found(.found(words: words, directory: directory))
   }
 
   func foundChild(
@@ -41,7 +40,7 @@ extension MetaTree {
     guard number >= 1, number <= paths.count else { return nil }
     let path = paths[number - 1]
     guard Self.linkName(number, path) == name else { return nil }
-    return Found(content: .link(target: Self.target(path, from: directory)), numbering: .other)
+    return Found(.link(target: Self.target(path, from: directory)))
   }
 
   func foundNames(_ words: [UInt8], below directory: [UInt8]) throws(FSError) -> [MetaListing.Name]

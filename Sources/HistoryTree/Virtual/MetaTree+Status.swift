@@ -20,8 +20,7 @@ extension MetaTree {
     case .directory(_, let path, let base):
       // The path at the top of a subdirectory's view can be renamed.
       path.count > base || node.root == TreeSession.rootInode
-    case .value: true
-    case .snapshotMeta: true
+    case .value, .snapshotMeta: true
     // Every path into history begins here.
     case .meta, .versions: node.root == TreeSession.rootInode
     // These never change, but without a shown size they are read each time.

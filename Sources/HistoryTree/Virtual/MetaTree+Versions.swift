@@ -37,7 +37,7 @@ extension MetaTree {
   }
 
   private func alias(_ name: String) -> Found {
-    Found(content: .link(target: Self.up + Array(name.utf8)), numbering: .other)
+    Found(.link(target: Self.up + Array(name.utf8)))
   }
 
   static func instant(_ time: Attributes.Time) -> Int64 {
@@ -55,12 +55,12 @@ extension MetaTree {
       let isTop = directory.root == TreeSession.rootInode
       let path = try rootPath(of: directory)
       return Found(
-        content: .directory(named.number, path: path, base: path.count),
+        .directory(named.number, path: path, base: path.count),
         numbering: isTop ? .version(named.number.rawValue) : .directory)
     }
     do throws(StoreError) {
       let target = try store.resolve(name)
-      return Found(content: .link(target: Array(target.name.utf8)), numbering: .other)
+      return Found(.link(target: Array(target.name.utf8)))
     } catch .notFound, .invalid {
       return nil
     } catch {
@@ -136,28 +136,17 @@ extension MetaTree {
   }
 
   func lineNames() throws(FSError) -> [String] {
-    var names: [String] = []
-    var last: String?
-    while true {
-      let page = try FSError.translating(try store.lines(after: last, limit: 512))
-      guard let end = page.last else { return names }
-      for line in page
-      where try FSError.wrapping({ () throws(StoreError) in try store.hasOpenHead(line) }) {
+    try FSError.wrapping { () throws(StoreError) in
+      var names: [String] = []
+      for line in try store.all(store.lines(after:limit:)) where try store.hasOpenHead(line) {
         names.append(line)
       }
-      last = end
+      return names
     }
   }
 
   func tagNames() throws(FSError) -> [String] {
-    var names: [String] = []
-    var last: String?
-    while true {
-      let page = try FSError.translating(try store.tags(after: last, limit: 512))
-      guard let end = page.last else { return names }
-      names += page
-      last = end
-    }
+    try FSError.translating(try store.all(store.tags(after:limit:)))
   }
 
   /// Returns the version that the tree showed at an instant, in nanoseconds since 1970.

@@ -117,6 +117,12 @@ package final class MetaTree: Sendable {
     var numbering: MetaNodes.Numbering
     /// The entry of a value or directory, if it is known.
     var entry: Entry?
+
+    init(_ content: MetaContent, numbering: MetaNodes.Numbering? = nil, entry: Entry? = nil) {
+      self.content = content
+      self.numbering = numbering ?? content.numbering
+      self.entry = entry
+    }
   }
 
   func adopt(
