@@ -184,11 +184,8 @@ struct GuestView {
     }
     for name in try listed(directory).reversed().prefix(try line.number("count") ?? .max) {
       let size = try FileSystem.status(directory + [0x2F] + Array(name.utf8)).size
-      if line.isJSON {
-        console.stream(json: ["version": name, "bytes": size, "time": Self.time(of: name)])
-      } else {
-        console.stream(line: "\(name)  \(size) bytes")
-      }
+      let fields: ReplyValue = ["version": name, "bytes": size, "time": Self.time(of: name)]
+      console.stream(line: line.isJSON ? fields.json : "\(name)  \(size) bytes")
     }
     return .done
   }
@@ -247,7 +244,7 @@ struct GuestView {
         }
         if areDirectories[0] && areDirectories[1] { return }
       }
-      if let before, let after, try before.isSame(as: after) { return }
+      if let before, let after, try before.isLike(after) { return }
       let files = (areDirectories[0] ? nil : before, areDirectories[1] ? nil : after)
       guard files.0 != nil || files.1 != nil else { return }
       try writer.write(TreeDifference(path: path, old: files.0, new: files.1))

@@ -118,26 +118,24 @@ package struct FileImage {
 
   func digest() throws -> Digest {
     var hasher = SHA256Hasher()
-    var offset: UInt64 = 0
-    while offset < length {
-      let part = try part(at: offset, 1 << 20)
-      guard !part.isEmpty else { break }
-      hasher.update(part)
-      offset += UInt64(part.count)
-    }
+    try forEachPart { hasher.update($0) }
     return hasher.finish()
   }
 
   func gitID() throws -> String {
     var blob = GitBlob(length: length)
+    try forEachPart { blob.update($0) }
+    return blob.id()
+  }
+
+  private func forEachPart(_ body: ([UInt8]) -> Void) throws {
     var offset: UInt64 = 0
     while offset < length {
       let part = try part(at: offset, min(1 << 20, length - offset))
       guard !part.isEmpty else { break }
-      blob.update(part)
+      body(part)
       offset += UInt64(part.count)
     }
-    return blob.id()
   }
 
   private func part(at offset: UInt64, _ count: UInt64) throws -> [UInt8] {
@@ -172,11 +170,8 @@ package struct FileImage {
     }
   }
 
-  /// True if it has the same kind, mode and bytes.
-  package func isSame(as other: FileImage) throws -> Bool { try isLike(other) }
-
   /// True if a version would record no change from the other file, apart from times and owners.
-  func isLike(_ other: FileImage) throws -> Bool {
+  package func isLike(_ other: FileImage) throws -> Bool {
     guard kind == other.kind, kind == .symlink || mode == other.mode, extended == other.extended
     else { return false }
     return try hasSameBytes(as: other)
