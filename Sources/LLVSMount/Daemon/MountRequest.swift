@@ -30,9 +30,7 @@ package struct MountRequest: Sendable {
     self.store = store
     self.mountPoint = mountPoint
   }
-}
 
-extension MountRequest {
   /// Throws ``ControlError`` of kind notPermitted, before a store is made, for options that need more rights.
   func checkPermission() throws(ControlError) {
     guard SystemProcess.effectiveUser != 0 else { return }

@@ -30,21 +30,14 @@ final class HistoryOperations: FuseReading {
   }
 
   func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
-    do throws(FSError) {
-      let entry = try tree.entry(of: inode(node))
+    answers.answer(reply, try tree.entry(of: inode(node))) { reply, entry in
       reply.attributes(
         entry.status.attributes, timeout: entry.isLasting ? EntryAttributes.forever : 0)
-    } catch {
-      reply.error(answers.errno(of: error))
     }
   }
 
   func readlink(_ node: NodeID, reply: consuming DataReply) {
-    do throws(FSError) {
-      reply.bytes(try meta.readlink(node.rawValue))
-    } catch {
-      reply.error(answers.errno(of: error))
-    }
+    answers.answer(reply, try meta.readlink(node.rawValue)) { $0.bytes($1) }
   }
 
   func open(_ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply) {
@@ -57,11 +50,8 @@ final class HistoryOperations: FuseReading {
 
   func read(_ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply) {
     guard offset >= 0, count >= 0, count <= 16 << 20 else { return reply.error(Errno.invalid) }
-    do throws(FSError) {
-      let file = try tree.file(node.rawValue)
+    answers.answer(reply, try tree.file(node.rawValue)) { reply, file in
       answers.read(file, offset: offset, count: count, reply: reply)
-    } catch {
-      reply.error(answers.errno(of: error))
     }
   }
 
@@ -73,45 +63,33 @@ final class HistoryOperations: FuseReading {
   }
 
   func readdir(_ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply) {
-    do throws(FSError) {
-      let number = inode(node)
-      let directory = try tree.directory(number, from: UInt64(clamping: offset))
+    let number = inode(node)
+    let start = UInt64(clamping: offset)
+    answers.answer(reply, try tree.directory(number, from: start)) { reply, directory in
       answers.readdir(directory, offset: offset, reply: reply) {
         tree.keep(directory, of: number, at: $0)
       }
-    } catch {
-      reply.error(answers.errno(of: error))
     }
   }
 
   func readdirplus(
     _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryPlusReply
   ) {
-    do throws(FSError) {
-      let number = inode(node)
-      let directory = try tree.directory(number, from: UInt64(clamping: offset))
+    let number = inode(node)
+    let start = UInt64(clamping: offset)
+    answers.answer(reply, try tree.directory(number, from: start)) { reply, directory in
       answers.readdirplus(directory, offset: offset, reply: reply) {
         tree.keep(directory, of: number, at: $0)
       }
-    } catch {
-      reply.error(answers.errno(of: error))
     }
   }
 
   func getxattr(_ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply) {
-    do throws(FSError) {
-      reply.value(try meta.getxattr(inode(node), Array(name)))
-    } catch {
-      reply.error(answers.errno(of: error))
-    }
+    answers.answer(reply, try meta.getxattr(inode(node), Array(name))) { $0.value($1) }
   }
 
   func listxattr(_ node: NodeID, reply: consuming XattrReply) {
-    do throws(FSError) {
-      reply.value(try meta.listxattr(inode(node)))
-    } catch {
-      reply.error(answers.errno(of: error))
-    }
+    answers.answer(reply, try meta.listxattr(inode(node))) { $0.value($1) }
   }
 
   func statfs(_ node: NodeID, reply: consuming StatisticsReply) { answers.statfs(reply: reply) }

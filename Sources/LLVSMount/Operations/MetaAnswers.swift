@@ -18,6 +18,16 @@ struct MetaAnswers: Sendable {
     return error.errno
   }
 
+  /// Sends the value that `find` returns, or its error.
+  func answer<R: FuseReply & ~Copyable, Value>(
+    _ reply: consuming R, _ find: @autoclosure () throws(FSError) -> Value,
+    _ send: (consuming R, Value) -> Void
+  ) {
+    let value: Value
+    do throws(FSError) { value = try find() } catch { return reply.error(errno(of: error)) }
+    send(reply, value)
+  }
+
   /// Answers with the entry of `find`, which has counted the look-up.
   func lookup(reply: consuming EntryReply, _ find: () throws(FSError) -> MetaEntry) {
     do throws(FSError) {

@@ -110,13 +110,10 @@ extension MountOperations {
   }
 
   func listxattr(_ node: NodeID, reply: consuming XattrReply) {
-    do throws(FSError) {
-      reply.value(
-        Self.isMeta(node)
-          ? try meta.listxattr(node.rawValue) : try tree.listxattr(node.number))
-    } catch {
-      reply.error(errno(of: error))
-    }
+    answers.answer(
+      reply,
+      Self.isMeta(node) ? try meta.listxattr(node.rawValue) : try tree.listxattr(node.number)
+    ) { $0.value($1) }
   }
 
   func setxattr(

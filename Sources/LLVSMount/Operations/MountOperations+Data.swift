@@ -234,14 +234,10 @@ extension MountOperations {
   }
 
   func readlink(_ node: NodeID, reply: consuming DataReply) {
-    do throws(FSError) {
-      let target =
-        Self.isMeta(node)
-        ? try meta.readlink(node.rawValue) : try live.readlink(node.number)
-      reply.bytes(target)
-    } catch {
-      reply.error(errno(of: error))
-    }
+    answers.answer(
+      reply,
+      Self.isMeta(node) ? try meta.readlink(node.rawValue) : try live.readlink(node.number)
+    ) { $0.bytes($1) }
   }
 }
 

@@ -32,7 +32,7 @@ extension MountOperations {
 
   func readdir(_ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply) {
     if let open = OpenObject.object(file.handle) as? OpenMetaDirectory {
-      return metaReaddir(open.directory, offset: offset, reply: reply)
+      return answers.readdir(open.directory, offset: offset, reply: reply)
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
@@ -69,7 +69,7 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryPlusReply
   ) {
     if let open = OpenObject.object(file.handle) as? OpenMetaDirectory {
-      return metaReaddirplus(open.directory, offset: offset, reply: reply)
+      return answers.readdirplus(open.directory, offset: offset, reply: reply)
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply

@@ -40,14 +40,6 @@ extension MountOperations {
     }
   }
 
-  func metaReaddir(
-    _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryReply
-  ) { answers.readdir(directory, offset: offset, reply: reply) }
-
-  func metaReaddirplus(
-    _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply
-  ) { answers.readdirplus(directory, offset: offset, reply: reply) }
-
   // Warm, open + read + close take 12 to 15 us (ext4: 3 to 4), mostly OPEN. ENOSYS saves it for whole mounts:
   // ``HistoryMount``, an option because umount(8) is busy then, it needs root, and it covers one `.llvs` only.
   func metaOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {

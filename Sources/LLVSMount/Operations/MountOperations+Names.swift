@@ -60,7 +60,21 @@ extension MountOperations {
     }
   }
 
-  /// Answers with a node that was made in a directory, and lowers its look-up count if the request was aborted.
+  /// Answers with a node that `body` makes in a directory of the tree.
+  private func make(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply,
+    _ body: () throws(FSError) -> InodeStatus
+  ) {
+    guard !Self.isMeta(parent) else {
+      return refuseToMake(Self.bytes(name), in: parent, reply: reply)
+    }
+    if isAnnounced(reply.request) {
+      return announceMade(Self.bytes(name), in: parent, reply: reply)
+    }
+    answer(reply, changed: parent, body)
+  }
+
+  /// Answers with a node that has a new name, and lowers its look-up count if the request was aborted.
   private func answer(
     _ reply: consuming EntryReply, changed parent: NodeID, _ body: () throws(FSError) -> InodeStatus
   ) {
@@ -77,18 +91,12 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, device: UInt64,
     reply: consuming EntryReply
   ) {
-    guard !Self.isMeta(parent) else {
-      return refuseToMake(Self.bytes(name), in: parent, reply: reply)
-    }
-    if isAnnounced(reply.request) {
-      return announceMade(Self.bytes(name), in: parent, reply: reply)
-    }
     let type = mode & 0o170000
     let kind: EntryKind? = type == 0 ? .regular : EntryKind.allCases.first { $0.typeBits == type }
-    guard let kind else { return reply.error(Errno.invalid) }
     let caller = caller(reply)
-    answer(reply, changed: parent) { () throws(FSError) in
-      try tree.makeNode(
+    make(name, in: parent, reply: reply) { () throws(FSError) in
+      guard let kind else { throw .invalid }
+      return try tree.makeNode(
         parent.number, Self.fileName(name), kind: kind, mode: mode,
         device: Attributes.Device(number: device), caller: caller)
     }
@@ -98,13 +106,7 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, reply: consuming EntryReply
   ) {
     let caller = caller(reply)
-    guard !Self.isMeta(parent) else {
-      return refuseToMake(Self.bytes(name), in: parent, reply: reply)
-    }
-    if isAnnounced(reply.request) {
-      return announceMade(Self.bytes(name), in: parent, reply: reply)
-    }
-    answer(reply, changed: parent) { () throws(FSError) in
+    make(name, in: parent, reply: reply) { () throws(FSError) in
       try tree.makeDirectory(parent.number, Self.fileName(name), mode: mode, caller: caller)
     }
   }
@@ -114,13 +116,7 @@ extension MountOperations {
     reply: consuming EntryReply
   ) {
     let caller = caller(reply)
-    guard !Self.isMeta(parent) else {
-      return refuseToMake(Self.bytes(name), in: parent, reply: reply)
-    }
-    if isAnnounced(reply.request) {
-      return announceMade(Self.bytes(name), in: parent, reply: reply)
-    }
-    answer(reply, changed: parent) { () throws(FSError) in
+    make(name, in: parent, reply: reply) { () throws(FSError) in
       try tree.makeSymlink(
         parent.number, Self.fileName(name), target: Array(target), caller: caller)
     }
@@ -146,42 +142,38 @@ extension MountOperations {
   }
 
   func unlink(_ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply) {
-    if Self.isMeta(parent) {
-      let name = Self.bytes(name)
-      let process = process(of: reply)
-      return later(reply) { [meta] () throws(FSError) in
-        try meta.unlink(parent.rawValue, name, by: process)
-      }
-    }
-    if isAnnounced(reply.request) {
-      return announceRemoved(Self.bytes(name), in: parent, reply: reply)
-    }
-    let process = process(of: reply)
-    let thread = reply.caller.pid
-    answer(reply) { () throws(FSError) in
-      try tree.unlink(parent.number, Self.fileName(name), process: process)
-      changed([parent.number], by: thread)
-    }
+    remove(name, in: parent, isDirectory: false, reply: reply)
   }
 
   func rmdir(_ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply) {
+    remove(name, in: parent, isDirectory: true, reply: reply)
+  }
+
+  private func remove(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, isDirectory: Bool,
+    reply: consuming EmptyReply
+  ) {
+    let process = process(of: reply)
     if Self.isMeta(parent) {
       let name = Self.bytes(name)
-      let process = process(of: reply)
       // It may settle a conflict.
       return later(reply) { [meta] () throws(FSError) in
+        guard isDirectory else { return try meta.unlink(parent.rawValue, name, by: process) }
         try meta.removeDirectory(parent.rawValue, name, by: process)
       }
     }
     if isAnnounced(reply.request) {
       return announceRemoved(Self.bytes(name), in: parent, reply: reply)
     }
-    let process = process(of: reply)
     let thread = reply.caller.pid
     answer(reply) { () throws(FSError) in
-      let name = Self.bytes(name)
-      guard name != ReservedName.bytes else { throw .notPermitted }
-      try tree.removeDirectory(parent.number, FileName(name), process: process)
+      if isDirectory {
+        let name = Self.bytes(name)
+        guard name != ReservedName.bytes else { throw .notPermitted }
+        try tree.removeDirectory(parent.number, FileName(name), process: process)
+      } else {
+        try tree.unlink(parent.number, Self.fileName(name), process: process)
+      }
       changed([parent.number], by: thread)
     }
   }

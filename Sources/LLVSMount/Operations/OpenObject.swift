@@ -1,4 +1,7 @@
+import Control
 import FuseSession
+import HistoryTree
+import Inodes
 import Platform
 import TreeNames
 import WorkingTree
@@ -36,4 +39,29 @@ final class OpenLiveFile: OpenObject {
 final class OpenLiveDirectory: OpenObject {
   let listing: DirectoryListing
   init(_ listing: DirectoryListing) { self.listing = listing }
+}
+
+final class OpenMetaDirectory: OpenObject {
+  let directory: MetaDirectory
+  init(_ directory: MetaDirectory) { self.directory = directory }
+}
+
+final class OpenMetaFile: OpenObject {
+  let file: MetaFile
+  init(_ file: MetaFile) { self.file = file }
+}
+
+final class OpenControl: OpenObject {
+  let session: ControlSession
+  init(_ session: ControlSession) { self.session = session }
+}
+
+extension MetaEntry {
+  /// The entry in FUSE's form: the kernel keeps history forever, and asks each time for everything else.
+  var fuseEntry: EntryAttributes {
+    EntryAttributes(
+      node: NodeID(status.number.rawValue), attributes: status.attributes,
+      entryTimeout: isLasting ? EntryAttributes.forever : 0,
+      attributeTimeout: isLasting ? EntryAttributes.forever : 0)
+  }
 }
