@@ -32,7 +32,11 @@ struct DocumentCommand {
     guard try isMade || FileSystem.exists(path) else {
       throw ControlError(.notFound, "there is no document \(path)")
     }
-    database = try KeyValueDatabase(
+    database = try Self.open(path)
+  }
+
+  private static func open(_ path: String) throws -> KeyValueDatabase {
+    try KeyValueDatabase(
       fileURL: URL(fileURLWithPath: path), authorDescription: SystemProcess.hostName)
   }
 
@@ -55,10 +59,6 @@ struct DocumentCommand {
   private static func join(into path: String, _ other: String) throws {
     for file in [path, other] where try FileSystem.status(file).size == 0 {
       throw ControlError(.refused, "\(file) is empty, and no document")
-    }
-    func open(_ file: String) throws -> KeyValueDatabase {
-      try KeyValueDatabase(
-        fileURL: URL(fileURLWithPath: file), authorDescription: SystemProcess.hostName)
     }
     _ = try open(path).merge(source: try open(other))
   }
@@ -85,13 +85,9 @@ struct DocumentCommand {
       return conflicts.isEmpty ? .done : .conflict
     case "authors":
       for author in try database.authors {
-        if line.isJSON {
-          console.tell(json: [
-            "id": author.id.uuidString, "name": author.name, "usn": author.lastWrite,
-          ])
-        } else {
-          console.tell("\(author.id.uuidString)  \(author.lastWrite)  \(author.name)")
-        }
+        console.tell(
+          line, "\(author.id.uuidString)  \(author.lastWrite)  \(author.name)",
+          json: ["id": author.id.uuidString, "name": author.name, "usn": author.lastWrite])
       }
     case "merge": try merge()
     case "search":
@@ -122,11 +118,7 @@ struct DocumentCommand {
   }
 
   private func tell(_ key: ScopedKey, _ more: ReplyValue = [:]) {
-    if line.isJSON {
-      console.tell(json: ["scope": key.scope, "key": key.key] + more)
-    } else {
-      console.tell("\(key)")
-    }
+    console.tell(line, "\(key)", json: ["scope": key.scope, "key": key.key] + more)
   }
 
   private func tellStatistics() throws {
@@ -214,9 +206,8 @@ struct DocumentCommand {
     guard try FileSystem.exists(path) else {
       throw ControlError(.notFound, "there is no document \(path)")
     }
-    let other = try KeyValueDatabase(
-      fileURL: URL(fileURLWithPath: path), authorDescription: SystemProcess.hostName)
-    let changed = try database.merge(source: other, dryRun: line.words.contains("--dry-run"))
+    let changed = try database.merge(
+      source: try Self.open(path), dryRun: line.words.contains("--dry-run"))
     for key in changed.sorted(by: { "\($0)" < "\($1)" }) { tell(key) }
   }
 }

@@ -86,12 +86,10 @@ extension Verb {
   ) throws -> ExitCode {
     let peers = try site.reader().peers().filter { name == nil || $0.name == name }
     if let name, peers.isEmpty { throw ControlError(.notFound, "there is no peer \(name)") }
-    if line.isJSON {
-      let list = peers.map { ["name": $0.name, "address": address($0)] as ReplyValue }
-      console.tell(json: ["ok": true, "peers": list])
-    } else {
-      console.tell(peers.map { "\($0.name)  \(address($0))" }.joined(separator: "\n"))
-    }
+    let list = peers.map { ["name": $0.name, "address": address($0)] as ReplyValue }
+    console.tell(
+      line, peers.map { "\($0.name)  \(address($0))" }.joined(separator: "\n"),
+      json: ["ok": true, "peers": list])
     return .done
   }
 
@@ -168,5 +166,46 @@ extension Verb {
   private static func write(_ line: String, to path: String) throws {
     let file = try File(path, [.readWrite, .create, .truncate])
     try file.write(Array("\(line)\n".utf8), at: 0)
+  }
+}
+
+/// Asks for the credentials of a peer and keeps them in the store; only its owner can read them.
+struct PeerLogin {
+  let store: String
+  let name: String
+
+  /// Writes `secrets/NAME` of the store: secrets are typed invisibly on a terminal, else each is a line of input.
+  /// - Throws: ``UsageError`` for a peer without credentials, or if an answer is missing.
+  func run(_ address: String, _ console: Console) throws {
+    let questions: [(prompt: String, key: String, isSecret: Bool)]
+    switch try PeerAddress(Array(address.utf8)) {
+    case .remote(.s3):
+      questions = [("access key", "access_key", false), ("secret key", "secret_key", true)]
+    case .remote(.webDAV): questions = [("user", "user", false), ("password", "password", true)]
+    case .remote(.rclone):
+      throw UsageError("rclone keeps the credentials of its remotes itself: rclone config")
+    case .remote(.directory), .document:
+      throw UsageError("\(name) is no server, and needs no credentials")
+    }
+    var lines = ""
+    for (prompt, key, isSecret) in questions {
+      let isAsked = StandardStream.input.isTerminal
+      if isAsked { console.ask("\(name): \(prompt): ") }
+      let answer = isSecret ? StandardStream.input.readSecret() : StandardStream.input.readLine()
+      if isAsked, isSecret { console.ask("\n") }
+      guard let answer, !answer.isEmpty, !answer.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+      else { throw UsageError("the \(prompt) is missing, and nothing is changed") }
+      lines += "\(key)=\(answer)\n"
+    }
+    let directory = "\(store)/secrets"
+    if try !FileSystem.exists(directory) {
+      try FileSystem.makeDirectory(directory, permissions: 0o700)
+    }
+    try FileSystem.replace("\(directory)/\(name)", with: Array(lines.utf8), permissions: 0o600)
+  }
+
+  func forget() throws {
+    let path = "\(store)/secrets/\(name)"
+    if try FileSystem.exists(path) { try FileSystem.unlink(path) }
   }
 }

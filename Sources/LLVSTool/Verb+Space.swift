@@ -1,4 +1,5 @@
 import Control
+import Foundation
 import Grammar
 import LLVSCore
 import Platform
@@ -17,11 +18,7 @@ extension Verb {
     }
     guard !path.isEmpty, report.paths.isEmpty else {
       let peers = try store.peers().map { PeerSpace($0) }
-      if line.isJSON {
-        console.tell(json: json(report, most, peers))
-      } else {
-        console.tell(text(report, path, most, peers))
-      }
+      console.tell(line, text(report, path, most, peers), json: json(report, most, peers))
       return .done
     }
     throw ControlError(.notFound, "no version has anything at \(PrintableText.text(path))")
@@ -121,16 +118,8 @@ enum ByteCount {
       unit = next
     }
     guard unit != "B" else { return "\(bytes) B" }
-    let places = value < 9.995 ? 100.0 : value < 99.95 ? 10 : 1
-    let rounded = (value * places).rounded() / places
-    var digits = places == 1 ? "\(Int(rounded))" : "\(rounded)"
-    // Swift omits zeros at the end.
-    let decimals = places == 100 ? 2 : places == 10 ? 1 : 0
-    if decimals > 0, let point = digits.firstIndex(of: ".") {
-      let have = digits.distance(from: point, to: digits.endIndex) - 1
-      digits += String(repeating: "0", count: max(0, decimals - have))
-    }
-    return "\(digits) \(unit)"
+    let (places, decimals) = value < 9.995 ? (100.0, 2) : value < 99.95 ? (10, 1) : (1, 0)
+    return String(format: "%.\(decimals)f \(unit)", (value * places).rounded() / places)
   }
 
   static func column(_ bytes: UInt64) -> String {

@@ -149,11 +149,7 @@ package struct Verb: Sendable {
     let place = try historyPlace(of: path, in: tree)
     let shown = FileSystem.text(place)
     if line.isJSON || line.has("print") {
-      if line.isJSON {
-        console.tell(json: ["ok": true, "path": ReplyBytes(place)])
-      } else {
-        console.tell(shown)
-      }
+      console.tell(line, shown, json: ["ok": true, "path": ReplyBytes(place)])
       return .done
     }
     let known = [["xdg-open"], ["gio", "open"], ["exo-open"]]

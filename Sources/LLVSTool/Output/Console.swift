@@ -71,6 +71,11 @@ final class Console: Sendable {
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
   }
 
+  /// Prints a result: text for people, or JSON for programs.
+  func tell(
+    _ line: CommandLine, _ text: @autoclosure () -> String, json: @autoclosure () -> ReplyValue
+  ) { if line.isJSON { tell(json: json()) } else { tell(text()) } }
+
   /// Prints the reply of a verb: a sentence for people, or fields for programs.
   func reply(_ line: CommandLine, _ text: String, _ reply: ReplyValue) {
     if line.isJSON { tell(json: ["ok": true] + reply + ["text": text]) } else { say(text) }
