@@ -18,11 +18,19 @@ extension Verb {
     limits.since = try time(line, "since")
     limits.until = try time(line, "until")
     if operands.isRange { limits.notBefore = operands.versions[0].number }
+    limits.author = try line.optionBytes["author"].map { try pattern($0, line) }
+    limits.message = try line.optionBytes["grep"].map { try pattern($0, line) }
+    limits.content = line.optionBytes["content"]
+    if limits.content?.isEmpty == true { throw UsageError("-S needs a text") }
+    limits.followsRenames = line.has("follow")
+    guard !limits.followsRenames || limits.paths.count == 1 else {
+      throw UsageError("--follow takes one file; new versions are shown by --watch")
+    }
     let starts = try starts(line, operands, store)
     var writer = try LogWriter(line, console, store)
-    if line.has("follow") {
-      guard !line.has("graph") else { throw UsageError("--follow and --graph do not go together") }
-      try follow(&writer, LogQuery(store, from: starts, limits: limits, order: .newestFirst), line)
+    if line.has("watch") {
+      guard !line.has("graph") else { throw UsageError("--watch and --graph do not go together") }
+      try watch(&writer, LogQuery(store, from: starts, limits: limits, order: .newestFirst), line)
     }
     console.page(line)
     var query = try LogQuery(
@@ -64,7 +72,7 @@ extension Verb {
   }
 
   /// Shows the last versions, oldest first, and then new ones as they come, until the process is ended.
-  private static func follow(
+  private static func watch(
     _ writer: inout LogWriter, _ query: LogQuery, _ line: CommandLine
   ) throws -> Never {
     var query = query
@@ -137,19 +145,43 @@ extension Verb {
     ])
   }
 
-  private static func revisions(of key: Key, in store: Store) throws -> [(VersionRecord, Entry?)] {
-    let records = try store.versions(changing: key)
-      .map { (record) throws in (try store.graph.node(record.number), record) }
-      .sorted { HistoryNode.isOlder($0.0, $1.0) }
-    var seen: Set<UInt64> = []
-    var found: [(VersionRecord, Entry?)] = []
-    for (_, record) in records {
-      let entry = try store.map(of: record).entry(at: key)
-      // A merge that took a revision from its other side did not make it.
-      if let entry, !seen.insert(entry.revision).inserted { continue }
-      found.append((record, entry))
+  private struct Revision {
+    var record: VersionRecord
+    var entry: Entry?
+    /// What the file was in the predecessor, under its own or another name.
+    var former: Entry?
+  }
+
+  /// Returns the revisions of a file, oldest first, from before its renames too.
+  private static func revisions(of key: Key, in store: Store) throws -> [Revision] {
+    var found: [Revision] = []
+    var known: Set<Key> = []
+    var wanted: (key: Key, ancestors: Ancestors?)? = (key, nil)
+    while case (let key, var ancestors)? = wanted, known.insert(key).inserted {
+      var part: [Revision] = []
+      for record in try store.versions(changing: key)
+      where try ancestors?.contains(record.number) ?? true {
+        let map = store.map(of: record)
+        let entry = try map.entry(at: key)
+        let parent = try store.version(record.first).map { store.map(of: $0) }
+        let former = try parent.flatMap { parent in
+          try entry.map { try VersionDifferences.former($0, in: parent, of: map) }
+            ?? parent.entry(at: key)
+        }
+        part.append(Revision(record: record, entry: entry, former: former))
+      }
+      part = try part.map { (try store.graph.node($0.record.number), $0) }
+        .sorted { HistoryNode.isOlder($0.0, $1.0) }.map(\.1)
+      found = part + found
+      wanted = part.first.flatMap { first in
+        first.former.flatMap { former in
+          first.record.first.map { (former.key, Ancestors(of: $0, in: store.graph)) }
+        }
+      }
     }
-    return found
+    var seen: Set<UInt64> = []
+    // A merge that took a revision from its other side did not make it.
+    return found.filter { $0.entry.map { seen.insert($0.revision).inserted } ?? true }
   }
 
   @Sendable static func history(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -177,9 +209,8 @@ extension Verb {
           new: entry.map { FileImage($0, in: store) }))
     }
     console.page(line)
-    for (record, entry) in revisions.reversed().prefix(try line.number("count") ?? .max) {
-      let parent = try store.version(record.first)
-      let before = try parent.map { try store.map(of: $0).entry(at: key) } ?? nil
+    for revision in revisions.reversed().prefix(try line.number("count") ?? .max) {
+      let (record, entry, before) = (revision.record, revision.entry, revision.former)
       let words = try story.words(of: record)
       if line.isJSON {
         let reply: ReplyValue = [
@@ -192,10 +223,20 @@ extension Verb {
         console.stream(json: reply + (line.has("patch") ? ["patch": ReplyBytes(patch)] : [:]))
         continue
       }
-      let what = entry.map { "\($0.stored.length) bytes" } ?? "removed"
-      let message = words.message.map { "  " + VersionStory.clean($0) } ?? ""
-      let name = style.paint(record.name, .yellow)
-      console.stream(line: "\(name)\(story.labels.text(record.number, style))  \(what)\(message)")
+      var parts = [
+        style.paint(record.name, .yellow) + story.labels.text(record.number, style),
+        TimestampText.local(seconds: VersionStory.seconds(record)),
+      ]
+      parts += [words.author ?? words.machine].compactMap(\.self).map(VersionStory.clean)
+      parts.append(entry.map { "\($0.stored.length) bytes" } ?? "removed")
+      if let before, let entry, before.key != entry.key, let number = record.first,
+        let parent = try store.version(number)
+      {
+        let path = try TreeView(map: store.map(of: parent)).path(of: before.key)
+        parts.append("was \(PrintableText.text(path))")
+      }
+      parts += [words.message].compactMap(\.self).map(VersionStory.clean)
+      console.stream(line: parts.joined(separator: "  "))
       if line.has("patch") { try write(before, entry, style) { console.stream($0) } }
     }
     return .done

@@ -34,7 +34,11 @@ extension Verb {
           "since", value: "TIME",
           help: "not before TIME: yesterday, \"2 hours ago\", -2h, 2026-05-01, 2026-05-01T10:22"),
         VerbOption("until", value: "TIME", help: "not after TIME"),
-        VerbOption("follow", help: "oldest first, the last 10 or -n, then new ones as they come"),
+        VerbOption("author", value: "PATTERN", help: "whose author or machine matches, as grep -E"),
+        VerbOption("grep", value: "PATTERN", help: "whose message matches, as grep -E"),
+        VerbOption("S", "content", value: "TEXT", help: "that changed how often files have TEXT"),
+        VerbOption("follow", help: "of one file: also of the names that it had before"),
+        VerbOption("watch", help: "oldest first, the last 10 or -n, then new ones as they come"),
         VerbOption("stat", help: "what changed in each, file by file"),
         VerbOption("u", "patch", help: "what changed in each, line by line"), binary,
       ] + VerbOption.paged, operands: .versionsAndPaths, run: log),
@@ -57,7 +61,10 @@ extension Verb {
       ] + VerbOption.paged, operands: .versionsAndPaths, run: diff),
     Verb(
       name: "history", usage: "llvs history PATH [-u]",
-      help: "Lists the distinct revisions of one file, newest first.",
+      help: """
+        Lists the distinct revisions of one file, newest first: when, who, how long, and why.
+        A file that was renamed is followed.
+        """,
       options: [
         VerbOption("n", "count", value: "COUNT", help: "at most COUNT; -COUNT is the same"),
         VerbOption("u", "patch", help: "what changed in each, line by line"), binary,

@@ -6,19 +6,23 @@ import Reports
 import TreeNames
 
 extension Verb {
+  /// Compiles a pattern, as the options of a verb say.
+  static func pattern(_ bytes: [UInt8], _ line: CommandLine) throws -> RegularExpression {
+    do {
+      return try RegularExpression(
+        bytes, ignoringCase: line.has("ignore-case"), isFixed: line.has("fixed-strings"))
+    } catch {
+      throw UsageError("\(PrintableText.text(bytes)) is not a pattern: \(error.reason)")
+    }
+  }
+
   @Sendable static func grep(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     guard let pattern = line.bytes.first else { _ = try line.operands(1...1); return .usage }
     let site = try CommandTarget(line)
     let store = try site.reader()
     let rest = line.droppingFirst()
     let operands = try Operands(rest, site, store, versions: 2)
-    let expression: RegularExpression
-    do {
-      expression = try RegularExpression(
-        pattern, ignoringCase: line.has("ignore-case"), isFixed: line.has("fixed-strings"))
-    } catch {
-      throw UsageError("\(PrintableText.text(pattern)) is not a pattern: \(error.reason)")
-    }
+    let expression = try Self.pattern(pattern, line)
     let style = try console.style(line)
     console.page(line)
     var count = 0

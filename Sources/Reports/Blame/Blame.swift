@@ -71,7 +71,10 @@ package struct Blame {
     else { return lines }
     var left = lines
     for number in [first, node.second].compactMap(\.self) where !left.isEmpty {
-      guard let before = try former(entry, record, in: number) else { continue }
+      guard let parent = try store.version(number),
+        let before = try VersionDifferences.former(
+          entry, in: store.map(of: parent), of: store.map(of: record))
+      else { continue }
       let target = Place(version: number, key: before.key)
       if before.stored.digest == entry.stored.digest {
         open[target, default: []] += left
@@ -106,17 +109,6 @@ package struct Blame {
     }
     if !passed.isEmpty { open[target, default: []] += passed }
     return left
-  }
-
-  /// Returns the entry that a file had in a predecessor, under its own or another name.
-  private func former(
-    _ entry: Entry, _ record: VersionRecord, in number: VersionNumber
-  ) throws -> Entry? {
-    guard let parent = try store.version(number) else { return nil }
-    let (old, new) = (store.map(of: parent), store.map(of: record))
-    if let same = try old.entry(at: entry.key) { return same }
-    guard try VersionDifferences.mayHaveRenames(from: old, to: new) else { return nil }
-    return try ValueMap.renames(from: old, to: new).first { $0.new.key == entry.key }?.old
   }
 
   private mutating func versions(changing key: Key) throws -> Set<VersionNumber> {

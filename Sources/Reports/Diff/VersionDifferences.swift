@@ -41,8 +41,17 @@ package struct VersionDifferences {
     return paths.contains { PathFilter.isAtOrBelow(path, $0) }
   }
 
+  /// Returns the entry that a file had in a predecessor, under its own or another name.
+  package static func former(
+    _ entry: Entry, in old: ValueMap, of new: ValueMap
+  ) throws(StoreError) -> Entry? {
+    if let same = try old.entry(at: entry.key) { return same }
+    guard try mayHaveRenames(from: old, to: new) else { return nil }
+    return try ValueMap.renames(from: old, to: new).first { $0.new.key == entry.key }?.old
+  }
+
   /// True if names were added and removed, and not too many.
-  static func mayHaveRenames(from old: ValueMap, to new: ValueMap) throws -> Bool {
+  static func mayHaveRenames(from old: ValueMap, to new: ValueMap) throws(StoreError) -> Bool {
     var (came, went) = (0, 0)
     var diff = try MapDiff(from: old, to: new, comparing: .content)
     while let change = try diff.next() {

@@ -1,6 +1,8 @@
 import HistoryTree
 package import LLVSCore
+package import Platform
 import TreeNames
+import WorkingTree
 
 /// The versions of a log, one at a time. With paths, a version equal there to a predecessor is skipped, and only
 /// that predecessor is followed.
@@ -21,6 +23,14 @@ package struct LogQuery {
     package var until: Double?
     /// This version and its ancestors are not shown.
     package var notBefore: VersionNumber?
+    /// Matches the author or the machine of each version; nil for any.
+    package var author: RegularExpression?
+    /// Matches the message of each version; nil for any.
+    package var message: RegularExpression?
+    /// Each version changed how often the files have these bytes; nil for any.
+    package var content: [UInt8]?
+    /// The one path is followed to the names that it had before.
+    package var followsRenames = false
 
     package init(paths: [[UInt8]] = []) { self.paths = paths }
   }
@@ -47,24 +57,83 @@ package struct LogQuery {
   /// True if the limits permit a version, wherever it is in the history.
   package func isMeant(_ record: VersionRecord) throws -> Bool {
     let node = try store.graph.node(record.number)
-    guard node.timestamp >= limits.since ?? -.infinity,
-      node.timestamp <= limits.until ?? .infinity
-    else { return false }
     _ = try filter.ways(node)
-    return filter.isShown(record.number)
+    return try meant(node) != nil
   }
 
   /// Returns the next step; nil at the end.
-  /// - Complexity: O(log *n*) for each path and version.
+  /// - Complexity: O(log *n*) for each path and version; with `content`, O(bytes of the changed files).
   package mutating func next() throws -> Step? {
     guard let (node, predecessors) = try walk.nextStep() else { return nil }
-    let isMeant =
-      filter.isShown(node.number) && node.timestamp >= limits.since ?? -.infinity
-      && node.timestamp <= limits.until ?? .infinity
-    guard isMeant, let record = try store.version(node.number) else {
+    guard let record = try meant(node) else {
       return .passed(node.number, to: predecessors.first)
     }
     return .shown(record, predecessors: predecessors)
+  }
+
+  /// Returns the version if the limits permit it.
+  private func meant(_ node: HistoryNode) throws -> VersionRecord? {
+    guard filter.isShown(node.number), node.timestamp >= limits.since ?? -.infinity,
+      node.timestamp <= limits.until ?? .infinity, let record = try store.version(node.number),
+      try hasWords(record), try changesContent(record)
+    else { return nil }
+    return record
+  }
+
+  private func hasWords(_ record: VersionRecord) throws -> Bool {
+    guard limits.author != nil || limits.message != nil else { return true }
+    let metadata = try store.metadata(of: record)
+    let author = Author(metadata)
+    func matches(_ pattern: RegularExpression?, _ texts: [String?]) -> Bool {
+      guard let pattern else { return true }
+      return texts.contains { text in
+        text.map { pattern.firstMatch(in: Array($0.utf8)) != nil } ?? false
+      }
+    }
+    return matches(limits.author, [author.name, author.machine])
+      && matches(limits.message, [metadata[.message]?.value()])
+  }
+
+  /// True if the changed files together have the wanted bytes more or less often than in the predecessor, so a rename
+  /// alone changes nothing. Nor does a merge.
+  private func changesContent(_ record: VersionRecord) throws -> Bool {
+    guard let content = limits.content else { return true }
+    guard record.second == nil else { return false }
+    let old = try store.map(of: store.version(record.first))
+    var paths = filter.paths(of: record.number)
+    if limits.followsRenames, let first = record.first { paths += filter.paths(of: first) }
+    var diff = try TreeDiff(
+      from: TreeView(map: old), to: TreeView(map: store.map(of: record)), paths: paths)
+    var sum = 0
+    while let (_, change) = try diff.next() {
+      if change.isDirectory || change.old?.stored.digest == change.new?.stored.digest { continue }
+      sum += try change.new.map { try count(of: content, in: $0.stored) } ?? 0
+      sum -= try change.old.map { try count(of: content, in: $0.stored) } ?? 0
+    }
+    return sum != 0
+  }
+
+  private func count(of content: [UInt8], in stored: StoredContent) throws -> Int {
+    var (count, offset) = (0, UInt64(0))
+    var window = [UInt8](repeating: 0, count: max(1 << 20, 2 * content.count))
+    var kept = 0
+    while offset < stored.length {
+      let read = try window.withUnsafeMutableBytes { bytes in
+        try store.contents.read(stored, at: offset, into: .init(rebasing: bytes[kept...]))
+      }
+      guard read > 0 else { throw StoreError.corrupt("the bytes of a value end too early") }
+      offset += UInt64(read)
+      let end = kept + read
+      var start = 0
+      while let found = window[start..<end].firstRange(of: content) {
+        count += 1
+        start = found.upperBound
+      }
+      // Bytes that reach over the end of a window are found in the next one.
+      kept = min(end - start, content.count - 1)
+      window.replaceSubrange(0..<kept, with: window[(end - kept)..<end])
+    }
+    return count
   }
 }
 
@@ -75,6 +144,8 @@ private final class LogFilter: @unchecked Sendable {
   private let limits: LogQuery.Limits
   private var known: Ancestors?
   private var hidden: Set<VersionNumber> = []
+  /// The earlier name of the followed file in versions before it was renamed.
+  private var named: [VersionNumber: [[UInt8]]] = [:]
   /// Views of recently visited versions, because each is needed again for its successors.
   private var views: [VersionNumber: TreeView] = [:]
 
@@ -88,6 +159,8 @@ private final class LogFilter: @unchecked Sendable {
     try known?.contains(number) ?? false
   }
 
+  func paths(of number: VersionNumber) -> [[UInt8]] { named[number] ?? limits.paths }
+
   func isShown(_ number: VersionNumber) -> Bool { hidden.remove(number) == nil }
 
   func ways(_ node: HistoryNode) throws(StoreError) -> [VersionNumber] {
@@ -99,21 +172,38 @@ private final class LogFilter: @unchecked Sendable {
     }
     guard !limits.paths.isEmpty else { return ways }
     let own = try view(node.number)
+    let paths = paths(of: node.number)
     if node.first == nil {
-      if try !differs(TreeView(map: store.map(.empty)), own) { hidden.insert(node.number) }
+      if try !differs(TreeView(map: store.map(.empty)), own, paths) { hidden.insert(node.number) }
       return ways
     }
-    for number in [node.first, node.second].compactMap(\.self)
-    where try !differs(view(number), own) {
-      hidden.insert(node.number)
-      return ways.contains(number) ? [number] : []
+    for number in [node.first, node.second].compactMap(\.self) {
+      let old = try view(number)
+      if limits.followsRenames {
+        named[number] = try formerPath(paths[0], own, in: old).map { [$0] } ?? paths
+      }
+      if try !differs(old, own, paths) {
+        hidden.insert(node.number)
+        return ways.contains(number) ? [number] : []
+      }
     }
     views[node.number] = nil
     return ways
   }
 
-  private func differs(_ old: TreeView, _ new: TreeView) throws(StoreError) -> Bool {
-    var diff = try TreeDiff(from: old, to: new, paths: limits.paths)
+  private func formerPath(
+    _ path: [UInt8], _ own: TreeView, in old: TreeView
+  ) throws(StoreError) -> [UInt8]? {
+    guard case .value(let entry)? = try own.find(path: path),
+      let former = try VersionDifferences.former(entry, in: old.map, of: own.map)
+    else { return nil }
+    return try old.path(of: former.key)
+  }
+
+  private func differs(
+    _ old: TreeView, _ new: TreeView, _ paths: [[UInt8]]
+  ) throws(StoreError) -> Bool {
+    var diff = try TreeDiff(from: old, to: new, paths: paths)
     return try diff.next() != nil
   }
 

@@ -180,7 +180,8 @@ struct LogTests {
     let tool = try prepared()
     let lines = try tool.run("llvs history a --store s").output.split(separator: "\n")
     #expect(lines.count == 3)
-    #expect(lines.first?.hasSuffix(" (head)  2 bytes  last") == true, "\(lines)")
+    #expect(lines.first?.contains(" (head)  20") == true, "\(lines)")
+    #expect(lines.first?.hasSuffix("  Anna  2 bytes  last") == true, "\(lines)")
     // The merge took the revision of the side, and made none.
     #expect(try tool.run("llvs history sub/b --store s").output.split(separator: "\n").count == 2)
     #expect(try tool.run("llvs history sub/b -u --store s").output.contains("\n-1\n+2\n"))
@@ -205,13 +206,43 @@ struct LogTests {
     #expect(result.output.hasSuffix("2\n5 4 3 2 1 "), "\(result)")
   }
 
+  @Test(
+    "a log is limited by author, message, changed text, and the names that a file had",
+    .enabled(if: MountedStore.isPossible))
+  func limited() throws {
+    try MountedStore.with(settings: ["settle=1h"]) { mounted in
+      let result = try mounted.shell(
+        """
+        llvs() { '\(MountedStore.program)' "$@"; }
+        look() { llvs log --oneline "$@" | cut -d' ' -f2- | sed 's/(head) //' | tr '\\n' ,; echo; }
+        echo 'call Bob' > calls; echo x > x; llvs set author=Anna -q; llvs commit -q -m first
+        echo y > x; llvs commit -q -m 'about x'; llvs set author=Bert -q
+        echo 'call Ann' >> calls; llvs commit -q -m 'more calls'
+        mkdir jobs; mv calls jobs/list; llvs commit -q -m renamed
+        echo 'call Eve' >> jobs/list; llvs commit -q -m 'and Eve'
+        look --author '^Be'; look --author 'Anna|nobody'; look --grep 'about|call'; look -S 'call Ann'
+        look -S call x; look jobs/list; look --follow jobs/list
+        look --follow jobs/list -S call --author Bert -n 2
+        llvs history jobs/list | sed 's/^.* [+-][0-9]*  //'
+        llvs log --follow 2>/dev/null; echo $?; llvs log --grep '(' 2>/dev/null; echo $?
+        """)
+      #expect(
+        result.output.split(separator: "\n", omittingEmptySubsequences: false) == [
+          "and Eve,renamed,more calls,", "about x,first,", "more calls,about x,", "more calls,", "",
+          "and Eve,renamed,", "and Eve,renamed,more calls,first,", "and Eve,more calls,",
+          "Bert  27 bytes  and Eve", "Bert  18 bytes  was calls  renamed",
+          "Bert  18 bytes  more calls", "Anna  9 bytes  first", "2", "2", "",
+        ])
+    }
+  }
+
   @Test("following shows what was and what comes, until it is ended")
   func follow() throws {
     let tool = try prepared()
     let result = try tool.run(
       """
       : > out; : > events
-      timeout 20 '\(MountedStore.program)' log --follow --oneline -n 2 --store s > out & follower=$!
+      timeout 20 '\(MountedStore.program)' log --watch --oneline -n 2 --store s > out & follower=$!
       timeout 20 '\(MountedStore.program)' events -f -n 1 --store s > events & watcher=$!
       for i in {1..100}; do [[ $(wc -l < out) == 2 && -s events ]] && break; sleep 0.05; done
       echo 4 > d/a; llvs import d --store s -q -m coming
