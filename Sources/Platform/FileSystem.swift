@@ -41,6 +41,13 @@ package enum FileSystem {
   /// Removes a name of a file, not of a directory.
   package static func unlink(_ path: String) throws(SystemError) { try unlink(Array(path.utf8)) }
 
+  package static func unlink(_ name: String, in directory: File) throws(SystemError) {
+    if Faults.isOn { try Faults.pass(.unlink, "unlink", "\(directory.path)/\(name)") }
+    guard unsafe unlinkat(directory.descriptor, name, 0) == 0 else {
+      throw SystemError(errno: errno, call: "unlink", subject: "\(directory.path)/\(name)")
+    }
+  }
+
   /// Makes a directory; `permissions` is its mode before the umask.
   package static func makeDirectory(
     _ path: String, permissions: UInt32 = 0o755
@@ -80,6 +87,12 @@ package enum FileSystem {
   /// Returns the names in a directory, unordered, without `.` and `..`.
   package static func list(_ path: String) throws(SystemError) -> [String] {
     try entries(in: Array(path.utf8)).map(text)
+  }
+
+  /// The same of an open directory, which may have another name by now.
+  package static func list(_ directory: File) throws(SystemError) -> [String] {
+    if Faults.isOn { try Faults.pass(.list, "opendir", directory.path) }
+    return try entries(in: Array("/proc/self/fd/\(directory.descriptor)".utf8)).map(text)
   }
 
   package static func syncDirectory(_ path: String) throws(SystemError) {

@@ -142,7 +142,7 @@ package struct PeerOpener: Sendable {
       return false
     }
     if objects.capabilities.contains(.isNear) {
-      return try objects.list(top, after: nil, page: nil).others.contains { $0.text == folder }
+      return try objects.list(top, after: nil, page: nil).folders.contains { $0.text == folder }
     }
     return try !objects.list(prefix, after: nil, page: nil).objects.isEmpty
   }

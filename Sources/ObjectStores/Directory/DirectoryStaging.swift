@@ -76,16 +76,16 @@ final class DirectoryStaging: ObjectStaging {
 
   /// Creates an unfinished file, in a new directory if another use removed this one.
   private func created(_ path: String, for name: ObjectName) throws(RemoteError) -> File {
-    let options: File.Mode = [.readWrite, .create, .truncate, .noFollow]
     let scratch = state.withLock { $0.scratch }
     do throws(SystemError) {
-      return try File(path, in: scratch, options)
+      return try DirectoryStore.created(path, in: scratch)
     } catch  where error.errno == Errno.noEntry {
     } catch {
       throw directory.translated(error, name.text)
     }
     let new = try directory.openScratch()
-    let file = try directory.translating(try File(path, in: new, options), name.text)
+    let file = try directory.translating(
+      try DirectoryStore.created(path, in: new), name.text)
     state.withLock { $0.scratch = new }
     return file
   }
@@ -113,9 +113,7 @@ final class DirectoryStaging: ObjectStaging {
       try directory.checkFolder(name)
       return known
     }
-    guard let folder = try directory.folder(name) else {
-      throw RemoteError(.noPlace, "the directory was removed", object: name)
-    }
+    let folder = try directory.openFolder(name)
     state.withLock { $0.folders[name] = folder }
     return folder
   }
@@ -128,11 +126,11 @@ final class DirectoryStaging: ObjectStaging {
       try FileSystem.rename(path, in: scratch, to: name.last, in: folder, .exclusive)
     } catch {
       switch error.errno {
-      case Errno.exists: try FileSystem.unlink("\(scratch.path)/\(path)")
+      case Errno.exists: try FileSystem.unlink(path, in: scratch)
       case Errno.invalid, Errno.notSupported, Errno.notImplemented:
         // This file system has no exclusive rename.
         if try FileSystem.exists("\(folder.path)/\(name.last)") {
-          try FileSystem.unlink("\(scratch.path)/\(path)")
+          try FileSystem.unlink(path, in: scratch)
         } else {
           try FileSystem.rename(path, in: scratch, to: name.last, in: folder)
         }
@@ -150,7 +148,7 @@ final class DirectoryStaging: ObjectStaging {
     // The next use of the directory removes the remaining files.
     for path in left {
       guard SystemClock.monotonic() < end else { return }
-      try? FileSystem.unlink("\(scratch.path)/\(path)")
+      try? FileSystem.unlink(path, in: scratch)
     }
     try? FileSystem.removeDirectory(scratch.path)
   }

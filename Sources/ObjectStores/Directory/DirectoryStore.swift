@@ -40,6 +40,8 @@ package final class DirectoryStore: ObjectStore {
   }
 
   private static let piece = 1 << 20
+  /// A link there would lead to files of this process's user, who may not be the only user of the place.
+  private static let ownDirectory: File.Mode = [.read, .directory, .noFollow]
   /// The longest time for removing unfinished files, in nanoseconds.
   private static let patience: UInt64 = 300_000_000
 
@@ -58,12 +60,15 @@ package final class DirectoryStore: ObjectStore {
 
   /// Removes unfinished files with a prefix while `goesOn` is true, and then their directory if it is empty.
   private func clear(_ prefix: String, while goesOn: () -> Bool) throws(SystemError) {
-    guard try FileSystem.exists(scratch) else { return }
-    for name in try FileSystem.list(scratch) where name.hasPrefix(prefix) {
-      guard goesOn() else { return }
-      try FileSystem.removeTree("\(scratch)/\(name)")
+    do throws(SystemError) {
+      let directory = try File(scratch, Self.ownDirectory)
+      for name in try FileSystem.list(directory) where name.hasPrefix(prefix) {
+        guard goesOn() else { return }
+        try FileSystem.unlink(name, in: directory)
+      }
+      try FileSystem.removeDirectory(scratch)
+    } catch  where error.errno == Errno.noEntry {
     }
-    try FileSystem.removeDirectory(scratch)
   }
 
   package var capabilities: StoreCapabilities { [.wholePuts, .move, .emptyObjects, .isNear] }
@@ -91,12 +96,13 @@ package final class DirectoryStore: ObjectStore {
         guard let name = prefix.name(of: last), after.map({ name > $0 }) ?? true,
           let status = try status(last, in: directory)
         else { continue }
-        guard status.kind == .regular else {
-          page.others.append(name)
-          continue
+        switch status.kind {
+        case .regular:
+          page.objects.append(
+            ListedObject(name: name, length: status.size, modified: status.modifiedSeconds))
+        case .directory: page.folders.append(name)
+        default: page.others.append(name)
         }
-        page.objects.append(
-          ListedObject(name: name, length: status.size, modified: status.modifiedSeconds))
       }
       return page
     } catch {
@@ -178,9 +184,9 @@ package final class DirectoryStore: ObjectStore {
     try checkPlace()
     try make(name.folder)
     let number = number.add(1, ordering: .relaxed).newValue
-    let temporary = "\(scratch)/\(token)-\(number)"
+    let temporary = "\(token)-\(number)"
+    let (scratch, file) = try created(temporary, for: name)
     do throws(RemoteError) {
-      let file = try created(temporary, for: name)
       var offset: UInt64 = 0
       try body.read(pieces: control.piece(Self.piece)) { (piece) throws(RemoteError) in
         try control.send(piece.count)
@@ -188,30 +194,39 @@ package final class DirectoryStore: ObjectStore {
         offset += UInt64(piece.count)
       }
       try translating(try file.sync(), name.text)
-      try translating(try FileSystem.rename(temporary, to: "\(path)/\(name.text)"), name.text)
+      let folder = try openFolder(name.folder)
+      try translating(
+        try FileSystem.rename(temporary, in: scratch, to: name.last, in: folder), name.text)
     } catch {
-      try? FileSystem.unlink(temporary)
+      try? FileSystem.unlink(temporary, in: scratch)
       throw error
     }
     try sync(name.folder)
   }
 
-  private func created(_ temporary: String, for name: ObjectName) throws(RemoteError) -> File {
+  private func created(
+    _ temporary: String, for name: ObjectName
+  ) throws(RemoteError) -> (scratch: File, file: File) {
     try inScratch(name.text) { () throws(SystemError) in
-      try File(temporary, [.readWrite, .create, .truncate, .noFollow])
+      let directory = try File(scratch, Self.ownDirectory)
+      return (directory, try Self.created(temporary, in: directory))
     }
+  }
+
+  /// Creates an unfinished file, for everybody whom the umask allows.
+  static func created(_ name: String, in scratch: File) throws(SystemError) -> File {
+    try File(
+      name, in: scratch, [.readWrite, .create, .truncate, .noFollow], permissions: 0o666)
   }
 
   func openScratch() throws(RemoteError) -> File {
-    try inScratch("") { () throws(SystemError) in
-      try File(scratch, [.read, .directory, .noFollow])
-    }
+    try inScratch("") { () throws(SystemError) in try File(scratch, Self.ownDirectory) }
   }
 
   /// Opens something in the scratch directory; makes the directory if an earlier object has removed it.
-  private func inScratch(
-    _ object: String, _ open: () throws(SystemError) -> File
-  ) throws(RemoteError) -> File {
+  private func inScratch<Opened>(
+    _ object: String, _ open: () throws(SystemError) -> Opened
+  ) throws(RemoteError) -> Opened {
     var attempts = 3
     while true {
       do throws(SystemError) {
@@ -238,12 +253,13 @@ package final class DirectoryStore: ObjectStore {
     try control.check()
     try checkPlace()
     guard let directory = try folder(name.folder) else { return }
+    try checkFolder(name.folder)
     do throws(SystemError) {
       guard let status = try status(name.last, in: directory) else { return }
       guard status.kind == .regular else {
         throw SystemError(errno: Errno.invalid, call: "unlink", subject: name.text)
       }
-      try FileSystem.unlink("\(path)/\(name.text)")
+      try FileSystem.unlink(name.last, in: directory)
     } catch {
       guard error.errno != Errno.noEntry else { return }
       throw translated(error, name.text)
@@ -313,6 +329,15 @@ package final class DirectoryStore: ObjectStore {
     return found
   }
 
+  /// Opens a folder that exists and is at its path.
+  func openFolder(_ name: String) throws(RemoteError) -> File {
+    guard let found = try folder(name) else {
+      throw RemoteError(.noPlace, "the directory was removed", object: name)
+    }
+    try checkFolder(name)
+    return found
+  }
+
   /// Throws `noPlace` if an open folder is no longer at its path.
   func checkFolder(_ folder: String) throws(RemoteError) {
     guard let known = opened.withLock({ $0[folder] }) else { return }
@@ -360,7 +385,8 @@ package final class DirectoryStore: ObjectStore {
       let parent = made
       made += "/\(part)"
       do throws(SystemError) {
-        try FileSystem.makeDirectory(made)
+        // The umask and the directory's own mode say who shares it.
+        try FileSystem.makeDirectory(made, permissions: 0o777)
         try FileSystem.syncDirectory(parent)
       } catch  where error.errno == Errno.exists {
       } catch {
@@ -402,6 +428,7 @@ package final class DirectoryStore: ObjectStore {
         .unreachable
       case Errno.timedOut: .stalled
       case Errno.nameTooLong: .invalid
+      case Errno.notDirectory, Errno.tooManySymlinks: .noPlace
       default: .local(error)
       }
     guard let words = words(for: error) else {

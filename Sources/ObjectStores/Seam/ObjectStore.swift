@@ -76,7 +76,8 @@ package struct ListPage: Sendable {
   }
 
   package var objects: [ListedObject]
-  /// The names of folders, links and devices; only directories list them.
+  /// The names of folders, and those of links and devices; only directories list them.
+  package var folders: [ObjectName] = []
   package var others: [ObjectName] = []
   package var next: Next?
 

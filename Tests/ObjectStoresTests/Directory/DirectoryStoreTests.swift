@@ -90,6 +90,22 @@ struct DirectoryStoreTests {
     #expect(throws: RemoteError.self) { try store.all(try #require(ObjectPrefix("other/"))) }
   }
 
+  @Test("a link in place of the writer's own directory is neither followed nor emptied")
+  func linkedScratch() throws {
+    let other = try TemporaryDirectory()
+    try FileSystem.replace(other.file("letter"), with: [1])
+    try FileSystem.symlink(other.path, at: directory.file(".scratch"))
+    for body in [
+      { try self.store.prepare(["folder"]) },
+      { try self.store.put(try self.name("folder/object"), ObjectBody([1])) },
+      { _ = try self.store.ownStaging(scratch: ".scratch") },
+    ] as [() throws -> Void] {
+      let error = #expect(throws: RemoteError.self) { try body() }
+      #expect(error?.kind == .noPlace)
+    }
+    #expect(try FileSystem.list(other.path) == ["letter"])
+  }
+
   @Test("a directory that is not there is told from an empty one")
   func noPlace() throws {
     let gone = DirectoryStore(
