@@ -34,6 +34,7 @@ package struct PeerOpener: Sendable {
   /// Opens a directory with a store as a store, and every other place in its layouts; empty places get bundles, and
   /// empty directories the original's format unless the address says bundles.
   package static let standard = PeerOpener { (address, opening) throws(ControlError) in
+    if let path = address.directoryPath { try refuseForeign(path, opening.store) }
     let remote: RemoteAddress
     switch address {
     case .remote(let place): remote = place
@@ -50,6 +51,14 @@ package struct PeerOpener: Sendable {
       let options = try options(of: remote, opening)
       return try asking { () throws(RemoteError) in try layout(of: remote, opening, options) }
     }
+  }
+
+  /// Throws if the store belongs to another user, who may not reach that directory.
+  private static func refuseForeign(_ path: String, _ store: Store) throws(ControlError) {
+    let trust: OwnerTrust
+    do throws(StoreError) { trust = try store.ownerTrust() } catch { throw ControlError(error) }
+    guard !trust.isOwn else { return }
+    throw ControlError(.notPermitted, trust.refusal(of: "the directory \(path)"))
   }
 
   private static func layout(

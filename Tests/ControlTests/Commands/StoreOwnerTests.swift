@@ -90,6 +90,26 @@ struct StoreOwnerTests {
     }
   }
 
+  @Test("A directory, a store and a document are no peers of it: its owner might not reach them")
+  func directories() throws {
+    let folder = directory.file("folder")
+    try FileSystem.makeDirectory(folder)
+    let other = directory.file("other")
+    _ = try Store.open(path: other, mode: .writer, create: true)
+    func open(_ address: String) throws {
+      let store = try Store.open(path: path, mode: .writer)
+      let opening = PeerOpening(name: "near", store: store, transfer: TransferControl())
+      _ = try PeerOpener.standard.open(try PeerAddress(Array(address.utf8)), opening)
+    }
+    let addresses = [folder, "bundle+\(folder)", other, "kvcrdt:\(folder)/x.kvcrdt#notes"]
+    for address in addresses { try open(address) }
+    try FileSystem.setOwner(Array(path.utf8), uid: Self.stranger, gid: Self.stranger)
+    for address in addresses {
+      let error = #expect(throws: ControlError.self) { try open(address) }
+      #expect(error?.kind == .notPermitted && error?.message.contains("is not used") == true)
+    }
+  }
+
   @Test(
     "What runs programs is not in force there, is named, and is once it is set again",
     arguments: ["", "/store.sqlite"])
