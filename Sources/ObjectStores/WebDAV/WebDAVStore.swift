@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// A folder of a WebDAV server (RFC 4918).
 /// Relies only on PUT, GET, DELETE, MKCOL, MOVE with `Overwrite: F`, and PROPFIND of depth 1.
@@ -6,6 +7,7 @@ package final class WebDAVStore: ObjectStore {
   private let place: WebDAVLocation
   private let authorization: String?
   private let client: HTTPClient
+  private let takesPaths = Atomic<Bool>(false)
   private static let mostObjects = 1 << 20
   private static let mostRedirects = 5
 
@@ -155,13 +157,8 @@ package final class WebDAVStore: ObjectStore {
   }
 
   package func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError) {
-    let destination = place.origin + path(parts(target.text))
     let response = try makingFolder(of: target, statuses: [409]) { () throws(RemoteError) in
-      try send(
-        "MOVE", path(parts(name.text)),
-        headers: [
-          (name: "Destination", value: destination), (name: "Overwrite", value: "F"),
-        ], object: name.text)
+      try sendMove(name, to: path(parts(target.text)))
     }
     switch response.status {
     case 200, 201, 204: return
@@ -170,6 +167,22 @@ package final class WebDAVStore: ObjectStore {
     case 403 where try !isThere(parts(name.text), isFolder: false):
       throw RemoteError(.absent, "not there", object: name.text, status: 403)
     default: throw HTTPStatusError.error(response, name.text)
+    }
+  }
+
+  /// Behind a proxy that changes the host, a server takes a URL for that of another server (status 502), and accepts
+  /// a path (RFC 4918, section 10.3).
+  private func sendMove(_ name: ObjectName, to path: String) throws(RemoteError) -> HTTPResponse {
+    while true {
+      let takesPaths = takesPaths.load(ordering: .relaxed)
+      let response = try send(
+        "MOVE", self.path(parts(name.text)),
+        headers: [
+          (name: "Destination", value: takesPaths ? path : place.origin + path),
+          (name: "Overwrite", value: "F"),
+        ], object: name.text)
+      guard response.status == 502, !takesPaths else { return response }
+      self.takesPaths.store(true, ordering: .relaxed)
     }
   }
 

@@ -182,6 +182,21 @@ struct WebDAVStoreTests {
       request.headers["destination"] == "http://127.0.0.1:\(server.port)/place/versions/a%20b")
   }
 
+  @Test("a server that a proxy has hidden its host from is told where to by the path alone")
+  func movesBehindProxy() throws {
+    let server = try FakeServer { request, _ in
+      .init(request.headers["destination"]?.hasPrefix("/") == true ? 201 : 502)
+    }
+    defer { server.stop() }
+    let store = try kind.open(server)
+    for end in ["1", "2"] {
+      try store.move(
+        try #require(ObjectName("out/\(end)")), to: try #require(ObjectName("versions/a b")))
+    }
+    #expect(server.seen.count == 3)
+    #expect(server.seen.last?.headers["destination"] == "/place/versions/a%20b")
+  }
+
   @Test("a folder that is not there holds nothing; a place that is not there is told")
   func absence() throws {
     let server = try FakeServer { request, _ in
