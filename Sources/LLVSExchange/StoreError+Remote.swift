@@ -9,7 +9,7 @@ extension StoreError {
     case .cancelled: self = .cancelled
     case .stalled: self = .timedOut(words)
     case .denied: self = .denied(words)
-    case .noSpace: self = .noSpace(words)
+    case .noSpace, .tooLarge: self = .noSpace(words)
     case .invalid, .unsupported: self = .invalid(words)
     // A directory may be on a stick that is not plugged in, and a server may be asleep.
     case .unreachable, .noPlace, .absent, .exists, .malformed, .mismatched:

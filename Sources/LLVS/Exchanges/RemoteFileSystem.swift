@@ -77,7 +77,7 @@ public final class RemoteFileSystem: CloudFileSystem {
     case .absent: CloudFileSystemError.fileNotFound
     case .denied: CloudFileSystemError.authenticationFailed
     case .cancelled: CancellationError()
-    case .noSpace: Store.Error.noSpace(error.words)
+    case .noSpace, .tooLarge: Store.Error.noSpace(error.words)
     case .stalled: Store.Error.timedOut(error.words)
     case .invalid, .unsupported, .mismatched, .exists: Store.Error.invalid(error.words)
     case .malformed: Store.Error.corrupt(error.words)

@@ -27,7 +27,11 @@ enum HTTPStatusError {
     case 403: return error(.denied, "the server does not allow that")
     case 404, 410: return error(.absent, "not there")
     case 412: return error(.exists, "the name is taken")
-    case 413: return error(.noSpace, "too large for the server")
+    case 413:
+      return error(
+        .tooLarge,
+        "too large for the server: raise its limit for the body of a request "
+          + "(client_max_body_size of nginx, LimitRequestBody of Apache)")
     case 507: return error(.noSpace, "the server has no room left")
     case 405, 501, 505: return error(.unsupported, "the server cannot do that")
     case 408, 423, 425, 429, 500...:

@@ -85,7 +85,7 @@ package final class S3Store: ObjectStore {
 
   package func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
     guard body.length <= Self.largest else {
-      throw RemoteError(.noSpace, "larger than the 5 GiB of a PUT", object: name.text)
+      throw RemoteError(.tooLarge, "larger than the 5 GiB of a PUT", object: name.text)
     }
     let response = try send(
       "PUT", name, headers: [(name: "Content-Type", value: "application/octet-stream")],
@@ -184,8 +184,8 @@ package final class S3Store: ObjectStore {
       return other(.noPlace, "there is no bucket \(place.bucket): make it, or mend the address")
     case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
       return other(.denied, "the server does not know these keys: \(HTTPStatusError.shown(words))")
-    case "QuotaExceeded", "EntityTooLarge":
-      return other(.noSpace, HTTPStatusError.shown(words))
+    case "QuotaExceeded": return other(.noSpace, HTTPStatusError.shown(words))
+    case "EntityTooLarge": return other(.tooLarge, HTTPStatusError.shown(words))
     case "RequestTimeout", "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody":
       // The bytes were right when they were read, so they changed or were lost during the transfer.
       return other(.unreachable, HTTPStatusError.shown(words), isTransient: true)

@@ -13,8 +13,10 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
     /// The bucket or directory of the address does not exist.
     case noPlace
     case exists
-    /// The remote is full, a quota is used up, or the object is too large for it.
+    /// The remote is full, or a quota is used up.
     case noSpace
+    /// The remote takes no object of this length.
+    case tooLarge
     /// The remote refuses the address, a name or a parameter.
     case invalid
     case unsupported

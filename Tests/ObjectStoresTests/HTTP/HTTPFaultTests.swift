@@ -37,7 +37,7 @@ struct HTTPFaultTests {
   @Test("what a server refuses is not asked again", arguments: HTTPKind.all)
   func refused(_ kind: HTTPKind) throws {
     let kinds: [Int: RemoteError.Kind] = [
-      400: .invalid, 401: .denied, 403: .denied, 404: .absent, 412: .exists, 413: .noSpace,
+      400: .invalid, 401: .denied, 403: .denied, 404: .absent, 412: .exists, 413: .tooLarge,
       507: .noSpace, 501: .unsupported, 302: .invalid,
     ]
     for (status, expected) in kinds {

@@ -82,7 +82,7 @@ struct S3StoreTests {
     let kinds: [(Int, String, RemoteError.Kind, Int)] = [
       (404, "NoSuchBucket", .noPlace, 1), (404, "NoSuchKey", .absent, 1),
       (403, "SignatureDoesNotMatch", .denied, 1), (403, "QuotaExceeded", .noSpace, 1),
-      (400, "EntityTooLarge", .noSpace, 1), (400, "RequestTimeout", .unreachable, 5),
+      (400, "EntityTooLarge", .tooLarge, 1), (400, "RequestTimeout", .unreachable, 5),
       (503, "SlowDown", .unreachable, 5), (400, "InvalidArgument", .invalid, 1),
     ]
     for (status, code, expected, count) in kinds {
@@ -146,7 +146,7 @@ struct S3StoreTests {
       try kind.open(server).put(
         name, ObjectBody(file, length: (5 << 30) + 1, hash: SHA256Digest.of([UInt8]())))
     }
-    #expect(error?.kind == .noSpace)
+    #expect(error?.kind == .tooLarge)
     #expect(server.seen.isEmpty)
   }
 }
