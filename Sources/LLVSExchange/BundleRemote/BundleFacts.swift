@@ -60,6 +60,8 @@ struct NotedBundle: Sendable {
     static let sealed = State(rawValue: 256)
     /// Bytes of it were found wrong where it is.
     static let damaged = State(rawValue: 512)
+    /// The time of its PUT is by the server's clock.
+    static let timed = State(rawValue: 1024)
   }
 
   let name: BundleName

@@ -12,6 +12,8 @@ struct BundleListing: Sendable {
   /// When the list was asked for, on the clock that goes on while the machine sleeps.
   let asked: UInt64
   let now: Int64
+  /// When the server answered, by its own clock in seconds since 1970; nil where it does not say.
+  let date: Int64?
   var newest: Int64? { times.compactMap(\.self).max() }
   var total: UInt64 { names.reduce(0) { $0 &+ $1.length } }
 
@@ -28,6 +30,7 @@ struct BundleListing: Sendable {
     }
     (asked, now) = (clock.boottime(), clock.now())
     let listed = try asking { () throws(RemoteError) in try objects.all(prefix) }
+    date = objects.serverTime
     var whole: [(name: BundleName, time: Int64?)] = []
     whole.reserveCapacity(listed.count)
     var torn: Set<String> = []

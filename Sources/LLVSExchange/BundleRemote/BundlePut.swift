@@ -7,11 +7,14 @@ internal import Platform
 final class BundlePut {
   private static let pool = WorkerPool(name: "llvs-put")
 
+  /// The times of an answer in seconds since 1970: by this store's clock, and by the server's if it says.
+  typealias Answer = (time: Int64, byServer: Int64?)
+
   private enum State: Sendable {
     case waits, runs
-    case ended(Result<Int64, StoreError>)
+    case ended(Result<Answer, RemoteError>)
 
-    var outcome: Result<Int64, StoreError>? {
+    var outcome: Result<Answer, RemoteError>? {
       guard case .ended(let outcome) = self else { return nil }
       return outcome
     }
@@ -22,7 +25,7 @@ final class BundlePut {
   let versions: [VersionRecord]
   let needs: Set<BundleName>
   let replaced: Set<BundleName>
-  private let run: @Sendable () -> Result<Int64, StoreError>
+  private let run: @Sendable () -> Result<Answer, RemoteError>
   private let state = Monitor(State.waits)
 
   init(
@@ -34,9 +37,9 @@ final class BundlePut {
     (versions, needs) = (bundle.versions, bundle.needs)
     let (name, body) = (noted.name.object, bundle.body(noted.name))
     run = {
-      Result { () throws(StoreError) in
-        try asking { () throws(RemoteError) in try objects.put(name, body) }
-        return clock.now()
+      Result { () throws(RemoteError) in
+        try objects.put(name, body)
+        return (clock.now(), objects.serverTime)
       }
     }
   }
@@ -51,8 +54,8 @@ final class BundlePut {
     }
   }
 
-  /// Waits for the answer, after the PUT if that was not begun; returns its time in seconds since 1970.
-  func answered() throws(StoreError) -> Int64 {
+  /// Waits for the answer, after the PUT if that was not begun.
+  func answered() throws(RemoteError) -> Answer {
     let isDue = state.withLock { state -> Bool in
       guard case .waits = state else { return false }
       state = .runs

@@ -274,7 +274,14 @@ final class BundleSender {
     guard let put = last else { return }
     last = nil
     var noted = put.noted
-    noted.put = try put.answered()
+    let answer: BundlePut.Answer
+    do throws(RemoteError) {
+      answer = try put.answered()
+    } catch {
+      throw StoreError(error)
+    }
+    noted.put = answer.byServer ?? answer.time
+    if answer.byServer != nil { noted.state.insert(.timed) }
     session.notePut(noted.name)
     puts += 1
     noted.state.insert(.put)
@@ -282,7 +289,7 @@ final class BundleSender {
     for old in put.replaced {
       guard var gone = session.notes[old] else { continue }
       gone.state.insert(.announced)
-      gone.announced = noted.put
+      gone.announced = answer.time
       changes.append((gone, nil))
     }
     try session.note(changes, versions: [(noted.name.hash, put.versions.map(\.number))])

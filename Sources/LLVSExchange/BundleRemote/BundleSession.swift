@@ -213,8 +213,13 @@ final class BundleSession {
     guard noted.state.contains(.put), noted.state.isDisjoint(with: [.removed, .seen]),
       noted.facts.place == options.place, isOwn(noted.name), !seen.listed.contains(noted.name)
     else { return false }
+    if seen.put.contains(noted.name) { return true }
     // A directory shows at once what is in it.
-    if objects.capabilities.contains(.isNear) { return seen.put.contains(noted.name) }
+    guard !objects.capabilities.contains(.isNear) else { return false }
+    // Another machine may have answered the PUT: a later list decides.
+    if noted.state.contains(.timed), let date = listing.date {
+      return options.send.countsUnlisted(putAt: noted.put, listedAt: date)
+    }
     return options.send.countsUnlisted(putAt: noted.put, now: options.clock.now())
   }
 

@@ -21,6 +21,7 @@ package final class RetryingStore: ObjectStore {
   }
 
   package var capabilities: StoreCapabilities { base.capabilities }
+  package var serverTime: Int64? { base.serverTime }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try attempt { (_) throws(RemoteError) in try base.prepare(folders) }

@@ -29,10 +29,18 @@ final class HTTPClient: Sendable {
   let control: TransferControl
   /// A leaf lock.
   private let idle = Mutex<[CurlHandle]>([])
+  /// 0 before an answer with a `Date`.
+  private let answered = Atomic<Int64>(0)
 
   init(_ settings: Settings, control: TransferControl) {
     self.settings = settings
     self.control = control
+  }
+
+  /// When the server answered last, by its own clock in seconds since 1970; nil if it did not say.
+  var serverTime: Int64? {
+    let time = answered.load(ordering: .relaxed)
+    return time == 0 ? nil : time
   }
 
   /// Makes a request and returns the answer, of any status. A sink receives the body of a status of 200, 206 or
@@ -45,6 +53,9 @@ final class HTTPClient: Sendable {
     do throws(RemoteError) {
       let response = try handle.perform(request, settings, control, into: sink)
       idle.withLock { $0.append(handle) }
+      if let time = response.head["date"].flatMap(ServerTime.http) {
+        answered.store(time, ordering: .relaxed)
+      }
       return response
     } catch {
       // The handle is dropped, because the state of its connection is unknown.

@@ -35,6 +35,7 @@ package final class S3Store: ObjectStore {
   }
 
   package var capabilities: StoreCapabilities { [.wholePuts, .emptyObjects] }
+  package var serverTime: Int64? { client.serverTime }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     // A bucket has no folders; a list shows that it exists.

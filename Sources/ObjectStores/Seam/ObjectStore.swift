@@ -7,6 +7,8 @@
 /// - Concurrency: every call blocks, and may be made from any thread.
 package protocol ObjectStore: Sendable {
   var capabilities: StoreCapabilities { get }
+  /// When the server answered last, by its own clock in seconds since 1970; nil where it does not say.
+  var serverTime: Int64? { get }
 
   /// Makes folders, and those above them, where a remote has folders.
   /// - Throws: ``RemoteError``, with `noPlace` if the place of the address is missing and is not made.
@@ -37,6 +39,8 @@ package protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
+  package var serverTime: Int64? { nil }
+
   package func ownStaging(scratch: String) throws(RemoteError) -> (any ObjectStaging)? { nil }
 }
 

@@ -22,6 +22,7 @@ package final class WebDAVStore: ObjectStore {
   }
 
   package var capabilities: StoreCapabilities { [.move, .emptyObjects] }
+  package var serverTime: Int64? { client.serverTime }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try make(path: parts(""))

@@ -78,6 +78,21 @@ struct BundleRuleTests {
     #expect(try content("fresh") == RemoteWorld.content(a))
   }
 
+  @Test("a PUT that something else answered is done again once a later list lacks it")
+  func swallowed() throws {
+    let a = try world.store("a")
+    world.objects.tellClock()
+    try world.make(a, ["k": [1]])
+    world.objects.swallow(true)
+    #expect(try world.send(a).sent.count == 1)
+    world.objects.swallow(false)
+    // A list of the same second may have been made before it.
+    #expect(try world.send(a).sent.isEmpty && world.objects.names.isEmpty)
+    world.clock.advance(1)
+    #expect(try world.send(a).sent.count == 1)
+    #expect(try content("fresh") == RemoteWorld.content(a))
+  }
+
   @Test("where nothing may be removed nothing is")
   func removeOff() throws {
     let a = try world.store("a")

@@ -47,6 +47,10 @@ final class WatchedStore: ObjectStore {
     var kill: Kill?
     var times: [ObjectName: Int64] = [:]
     var hidden: Set<ObjectName> = []
+    var tellsClock = false
+    var swallows = false
+    var largest = UInt64.max
+    var refused = 0
   }
 
   let base: any ObjectStore
@@ -65,6 +69,22 @@ final class WatchedStore: ObjectStore {
 
   var capabilities: StoreCapabilities { base.capabilities }
   var counts: Counts { state.withLock { $0.counts } }
+  /// The number of PUTs that were too long.
+  var refused: Int { state.withLock { $0.refused } }
+  var serverTime: Int64? { state.withLock { $0.tellsClock } ? clock.now : nil }
+
+  func tellClock() { state.withLock { $0.tellsClock = true } }
+
+  /// Whether PUTs are answered and come to nothing, as behind a login page.
+  func swallow(_ swallows: Bool) { state.withLock { $0.swallows = swallows } }
+
+  /// Refuses longer objects from now on.
+  func bound(_ length: UInt64) {
+    state.withLock {
+      $0.largest = length
+      $0.refused = 0
+    }
+  }
 
   func reset(kill: Kill? = nil) {
     state.withLock {
@@ -122,6 +142,11 @@ final class WatchedStore: ObjectStore {
 
   func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
     try request { () throws(RemoteError) in
+      guard body.length <= state.withLock({ $0.largest }) else {
+        state.withLock { $0.refused += 1 }
+        throw RemoteError(.tooLarge, "too large")
+      }
+      if state.withLock({ $0.swallows }) { return }
       try base.put(name, body)
       state.withLock { state in
         state.counts.put += body.length
