@@ -160,8 +160,26 @@ package struct BundleRemote: RemoteLayout {
     BundleUpkeep.compareAll(at: place, in: store)
   }
 
+  /// Sends, again with shorter bundles where the server refuses long ones.
   private func send(_ session: BundleSession) throws(StoreError) -> ExchangeReport {
-    let sender = try BundleSender(session)
+    var sent: [Version.ID] = []
+    while true {
+      let sender = try BundleSender(session)
+      let largest = session.largestBundle ?? .max
+      do throws(StoreError) {
+        var report = try send(session, sender)
+        report.sent = sent + report.sent
+        return report
+      } catch {
+        guard case .noSpace = error, session.largestBundle ?? .max < largest else { throw error }
+        sent += sender.sent.map(\.id)
+      }
+    }
+  }
+
+  private func send(
+    _ session: BundleSession, _ sender: BundleSender
+  ) throws(StoreError) -> ExchangeReport {
     let upkeep = BundleUpkeep(session, sender)
     var missing = try sender.missing()
     if !missing.isEmpty, try upkeep.findsDamage() { missing = try sender.missing() }

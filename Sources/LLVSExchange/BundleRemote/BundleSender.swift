@@ -36,7 +36,7 @@ final class BundleSender {
     self.session = session
     try session.leaveStrangersName()
     view = session.view()
-    goal = session.options.combining?.goal ?? CombiningRules.goal(of: session.listing.total)
+    goal = session.combining.goal
   }
 
   func sendMissing() throws(StoreError) -> ExchangeReport { try send(missing()) }
@@ -278,6 +278,7 @@ final class BundleSender {
     do throws(RemoteError) {
       answer = try put.answered()
     } catch {
+      if error.kind == .tooLarge { session.noteTooLarge(noted.name) }
       throw StoreError(error)
     }
     noted.put = answer.byServer ?? answer.time

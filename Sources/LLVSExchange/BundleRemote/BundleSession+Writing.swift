@@ -4,6 +4,28 @@ internal import Platform
 
 extension BundleSession {
   private static let writerSetting = "bundles.writer"
+  /// The least length of a full bundle at a server that refuses longer ones.
+  private static let leastGoal: UInt64 = 64 << 10
+  private var largestNote: String { "bundles.largest \(options.place)" }
+
+  /// The length at which a bundle is full at a server that refused longer ones; nil before that.
+  var largestBundle: UInt64? {
+    store.noted(largestNote).flatMap { UInt64(String(decoding: $0, as: UTF8.self)) }
+  }
+
+  var combining: CombiningRules {
+    var rules =
+      options.combining ?? CombiningRules(goal: CombiningRules.goal(of: listing.total))
+    rules.goal = min(rules.goal, largestBundle ?? .max)
+    return rules
+  }
+
+  /// Notes that the server refused a bundle for its length: the next ones have half of it.
+  func noteTooLarge(_ name: BundleName) {
+    let half = name.length / 2
+    guard half >= Self.leastGoal else { return }
+    store.note(largestNote, Array("\(half)".utf8))
+  }
 
   /// Returns the sequence number of this store's next bundle, greater than any noted, listed, torn or reserved one.
   func reserveSequence() -> UInt64 {

@@ -131,16 +131,13 @@ struct BundleUpkeep {
   }
 
   private func combine() throws(StoreError) {
-    let rules =
-      options.combining
-      ?? CombiningRules(goal: CombiningRules.goal(of: session.listing.total))
     let view = session.view()
     let kept = kept
     let own = view.names.filter { name in
       kept.contains(name.writer) && view.counts(name)
         && session.notes[name]?.state.contains(.hasOtherEntries) == false
     }
-    let old = rules.toCombine(own)
+    let old = session.combining.toCombine(own)
     guard old.count > 1 else { return }
     try replace(old)
   }

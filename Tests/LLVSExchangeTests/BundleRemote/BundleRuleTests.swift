@@ -93,6 +93,30 @@ struct BundleRuleTests {
     #expect(try content("fresh") == RemoteWorld.content(a))
   }
 
+  @Test("where a server refuses long objects bundles are shorter, and stay so")
+  func tooLarge() throws {
+    let a = try world.store("a")
+    var random = SeededRandom(seed: 9)
+    func values() -> [String: [UInt8]] {
+      Dictionary(uniqueKeysWithValues: (0..<6).map { ("r\($0)", random.bytes(500_000)) })
+    }
+    world.objects.bound(1 << 20)
+    try world.make(a, ["first": [1]])
+    try world.make(a, values())
+    #expect(try world.send(a).sent.count == 2)
+    #expect(world.objects.refused > 0)
+    world.objects.bound(1 << 20)
+    for _ in 0..<6 {
+      try world.make(a, values())
+      #expect(try world.send(a).sent.count == 1)
+    }
+    #expect(world.objects.refused == 0)
+    #expect(try content("fresh") == RemoteWorld.content(a))
+    world.objects.bound(1000)
+    try world.make(a, values())
+    #expect(throws: StoreError.self) { try world.send(a) }
+  }
+
   @Test("where nothing may be removed nothing is")
   func removeOff() throws {
     let a = try world.store("a")
