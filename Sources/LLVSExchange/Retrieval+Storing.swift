@@ -2,9 +2,13 @@ import LLVSCore
 internal import Platform
 
 extension Retrieval {
-  /// The most versions and bytes of values in one commit, since other writers wait for it.
-  private static var batchCount: Int { 1024 }
-  private static var batchBytes: Int64 { 8 << 20 }
+  /// The most bytes of values in one commit, since other writers wait for it. The first commits are smaller, and so
+  /// are those of a slow source: an interruption loses what is not committed.
+  private static var batchBytes: ClosedRange<Int64> { (1 << 20)...(8 << 20) }
+  /// The bytes that a version counts at least.
+  private static var versionBytes: Int64 { 8 << 10 }
+  /// The longest time between two commits before they become smaller, in nanoseconds.
+  private static var patience: UInt64 { 1_000_000_000 }
 
   private enum Opened {
     case whole(Version, OpenedChanges<Source.Changes>, Digest?)
@@ -21,10 +25,13 @@ extension Retrieval {
   }
 
   mutating func storeAll(_ order: [IncomingVersion]) throws(StoreError) {
-    var batch = Retrieval.batch(of: order, from: 0)
+    let sizes = Self.batchBytes
+    var size = sizes.lowerBound
+    var batch = Retrieval.batch(of: order, from: 0, size)
     var opened = try open(order[batch])
     while !batch.isEmpty {
-      let next = Retrieval.batch(of: order, from: batch.upperBound)
+      let began = SystemClock.monotonic()
+      let next = Retrieval.batch(of: order, from: batch.upperBound, size)
       let (current, ready, retrieval) = (order[batch], opened, self)
       // The next batch is opened before its commit begins: other writers do not wait for the remote.
       let (outcomes, following) = try Threads.computing.both {
@@ -35,16 +42,21 @@ extension Retrieval {
       }
       for (incoming, outcome) in zip(current, outcomes) { record(incoming.id, outcome) }
       (batch, opened) = (next, following)
+      let isSlow = SystemClock.monotonic() - began > Self.patience
+      size = isSlow ? max(size / 2, sizes.lowerBound) : min(size * 2, sizes.upperBound)
       control.report(.storing, batch.lowerBound, of: order.count)
     }
   }
 
-  private static func batch(of order: [IncomingVersion], from start: Int) -> Range<Int> {
+  private static func batch(
+    of order: [IncomingVersion], from start: Int, _ size: Int64
+  ) -> Range<Int> {
     var end = start
     var bytes: Int64 = 0
-    while end < order.count, end - start < batchCount, bytes < batchBytes {
+    while end < order.count, bytes < size {
       // The original sometimes omits the size, and a peer may claim any size.
-      bytes = bytes.addingReportingOverflow(order[end].size ?? 65_536).partialValue
+      let claimed = max(order[end].size ?? 65_536, versionBytes)
+      bytes = bytes.addingReportingOverflow(claimed).partialValue
       guard bytes >= 0 else { return start..<(end + 1) }
       end += 1
     }

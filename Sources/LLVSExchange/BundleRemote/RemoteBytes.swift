@@ -1,9 +1,11 @@
 import LLVSCore
 import ObjectStores
+internal import Platform
 internal import Synchronization
 
 /// The bytes of a bundle at a remote, read by ranges.
-/// A bundle up to 256 KiB is read whole, a longer one's last 64 KiB first; read-ahead is 1 to 8 MiB.
+/// A bundle up to 256 KiB is read whole, a longer one's last 64 KiB first; read-ahead is 1 to 8 MiB, less at a slow
+/// remote.
 /// - Concurrency: any thread.
 final class RemoteBytes: BundleBytes {
   /// Parts of bundles in memory, the newest last, up to a number of bytes for a whole exchange.
@@ -47,6 +49,8 @@ final class RemoteBytes: BundleBytes {
   private let objects: any ObjectStore
   private let cache: Cache
   private let check: @Sendable () throws(StoreError) -> Void
+  /// The longest time for a range before the ranges become shorter, in nanoseconds.
+  private static let patience: UInt64 = 2_000_000_000
   /// The end of the last range, and the number of bytes to read ahead of the next.
   private let sequence = Mutex<(end: UInt64, ahead: UInt64)>((0, 0))
 
@@ -63,7 +67,11 @@ final class RemoteBytes: BundleBytes {
   func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] {
     if let known = cache.bytes(of: name.hash, range) { return known }
     let wanted = wider(range)
+    let began = SystemClock.monotonic()
     let bytes = try get(wanted)
+    // An interruption loses the range that is on its way.
+    let isSlow = SystemClock.monotonic() - began > Self.patience
+    if isSlow { sequence.withLock { $0.ahead /= 2 } }
     cache.keep(.init(bundle: name.hash, start: wanted.lowerBound, bytes: bytes))
     let from = Int(range.lowerBound - wanted.lowerBound)
     return Array(bytes[from..<(from + range.count)])

@@ -117,6 +117,31 @@ struct BundleRuleTests {
     #expect(throws: StoreError.self) { try world.send(a) }
   }
 
+  @Test("an interrupted retrieval keeps what came, from the first MiB on")
+  func interrupted() throws {
+    let a = try world.store("a")
+    var random = SeededRandom(seed: 10)
+    for index in 0..<100 { try world.make(a, ["k\(index % 9)": random.bytes(64_000)]) }
+    try world.send(a)
+    let total = world.objects.counts.put
+    var most: UInt32 = 0
+    var kept: UInt32 = 0
+    for request in 0..<30 {
+      let b = try world.store("b\(request)")
+      world.objects.reset(kill: .init(request: request, isAnswerLost: false))
+      guard (try? world.retrieve(b)) == nil else { break }
+      most = max(most, try b.state().lastNumber)
+      guard most > 0, kept == 0 else { continue }
+      kept = most
+      world.objects.reset()
+      try world.retrieve(b)
+      #expect(try RemoteWorld.content(b) == RemoteWorld.content(a))
+      #expect(world.objects.counts.got < total)
+    }
+    #expect((10..<50).contains(kept), "\(kept)")
+    #expect((kept..<100).contains(most), "\(most)")
+  }
+
   @Test("where nothing may be removed nothing is")
   func removeOff() throws {
     let a = try world.store("a")
