@@ -10,7 +10,7 @@ extension Journal {
     JournalRecord.mark(cut: cut).append(to: &frames)
     try state.withLock { s throws(StoreError) in
       try write(&frames, isFreeing: true, &s)
-      s.cut = .marked(cut, file: s.file.number)
+      s.cut = .marked(cut)
     }
   }
 
@@ -25,18 +25,9 @@ extension Journal {
   package func take(_ record: TakingRecord) throws(StoreError) -> Bool {
     var frames: [UInt8] = []
     JournalRecord.taking(record).append(to: &frames)
-    var taken = LiveBytes()
-    for node in record.taken.nodes.values { node.save.map { taken.add($0.content) } }
-    let bytes = taken
     let isTaken = try state.wait { s throws(StoreError) -> Bool? in
       if case .renewing = s.phase { return nil }
-      guard case .marked(record.cut, let number) = s.cut else { return false }
-      // The image of a new file lacks bytes that the cut took and programs overwrote.
-      if number != s.file.number {
-        var sums: [UInt8] = []
-        for record in files.sumRecords(of: bytes).records { record.append(to: &sums) }
-        frames = sums + frames
-      }
+      guard case .marked(record.cut) = s.cut else { return false }
       try write(&frames, isFreeing: true, &s)
       s.cut = .taking(record.cut)
       return true

@@ -10,7 +10,7 @@ package struct JournalImage: Sendable {
   package var epochs: [Epoch: UInt32]
   /// ``Journal/instant``, read while no thread could append.
   package var instant: JournalInstant
-  /// The overlay of the current cut, whose bytes stay.
+  /// The overlay at the instant of the current cut; its bytes stay.
   package var frozen: Overlay?
 
   package init(overlay: Overlay, epochs: [Epoch: UInt32], instant: JournalInstant) {
@@ -208,6 +208,8 @@ extension Journal {
     var new = try NewJournalFile(number: files.nextNumber(), in: directory, owner: owner, cut: cut)
     let missing: [UInt32: [Range<UInt64>]]
     do throws(SystemError) {
+      // A cut whose bytes moved begins again.
+      if let frozen = image.frozen, moves.isEmpty { try new.append(frozen, files: files) }
       missing = try new.append(image.overlay, epochs: image.epochs, files: files)
       try goOn(in: &new, moves, from: old, since: image.instant, needsRoom: needsRoom)
     } catch {

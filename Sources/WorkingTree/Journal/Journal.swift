@@ -7,7 +7,8 @@ import Platform
 // INVARIANT J3 (Journal+Renewal): only `renew` begins again: the overlay's image in a new file, synced, renamed.
 //   So the journal file with the greatest number is always whole.
 // INVARIANT J4 (Journal+Renewal): a renewal waits for a cut between `taking` and `settled`, and is refused while
-//   the recorded tree cannot be written. A marked cut continues; if the renewal moved bytes, it begins again.
+//   the recorded tree cannot be written. A marked cut continues, and the new file begins with the image of its
+//   instant; if the renewal moved bytes, the cut begins again.
 // INVARIANT J5 (Journal+Space): journal files and staging files are data files: they stay while anything refers to
 //   them, are gathered when they are many, and are punched on a full disk.
 // INVARIANT J6 (Journal+Syncing): a file whose sync failed is never written or synced again; nothing is recorded
@@ -53,8 +54,8 @@ package final class Journal: Sendable {
 
   enum Cut {
     case none
-    /// It has its instant, in that journal file.
-    case marked(UInt64, file: UInt32)
+    /// It has its instant.
+    case marked(UInt64)
     case taking(UInt64)
     /// The store has committed it, and its end waits for the recorded tree.
     case owed(UInt64)

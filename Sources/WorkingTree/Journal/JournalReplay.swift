@@ -34,8 +34,9 @@ struct JournalReplay {
     case .change(let change): overlay.apply(change)
     case .changes(let changes): for change in changes { overlay.apply(change) }
     case .image(let epoch, let stamp, let isCutting):
+      // The first of two images is of the cut's instant.
+      frozen = count > 1 ? overlay : nil
       overlay = Overlay(epoch: epoch)
-      frozen = nil
       (overlay.stamp, overlay.isCutting) = (stamp, isCutting)
     case .node(let number, let node): overlay.load(number, node)
     case .name(let place, let change): overlay.setChange(change, at: place)
@@ -49,7 +50,7 @@ struct JournalReplay {
     case .taking(let record):
       // The changes of a cut that the store lacks are still pending.
       unsettled = record.cut <= lastCut ? record : nil
-      // A renewal since the instant wrote the overlay of that instant.
+      // Earlier programs renewed the journal without the overlay of the instant.
       frozen = frozen ?? overlay
     case .settled(let cut, let isCommitted, let edits):
       (unsettled, frozen) = (nil, nil)

@@ -42,7 +42,7 @@ struct NewJournalFile {
   /// checksum.
   @discardableResult
   mutating func append(
-    _ overlay: Overlay, epochs: [Epoch: UInt32], files: DataFiles
+    _ overlay: Overlay, epochs: [Epoch: UInt32] = [:], files: DataFiles
   ) throws(SystemError) -> [UInt32: [Range<UInt64>]] {
     try overlay.forEachImageRecord { (record) throws(SystemError) in try append(record) }
     for (epoch, version) in epochs.sorted(by: { $0.key < $1.key }) {

@@ -18,7 +18,10 @@ struct JournalCutTests {
   private func taken(_ keeper: JournalKeeper, _ cut: UInt64, _ name: String) throws -> TakingRecord
   {
     try keeper.journal.mark(cut)
-    let stamp = keeper.state.withLock { $0.overlay.beginCut() }
+    let stamp = keeper.state.withLock { state in
+      defer { state.frozen = state.overlay }
+      return state.overlay.beginCut()
+    }
     let number = try #require(keeper.number(name))
     let node = try #require(keeper.overlay.nodes[number])
     var taken = TakenCut(at: stamp)

@@ -10,6 +10,8 @@ import TestSupport
 final class JournalKeeper: Sendable {
   struct State {
     var overlay: Overlay
+    /// The overlay at the instant of a cut.
+    var frozen: Overlay?
     var epochs: [Epoch: UInt32]
     var nextNumber: UInt64
   }
@@ -48,7 +50,10 @@ final class JournalKeeper: Sendable {
   func renew(isForced: Bool = true) throws -> [String] {
     try journal.renew(isForced: isForced) {
       state.withLock {
-        JournalImage(overlay: $0.overlay, epochs: $0.epochs, instant: journal.instant)
+        var image = JournalImage(
+          overlay: $0.overlay, epochs: $0.epochs, instant: journal.instant)
+        if $0.overlay.isCutting { image.frozen = $0.frozen }
+        return image
       }
     } adopt: { moves in
       state.withLock { $0.overlay.apply(moves) }

@@ -304,6 +304,36 @@ struct TransitionTests {
     #expect(try again.recordedTexts() == before.mapValues(\.text))
   }
 
+  @Test("A kill after a renewal within a cut takes back nothing that followed the cut's instant")
+  func renewedWithin() throws {
+    let directory = try TemporaryDirectory(inMemory: true)
+    let work = try TreeAtWork(directory.path, longCut: 0, isHeld: true)
+    for name in ["d", "e"] { try work.makeDirectory(name) }
+    try work.save("d/a", "one")
+    try work.cut()
+    try work.save("d/b", "two")
+    var failure: (any Error)?
+    _ = try work.versioner.transition(CutRequest(.command)) { (_, head) throws(StoreError) in
+      do {
+        try work.rename("d", "e", .exchange)
+        _ = try work.tree.renewJournal(isForced: true)
+      } catch {
+        failure = error
+      }
+      return head
+    }
+    if let failure { throw failure }
+    // The store has the version, the rows are not written.
+    let path = directory.file("copy")
+    try copyTree(directory.path, to: path)
+    let again = try TreeAtWork(path)
+    #expect(again.opened.losses == [])
+    #expect(try again.shown() == work.shown())
+    #expect(try again.statuses() == work.statuses())
+    try again.check()
+    try work.check()
+  }
+
   @Test("Rows that are gone are made anew, with the numbers of what is pending")
   func lostRows() throws {
     try work.makeDirectory("d")
