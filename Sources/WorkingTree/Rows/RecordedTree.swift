@@ -33,7 +33,7 @@ package final class RecordedTree: RowBase, CookieSource {
   package let path: String
   /// Returns the time at which a version came to the store.
   private let time: @Sendable (VersionNumber?) -> Attributes.Time
-  private let readers: RowReaders
+  let readers: RowReaders
   let writer: Mutex<Writer>
   private let batchCounter = Atomic<UInt64>(0)
   /// The frames of the write-ahead log from which ``shortenLog()`` copies it into the file.
@@ -140,12 +140,6 @@ package final class RecordedTree: RowBase, CookieSource {
       return writer.loan
     }
     loan.rows.database.rollBack()
-  }
-
-  /// Copies the whole write-ahead log into the file, unless it is being read.
-  package func emptyLog() {
-    readers.endTransactions()
-    writer.withLock { $0.loan }.rows.database.emptyLog()
   }
 
   /// Brings all published rows to the disk, on any thread, also while rows are prepared; throws

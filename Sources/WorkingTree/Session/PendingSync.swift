@@ -39,8 +39,6 @@ package final class PendingSync: Sendable {
   private func sync() {
     do throws(FSError) {
       if tree.journal.needsRenewal(atRest: false) {
-        // The disk must have the journal's new numbers before.
-        tree.recorded.emptyLog()
         for loss in try tree.files.renewJournal() { tree.damage.say(loss) }
       }
       try tree.files.sync()

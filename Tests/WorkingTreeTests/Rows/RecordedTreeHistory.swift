@@ -1,5 +1,7 @@
 import Inodes
 import LLVSCore
+import SQLite
+import Synchronization
 import TestSupport
 import Testing
 import TreeNames
@@ -183,5 +185,13 @@ final class RecordedTreeHistory {
       #expect(identities[number].map { $0 == identity } ?? true, "number \(number), \(note)")
       identities[number] = identity
     }
+  }
+}
+
+extension RecordedTree {
+  /// Copies the whole write-ahead log into the file; no head is prepared.
+  func emptyLog() {
+    readers.endTransactions()
+    writer.withLock { $0.loan.rows.database.emptyLog() }
   }
 }
