@@ -32,9 +32,12 @@ package struct IgnoreScope: Sendable {
     package let line: Int
   }
 
+  /// True if a pattern matches a path or a directory above it. A zero byte, which no name of a version has, marks
+  /// scratch whose name the head has.
   /// - Complexity: usually O(components) for each file.
   package func ignores(path: [UInt8], isDirectory: Bool = false) -> Bool {
-    parts.isEmpty
+    if path.contains(0) { return true }
+    return parts.isEmpty
       ? own.ignores(path: path, isDirectory: isDirectory)
       : reason(path: path, isDirectory: isDirectory) != nil
   }

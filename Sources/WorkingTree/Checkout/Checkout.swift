@@ -264,6 +264,10 @@ final class Checkout: @unchecked Sendable {
         extendedBefore: { (number) throws(StoreError) in
           try self.recorded.extended(of: number, in: self.store)
         })
+      let rules = IgnoreRules(tree.ignore, in: FrozenTree(pending, over: recorded)) { content in
+        TreeContents(self.store, self.journal).text(of: content, atMost: IgnoreScope.fileLimit)
+      }
+      new.isScratch = { (place) throws(StoreError) in try rules.ignores(place) }
       new.settled = settled
       new.rows = try changedRows(of: head, settled)
       (new.changed, new.frozen) = (difference.changedPaths, head.frozen)

@@ -20,13 +20,16 @@ extension Epoch: JournalNumber {}
 extension ChangeStamp: JournalNumber {}
 
 extension InodeName: JournalCoded {
+  /// An aside name has a byte more than a file's.
+  private static let longestName = 256
+
   func encode(into bytes: inout [UInt8]) {
     directory.encode(into: &bytes)
     bytes.append(counted: name.bytes)
   }
   init?(from reader: inout ByteReader) {
     guard let directory = InodeNumber(from: &reader), let name = reader.countedBytes(),
-      name.count <= 255
+      name.count <= Self.longestName
     else { return nil }
     self.init(directory: directory, name: FileName(name))
   }

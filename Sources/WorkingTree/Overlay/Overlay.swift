@@ -32,6 +32,8 @@ package struct Overlay: Sendable {
   /// One leaves when the recorded tree has it. A cut that may take it looks at it or at a directory above it, and
   /// so at everything in it.
   package internal(set) var ignoredDirectories = SharedSet<InodeNumber>()
+  /// The number of changes at aside names.
+  private(set) var asideCount = 0
   /// True from a cut's instant until its head is followed; during that time nothing it may take is forgotten.
   package internal(set) var isCutting = false
   package init(epoch: Epoch = .first) { self.epoch = epoch }
@@ -102,6 +104,7 @@ extension Overlay {
     let old = changes[place]
     noteSubdirectories(from: old, to: change, in: place.directory)
     changes[place] = change
+    if place.isAside { asideCount += (change == nil ? 0 : 1) - (old == nil ? 0 : 1) }
     if let change {
       let isKnown = old.map { isListed($0, at: place, since: sinceCut.first) } ?? false
       if !isKnown, lists(change, at: place) { sinceCut.note(place, of: changes) }

@@ -26,6 +26,17 @@ package final class IgnoreRules {
     try scope(of: directory).ignores(path: path.bytes, isDirectory: isDirectory)
   }
 
+  /// True for a name that the recorded tree lacks and a pattern matches, unless it is a directory recorded elsewhere.
+  func ignores(_ place: InodeName) throws(StoreError) -> Bool {
+    guard let number = tree.overlay.changes[place]?.inode,
+      let kind = tree.overlay.nodes.kind(of: number),
+      let above = try tree.path(of: place.directory)
+    else { return false }
+    if kind == .directory, try tree.isRecordedDirectory(number) { return false }
+    return try ignores(
+      above.appending(place.name), in: place.directory, isDirectory: kind == .directory)
+  }
+
   private func scope(of directory: InodeNumber) throws(StoreError) -> IgnoreScope {
     if let known = scopes[directory] { return known }
     var scope = IgnoreScope(own)

@@ -132,7 +132,7 @@ package struct Recorder {
       recording.nothing[place] = false
       return try remove(path, change.on, at: place)
     }
-    if over == nil, !change.isHeld, try isIgnored(node, number, path, place) {
+    if over == nil, !change.isHeld, try ignored.ignores(place) {
       recording.ignored.insert(place)
       return
     }
@@ -141,13 +141,6 @@ package struct Recorder {
     } else {
       try addFile(node, number, change, at: place, path, over: over)
     }
-  }
-
-  private func isIgnored(
-    _ node: PendingNode, _ number: InodeNumber, _ path: TreePath, _ place: InodeName
-  ) throws(StoreError) -> Bool {
-    if node.isDirectory, try tree.isRecordedDirectory(number) { return false }
-    return try ignored.ignores(path, in: place.directory, isDirectory: node.isDirectory)
   }
 
   private mutating func remove(
@@ -164,11 +157,7 @@ package struct Recorder {
     recording.exclude(place)
     // A held directory exists only for its content.
     if change.isHeld {
-      let names = tree.overlay.changedNames(of: number)
-      let isBusy = names.contains { name in
-        tree.overlay.changes[InodeName(directory: number, name: name)]?.inode != nil
-      }
-      if !isBusy { recording.emptied.insert(place) }
+      if try !hasContent(number, besidesIgnored: over != nil) { recording.emptied.insert(place) }
       return
     }
     let source = try tree.isRecordedDirectory(number) ? tree.recordedPath(of: number) : nil
@@ -176,6 +165,23 @@ package struct Recorder {
       source == nil ? .make : .move, path, change.on, place: place, number: number, node: node)
     if let source { edit.source = source }
     add(edit, over: over)
+  }
+
+  /// True if a held directory has pending names; ignored ones do not count where it hides something of the head.
+  private func hasContent(
+    _ directory: InodeNumber, besidesIgnored: Bool
+  ) throws(StoreError) -> Bool {
+    for name in tree.overlay.changedNames(of: directory) {
+      let place = InodeName(directory: directory, name: name)
+      guard let change = tree.overlay.changes[place], let number = change.inode else { continue }
+      guard besidesIgnored, !change.hidesRecorded else { return true }
+      if change.isHeld {
+        if try hasContent(number, besidesIgnored: true) { return true }
+      } else if try !ignored.ignores(place) {
+        return true
+      }
+    }
+    return false
   }
 
   private mutating func add(_ edit: PathEdit, over: BaseInode?) {

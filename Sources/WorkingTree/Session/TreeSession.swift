@@ -102,7 +102,7 @@ package final class TreeSession: Sendable {
     let opened = try OpenedWorkingTree.open(
       TreePlace(
         rows: rows(of: store.path), journal: journal(of: store.path), bootID: bootID,
-        defaults: defaults,
+        defaults: defaults, ignore: ignore,
         time: { number in
           guard let number else { return .now }
           let record = try? store.version(number)

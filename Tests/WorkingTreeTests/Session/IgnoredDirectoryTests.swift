@@ -106,8 +106,10 @@ struct IgnoredDirectoryTests {
     try work.save("scratch/x", "mine")
     try work.save("scratch/y", "mine")
     let found = try taken()
-    #expect(found["scratch/x"] == "mine" && found["scratch/c"] != "theirs")
+    #expect(found["scratch/x"] == "mine" && found["scratch/c"] == "theirs")
     #expect(found["scratch/a"] == nil && found["scratch/y"] == nil)
-    #expect(try work.texts()["scratch/y"] == "mine")
+    let texts = try work.texts()
+    #expect(texts["scratch/y"] == "mine" && texts["scratch/c"] == "two")
+    #expect(texts["scratch/%llvs%scratch%2Fc"] == "theirs")
   }
 }

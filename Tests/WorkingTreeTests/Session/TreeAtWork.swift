@@ -31,7 +31,7 @@ final class TreeAtWork: Sendable {
   /// With `isHeld` the rows of a cut are written by ``writeRows()``, and not on a thread.
   init(
     _ directory: String, boot: String = "boot", longCut: Int = Versioner.longCut,
-    isHeld: Bool = false
+    isHeld: Bool = false, ignore: String = ""
   ) throws {
     let store = try Store.open(path: "\(directory)/store", create: true)
     self.store = store
@@ -41,8 +41,10 @@ final class TreeAtWork: Sendable {
       TreePlace(
         rows: "\(directory)/tree.sqlite", journal: "\(directory)/journal",
         bootID: Array(boot.utf8), defaults: Self.defaults,
+        ignore: IgnorePatterns(Array(ignore.utf8)),
         time: { _ in Attributes.Time(seconds: 1_700_000_000, nanoseconds: 0) }),
       of: store, report: report)
+    opened.tree.setIgnore(IgnorePatterns(Array(ignore.utf8)))
     let hold: Versioner.Threads = { held.put($0) }
     let threads = isHeld ? hold : Versioner.detach
     versioner = try Versioner(
@@ -156,19 +158,17 @@ final class TreeAtWork: Sendable {
   func shown() throws -> [String: Shown] {
     var shown: [String: Shown] = [:]
     func list(_ directory: InodeNumber, _ path: String) throws {
-      var names: [FileName: InodeNumber] = [:]
-      let overlay = tree.pending
-      for entry in try recorded.page(of: directory, after: .start, limit: .max) {
-        names[entry.name] = entry.inode.number
-      }
-      for name in overlay.changedNames(of: directory) {
-        names[name] = overlay.changes[InodeName(directory: directory, name: name)]?.inode
-      }
-      for (name, number) in names {
-        let below = path.isEmpty ? name.text : "\(path)/\(name.text)"
-        let isDirectory = try tree.status(of: number).kind == .directory
-        shown[below] = Shown(text: isDirectory ? nil : try text(of: number), number: number)
-        if isDirectory { try list(number, below) }
+      let listing = try tree.openDirectory(directory)
+      var page = try tree.list(listing, after: .start)
+      while let last = page.last {
+        for entry in page {
+          let below = path.isEmpty ? entry.name.text : "\(path)/\(entry.name.text)"
+          let isDirectory = try tree.status(of: entry.number).kind == .directory
+          shown[below] = Shown(
+            text: isDirectory ? nil : try text(of: entry.number), number: entry.number)
+          if isDirectory { try list(entry.number, below) }
+        }
+        page = try tree.list(listing, after: last.cookie)
       }
     }
     try list(.root, "")

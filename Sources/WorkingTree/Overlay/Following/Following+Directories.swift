@@ -135,6 +135,7 @@ extension Following {
       change.hide(there)
       if overlay.changes[new] == nil, change.inode != nil || change.hidesRecorded {
         overlay.setChange(change, at: new)
+        joined[new] = joined[old] ?? old
       }
     }
     for (inode, node) in overlay.nodes where node.names.contains(where: { $0.directory == number })

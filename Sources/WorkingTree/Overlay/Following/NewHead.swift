@@ -17,6 +17,8 @@ package struct NewHead {
   /// True for an inode that a program has open or the kernel knows.
   package var isHeld: (InodeNumber) -> Bool
   package var isOpen: (InodeNumber) -> Bool
+  /// True if patterns keep a name that the tree before the head lacks out of versions.
+  package var isScratch: (InodeName) throws(StoreError) -> Bool = { _ in false }
   /// Taken files that the recorded tree has at their one name; those unchanged since need no look.
   package var settled: Set<InodeNumber> = []
   /// Gives a recorded inode another number at all its names.

@@ -68,6 +68,8 @@ struct Following {
   private var epochAfter: [InodeNumber: Epoch] = [:]
   /// Pending names whose base the head changed.
   var behind: Set<InodeName> = []
+  /// The old places of pending names in directories that were joined with the head's.
+  var joined: [InodeName: InodeName] = [:]
 
   init(overlay: Overlay, head: NewHead, _ base: FollowedBase, _ scope: FollowingScope?) {
     self.overlay = overlay
@@ -96,6 +98,7 @@ struct Following {
     if let epoch = head.epoch { overlay.epoch = epoch }
     overlay.stamp = overlay.stamp.next
     pinNames()
+    try setScratchAside()
     try separateOrphans()
     try keepDisplaced()
     for number in numbers { try followFile(number) }
@@ -105,6 +108,7 @@ struct Following {
     }
     try followDirectories()
     try breakCycles()
+    try settleScratch()
     try overlay.dropRecorded(over: base, at: places)
     try dropUnreachable()
     try settleNames()

@@ -33,7 +33,7 @@ extension WorkingTree {
       guard number == .root || !path.isRoot else { throw .noData }
       let recorded = try FSError.translating(try base.inode(number))
       let stated = StatedPlace(
-        path: path, state: state.overlay.nodes[number]?.pendingState ?? .committed,
+        path: path.own, state: state.overlay.nodes[number]?.pendingState ?? .committed,
         version: recorded?.record.origin)
       return (stated, Self.unrecorded(places, path, state.overlay))
     }

@@ -16,11 +16,12 @@ extension WorkingTree {
   ) throws(FSError) -> InodeStatus {
     guard name.bytes != ReservedName.bytes else { throw .exists }
     guard name.bytes.count <= Self.longestName else { throw .nameTooLong }
-    let place = InodeName(directory: directory, name: name)
+    let shown = InodeName(directory: directory, name: name)
     let id = SystemRandom.bytes(16)
     confirm(process)
     try withRoom { () throws(FSError) in
       try change(by: process) { state, base throws(FSError) in
+        let place = try place(shownAt: shown, state, base)
         try checkHasNames(directory, state, base)
         guard try inode(at: place, state, base) == nil else { throw .exists }
         try checkReach(place, state, base)

@@ -120,38 +120,46 @@ extension WorkingTree {
     for row in rows.prefix(while: { $0.cookie <= end }) {
       while let first = left.first, first.cookie < row.cookie {
         left.removeFirst()
-        page.add(first.name, first.cookie, of: directory, state)
+        try page.add(first.name, first.cookie, of: directory, state, base)
       }
       if let first = left.first, first.name == row.name { left.removeFirst() }
-      page.add(row, of: directory, state)
+      try page.add(row, of: directory, state, base)
     }
-    for (cookie, name) in left { page.add(name, cookie, of: directory, state) }
+    for (cookie, name) in left { try page.add(name, cookie, of: directory, state, base) }
     return page
   }
 }
 
 extension WorkingTree.ListingPage {
   fileprivate mutating func add(
-    _ name: FileName, _ cookie: EntryCookie, of directory: InodeNumber, _ state: TreeState
-  ) {
-    guard
-      case .pending(let number?) = state.overlay.shown(
-        at: InodeName(directory: directory, name: name)),
+    _ name: FileName, _ cookie: EntryCookie, of directory: InodeNumber, _ state: TreeState,
+    _ base: RememberedBase
+  ) throws(FSError) {
+    let place = InodeName(directory: directory, name: name)
+    guard case .pending(let number?) = state.overlay.shown(at: place),
       let kind = state.overlay.nodes.kind(of: number)
     else { return }
-    names.append(ListedName(name: name, cookie: cookie, number: number, kind: kind))
+    try add(kind, number, cookie, at: place, state, base)
   }
 
   /// Adds a recorded name, or what is pending there.
-  fileprivate mutating func add(_ row: BaseEntry, of directory: InodeNumber, _ state: TreeState) {
-    switch state.overlay.shown(at: InodeName(directory: directory, name: row.name)) {
-    case .pending: add(row.name, row.cookie, of: directory, state)
+  fileprivate mutating func add(
+    _ row: BaseEntry, of directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    let place = InodeName(directory: directory, name: row.name)
+    switch state.overlay.shown(at: place) {
+    case .pending: try add(row.name, row.cookie, of: directory, state, base)
     case .recorded:
-      names.append(
-        ListedName(
-          name: row.name, cookie: row.cookie, number: row.inode.number,
-          kind: row.inode.record.kind))
+      try add(row.inode.record.kind, row.inode.number, row.cookie, at: place, state, base)
     }
+  }
+
+  private mutating func add(
+    _ kind: EntryKind, _ number: InodeNumber, _ cookie: EntryCookie, at place: InodeName,
+    _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    let name = try FSError.translating(try state.overlay.shownName(of: place, over: base))
+    names.append(ListedName(name: name, cookie: cookie, number: number, kind: kind))
   }
 }
 

@@ -11,7 +11,7 @@ extension WorkingTree {
     guard name.bytes.count <= Self.longestName else { throw .nameTooLong }
     return try answer { state, base throws(FSError) in
       try checkDirectory(directory, state, base)
-      let place = InodeName(directory: directory, name: name)
+      let place = try place(shownAt: InodeName(directory: directory, name: name), state, base)
       guard let number = try inode(at: place, state, base) else { throw .noEntry }
       let status = try status(of: number, state, base)
       state.noteLookup(number)
@@ -59,6 +59,14 @@ extension WorkingTree {
     let names = try FSError.translating(try base.names(of: number))
     for name in names where try inode(at: name, state, base) == number { return }
     throw .stale
+  }
+
+  /// Returns the place in the tree of a name that a program uses.
+  func place(
+    shownAt shown: InodeName, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> InodeName {
+    guard shown.name.bytes.count <= Self.longestName else { throw .nameTooLong }
+    return try FSError.translating(try state.overlay.place(shownAt: shown, over: base))
   }
 
   func checkDirectory(

@@ -80,13 +80,14 @@ extension WorkingTree {
 
   /// Makes an inode, once: bytes that the journal refused must be staged again.
   private func attempt(
-    _ new: NewInode, at place: InodeName, by caller: Caller
+    _ new: NewInode, at shown: InodeName, by caller: Caller
   ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
-    guard place.name.bytes != ReservedName.bytes else { throw .exists }
-    guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
+    guard shown.name.bytes != ReservedName.bytes else { throw .exists }
+    guard shown.name.bytes.count <= Self.longestName else { throw .nameTooLong }
     confirm(caller.process)
     let number = try FSError.translating(try numbers.number())
     let (status, handle) = try change(by: caller.process) { state, base throws(FSError) in
+      let place = try place(shownAt: shown, state, base)
       try checkHasNames(place.directory, state, base)
       guard try inode(at: place, state, base) == nil else { throw .exists }
       try checkReach(place, state, base)

@@ -42,7 +42,7 @@ extension WorkingTree {
       guard number != .root else { return .some(.root) }
       guard let name = try names(of: number, state, base).first else { return nil }
       let above = try directories(above: name.directory, state, base).reversed()
-      return above.reduce(TreePath.root) { $0.appending($1.name) }.appending(name.name)
+      return above.reduce(TreePath.root) { $0.appending($1.name) }.appending(name.name).own
     }
   }
 

@@ -9,9 +9,10 @@ extension WorkingTree {
   package func unlink(
     _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
   ) throws(FSError) {
-    let place = InodeName(directory: directory, name: name)
+    let shown = InodeName(directory: directory, name: name)
     try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
+        let place = try place(shownAt: shown, state, base)
         let number = try present(at: place, state, base)
         guard try kind(of: number, state, base) != .directory else { throw .isDirectory }
         return Decision(
@@ -27,9 +28,10 @@ extension WorkingTree {
   package func removeDirectory(
     _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
   ) throws(FSError) {
-    let place = InodeName(directory: directory, name: name)
+    let shown = InodeName(directory: directory, name: name)
     try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
+        let place = try place(shownAt: shown, state, base)
         let number = try present(at: place, state, base)
         guard try kind(of: number, state, base) == .directory else { throw .notDirectory }
         try checkEmpty(number, state, base)
@@ -44,7 +46,6 @@ extension WorkingTree {
   func present(
     at place: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeNumber {
-    guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
     try checkDirectory(place.directory, state, base)
     guard let number = try inode(at: place, state, base) else { throw .noEntry }
     return number

@@ -15,7 +15,8 @@ extension WorkingTree {
   /// Renames a file or directory, as rename(2) and renameat2(2), and returns the inodes whose names changed. Throws
   /// ``FSError/noEntry``, ``FSError/exists``, ``FSError/isDirectory``, ``FSError/notDirectory``,
   /// ``FSError/notEmpty``, ``FSError/invalid`` for a directory that would be in itself, ``FSError/nameTooLong``,
-  /// ``FSError/readOnly`` for the name `.llvs`, or the error of the journal: then nothing has changed.
+  /// ``FSError/readOnly`` for the name `.llvs`, ``FSError/crossDevice`` for a directory that goes to scratch next to
+  /// what came, or the error of the journal: then nothing has changed.
   @discardableResult
   package func rename(
     _ from: InodeName, to target: InodeName, mode: RenameMode, process: Int32 = 0
@@ -42,15 +43,18 @@ extension WorkingTree {
   /// Decides about a rename, with the lock held. Returns what to check first, and then changes nothing; empty once
   /// the rename is made.
   private func decide(
-    _ from: InodeName, to target: InodeName, _ mode: RenameMode, _ process: Int32,
+    _ source: InodeName, to destination: InodeName, _ mode: RenameMode, _ process: Int32,
     isMeasured: Bool, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Decision<(moved: [InodeNumber], descents: [Descent])> {
+    let from = try place(shownAt: source, state, base)
+    let target = try place(shownAt: destination, state, base)
     let number = try present(at: from, state, base)
     try checkHasNames(target.directory, state, base)
     let over = try inode(at: target, state, base)
     let rename = Renaming(number: number, from: from, over: over, to: target, mode: mode)
     try check(rename, state, base)
     guard over != number else { return Decision { _ in ([], []) } }
+    if try bringsDirectoryAside(rename, state, base) { throw .crossDevice }
     try checkReach(target, state, base)
     if mode == .exchange { try checkReach(from, state, base) }
     let descents = isMeasured ? [] : try self.descents(of: rename, state, base)
@@ -130,6 +134,23 @@ extension WorkingTree {
     if isFromInside { throw .notEmpty }
     if isDirectory, !replacesDirectory { throw .notDirectory }
     if !isDirectory, replacesDirectory { throw .isDirectory }
+  }
+
+  /// True if a directory goes to or below an aside name, where no version would have what versions have of it. A
+  /// program that moves it copies it then.
+  private func bringsDirectoryAside(
+    _ rename: Renaming, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> Bool {
+    guard state.overlay.asideCount > 0 else { return false }
+    func isAside(_ place: InodeName) throws(FSError) -> Bool {
+      if place.isAside { return true }
+      return try directories(above: place.directory, state, base).contains { $0.isAside }
+    }
+    let (old, new) = (try isAside(rename.from), try isAside(rename.to))
+    guard old != new else { return false }
+    let moved = new ? rename.number : rename.mode == .exchange ? rename.over : nil
+    guard let moved else { return false }
+    return try kind(of: moved, state, base) == .directory
   }
 
   /// True if a directory is the other one or below it.

@@ -1,6 +1,6 @@
 package import Inodes
 package import LLVSCore
-import TreeNames
+package import TreeNames
 
 /// The files of a working tree, and what it is opened with.
 package struct TreePlace: Sendable {
@@ -10,6 +10,7 @@ package struct TreePlace: Sendable {
   package var bootID: [UInt8]
   /// The owner and modes where none is recorded.
   package var defaults: AttributeDefaults
+  package var ignore = IgnorePatterns([])
   /// The time of a version in the store; for nil, of the store's creation.
   package var time: @Sendable (VersionNumber?) -> Attributes.Time
 }

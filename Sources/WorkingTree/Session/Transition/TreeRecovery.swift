@@ -11,6 +11,7 @@ struct TreeRecovery {
   private let head: VersionRecord?
   private let cut: UInt64
   private let now: Attributes.Time
+  private let ignore: IgnorePatterns
   private(set) var recorded: RecordedTree
   private(set) var overlay: Overlay
   private(set) var epochs: [Epoch: UInt32]
@@ -24,6 +25,7 @@ struct TreeRecovery {
   init(_ place: TreePlace, _ store: Store, _ opened: OpenedJournal) throws(StoreError) {
     self.store = store
     self.opened = opened
+    ignore = place.ignore
     numbers = NumberSource(of: store)
     head = try store.headRecord()
     cut = try StoreCut.last(in: store)
@@ -70,6 +72,10 @@ struct TreeRecovery {
         extendedBefore: { [recorded, store] (number) throws(StoreError) in
           try recorded.extended(of: number, in: store)
         })
+      let rules = IgnoreRules(ignore, in: FrozenTree(overlay, over: recorded)) { [store, opened] in
+        TreeContents(store, opened.journal).text(of: $0, atMost: IgnoreScope.fileLimit)
+      }
+      new.isScratch = { (place) throws(StoreError) in try rules.ignores(place) }
       (new.changed, new.frozen) = (changed, opened.frozen)
       try overlay.follow(new)
       try recorded.keepShownTimes(of: self.overlay, besides: overlay, record?.taken)

@@ -1,0 +1,85 @@
+import Inodes
+import LLVSCore
+
+// Scratch hides nothing that the head has: where the head has its name, it moves to its aside name, and back once the
+// head has the name no more (docs/mounted-tree.md, rule 12).
+
+extension Following {
+  /// Moves scratch aside where the head has its name.
+  mutating func setScratchAside() throws(StoreError) {
+    for place in places where !place.isAside {
+      guard let change = overlay.changes[place], !change.isHeld, !change.hidesRecorded,
+        try hidesOther(change, at: place), try head.isScratch(place)
+      else { continue }
+      move(place, to: place.aside)
+    }
+  }
+
+  /// Moves scratch aside that only now has a name of the head, because directories were joined or stay for scratch
+  /// alone, and gives other scratch its own name back.
+  mutating func settleScratch() throws(StoreError) {
+    for (place, old) in joined.sorted(by: { $0.value.name < $1.value.name }) {
+      guard let change = overlay.changes[place], !change.isHeld, try hidesOther(change, at: place),
+        try isScratch(old)
+      else { continue }
+      move(place, to: place.aside)
+    }
+    for place in places {
+      if let change = overlay.changes[place], change.isHeld, let number = change.inode,
+        try hidesOther(change, at: place), try hasOnlyScratch(number)
+      {
+        move(place, to: place.aside)
+      }
+      let own = place.own
+      guard overlay.isAside(own), overlay.changes[own] == nil,
+        try base.child(of: own.directory, named: own.name) == nil
+      else { continue }
+      move(own.aside, to: own)
+    }
+  }
+
+  private func hidesOther(_ change: NameChange, at place: InodeName) throws(StoreError) -> Bool {
+    guard let number = change.inode,
+      let there = try base.child(of: place.directory, named: place.name)
+    else { return false }
+    return there.inode.number != number
+  }
+
+  /// True for scratch before the head.
+  private func isScratch(_ place: InodeName) throws(StoreError) -> Bool {
+    guard let change = original.changes[place], !change.hidesRecorded else { return false }
+    return try head.isScratch(place)
+  }
+
+  /// True if a directory without an entry of its own has nothing that a version may take.
+  private func hasOnlyScratch(_ directory: InodeNumber) throws(StoreError) -> Bool {
+    var open = [directory]
+    while let directory = open.popLast() {
+      for name in overlay.changedNames(of: directory) {
+        let place = InodeName(directory: directory, name: name)
+        guard let change = overlay.changes[place], let number = change.inode else { continue }
+        if change.isHeld {
+          open.append(number)
+        } else if try !isScratch(joined[place] ?? place) {
+          return false
+        }
+      }
+    }
+    return true
+  }
+
+  private mutating func move(_ place: InodeName, to target: InodeName) {
+    guard var change = overlay.changes[place], let number = change.inode,
+      overlay.changes[target]?.inode == nil
+    else { return }
+    change.on = nil
+    change.hide(nil)
+    overlay.setChange(nil, at: place)
+    overlay.setChange(change, at: target)
+    let names = overlay.nodes[number]?.names ?? []
+    overlay.nodes[number]?.names = names.map { $0 == place ? target : $0 }
+    scope?.insert(number, at: target)
+    scope?.insert(number, at: place)
+    behind.remove(place)
+  }
+}
