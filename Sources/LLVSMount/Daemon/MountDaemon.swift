@@ -110,7 +110,7 @@ package final class MountDaemon: Sendable {
         case .attributes(let number):
           session.notifier.invalidateAttributes(NodeID(number.rawValue))
         case .name(let name):
-          session.notifier.invalidate(name.name.bytes, in: NodeID(name.directory.rawValue))
+          session.notifier.invalidate(name.own.name.bytes, in: NodeID(name.directory.rawValue))
           directories.insert(name.directory)
         case .listing(let directory): directories.insert(directory)
         }

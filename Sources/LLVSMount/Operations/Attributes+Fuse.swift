@@ -1,6 +1,7 @@
 import FuseSession
 import Inodes
 import LLVSCore
+import TreeNames
 import WorkingTree
 
 extension EntryKind {
@@ -55,6 +56,18 @@ extension InodeStatus {
     result.changed = FileTime(ctime)
     result.accessed = FileTime(atime)
     return result
+  }
+
+  /// The seconds for which the kernel may keep a name. It asks for each use of an escaped name, which resolves to
+  /// something else whenever scratch next to it is renamed or removed.
+  static func timeout(at name: [UInt8]) -> Double {
+    name.starts(with: DisplacedName.prefix) ? 0 : EntryAttributes.forever
+  }
+
+  func liveEntry(at name: [UInt8]) -> EntryAttributes {
+    var entry = liveEntry
+    entry.entryTimeout = Self.timeout(at: name)
+    return entry
   }
 
   /// An entry of the working tree: it stays valid until the kernel is notified.

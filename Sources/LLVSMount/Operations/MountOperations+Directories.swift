@@ -113,7 +113,7 @@ extension MountOperations {
         continue
       }
       let fits = item.name.bytes.withUnsafeBytes {
-        reply.add($0, status.liveEntry, next: item.cookie.rawValue)
+        reply.add($0, status.liveEntry(at: item.name.bytes), next: item.cookie.rawValue)
       }
       guard fits else {
         tree.forget(status.number, count: 1)

@@ -23,10 +23,10 @@ extension MountOperations {
     }
     do throws(FSError) {
       let status = try tree.lookup(parent.number, FileName(name), thread: reply.caller.pid)
-      if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
+      if !reply.entry(status.liveEntry(at: name)) { tree.forget(status.number, count: 1) }
     } catch .noEntry {
       // The kernel caches that the name is absent; a merge that makes the name notifies it.
-      reply.entry(.absent(timeout: EntryAttributes.forever))
+      reply.entry(.absent(timeout: InodeStatus.timeout(at: name)))
     } catch {
       reply.error(errno(of: error))
     }
