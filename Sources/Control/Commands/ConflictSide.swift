@@ -13,6 +13,10 @@ package struct ConflictSide: Replying, Sendable {
 
   init(_ node: HistoryNode, isRemoval: Bool, in store: Store) throws(StoreError) {
     guard let record = try store.version(node.number) else { throw .missingVersion(node.id) }
+    try self.init(record, isRemoval: isRemoval, in: store)
+  }
+
+  init(_ record: VersionRecord, isRemoval: Bool = false, in store: Store) throws(StoreError) {
     version = record.name
     author = Author(try store.metadata(of: record))
     let time = Attributes.Time(ofVersion: record.timestamp)

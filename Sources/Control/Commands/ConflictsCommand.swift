@@ -1,7 +1,9 @@
 package import Grammar
 import HistoryTree
+import Inodes
 package import LLVSCore
 import TreeNames
+import WorkingTree
 
 /// Lists the open conflicts at a path and below it; all of them without a path.
 struct ConflictsCommand: Command {
@@ -11,7 +13,7 @@ struct ConflictsCommand: Command {
       help: """
         Lists files that were changed on two sides and are not settled.
         Of each it tells what was kept and what was dropped: on which machine, by whom and when. The files are
-        in .llvs/conflicts.
+        in .llvs/conflicts. It also lists files whose names ignored files have here.
         """)
   ]
 
@@ -54,11 +56,11 @@ extension ControlService {
     }
   }
 
-  /// Returns the number of values with open conflicts or displaced by a directory.
+  /// Returns the number of values with open conflicts, displaced by a directory, or whose names scratch has.
   func countOpenConflicts() throws -> Int {
     guard let head = try store.state().head else { return 0 }
     return try Set(store.openConflictKeys(at: head))
-      .union(displaced.keys(at: head, in: store)).count
+      .union(displaced.keys(at: head, in: store)).count + tree.files.hidingScratch().count
   }
 
   fileprivate func conflicts(_ path: [UInt8]) throws -> CommandResult {
@@ -86,6 +88,23 @@ extension ControlService {
       values.append([
         "path": ReplyBytes(value.path), "hasBase": false, "hasOurs": true,
         "theirs": ReplyValue.list([]), "directory": value.directory,
+      ])
+    }
+    for scratch in try tree.files.hidingScratch()
+    where PathFilter.isAtOrBelow(scratch.path.bytes, path)
+      || PathFilter.isAtOrBelow(scratch.shown.bytes, path)
+    {
+      let side = try scratch.version.flatMap { try store.version($0) }.map {
+        try ConflictSide($0, in: store)
+      }
+      lines.append(
+        "\(PrintableText.text(scratch.path.bytes)): from \(side?.text ?? "another version"), shown as "
+          + "\(PrintableText.text(scratch.shown.bytes)); your ignored \(scratch.isDirectory ? "directory" : "file") "
+          + "has the name: rename or remove one of them")
+      values.append([
+        "path": ReplyBytes(scratch.path.bytes), "hasBase": false, "hasOurs": true,
+        "kept": side?.reply,
+        "theirs": ReplyValue.list([]), "shown": ReplyBytes(scratch.shown.bytes),
       ])
     }
     return CommandResult(

@@ -108,8 +108,10 @@ extension ControlService {
     let view = try headRecord().map { TreeView(map: store.map(of: $0)) }
     var lines: [String] = []
     var values: [ReplyValue] = []
+    let hiding = try tree.files.hidingScratch()
     for path in paths {
-      let isVersioned = try view?.find(path: path) != nil
+      let isScratch = hiding.contains { PathFilter.isAtOrBelow(path, $0.path.bytes) }
+      let isVersioned = try !isScratch && view?.find(path: path) != nil
       let reason = try tree.files.reasonToIgnore(
         TreePath(path), isDirectory: try isDirectory(path))
       let file = reason.map { Self.file(of: $0) }
@@ -121,10 +123,12 @@ extension ControlService {
         case (true, let pattern?):
           "\(shown): in versions, since it was before \(pattern) matched; "
             + "\"untrack \(shown)\" takes it out"
+        case (_, nil) where isScratch:
+          "\(shown): in no version; what versions have of that name is shown escaped"
         case (_, nil): "\(shown): \(isVersioned ? "in versions; " : "")no pattern matches"
         }
       lines.append(line)
-      let state = isVersioned ? "versioned" : reason == nil ? "new" : "ignored"
+      let state = isVersioned ? "versioned" : reason == nil && !isScratch ? "new" : "ignored"
       values.append(["path": ReplyBytes(path), "state": state, "file": file, "line": reason?.line])
     }
     return CommandResult(lines.joined(separator: "\n"), ["paths": values])
