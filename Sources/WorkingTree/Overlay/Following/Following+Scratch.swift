@@ -40,9 +40,12 @@ extension Following {
 
   private func hidesOther(_ change: NameChange, at place: InodeName) throws(StoreError) -> Bool {
     guard let number = change.inode,
-      let there = try base.child(of: place.directory, named: place.name)
+      let there = try base.child(of: place.directory, named: place.name)?.inode.number,
+      there != number
     else { return false }
-    return there.inode.number != number
+    // Programs may have moved it since the cut.
+    let names = overlay.nodes.names(of: there) ?? []
+    return !names.contains { overlay.changes[$0]?.inode == there }
   }
 
   /// True for scratch before the head.
