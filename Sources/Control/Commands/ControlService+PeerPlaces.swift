@@ -8,23 +8,59 @@ import Platform
 // mount point, another stick or a wiped one: nothing is sent there until its user allows it.
 
 extension ControlService {
-  /// Returns the peers whose places are the same as at the last exchange; reports the others.
-  func present(
-    among peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
-  ) throws(ControlError) -> [Peer] {
-    var present: [Peer] = []
+  private static let contacts = WorkerPool(name: "llvs-peers")
+  /// The longest wait for all peers before those are served that have answered, in nanoseconds.
+  private static let patience: UInt64 = 5_000_000_000
+
+  /// Asks all peers at once, and calls `body` with those whose places are the same as at the last exchange; reports
+  /// the others. A peer that answers late holds up no other: then `body` is called twice.
+  func meet(
+    _ peers: [Peer], comparingHistories: Bool, _ session: PeerSession,
+    _ outcome: inout ExchangeOutcome, _ body: ([Peer], inout ExchangeOutcome) throws -> Void
+  ) throws {
+    let head = comparingHistories ? try ownHistory() : nil
+    let answers = Monitor<[String: Result<Void, ControlError>]>([:])
+    session.prepare(peers)
     for peer in peers {
-      do throws(ControlError) {
-        try checkPlace(of: peer, session)
-        if PeerState(peer.state).countThere > 0 { session.noteAnswer(of: peer) }
-        present.append(peer)
-      } catch {
-        if error.kind != .interrupted { record(error, with: peer) }
-        fail(peer, error, session, &outcome)
-        if error.kind == .interrupted { throw error }
+      nonisolated(unsafe) let session = session
+      let ask = { @Sendable [self] in
+        let answer = Result { () throws(ControlError) in
+          try checkPlace(of: peer, session)
+          if PeerState(peer.state).countThere > 0 { session.noteAnswer(of: peer) }
+          if let head { try checkHistory(of: peer, against: head, session) }
+        }
+        answers.withLock { $0[peer.name] = answer }
+        answers.broadcast()
       }
+      if peers.count == 1 { ask() } else { Self.contacts.run(ask) }
     }
-    return present
+    func answered(within time: UInt64?) -> [String: Result<Void, ControlError>]? {
+      answers.wait(nanoseconds: time) { $0.count == peers.count ? $0 : nil }
+    }
+    // They use the session.
+    defer { _ = answered(within: nil) }
+    var met = answered(within: Self.patience) ?? answers.withLock { $0 }
+    var (open, hasRun) = (peers, false)
+    while !open.isEmpty || !hasRun {
+      var ready: [Peer] = []
+      for peer in open {
+        guard let answer = met[peer.name] else { continue }
+        do throws(ControlError) {
+          try answer.get()
+          ready.append(peer)
+        } catch {
+          if error.kind != .interrupted { record(error, with: peer) }
+          fail(peer, error, session, &outcome)
+          if error.kind == .interrupted { throw error }
+        }
+      }
+      open.removeAll { met[$0.name] != nil }
+      if !ready.isEmpty || open.isEmpty && !hasRun {
+        hasRun = true
+        try body(ready, &outcome)
+      }
+      met = answered(within: nil) ?? [:]
+    }
   }
 
   private func checkPlace(of peer: Peer, _ session: PeerSession) throws(ControlError) {

@@ -7,30 +7,21 @@ import LLVSExchange
 // until a user confirms that the two belong together.
 
 extension ControlService {
-  /// Returns the peers that hold nothing or a history related to the tree's; reports the others as failed.
-  func known(
-    among peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
-  ) throws(ControlError) -> [Peer] {
-    guard let head = try ownHistory() else { return peers }
-    var known: [Peer] = []
-    for peer in peers {
-      // If the peer cannot be read, the exchange reports the reason.
-      let found: Version.ID?
-      do throws(ControlError) {
-        found = try outline(of: peer, session).stranger(onLine: Self.branch(head.line))
-      } catch {
-        if error.kind == .interrupted { throw error }
-        found = nil
+  /// Throws if a peer holds a history unrelated to the tree's.
+  func checkHistory(
+    of peer: Peer, against head: VersionRecord, _ session: PeerSession
+  ) throws(ControlError) {
+    let found: Version.ID?
+    do throws(ControlError) {
+      found = try outline(of: peer, session).stranger(onLine: Self.branch(head.line))
+    } catch {
+      // If the peer answers and cannot be read, the exchange reports the reason.
+      guard error.kind != .interrupted, error.kind != .unreachable, error.kind != .timedOut else {
+        throw error
       }
-      guard let found else {
-        known.append(peer)
-        continue
-      }
-      let error = Self.stranger(found)
-      record(error, with: peer)
-      fail(peer, error, session, &outcome)
+      return
     }
-    return known
+    if let found { throw Self.stranger(found) }
   }
 
   /// Retrieves the history of a peer that a sync refuses, if a word names a version there.
@@ -59,7 +50,7 @@ extension ControlService {
   }
 
   /// Returns the head if only its own history merges with it; nil if it began empty.
-  private func ownHistory() throws(ControlError) -> VersionRecord? {
+  func ownHistory() throws(ControlError) -> VersionRecord? {
     guard let head = try headRecord() else { return nil }
     return try translating { try store.graph.node(head.number).hasEmptyRoots } ? nil : head
   }

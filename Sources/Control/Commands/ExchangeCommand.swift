@@ -36,9 +36,10 @@ struct ExchangeCommand: Command {
     var outcome = ExchangeOutcome()
     service.telling(&outcome) { outcome in
       let session = PeerSession(context, named: peers)
-      let present = try service.present(among: all, session, &outcome)
-      try service.refuse(halves, named: peers)
-      for half in halves { try service.run(half, with: present, session, &outcome) }
+      try service.meet(all, comparingHistories: false, session, &outcome) { present, outcome in
+        try service.refuse(halves, named: peers)
+        for half in halves { try service.run(half, with: present, session, &outcome) }
+      }
       outcome.failIfAllAreAway()
       if halves == [.retrieve] { outcome.failIfIncomplete() }
       // After a retrieval without a merge, the reply reports heads to merge.

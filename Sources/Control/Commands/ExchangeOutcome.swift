@@ -63,6 +63,12 @@ struct ExchangeOutcome {
     change(&peers[index])
   }
 
+  /// Notes a merge; one of late peers that did nothing hides none before it.
+  mutating func note(_ new: MergeOutcome) {
+    if case .nothing = new.result, merge != nil { return }
+    merge = new
+  }
+
   func isOver(_ name: String) -> Bool { peers.contains { $0.name == name && $0.state != .ok } }
 
   /// Notes a failure; the first one decides the command's result.

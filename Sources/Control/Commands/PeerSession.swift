@@ -4,7 +4,7 @@ import LLVSExchange
 import ObjectStores
 
 /// The peers of one command; each is opened once.
-/// - Concurrency: for the command's thread.
+/// - Concurrency: for the command's thread. After ``prepare(_:)``, one thread at a time for each peer.
 final class PeerSession {
   struct Opened {
     let layout: any RemoteLayout
@@ -12,11 +12,15 @@ final class PeerSession {
     let progress: PeerProgress
   }
 
+  private final class Slot {
+    var opened: Opened?
+    var half: ExchangeHalf?
+    var hasAnswered = false
+  }
+
   let context: CommandContext
-  private var peers: [String: Opened] = [:]
-  private var halves: [String: ExchangeHalf] = [:]
+  private var slots: [String: Slot] = [:]
   private let named: Set<String>
-  private var answered: Set<String> = []
 
   init(_ context: CommandContext, named: [String] = []) {
     self.context = context
@@ -24,14 +28,25 @@ final class PeerSession {
   }
 
   func isNamed(_ name: String) -> Bool { named.contains(name) }
-  func hasAnswered(_ name: String) -> Bool { answered.contains(name) }
-  func noteAnswer(of peer: Peer) { answered.insert(peer.name) }
-  func begin(_ half: ExchangeHalf, with peer: Peer) { halves[peer.name] = half }
+  func hasAnswered(_ name: String) -> Bool { slot(name).hasAnswered }
+  func noteAnswer(of peer: Peer) { slot(peer.name).hasAnswered = true }
+  func begin(_ half: ExchangeHalf, with peer: Peer) { slot(peer.name).half = half }
+
+  /// Prepares for the use of these peers from several threads.
+  func prepare(_ peers: [Peer]) { for peer in peers { _ = slot(peer.name) } }
+
+  private func slot(_ name: String) -> Slot {
+    if let known = slots[name] { return known }
+    let made = Slot()
+    slots[name] = made
+    return made
+  }
 
   /// Returns the progress of the current half of an exchange: its versions, as a number and in words.
   func reached(_ peer: Peer) -> (half: ExchangeHalf?, count: Int, text: String) {
-    guard let half = halves[peer.name] else { return (nil, 0, "") }
-    let step = peers[peer.name]?.progress.step
+    let slot = slot(peer.name)
+    guard let half = slot.half else { return (nil, 0, "") }
+    let step = slot.opened?.progress.step
     let counts = step?.phase == (half == .send ? .sending : .storing)
     let done = counts ? step?.done ?? 0 : 0
     let of = counts ? step.map { " of \($0.total)" } ?? "" : ""
@@ -44,7 +59,8 @@ final class PeerSession {
     _ peer: Peer, limit: UInt64?,
     _ open: (TransferControl) throws(ControlError) -> any RemoteLayout
   ) throws(ControlError) -> Opened {
-    if let known = peers[peer.name] { return known }
+    let slot = slot(peer.name)
+    if let known = slot.opened { return known }
     let progress = PeerProgress(peer.name, context.progress)
     let transfer = TransferControl(
       bytesPerSecond: limit, isStopped: context.isCancelled,
@@ -54,7 +70,7 @@ final class PeerSession {
       control: ExchangeControl(
         isCancelled: context.isCancelled, progress: { progress.reached($0) }),
       progress: progress)
-    peers[peer.name] = made
+    slot.opened = made
     return made
   }
 }

@@ -21,20 +21,20 @@ struct SyncCommand: Command {
       let makesVersions = !context.isAutomatic || !service.isBelowReserve
       if makesVersions { outcome.commit = Commit(try service.cut()) }
       let session = PeerSession(context, named: peers)
-      let known = try service.known(
-        among: try service.present(among: all, session, &outcome), session, &outcome)
-      try service.run(.retrieve, with: known, session, &outcome)
-      do {
-        // The merge makes a version of pending changes too.
-        if makesVersions, !context.isAutomatic || service.settings.automerge {
-          outcome.merge = try service.mergeHeads(context, service.standardArbitration(context))
+      try service.meet(all, comparingHistories: true, session, &outcome) { known, outcome in
+        try service.run(.retrieve, with: known, session, &outcome)
+        do {
+          // The merge makes a version of pending changes too.
+          if makesVersions, !context.isAutomatic || service.settings.automerge {
+            outcome.note(try service.mergeHeads(context, service.standardArbitration(context)))
+          }
+        } catch {
+          let error = ControlError(any: error)
+          guard error.kind != .interrupted else { throw error }
+          outcome.fail(error)
         }
-      } catch {
-        let error = ControlError(any: error)
-        guard error.kind != .interrupted else { throw error }
-        outcome.fail(error)
+        try service.run(.send, with: known, session, &outcome)
       }
-      try service.run(.send, with: known, session, &outcome)
     }
     return try service.reply(outcome)
   }

@@ -71,6 +71,34 @@ extension ControlExchangeTests {
     #expect(try b.read("a") == "one")
   }
 
+  @Test("a peer that answers late holds up no other")
+  func late() throws {
+    let gate = Monitor(false)
+    let space = try ControlWorkspace(
+      opener: PeerOpener { (address, opening) throws(ControlError) in
+        guard opening.name == "late" else { return try PeerOpener.standard.open(address, opening) }
+        _ = gate.wait(nanoseconds: 60_000_000_000) { $0 ? true : nil }
+        throw ControlError(.unreachable, "too late")
+      })
+    let folder = space.directory.file("folder")
+    try FileSystem.makeDirectory(folder)
+    try space.service.setPeer("late", address: Array("/x".utf8))
+    try space.service.setPeer("prompt", address: Array("bundle+\(folder)".utf8))
+    try space.write("a", "one")
+    let text = Monitor<String?>(nil)
+    WorkerPool(name: "sync").run {
+      let told = (try? space.run("sync").text) ?? "failed"
+      text.withLock { $0 = told }
+      text.broadcast()
+    }
+    #expect(try eventually(seconds: 30) { try FileSystem.exists("\(folder)/bundles") })
+    #expect(text.withLock { $0 } == nil)
+    gate.withLock { $0 = true }
+    gate.broadcast()
+    let told = try #require(text.wait(nanoseconds: 30_000_000_000) { $0 })
+    #expect(told.contains("To prompt: 1 version. late is away: too late."), "\(told)")
+  }
+
   @Test("where all peers are away a sync is done, and an exchange is none")
   func allAway() throws {
     let a = try ControlWorkspace()
