@@ -75,7 +75,7 @@ final class WatchedStore: ObjectStore {
 
   func tellClock() { state.withLock { $0.tellsClock = true } }
 
-  /// Whether PUTs are answered and come to nothing, as behind a login page.
+  /// True if PUTs are answered and store nothing, as behind a login page.
   func swallow(_ swallows: Bool) { state.withLock { $0.swallows = swallows } }
 
   /// Refuses longer objects from now on.

@@ -183,7 +183,7 @@ final class KilledLife: @unchecked Sendable {
 
   // MARK: - What must be so
 
-  /// Opens what a kill left, and sometimes goes on with that; opening may be killed too.
+  /// Opens the store after a kill, which may also interrupt the opening. Sometimes the life continues there.
   private func mount(_ target: String, _ nodes: [String: OwnPrograms.Node], _ note: String) throws {
     kills += 1
     let again: TreeAtWork

@@ -8,7 +8,7 @@ import TreeNames
 @testable import TreeSupport
 @testable import WorkingTree
 
-/// Programs at names that nobody else has, and what the tree must show there: names, numbers, link counts, times and
+/// Programs with names of their own, and a model of the tree at these names: names, numbers, link counts, times and
 /// bytes.
 final class OwnPrograms {
   /// A name as its program knows it.
@@ -34,7 +34,7 @@ final class OwnPrograms {
     (self.work, self.prefix, self.shared, self.process) = (work, prefix, shared, process)
   }
 
-  /// Goes on with what a kill left.
+  /// Continues with the store after a kill.
   func mount(_ work: TreeAtWork, _ nodes: [String: Node]) {
     (self.work, self.nodes) = (work, nodes)
     (known, handles) = ([:], [])
