@@ -54,9 +54,10 @@ extension Following {
     return try head.isScratch(place)
   }
 
-  /// True if a directory without an entry of its own has nothing that a version may take.
+  /// True if a directory without an entry of its own has scratch, and nothing that a version may take.
   private func hasOnlyScratch(_ directory: InodeNumber) throws(StoreError) -> Bool {
     var open = [directory]
+    var isEmpty = true
     while let directory = open.popLast() {
       for name in overlay.changedNames(of: directory) {
         let place = InodeName(directory: directory, name: name)
@@ -65,10 +66,12 @@ extension Following {
           open.append(number)
         } else if try !isScratch(joined[place] ?? place) {
           return false
+        } else {
+          isEmpty = false
         }
       }
     }
-    return true
+    return !isEmpty
   }
 
   private mutating func move(_ place: InodeName, to target: InodeName) {
