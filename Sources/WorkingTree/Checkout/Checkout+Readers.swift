@@ -22,10 +22,10 @@ extension Checkout {
       let rows = recorded.prepared
       let new = try after.inode(at: place, over: rows)
       guard new != number else { return }
-      let taken = head.record.taken.names[place]
+      let epoch = head.record.taken.epoch(at: place, in: head.frozen) ?? before.epoch
       replaced.append(
         ReplacedName(
-          name: place, before: number, after: new, epoch: taken?.destinationEpoch ?? before.epoch,
+          name: place, before: number, after: new, epoch: epoch,
           alike: try versions.alike(seen, at: foreign.path)))
     }
     for foreign in difference.foreign { try note(foreign) }

@@ -62,8 +62,8 @@ final class Checkout: @unchecked Sendable {
       try hints.addDirectories(of: pending, over: recorded)
       difference = try HeadDifference(from: shown, to: next, over: recorded)
       try difference.findForeign(
-        since: head.record.own == nil ? nil : hints.own, after: next, frozen: head.frozen,
-        over: recorded)
+        since: head.record.groups.isEmpty ? nil : hints.own, after: next, hints,
+        frozen: head.frozen, over: recorded)
     }
     try recorded.prepare(
       TreeHead(

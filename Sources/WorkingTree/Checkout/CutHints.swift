@@ -16,8 +16,15 @@ struct CutHints {
     var hints = NumberHints()
     hints.frozen = frozen
     if record.isForeign { hints.own = try view(record.own ?? before) } else { hints.isOwn = true }
+    let hasOthers = record.groups.contains { $0.epoch != nil }
     // A cut takes thousands of files to few versions.
     var trees: [TakenCut.Destination: TreeView] = [:]
+    func tree(_ destination: TakenCut.Destination) throws(StoreError) -> TreeView {
+      if let tree = trees[destination] { return tree }
+      let tree = try self.tree(destination)
+      trees[destination] = tree
+      return tree
+    }
     var directories = FrozenPaths(frozen)
     hints.files.reserveCapacity(record.taken.nodes.count)
     hints.times.reserveCapacity(record.taken.nodes.count)
@@ -25,18 +32,14 @@ struct CutHints {
       guard let node = frozen.nodes.node(number) else { continue }
       let paths = node.names.compactMap { directories.path(of: $0) }
       if !node.isDirectory { for path in paths { noteTimes(of: node, at: path, in: &hints) } }
-      if case .beside = taken.destination {
-        for path in paths { hints.beside[path] = try tree(taken.destination) }
-      }
+      if hasOthers { for path in paths { hints.takers[path] = try tree(taken.destination) } }
       // The head does not have at the name what no version took.
       guard !node.isDirectory, taken.destination != .nowhere else { continue }
-      if trees[taken.destination] == nil { trees[taken.destination] = try tree(taken.destination) }
       // A name that went into another version may be another file here.
       let own = node.names.filter {
         record.taken.names[$0].map { $0.destination == taken.destination } ?? true
       }.compactMap { directories.path(of: $0) }
-      guard let tree = trees[taken.destination], let entry = try entry(at: own, in: tree)
-      else { continue }
+      guard let entry = try entry(at: own, in: try tree(taken.destination)) else { continue }
       hints.files.append(
         NumberHints.File(
           number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
@@ -45,10 +48,10 @@ struct CutHints {
     var noted: Set<InodeNumber> = []
     for (place, taken) in record.taken.names {
       if noted.insert(place.directory).inserted { noteDirectories(above: place, in: &hints) }
-      if case .beside = taken.destination, let path = directories.path(of: place) {
+      if hasOthers, let path = directories.path(of: place) {
         let tree = try tree(taken.destination)
-        hints.beside[path] = tree
-        hints.above[path.parent] = tree
+        hints.takers[path] = tree
+        if case .beside = taken.destination { hints.above[path.parent] = tree }
       }
       guard taken.isThere, let change = frozen.changes[place], let number = change.inode,
         frozen.nodes.kind(of: number) == .directory, let path = directories.path(of: place)

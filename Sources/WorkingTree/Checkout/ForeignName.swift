@@ -28,18 +28,28 @@ extension PathDiff {
   }
 }
 
+extension NumberHints {
+  /// Calls `body` once with each path at which a head differs from the version that took what programs saw there:
+  /// `own`, or one next to the head.
+  /// - Throws: ``StoreError`` if a map cannot be read, and the errors of `body`.
+  func forEachForeignPath(
+    from own: TreeView, to after: TreeView, _ body: (TreePath) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try PathDiff.forEachPath(from: own, to: after) { (path) throws(StoreError) in
+      if taker(of: path) == nil { try body(path) }
+    }
+    for tree in others {
+      try PathDiff.forEachPath(from: tree, to: after) { (path) throws(StoreError) in
+        if taker(of: path)?.map.root == tree.map.root { try body(path) }
+      }
+    }
+  }
+}
+
 extension PathDiff.Step {
   var change: PathChange {
     switch self {
     case .gone(let change), .come(let change), .changed(let change): change
     }
-  }
-}
-
-extension ChangedPaths {
-  /// - Throws: ``StoreError`` if a map cannot be read.
-  init(from before: TreeView, to after: TreeView) throws(StoreError) {
-    self.init()
-    try PathDiff.forEachPath(from: before, to: after) { (path) throws(StoreError) in insert(path) }
   }
 }

@@ -79,12 +79,14 @@ struct HeadDifference {
     }
   }
 
-  /// Finds the names at which the head differs from `own`, the version that the cut made on the head before; nil if
-  /// it made none. `frozen` has the changes at the cut's instant, `base` is the recorded tree before the head.
+  /// Finds the names at which the head differs from the version that took what programs saw: one next to the head,
+  /// or `own`, which the cut made on the head before; nil if it made none. `frozen` has the changes at the cut's
+  /// instant, `base` is the recorded tree before the head.
   /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
   /// - Complexity: O(*k* log *n*) for *k* names.
   mutating func findForeign(
-    since own: TreeView?, after: TreeView, frozen: Overlay, over base: any Base
+    since own: TreeView?, after: TreeView, _ hints: NumberHints, frozen: Overlay,
+    over base: any Base
   ) throws(StoreError) {
     guard let own else {
       for name in names where name.hasOtherContent {
@@ -94,7 +96,7 @@ struct HeadDifference {
     }
     var shown = DirectoryPaths(base, frozen)
     var recorded = DirectoryPaths(base)
-    try PathDiff.forEachPath(from: own, to: after) { (path) throws(StoreError) in
+    try hints.forEachForeignPath(from: own, to: after) { (path) throws(StoreError) in
       var directory = try shown.number(of: path.parent)
       if directory == nil { directory = try recorded.number(of: path.parent) }
       guard let directory else { return foreign.append(ForeignName(path: path)) }

@@ -41,11 +41,16 @@ extension Following {
     if isBehind { behind.insert(place) }
   }
 
+  /// The epoch of the version that took what programs saw at a name before the head.
+  func epochBefore(_ place: InodeName) -> Epoch {
+    head.taken?.epoch(at: place, in: head.frozen ?? original) ?? before
+  }
+
   /// Sets the epoch of names that are behind to the one before the head.
   mutating func pinNames() {
     for place in behind {
       guard var change = overlay.changes[place], change.on == nil, !change.isHeld else { continue }
-      change.on = before
+      change.on = epochBefore(place)
       overlay.setChange(change, at: place)
     }
   }
@@ -56,6 +61,7 @@ extension Following {
       guard let number = try overlay.inode(at: place, over: base),
         var node = overlay.nodes[number], node.isPending
       else { continue }
+      let before = epochBefore(place)
       node.on = node.on ?? before
       if let saved = node.file?.saved { node.file?.saved?.on = saved.on ?? before }
       if let counted = node.file?.counted { node.file?.counted?.on = counted.on ?? before }

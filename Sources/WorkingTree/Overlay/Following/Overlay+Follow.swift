@@ -262,7 +262,7 @@ struct Following {
     let on = taken.map { $0.destination.epoch(of: $0.on) } ?? node.on
     let isBehind = behind.contains(name) || !node.isPending && head.epoch != nil
     var change = NameChange(
-      inode: number, on: on ?? (isBehind ? before : nil), stamp: overlay.stamp,
+      inode: number, on: on ?? (isBehind ? epochBefore(name) : nil), stamp: overlay.stamp,
       hidesRecorded: false)
     change.hide(try base.child(of: name.directory, named: name.name)?.inode)
     overlay.setChange(change, at: name)

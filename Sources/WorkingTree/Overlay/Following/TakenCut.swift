@@ -67,6 +67,18 @@ package struct TakenCut: Hashable, Sendable {
   /// Ignored names, which no later cut looks at until they change. A journal need not keep them.
   package var aside: Set<InodeName> = []
   package init(at stamp: ChangeStamp) { self.stamp = stamp }
+
+  /// The epoch of the version next to the head that took a name or a directory above, where `overlay` has it; nil
+  /// for the head's line.
+  func epoch(at place: InodeName, in overlay: Overlay) -> Epoch? {
+    var place = place
+    for _ in 0..<4096 {
+      if let name = names[place] { return name.destinationEpoch }
+      guard let above = overlay.nodes.place(of: place.directory) else { return nil }
+      place = above
+    }
+    return nil
+  }
 }
 
 extension TakenCut.Name {

@@ -99,15 +99,8 @@ extension Advance {
   private func isOfCut(_ path: TreePath) throws -> Bool {
     if hints.isOwn { return true }
     if let own = hints.own, try hasSame(own, at: path) { return true }
-    guard !hints.beside.isEmpty else { return false }
-    var tree = hints.above[path]
-    var above = path
-    while tree == nil {
-      tree = hints.beside[above]
-      if above.isRoot { break }
-      above = above.parent
-    }
-    return try tree.map { try hasSame($0, at: path) } ?? false
+    guard let tree = hints.above[path] ?? hints.taker(of: path) else { return false }
+    return try hasSame(tree, at: path)
   }
 
   /// True if the head and a tree have the same content at a path, stored by any version.

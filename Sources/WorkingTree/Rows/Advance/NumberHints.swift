@@ -28,8 +28,8 @@ package struct NumberHints: Sendable {
   /// The tree of the version with only what was taken; nil for the new head's. Where the head differs, the clock's
   /// time counts.
   package var own: TreeView?
-  /// The trees of versions next to the head, by the paths of what the cut took into them.
-  package var beside: [TreePath: TreeView] = [:]
+  /// The trees of the versions that took the paths, if the cut made one next to the head.
+  package var takers: [TreePath: TreeView] = [:]
   /// The trees of versions next to the head, by the directories in which the cut took names into them.
   package var above: [TreePath: TreeView] = [:]
   /// The pending changes at the cut's instant, which programs saw; nil without a cut.
@@ -39,4 +39,23 @@ package struct NumberHints: Sendable {
   /// Returns the working tree's cookies of names of a directory without rows: a name keeps its cookie.
   package var cookies: @Sendable (InodeNumber) -> [FileName: EntryCookie] = { _ in [:] }
   package init() {}
+
+  /// Returns the tree of the version next to the head that took a path or the nearest directory above; nil for
+  /// ``own``.
+  func taker(of path: TreePath) -> TreeView? {
+    guard !takers.isEmpty else { return nil }
+    var path = path
+    while true {
+      if let tree = takers[path] { return tree.map.root == own?.map.root ? nil : tree }
+      if path.isRoot { return nil }
+      path = path.parent
+    }
+  }
+
+  /// The trees of versions next to the head.
+  var others: [TreeView] {
+    var trees = Dictionary(takers.values.map { ($0.map.root, $0) }) { first, _ in first }
+    if let own { trees[own.map.root] = nil }
+    return Array(trees.values)
+  }
 }

@@ -21,6 +21,8 @@ struct TreeRecovery {
   private(set) var hasOtherHead = false
   /// True if the journal was written over these rows.
   private let hasSameRows: Bool
+  /// The journal's numbers for a committed cut that the rows may lack.
+  private let hints: NumberHints
 
   init(_ place: TreePlace, _ store: Store, _ opened: OpenedJournal) throws(StoreError) {
     self.store = store
@@ -34,7 +36,8 @@ struct TreeRecovery {
     let rows = RowsOpening(
       place: place, store: store, opened: opened, numbers: numbers, head: head, cut: cut, now: now)
     let reason: String?
-    (recorded, hasSameRows, reason) = try rows.open()
+    hints = try rows.hints()
+    (recorded, hasSameRows, reason) = try rows.open(hints)
     if let reason { losses.append("\(reason): the recorded tree was made anew from the head") }
   }
 
@@ -91,9 +94,11 @@ struct TreeRecovery {
     guard let number = record?.own.map({ .some($0) }) ?? known else { return ChangedPaths() }
     let before = try store.version(number)
     guard number == nil || before != nil else { return ChangedPaths() }
-    return try ChangedPaths(
-      from: TreeView(map: store.map(of: before)),
-      to: TreeView(map: store.map(of: head)))
+    var changed = ChangedPaths()
+    try hints.forEachForeignPath(
+      from: TreeView(map: store.map(of: before)), to: TreeView(map: store.map(of: head))
+    ) { (path) throws(StoreError) in changed.insert(path) }
+    return changed
   }
 
   /// True if replay of the journal gave what programs saw before.
@@ -122,8 +127,10 @@ private struct RowsOpening {
   let now: Attributes.Time
 
   /// Returns the head's rows, whether they are the existing ones, and the reason if they were made again.
-  func open() throws(StoreError) -> (tree: RecordedTree, isSame: Bool, reason: String?) {
-    let (hints, target) = (try hints(), try origin(head, cut))
+  func open(
+    _ hints: NumberHints
+  ) throws(StoreError) -> (tree: RecordedTree, isSame: Bool, reason: String?) {
+    let target = try origin(head, cut)
     let first = try isSettled ? target : try origin(beforeCut, cut - 1)
     let exists = try StoreError.translating(try FileSystem.exists(place.rows))
     guard exists else { return (try rebuilt(first, target, hints), false, nil) }
@@ -203,8 +210,7 @@ private struct RowsOpening {
     opened.epochs[opened.overlay.epoch].flatMap { $0 == 0 ? nil : VersionNumber($0) }
   }
 
-  /// The journal's numbers for a committed cut that the rows may lack.
-  private func hints() throws(StoreError) -> NumberHints {
+  func hints() throws(StoreError) -> NumberHints {
     guard let record = opened.unsettled, let frozen = opened.frozen else { return NumberHints() }
     return try CutHints(record: record, frozen: frozen, before: before) {
       (number) throws(StoreError) in
