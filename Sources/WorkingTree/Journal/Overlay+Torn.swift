@@ -29,12 +29,14 @@ extension PendingFile {
 }
 
 extension Overlay {
-  /// The path of a node, for people; its number if it has no name.
+  /// The path of a node, for people, or the one where a new version will have its bytes; its number if it has none.
   package func title(_ number: InodeNumber) -> String {
-    guard let name = nodes[number]?.names.first,
-      let path = path(of: name.directory)?.appending(name.name)
-    else { return "#\(number.rawValue)" }
-    return String(decoding: path.bytes, as: UTF8.self)
+    var (name, known) = (nodes[number]?.names.first, TreePath?.none)
+    if case .detached(let place, let path, _)? = nodes[number]?.orphan {
+      (name, known) = (place, path)
+    }
+    let path = name.flatMap { name in self.path(of: name.directory)?.appending(name.name) } ?? known
+    return path.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "#\(number.rawValue)"
   }
 
   /// Returns the paths of the files with bytes in some ranges of data files.
@@ -43,7 +45,8 @@ extension Overlay {
     let all = LostBytes(
       ranges: lost,
       sizes: Dictionary(uniqueKeysWithValues: LiveBytes(of: self).sources.map { ($0, .max) }))
-    return nodes.numbers { !$0.isWhole(all) }.map(title).sorted()
+    return nodes.numbers { !$0.isWhole(all) }.filter { nodes[$0]?.orphan != .gone }.map(title)
+      .sorted()
   }
 
   /// Reverts each file with lost bytes to its last whole state: a save, what is recorded, or none. Returns the
@@ -67,7 +70,8 @@ extension Overlay {
         nodes[number]?.file = file
         continue
       }
-      titles.append(title(number))
+      // A removed file would be forgotten anyway.
+      if node.orphan != .gone { titles.append(title(number)) }
       if let whole = file.saved ?? file.counted {
         var kept = PendingFile(content: whole.content)
         kept.saved = whole

@@ -19,6 +19,8 @@ final class BehindLife {
     case same
     /// It changes a file that no program here touches.
     case elsewhere
+    /// It adds names to directories that programs change, and changes nothing that exists.
+    case within
   }
 
   let work: TreeAtWork
@@ -33,6 +35,8 @@ final class BehindLife {
   private var sights: [Int32: [String: Set<Substring>]] = [:]
   /// Marks of the other machine that were merged, and those that it, or a program that saw them, removed.
   private var (theirs, dropped): (Set<Substring>, Set<Substring>) = ([], [])
+  /// Marks that programs removed, of those that the other machine did not write.
+  private var removed: Set<Substring> = []
   /// What was done.
   private(set) var log: [String] = []
   /// What was shown after each transition, and the versions.
@@ -148,6 +152,7 @@ final class BehindLife {
     }
     let gone = marks(in: before).subtracting(marks(in: try work.texts()))
     dropped.formUnion(gone.subtracting(spared))
+    removed.formUnion(gone.subtracting(spared).subtracting(theirs))
   }
 
   private func unsighted(_ paths: String..., body: () throws -> Void) throws {
@@ -227,7 +232,12 @@ final class BehindLife {
       base = [record?.first, record?.second].compactMap { $0 }.min() ?? base
     }
     var values: [String: String?] = [:]
-    let paths = others == .same ? ["a", "b", "c", "d/a", "d/b", "e/a"] : ["other"]
+    let paths =
+      switch others {
+      case .same: ["a", "b", "c", "d/a", "d/b", "e/a"]
+      case .elsewhere: ["other"]
+      case .within: ["c", "d", "d", "e", "e"].map { "\($0)/t\(count)" }
+      }
     let map = try work.store.version(base).map { work.store.map(of: $0) }
     for _ in 0...below(2) {
       let path = paths[below(paths.count)]
@@ -292,6 +302,8 @@ final class BehindLife {
       throw LifeFault("the end of a cut shows \(try work.texts()) in place of \(shown)")
     }
     if others == .elsewhere { try checkLine(start, last, other) }
+    let back = others == .within ? removed.intersection(marks(in: try work.texts())) : []
+    guard back.isEmpty else { throw LifeFault("\(back.sorted()) are back") }
     let epochs = work.tree.epochs
     let unknown = work.tree.pending.epochsInUse.filter { epochs[$0] == nil }
     guard unknown.isEmpty else { throw LifeFault("epochs without a version: \(unknown)") }
