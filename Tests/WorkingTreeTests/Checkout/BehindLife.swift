@@ -33,6 +33,8 @@ final class BehindLife {
   private var handles: [(number: InodeNumber, handle: HandleNumber)] = []
   /// The marks at each path that a process has read, when it last read or replaced the file there.
   private var sights: [Int32: [String: Set<Substring>]] = [:]
+  /// The paths that a process ever read: it may be behind there after the name went elsewhere.
+  private var everRead: Set<String> = []
   /// Marks of the other machine that were merged, and those that it, or a program that saw them, removed.
   private var (theirs, dropped): (Set<Substring>, Set<Substring>) = ([], [])
   /// Marks that programs removed, of those that the other machine did not write.
@@ -95,6 +97,7 @@ final class BehindLife {
     let (one, other, process) = (pick(), pick(), [BehindWork.p, BehindWork.q][below(2)])
     let note = "\(process == BehindWork.p ? "p" : "q")"
     var spared: Set<Substring> = []
+    var isSure = true
     do {
       switch below(20) {
       case 0..<4:
@@ -103,11 +106,13 @@ final class BehindLife {
         try work.tree.release(
           try work.tree.open(work.number(one), mode: .read, process: process).handle)
         sights[process, default: [:]][one] = marks(text)
+        everRead.insert(one)
       case 4..<11:
         guard before[one] == nil || before[one] ?? nil != nil else { return }
         // What the program did not see is merged.
         let seen = sights[process]?[one]
         if let seen { spared = marks(before[one] ?? nil).subtracting(seen) }
+        isSure = !everRead.contains(one)
         let way = BehindWork.Way.allCases[below(BehindWork.Way.allCases.count)]
         let text = newMark()
         log.append("\(note) saves \(one) \(way) \(text.dropLast())")
@@ -152,7 +157,7 @@ final class BehindLife {
     }
     let gone = marks(in: before).subtracting(marks(in: try work.texts()))
     dropped.formUnion(gone.subtracting(spared))
-    removed.formUnion(gone.subtracting(spared).subtracting(theirs))
+    if isSure { removed.formUnion(gone.subtracting(theirs)) }
   }
 
   private func unsighted(_ paths: String..., body: () throws -> Void) throws {
@@ -302,8 +307,6 @@ final class BehindLife {
       throw LifeFault("the end of a cut shows \(try work.texts()) in place of \(shown)")
     }
     if others == .elsewhere { try checkLine(start, last, other) }
-    let back = others == .within ? removed.intersection(marks(in: try work.texts())) : []
-    guard back.isEmpty else { throw LifeFault("\(back.sorted()) are back") }
     let epochs = work.tree.epochs
     let unknown = work.tree.pending.epochsInUse.filter { epochs[$0] == nil }
     guard unknown.isEmpty else { throw LifeFault("epochs without a version: \(unknown)") }
@@ -360,5 +363,7 @@ final class BehindLife {
     try work.check(log.joined(separator: "; "))
     let lost = theirs.subtracting(marks(in: try work.recordedTexts())).subtracting(dropped)
     guard lost.isEmpty else { throw LifeFault("\(when) \(lost.sorted()) of others are lost") }
+    let back = others == .within ? removed.intersection(marks(in: try work.texts())) : []
+    guard back.isEmpty else { throw LifeFault("\(when) \(back.sorted()) are back") }
   }
 }
