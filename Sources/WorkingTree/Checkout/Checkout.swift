@@ -111,6 +111,7 @@ final class Checkout: @unchecked Sendable {
       journal.settle(
         record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))
       var shown = ShownHead(overlay: new, epochs: epochs, replaced: replaced, removed: removed)
+      shown.isNoticed = head.record.isForeign || !renumbered.isEmpty
       if head.record.isForeign { (shown.lost, shown.found) = (difference.lost, found) }
       return shown
     }

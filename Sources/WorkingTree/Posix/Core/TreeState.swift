@@ -30,8 +30,8 @@ struct TreeState {
   var publication: UInt64 = 1
   /// True while another head is being shown: then no call may read the recorded tree.
   var isPublishing = false
-  /// The names that were moved since a head was shown; nil once the kernel was notified.
-  var moved: [InodeName]?
+  /// The old and new names of renames since a head was shown; nil if the kernel has no notice to expect.
+  var moved: [(from: InodeName, to: InodeName)]?
 
   init(overlay: Overlay, epochs: [Epoch: UInt32] = [:]) {
     self.overlay = overlay
@@ -188,8 +188,8 @@ struct TreeState {
   private mutating func noteMoved(_ operation: Change.Operation) {
     guard moved != nil else { return }
     switch operation {
-    case .rename(_, _, let to, _, _, _): moved?.append(to)
-    case .exchange(_, let one, _, let other, _, _): moved? += [one, other]
+    case .rename(_, let from, let to, _, _, _): moved?.append((from, to))
+    case .exchange(_, let one, _, let other, _, _): moved? += [(one, other), (other, one)]
     default: break
     }
   }

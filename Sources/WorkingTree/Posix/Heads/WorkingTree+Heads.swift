@@ -51,9 +51,9 @@ extension WorkingTree {
 
   package var removedDirectories: [InodeNumber] { state { Array($0.removed.keys) } }
 
-  /// Returns the names that were moved since a head was shown and the kernel not yet notified, and begins to
-  /// collect again. Once there are none, the kernel knows all.
-  package func takeMoved() -> [InodeName] {
+  /// Returns the old and new names of renames since a head was shown that the kernel was not notified of, and begins
+  /// to collect again. Once there are none, the kernel knows all.
+  package func takeMoved() -> [(from: InodeName, to: InodeName)] {
     state { state in
       let moved = state.moved ?? []
       state.moved = moved.isEmpty ? nil : []
@@ -84,7 +84,7 @@ extension WorkingTree {
         state.writers.lose(new.lost)
         state.writers.find(new.found)
         if forgetsReaders { state.writers.forgetAll() }
-        state.moved = []
+        state.moved = new.isNoticed ? [] : nil
         state.show(new.overlay, epochs: new.epochs, removed: new.removed)
       }
       return (before, new.overlay)
@@ -116,6 +116,8 @@ package struct ShownHead {
   package var replaced: [ReplacedName]
   /// The directories that lost their names.
   package var removed: [InodeNumber: PendingNode]
+  /// True if the kernel may be notified of names.
+  package var isNoticed = false
   package var lost: [TreePath: InodeNumber] = [:]
   /// The directories now at the paths of those and of ``SeenNames/lost``.
   package var found: [TreePath: InodeNumber] = [:]

@@ -249,24 +249,33 @@ package final class Versioner: Sendable {
       }
     }
     let publication = try checkout.publish(head, difference)
+    var changes = HeadChanges()
     do throws(StoreError) {
-      let changes = try checkout.changes(of: head, difference, publication)
+      changes = try checkout.changes(of: head, difference, publication)
       if !changes.notices.isEmpty || !changes.shown.isEmpty { notify(changes) }
     } catch {
       // The head is shown and must not be shown again.
       report("\(error): programs may go on seeing names as they were in the version before")
     }
-    tellMoved()
+    notifyMoved(from: changes.notices)
   }
 
-  /// Notifies the kernel of names that programs moved before it knew of a head.
-  private func tellMoved() {
+  /// Notifies the kernel of the new names of what programs moved from noticed names before it had the notice.
+  private func notifyMoved(from notices: [KernelNotice]) {
+    var noticed: Set<InodeName> = []
+    for case .name(let name) in notices { noticed.insert(name) }
     while true {
       let moved = checkout.tree.takeMoved()
       if moved.isEmpty { return }
+      var names: [InodeName] = []
+      for (from, to) in moved where noticed.contains(from) {
+        noticed.insert(to)
+        names.append(to)
+      }
+      guard !names.isEmpty else { continue }
       var changes = HeadChanges()
       changes.notices =
-        moved.map { .name($0) } + Set(moved.map(\.directory)).sorted().map { .listing($0) }
+        names.map { .name($0) } + Set(names.map(\.directory)).sorted().map { .listing($0) }
       notify(changes)
     }
   }
