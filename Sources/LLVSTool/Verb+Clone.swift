@@ -3,6 +3,7 @@ import Grammar
 import LLVSCore
 import LLVSMount
 import Platform
+import TreeNames
 
 extension Verb {
   @Sendable static func clone(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -59,7 +60,7 @@ extension Verb {
       let versions = (try? store.state().lastNumber) ?? 0
       guard versions == 0 else {
         console.complain(
-          "llvs: \(versions) version\(versions == 1 ? "" : "s") are in \(path); the same command goes on."
+          "llvs: \(PrintableText.count(versions, "version")) got into \(path); the same command continues."
         )
         throw error
       }
@@ -120,13 +121,12 @@ extension Verb {
       // "9 versions cannot be read ..." is "9 of 12 versions cannot be read ..." here.
       let rest = lacks.firstRange(of: " cannot").map { String(lacks[$0.lowerBound...]) } ?? ""
       return
-        "INCOMPLETE: \(unreadable) of \(all) version\(all == 1 ? "" : "s")\(rest); the newest that was read is "
+        "INCOMPLETE: \(unreadable) of \(PrintableText.count(all, "version"))\(rest); the newest that was read is "
         + "\(newest ?? record.name); \"llvs sync\" in the new store gets the rest when it is there again"
     }
     let text =
-      "\(store.path) holds \(unreadable > 0 ? "\(versions) of \(all)" : "\(versions)") "
-      + "version\(all == 1 ? "" : "s") of \(address); "
-      + "now at \(record.name), with \(count) \(count == 1 ? "file or directory" : "files and directories")"
+      "\(store.path) holds \(unreadable > 0 ? "\(versions) of " : "")\(PrintableText.count(all, "version")) "
+      + "of \(address); now at \(record.name), with \(PrintableText.entries(count))"
     return Told(
       text: text,
       fields: [

@@ -85,8 +85,8 @@ extension Verb {
     guard damages.isEmpty else { return .damaged }
     if !line.isJSON {
       console.say(
-        "no damage found: \(report.versions) versions, \(report.entries) files and directories, "
-          + ByteCount.text(report.bytes))
+        "no damage found: \(PrintableText.count(report.versions, "version")), "
+          + "\(PrintableText.entries(report.entries)), " + ByteCount.text(report.bytes))
     }
     return .done
   }

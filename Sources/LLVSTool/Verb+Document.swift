@@ -2,6 +2,7 @@ import Foundation
 import Grammar
 import KeyValueCRDT
 import Platform
+import TreeNames
 
 /// `llvs document`: a KeyValueCRDT document by itself, without a store.
 struct DocumentCommand {
@@ -160,7 +161,8 @@ struct DocumentCommand {
       switch version.value {
       case .null: console.tell("(removed)")
       case .text(let text), .json(let text): console.tell(text)
-      case .blob(let mimeType, let blob): console.tell("\(mimeType), \(blob.count) bytes")
+      case .blob(let mimeType, let blob):
+        console.tell("\(mimeType), \(PrintableText.count(blob.count, "byte"))")
       }
     }
     return versions.count > 1 ? .conflict : .done

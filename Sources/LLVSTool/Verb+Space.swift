@@ -28,8 +28,7 @@ extension Verb {
     _ report: SpaceReport, _ path: [UInt8], _ most: Int, _ peers: [PeerSpace]
   ) -> String {
     var lines = [
-      "\(ByteCount.text(report.total)) on disk, for \(report.versions) "
-        + "version\(report.versions == 1 ? "" : "s") "
+      "\(ByteCount.text(report.total)) on disk, for \(PrintableText.count(report.versions, "version")) "
         + "with \(ByteCount.text(report.contents)) of different contents:"
     ]
     for part in report.parts where part.bytes > 0 {

@@ -4,6 +4,7 @@ import Grammar
 import LLVSCore
 import Platform
 import Reports
+import TreeNames
 
 extension Verb {
   @Sendable static func status(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -89,10 +90,6 @@ struct StoreReport: Decodable {
     }
   }
 
-  private static func some(_ count: Int, _ noun: String) -> String {
-    "\(count) \(noun)\(count == 1 ? "" : "s")"
-  }
-
   private static func ago(_ time: String?) -> String? {
     time.flatMap { TimestampText.seconds(iso: $0) }.map { TimestampText.ago(seconds: $0) }
   }
@@ -101,11 +98,11 @@ struct StoreReport: Decodable {
   func lines(store: Store, ask: (String) throws -> String) throws -> [String] {
     var lines = try [headLine(store)] + pendingLines(try ask("pending"))
     if let count = toMerge, count > 0 {
-      lines.append("\(Self.some(count, "other head")) to merge with \"llvs merge\".")
+      lines.append("\(PrintableText.count(count, "other head")) to merge with \"llvs merge\".")
     }
     if let count = conflicts, count > 0 {
       lines.append(
-        "\(Self.some(count, "conflict")) open; \"llvs help settle\" says what to do:")
+        "\(PrintableText.count(count, "conflict")) open; \"llvs help settle\" says what to do:")
       lines += Self.shortened(try ask("conflicts"))
     }
     lines += (running ?? []).map { command in
@@ -119,7 +116,7 @@ struct StoreReport: Decodable {
       lines.append("No peers: \"llvs peer NAME ADDRESS\" adds one.")
     }
     if let daysAhead, let head {
-      let days = Self.some(daysAhead, "day")
+      let days = PrintableText.count(daysAhead, "day")
       lines.append(
         "\(head) is \(days) ahead of this machine's clock. Check the clocks: new versions do not take their time "
           + "from that version.")
@@ -204,8 +201,10 @@ struct StoreReport: Decodable {
     if peer.direction != "both" { parts.append(peer.direction) }
     if let failed = ago(peer.failed) { parts.append("failed \(failed): \(peer.message)") }
     if peer.refused > 0 { parts.append("\(peer.refused) refused: \(peer.refusal)") }
-    if peer.waiting > 0 { parts.append("INCOMPLETE there: \(some(peer.waiting, "version"))") }
-    if peer.toSend > 0 { parts.append("\(some(peer.toSend, "version")) to send") }
+    if peer.waiting > 0 {
+      parts.append("INCOMPLETE there: \(PrintableText.count(peer.waiting, "version"))")
+    }
+    if peer.toSend > 0 { parts.append("\(PrintableText.count(peer.toSend, "version")) to send") }
     let isUpToDate =
       peer.failed == nil && peer.refused == 0 && peer.waiting == 0 && peer.toSend == 0
     let last = ago(peer.lastOK)

@@ -58,7 +58,9 @@ extension Verb {
         if case .cancelled = error { throw source.interruption }
         throw error
       }
-      let text = record.map { "\($0.name) holds \(source.count) entries of \(shown)" }
+      let text = record.map {
+        "\($0.name) holds \(PrintableText.entries(source.count)) of \(shown)"
+      }
       console.reply(
         line, text ?? "nothing to import: the tree holds all of \(shown)",
         ["version": record?.name, "entries": source.count])

@@ -56,7 +56,8 @@ extension Verb {
       console.say(
         count == 0
           ? "\(path) says already what \(record.name) says"
-          : "\(record.name) is in \(path): \(count) values and removals written")
+          : "\(record.name) is in \(path): \(PrintableText.count(count, "value or removal", "values and removals")) written"
+      )
     } catch let problem as DocumentProblem {
       throw ControlError(problem.asStoreError)
     }

@@ -94,7 +94,7 @@ extension Verb {
     let more = result.count - result.hits.count
     if more > 0 {
       console.complain(
-        "llvs: \(more) more \(more == 1 ? "file" : "files"); -n \(result.count) shows all.")
+        "llvs: \(PrintableText.count(more, "more file")); -n \(result.count) shows all.")
     }
     if !result.isCurrent {
       console.complain("llvs: what changed last is not indexed yet, and not searched.")
@@ -102,16 +102,19 @@ extension Verb {
     if let unreadable = result.unreadable {
       let first = PrintableText.text(unreadable.first)
       console.complain(
-        "llvs: \(unreadable.count) files cannot be read and are not searched, such as \(first).")
+        "llvs: \(PrintableText.count(unreadable.count, "file")) cannot be read and searched, such as \(first)."
+      )
     }
     if result.cut > 0 {
       console.complain(
-        "llvs: of \(result.cut) long files only the beginning is searched (setting searchlimit).")
+        "llvs: of \(PrintableText.count(result.cut, "long file")) only the beginning is searched (setting searchlimit)."
+      )
     }
     if let first = pending.left.first {
       console.complain(
-        "llvs: \(pending.left.count) files are in no version yet and too much to search now, such as "
-          + "\(PrintableText.text(first)); commit first.")
+        "llvs: too much is in no version yet to search it now: "
+          + "\(PrintableText.count(pending.left.count, "file")), such as \(PrintableText.text(first)); commit first."
+      )
     }
   }
 }

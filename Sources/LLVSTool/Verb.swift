@@ -123,7 +123,7 @@ package struct Verb: Sendable {
     }
     let count = try OriginalStores.importVersions(of: directory, into: path)
     _ = try site.run(["merge"], console)
-    console.say("\(count) versions of \(directory) came in")
+    console.say("\(PrintableText.count(count, "version")) of \(directory) came in")
     return .done
   }
 
@@ -134,7 +134,7 @@ package struct Verb: Sendable {
     let directory = try line.places(1...1)[0]
     let store = try CommandTarget(line).storePath
     let count = try OriginalStores.exportVersions(of: store, to: directory, as: format)
-    console.say("\(count) versions are new in \(directory)")
+    console.say("\(PrintableText.count(count, "version")) added to \(directory)")
     return .done
   }
 

@@ -15,6 +15,18 @@ package enum PrintableText {
     [0x5C, 0x30 + (byte >> 6), 0x30 + (byte >> 3 & 7), 0x30 + (byte & 7)]
   }
 
+  /// Returns a number with its noun: `1 version`, `3 versions`.
+  package static func count(_ number: some BinaryInteger, _ noun: String, _ plural: String? = nil)
+    -> String
+  {
+    "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
+  }
+
+  /// Returns a number of files and directories.
+  package static func entries(_ number: Int) -> String {
+    count(number, "file or directory", "files and directories")
+  }
+
   /// Writes control characters other than newlines as `\ooo`.
   package static func harmless(_ text: String) -> String {
     func isControl(_ scalar: Unicode.Scalar) -> Bool {

@@ -22,11 +22,11 @@ struct OriginalStoresTests {
       """)
     #expect(
       result.output == """
-        2 versions are new in old
+        2 versions added to old
         0
         maps values versions \
 
-        0 versions are new in old
+        0 versions added to old
         2 versions of old came in
         0
         three

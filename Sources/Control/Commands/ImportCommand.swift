@@ -127,7 +127,7 @@ extension ControlService {
     }
     let shown = PrintableText.text(path)
     let text =
-      record.map { "\($0.name) holds \(source.count) entries of \(shown)" }
+      record.map { "\($0.name) holds \(PrintableText.entries(source.count)) of \(shown)" }
       ?? "nothing to import: the tree holds all of \(shown)"
     return CommandResult(
       text, ["version": record?.name, "entries": source.count, "leftOut": source.leftOut])

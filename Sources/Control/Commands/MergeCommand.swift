@@ -103,8 +103,7 @@ struct MergeSummary {
 
   var text: String {
     func count(_ number: Int, _ word: String) -> String {
-      if number != 1, word == "clash settled" { return "\(number) clashes settled" }
-      return "\(number) \(word)\(number == 1 ? "" : "s")"
+      PrintableText.count(number, word, word == "clash settled" ? "clashes settled" : nil)
     }
     var text = "\(count(heads, "head")), \(count(values, "value"))"
     for (paths, word) in [(settled, "clash settled"), (conflicts, "conflict")] where !paths.isEmpty

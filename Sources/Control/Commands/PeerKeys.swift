@@ -2,6 +2,7 @@ package import Grammar
 import LLVSCore
 import LLVSExchange
 import ObjectStores
+import TreeNames
 
 /// The keys of an encrypted peer (docs/formats.md, "Encrypted remotes").
 package struct PeerKeys {
@@ -86,14 +87,14 @@ package struct PeerKeys {
     for (index, key) in held.enumerated() {
       let time = TimestampText.iso(Int64(clamping: key.made))
       lines.append(
-        "key \(key.name), made \(time), \(Self.count(counts[key.name] ?? 0))"
+        "key \(key.name), made \(time), \(PrintableText.count(counts[key.name] ?? 0, "bundle"))"
           + (index == 0 ? ", encrypts what is new" : ""))
     }
     for (key, count) in counts.sorted(by: { $0.key < $1.key }) where !known.contains(key) {
       lines.append(
         key.isEmpty
-          ? "not encrypted, and not read: \(Self.count(count))"
-          : "key \(key), not held here, \(Self.count(count))")
+          ? "not encrypted, and not read: \(PrintableText.count(count, "bundle"))"
+          : "key \(key), not held here, \(PrintableText.count(count, "bundle"))")
     }
     var values = held.map { key -> ReplyValue in
       [
@@ -108,10 +109,6 @@ package struct PeerKeys {
     return CommandResult(
       lines.joined(separator: "\n"),
       ["peer": name, "labels": labels, "keys": values, "plainBundles": counts[""] ?? 0])
-  }
-
-  private static func count(_ bundles: Int) -> String {
-    bundles == 1 ? "1 bundle" : "\(bundles) bundles"
   }
 
   package func add(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {

@@ -220,14 +220,10 @@ extension ControlService {
       return sum
     }
 
-    private static func lines(_ count: Int, _ word: String = "") -> String {
-      "\(count) \(word)\(count == 1 ? "line" : "lines")"
-    }
-
     var text: String {
-      var parts = ["\(Self.lines(taken)) of theirs"]
-      if kept > 0 { parts.append("\(Self.lines(kept, "other ")) kept") }
-      if dropped > 0 { parts.append("\(Self.lines(dropped, "other ")) dropped") }
+      var parts = ["\(PrintableText.count(taken, "line")) of theirs"]
+      if kept > 0 { parts.append("\(PrintableText.count(kept, "other line")) kept") }
+      if dropped > 0 { parts.append("\(PrintableText.count(dropped, "other line")) dropped") }
       return parts.joined(separator: ", ")
     }
 

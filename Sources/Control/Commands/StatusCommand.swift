@@ -128,7 +128,7 @@ extension ControlService {
         ["head": ReplyValue.null, "line": VersionRecord.unnamedLine, "heads": 0, "toMerge": 0])
     }
     let (heads, others) = try countHeads(beside: head)
-    var note = heads == 1 ? "1 head" : "\(heads) heads"
+    var note = PrintableText.count(heads, "head")
     if others > 0 { note += ", \(others) to merge" }
     let line =
       head.line == VersionRecord.unnamedLine
@@ -225,7 +225,7 @@ extension ControlService {
       }
       if state.refused > 0 { parts.append("\(state.refused) refused: \(state.refusal)") }
       if state.waiting > 0 { parts.append("\(state.waiting) not whole yet") }
-      if count > 0 { parts.append("\(count) version\(count == 1 ? "" : "s") to send") }
+      if count > 0 { parts.append("\(PrintableText.count(count, "version")) to send") }
       parts += state.notes
       status.add(peer.name, parts.joined(separator: "; "))
       values.append([

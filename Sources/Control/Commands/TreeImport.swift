@@ -68,7 +68,7 @@ package struct TreeImport {
   package var interruption: ControlError {
     ControlError(
       .interrupted,
-      "interrupted; the copies of \(count) entries of \(PrintableText.text(directory)) are removed, "
+      "interrupted; the copies of \(PrintableText.entries(count)) of \(PrintableText.text(directory)) are removed, "
         + "none is in a version")
   }
 
@@ -110,7 +110,8 @@ package struct TreeImport {
 
   private func logged(_ record: VersionRecord, in log: EventLog) -> VersionRecord {
     log.add(
-      "version", "\(record.name) imported \(count) entries of \(PrintableText.text(directory))")
+      "version",
+      "\(record.name) imported \(PrintableText.entries(count)) of \(PrintableText.text(directory))")
     return record
   }
 

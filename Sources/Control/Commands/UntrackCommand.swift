@@ -82,7 +82,7 @@ extension ControlService {
     log.add("untrack", "\(outcome.head?.name ?? "-") \(name)")
     return CommandResult(
       "\(outcome.head?.name ?? "-") is without \(name); "
-        + "\(files) file\(files == 1 ? "" : "s") stay\(files == 1 ? "s" : "") here alone",
+        + "\(PrintableText.count(files, "file stays", "files stay")) here alone",
       ["version": outcome.head?.name, "untracked": paths, "files": files, "patterns": patterns])
   }
 

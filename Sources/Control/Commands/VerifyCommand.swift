@@ -2,6 +2,7 @@ import Events
 import Grammar
 import LLVSCore
 import LLVSExchange
+import TreeNames
 import WorkingTree
 
 /// Checks every hash of the store and the working tree, of a peer, or the working tree alone.
@@ -66,7 +67,8 @@ extension ControlService {
       throw ControlError(.damaged, first + more)
     }
     return CommandResult(
-      "no damage found: \(report.versions) versions, \(report.entries) files and directories, \(report.bytes) bytes",
+      "no damage found: \(PrintableText.count(report.versions, "version")), "
+        + "\(PrintableText.entries(report.entries)), \(PrintableText.count(report.bytes, "byte"))",
       ["versions": report.versions, "entries": report.entries, "bytes": report.bytes])
   }
 
@@ -87,7 +89,8 @@ extension ControlService {
       let count = try asking(peer, PeerSession(context)) { remote, _ in
         try (remote as? DocumentPeer)?.verify() ?? 0
       }
-      return CommandResult("sound: \(count) values", ["values": count])
+      return CommandResult(
+        "no damage found: \(PrintableText.count(count, "value"))", ["values": count])
     }
     let session = PeerSession(context)
     var found = try check(peer, session)
@@ -124,7 +127,8 @@ extension ControlService {
       throw error
     }
     return CommandResult(
-      "\(name): no damage found in \(found.versions) versions; \(found.compared) of them are the same here",
+      "\(name): no damage found in \(PrintableText.count(found.versions, "version")); "
+        + "\(found.compared) of them the same here",
       found.reply(name))
   }
 
@@ -141,10 +145,8 @@ extension ControlService {
     var isWhole: Bool { damaged.isEmpty && waiting.isEmpty && missing.isEmpty }
 
     var lines: [String] {
-      let what =
-        missing.count == 1
-        ? "1 version that was sent cannot be read there"
-        : "\(missing.count) versions that were sent cannot be read there"
+      let sent = PrintableText.count(missing.count, "version that was", "versions that were")
+      let what = "\(sent) sent cannot be read there"
       let shown = missing.prefix(3).joined(separator: ", ") + (missing.count > 3 ? ", ..." : "")
       return damaged + waiting + (missing.isEmpty ? [] : ["\(what): \(shown)"])
     }

@@ -1,4 +1,5 @@
 import Platform
+import TreeNames
 
 /// Receives the failures of the commands that decide clashes, for example in the working tree.
 package protocol ArbiterFailureListener: AnyObject, Sendable {
@@ -85,7 +86,7 @@ package final class ArbiterTrials: Sendable {
   }
 
   package static func text(_ count: Int, _ first: String) -> String {
-    "the arbiter failed on \(count) value\(count == 1 ? "" : "s"), and the newest "
+    "the arbiter failed on \(PrintableText.count(count, "value")), and the newest "
       + "\(count == 1 ? "is" : "are") taken (\(first)\(count > 1 ? ", ..." : ""))"
   }
 

@@ -1,4 +1,5 @@
 import Platform
+import TreeNames
 
 /// Times for replies, logs and reports.
 package enum TimestampText {
@@ -57,7 +58,7 @@ package enum TimestampText {
   package static func ago(seconds: Int64, now: Int64 = SystemClock.realtime().seconds) -> String {
     let past = now - seconds
     func some(_ count: Int64, _ unit: String) -> String {
-      "\(count) \(unit)\(count == 1 ? "" : "s") ago"
+      PrintableText.count(count, unit) + " ago"
     }
     switch past {
     case 0..<5: return "just now"

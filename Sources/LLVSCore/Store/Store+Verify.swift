@@ -136,6 +136,7 @@ extension ContentStore {
       guard UInt64(inline.count) == stored.length, Digest.of(inline) == stored.digest else {
         throw .corrupt("its bytes do not match their digest")
       }
+      bytes += stored.length
     case .chunk(let location):
       guard seen.insert(location).inserted else { return }
       try verifyChunk(location, stored.length, stored.digest, &bytes)

@@ -1,5 +1,6 @@
 import LLVSCore
 
+import TreeNames
 /// A line with a bar for each file, and a line with the totals, as git prints them.
 /// Names and counts are aligned by the first ``held`` files; the lines of later files are printed at once.
 package struct DiffStat {
@@ -85,9 +86,9 @@ package struct DiffStat {
   package mutating func finish() {
     release()
     guard files > 0 else { return }
-    var text = " \(files) file\(files == 1 ? "" : "s") changed"
-    if added > 0 || removed == 0 { text += ", \(added) insertion\(added == 1 ? "" : "s")(+)" }
-    if removed > 0 || added == 0 { text += ", \(removed) deletion\(removed == 1 ? "" : "s")(-)" }
+    var text = " \(PrintableText.count(files, "file")) changed"
+    if added > 0 || removed == 0 { text += ", \(PrintableText.count(added, "insertion"))(+)" }
+    if removed > 0 || added == 0 { text += ", \(PrintableText.count(removed, "deletion"))(-)" }
     emit(indent + text)
   }
 

@@ -89,7 +89,7 @@ struct ControlExchangeTests {
     #expect(files.count == 4)
     #expect(
       try a.run("verify usb").text.contains(
-        "no damage found in 4 versions; 4 of them are the same here"))
+        "no damage found in 4 versions; 4 of them the same here"))
     func faults() throws -> String {
       do {
         try a.run("verify usb")

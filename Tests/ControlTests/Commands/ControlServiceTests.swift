@@ -355,6 +355,6 @@ struct ControlServiceTests {
     let space = try ControlWorkspace()
     try space.write("a", String(repeating: "x", count: 100_000))
     try space.run("commit")
-    #expect(try space.run("verify").text.contains("no damage found: 1 versions"))
+    #expect(try space.run("verify").text.contains("no damage found: 1 version,"))
   }
 }

@@ -66,7 +66,7 @@ struct ImportCancelTests {
     try FileSystem.makeDirectory(source)
     try Data(SystemRandom.bytes(12 << 20)).write(to: URL(filePath: "\(source)/big"))
     let message = try cancelled(source, space, at: 6)
-    #expect(message.hasPrefix("interrupted; the copies of 0 entries"), "\(message)")
+    #expect(message.hasPrefix("interrupted; the copies of 0 files and directories"), "\(message)")
     #expect(try space.head == nil)
   }
 }
