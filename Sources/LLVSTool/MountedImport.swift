@@ -5,7 +5,7 @@ import TreeNames
 
 /// Brings a directory into a mounted tree.
 ///
-/// The mount makes one version of it, so all files appear at once; the kernel copies ignored files, or all if the
+/// The mount makes one version of it, so all files appear at once; this program copies ignored files, or all if the
 /// mount cannot see the directory. Names `.llvs` are omitted at every level, because a copy into that directory
 /// would run the files as commands.
 struct MountedImport {
@@ -20,13 +20,14 @@ struct MountedImport {
   private(set) var leftOut: [[UInt8]] = []
   /// The paths, in the tree, of copied files that the patterns match.
   private var ignored: [[UInt8]] = []
-  private var isDeep = false
+  private let isCancelled: @Sendable () -> Bool
 
   /// `patterns` are the tree's; with `sparesUnsaved` nothing is copied over a file that is still being written.
   init(
     directory: [UInt8], tree: MountView, into path: [UInt8], sparesUnsaved: Bool,
-    patterns: IgnorePatterns
+    patterns: IgnorePatterns, isCancelled: @escaping @Sendable () -> Bool
   ) throws(ControlError) {
+    self.isCancelled = isCancelled
     self.directory = directory
     self.tree = tree
     let place = try tree.place(path)
@@ -46,24 +47,30 @@ struct MountedImport {
         try FileSystem.makeDirectory(path, permissions: 0o755)
       }
     }
-    guard leftOut.isEmpty, !isDeep else {
-      var copy = TreeCopy(from: directory, to: target, without: Self.reserved)
-      return try copy.run()
-    }
-    let code = try ChildProcess.run(
-      bytes: ["cp", "-a", "--"].map { Array($0.utf8) }
-        + [directory + [0x2F, 0x2E], target + [0x2F]])
-    guard code == 0 else { throw UsageError("cp ended with \(code)") }
+    try copy(nil)
   }
 
   /// Copies the files that are kept out of versions.
   func copyIgnored() throws {
     let state = Array("user.llvs.state".utf8)
-    var copy = TreeCopy(from: directory, to: target, without: Self.reserved)
-    try copy.run { (path) throws(SystemError) in
+    try copy { (path) throws(SystemError) in
       guard try TreeCopy.kind(at: path) != nil else { return true }
       let answer = try? FileSystem.extended(path, state)
       return answer?.elementsEqual("scratch".utf8) ?? false
+    }
+  }
+
+  private func copy(_ isWanted: (([UInt8]) throws(SystemError) -> Bool)?) throws {
+    var copy = TreeCopy(
+      from: directory, to: target, without: Self.reserved, isCancelled: isCancelled)
+    do throws(SystemError) {
+      try copy.run(isWanted)
+    } catch {
+      guard error.errno == Errno.interrupted, isCancelled() else { throw error }
+      throw ControlError(
+        .interrupted,
+        "interrupted; \(PrintableText.entries(copy.count)) are already in \(FileSystem.text(target)), and become "
+          + "part of the next version unless you remove them")
     }
   }
 
@@ -76,13 +83,10 @@ struct MountedImport {
     }
   }
 
-  /// Searches for names that cp(1) cannot omit or would fail at, and for paths that are too long for it.
+  /// Searches for names that a copy omits or would fail at.
   private mutating func examine() throws {
     var open = [(path: directory, isThere: try hasTarget())]
     while let (path, isThere) = open.popLast() {
-      // A name may be appended, on either side.
-      let length = max(path.count, path.count - directory.count + target.count)
-      if length > 3800 { isDeep = true }
       for name in try FileSystem.names(in: path) {
         let below = path + [0x2F] + name.bytes
         guard name.bytes != Self.reserved else {

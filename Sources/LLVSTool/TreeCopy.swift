@@ -18,19 +18,26 @@ struct TreeCopy {
   private let directory: [UInt8]
   private let target: [UInt8]
   private let leftOut: [UInt8]
+  private let isCancelled: () -> Bool
+  private(set) var count = 0
   private var levels: [Level] = []
   /// The copy of the first name of each file with several names.
   private var links: [FileLink: [UInt8]] = [:]
   private var made: Set<[UInt8]> = []
 
   /// `leftOut` is a name that is not copied at any level.
-  init(from directory: [UInt8], to target: [UInt8], without leftOut: [UInt8]) {
+  init(
+    from directory: [UInt8], to target: [UInt8], without leftOut: [UInt8],
+    isCancelled: @escaping () -> Bool
+  ) {
     self.directory = directory
     self.target = target
     self.leftOut = leftOut
+    self.isCancelled = isCancelled
   }
 
-  /// Copies the tree, or only the files for which `isWanted` is true of the copy's path; throws at the first error.
+  /// Copies the tree, or only the files for which `isWanted` is true of the copy's path; throws at the first error,
+  /// and EINTR if it was cancelled.
   mutating func run(
     _ isWanted: (([UInt8]) throws(SystemError) -> Bool)? = nil
   ) throws(SystemError) {
@@ -46,6 +53,8 @@ struct TreeCopy {
       }
       levels.append(level)
       guard name.bytes != leftOut else { continue }
+      try check(name.bytes)
+      count += 1
       let source = level.source + [0x2F] + name.bytes
       let copy = level.copy + [0x2F] + name.bytes
       guard name.kind == .directory else {
@@ -58,6 +67,11 @@ struct TreeCopy {
       }
       try enter(source, copy)
     }
+  }
+
+  private func check(_ path: [UInt8]) throws(SystemError) {
+    guard isCancelled() else { return }
+    throw SystemError(errno: Errno.interrupted, call: "copy", subject: FileSystem.text(path))
   }
 
   private mutating func enter(_ source: [UInt8], _ copy: [UInt8]) throws(SystemError) {
@@ -106,6 +120,7 @@ struct TreeCopy {
       offset = start
       let end = try from.nextHole(from: start) ?? .max
       while offset < end {
+        try check(source)
         let part = try from.read(Int(min(1 << 20, end - offset)), at: offset)
         if part.isEmpty { break }
         try to.write(part, at: offset)

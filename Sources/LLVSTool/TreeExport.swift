@@ -10,6 +10,7 @@ import WorkingTree
 struct TreeExport {
   private let store: Store
   private let target: [UInt8]
+  private let isCancelled: () -> Bool
   private let progress: (Int) -> Void
   private var count = 0
   private(set) var complaints: [String] = []
@@ -17,9 +18,13 @@ struct TreeExport {
   private let mask = SystemProcess.creationMask
   private let defaults = AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group)
 
-  init(store: Store, target: [UInt8], progress: @escaping (Int) -> Void) {
+  init(
+    store: Store, target: [UInt8], isCancelled: @escaping () -> Bool,
+    progress: @escaping (Int) -> Void
+  ) {
     self.store = store
     self.target = target
+    self.isCancelled = isCancelled
     self.progress = progress
   }
 
@@ -42,13 +47,37 @@ struct TreeExport {
       case nil: throw ControlError(.notFound, "\(record.name) has no \(shown)")
       }
     }
-    if try !FileSystem.exists(target) { try FileSystem.makeDirectory(target) }
+    let isNew = try !FileSystem.exists(target)
+    if isNew { try FileSystem.makeDirectory(target) }
+    let shown = FileSystem.text(target)
     guard try FileSystem.names(in: target).isEmpty else {
-      throw ControlError(.exists, "\(FileSystem.text(target)) is not empty")
+      throw ControlError(.exists, "\(shown) is not empty")
     }
+    do {
+      try write(view, part)
+    } catch StoreError.cancelled {
+      Interruption.answer()
+      let isRemoved = (try? remove(isNew)) != nil
+      throw ControlError(
+        .interrupted,
+        "interrupted; "
+          + (isRemoved
+            ? "what was written into \(shown) is removed"
+            : "\(shown) holds a part of the files"))
+    }
+  }
+
+  /// Removes everything in the target, which was empty, and a new target too.
+  private func remove(_ isNew: Bool) throws {
+    if isNew { return try FileSystem.removeTree(target) }
+    for name in try FileSystem.names(in: target) { try FileSystem.removeTree(root + name.bytes) }
+  }
+
+  private mutating func write(_ view: TreeView, _ part: [UInt8]) throws {
     let above = part.isEmpty ? [] : part + [0x2F]
     var levels = [Level(path: [], entry: nil, listing: view.list(part))]
     while var level = levels.popLast() {
+      if isCancelled() { throw StoreError.cancelled }
       guard let item = try level.listing.next() else {
         // Last, when nothing is made in it any more.
         if let entry = level.entry {
@@ -165,6 +194,7 @@ struct TreeExport {
     var buffer = [UInt8](repeating: 0, count: Int(min(length, 1 << 20)))
     var offset: UInt64 = 0
     while offset < length {
+      if isCancelled() { throw StoreError.cancelled }
       // Holes are not read: their length may be any number.
       let run = try store.contents.run(entry.stored, at: offset)
       if run.isHole {

@@ -79,7 +79,8 @@ extension Verb {
     var source = try MountedImport(
       directory: directory, tree: tree, into: into,
       sparesUnsaved: report.pending?.unsaved.isEmpty == false,
-      patterns: patterns.map { IgnorePatterns($0) } ?? .defaults)
+      patterns: patterns.map { IgnorePatterns($0) } ?? .defaults,
+      isCancelled: console.context.isCancelled)
     try source.look()
     let answer: Answer
     if let made = try importedAtOnce(directory, into: into, tree, site, line, console) {
@@ -162,7 +163,7 @@ extension Verb {
     let part = try from.map { try site.path($0) } ?? named?.path ?? []
     try refuseInside(store, words[1])
     var export = TreeExport(
-      store: store, target: line.bytes[1],
+      store: store, target: line.bytes[1], isCancelled: console.context.isCancelled,
       progress: {
         console.progress(
           CommandProgress(

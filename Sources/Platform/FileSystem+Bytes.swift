@@ -90,6 +90,19 @@ extension FileSystem {
     try check(reaching(path) { unsafe Glibc.unlink($0) }, "unlink", path)
   }
 
+  static func removeDirectory(_ path: [UInt8]) throws(SystemError) {
+    try Faults.pass(.removeDirectory, "rmdir", text(path))
+    try check(reaching(path) { unsafe rmdir($0) }, "rmdir", path)
+  }
+
+  /// Removes a file or a directory with everything in it, if it exists.
+  package static func removeTree(_ path: [UInt8]) throws(SystemError) {
+    guard try exists(path) else { return }
+    guard try status(path).kind == .directory else { return try unlink(path) }
+    for name in try entries(in: path) { try removeTree(path + [0x2F] + name) }
+    try removeDirectory(path)
+  }
+
   package static func link(_ old: [UInt8], to new: [UInt8]) throws(SystemError) {
     try Faults.pass(.link, "link", text(new))
     // Either path may be too long for one call.

@@ -56,8 +56,7 @@ package enum FileSystem {
   }
 
   package static func removeDirectory(_ path: String) throws(SystemError) {
-    try Faults.pass(.removeDirectory, "rmdir", path)
-    try check(unsafe rmdir(path), "rmdir", path)
+    try removeDirectory(Array(path.utf8))
   }
 
   /// Returns the metadata of a file; `following` is for a symbolic link at the path's end.
@@ -129,13 +128,7 @@ package enum FileSystem {
 
   /// Removes a file or a directory with everything in it, if it exists.
   package static func removeTree(_ path: String) throws(SystemError) {
-    guard try exists(path) else { return }
-    guard try status(path, following: false).kind == .directory else {
-      try unlink(path)
-      return
-    }
-    for name in try list(path) { try removeTree("\(path)/\(name)") }
-    try removeDirectory(path)
+    try removeTree(Array(path.utf8))
   }
 
   package static func resolve(_ path: String) throws(SystemError) -> String {

@@ -7,13 +7,14 @@ package enum Interruption {
   // The handler of a signal may run while any lock is held, so it only stores a word.
   private static let requested = Atomic<Bool>(false)
   private static let watched = Atomic<Bool>(false)
+  private static let answered = Atomic<Bool>(false)
   private static let patience: UInt64 = 900_000_000
   private static let glance: UInt64 = 50_000_000
 
   /// Makes SIGINT request the end and interrupt waiting system calls.
   ///
   /// After 0.9 s the program is in a call that cannot be interrupted: `farewell` is called, and the program ends by
-  /// the signal's default. A second signal ends it too.
+  /// the signal's default, unless it has called ``answer()``. A second signal ends it too.
   package static func watch(_ farewell: @escaping @Sendable () -> Void = {}) {
     guard !watched.exchange(true, ordering: .relaxed) else { return }
     _ = requested.load(ordering: .relaxed)
@@ -32,6 +33,7 @@ package enum Interruption {
     try? SystemThread.detach(name: "llvs-interrupt") {
       while !isRequested { SystemClock.sleep(nanoseconds: glance) }
       SystemClock.sleep(nanoseconds: patience)
+      if answered.load(ordering: .relaxed) { return }
       farewell()
       end()
     }
@@ -40,6 +42,9 @@ package enum Interruption {
   private static func request() { requested.store(true, ordering: .relaxed) }
 
   package static var isRequested: Bool { requested.load(ordering: .relaxed) }
+
+  /// Lets the program clean up, which may take any time, before it ends.
+  package static func answer() { answered.store(true, ordering: .relaxed) }
 
   /// Ends the program by the signal, so that the shell that started it stops too.
   package static func end() {

@@ -57,6 +57,31 @@ struct InterruptTests {
   }
 
   @Test(
+    "an export removes what it wrote, and the next backup continues",
+    .enabled(if: canTrace))
+  func copies() throws {
+    let result = try Tool().run(
+      Self.setup + """
+        slow() { # CALLS COMMAND...
+          local calls=$1; shift
+          strace -f -o /dev/null -e trace=$calls -e inject=$calls:delay_enter=300000 "$@" > out 2> err &
+          sleep 3; interrupt "$(pgrep -P $! llvs)" $!; cat out err
+        }
+        mkdir -p $(seq -f d/%g 20); llvs import d --into x --store s -q; mkdir old
+        slow mkdir,mkdirat '\(MountedStore.program)' export head new --store s
+        slow mkdir,mkdirat '\(MountedStore.program)' export head old --store s
+        ls -d new old; ls -A old
+        slow fdatasync,fsync '\(MountedStore.program)' backup copy --store s
+        ls copy; llvs backup copy --store s > out; echo $?; llvs verify --store copy; echo $?
+        """)
+    #expect(
+      result.output.wholeMatch(
+        of:
+          /130 quick\nllvs: interrupted; what was written into new is removed\.\n130 quick\nllvs: interrupted; what was written into old is removed\.\nold\n130 quick\nllvs: interrupted; copy holds a part of the copy; the same command continues\.\njournal\.part\nsegments\nstore.sqlite.part\n0\nno damage found: [^\n]*\n0\n/
+      ) != nil, "\(result.output)")
+  }
+
+  @Test(
     "a server that takes a request and does not answer, or not to its end",
     arguments: ["http+webdav", "s3+http"],
     ["", "HTTP/1.1 200 OK\\r\\nContent-Length: 1000\\r\\n\\r\\n<?xml"])

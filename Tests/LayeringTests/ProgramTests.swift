@@ -10,7 +10,6 @@ private let starters: [String: String] = [
   "Sources/FuseSession/Mounts/MountPoint.swift": "llvs",
   "Sources/Grammar/Arbiters/CommandArbiter.swift": "a setting, which StoreSettings withholds",
   "Sources/LLVSTool/Archive.swift": "llvs",
-  "Sources/LLVSTool/MountedImport.swift": "llvs",
   "Sources/LLVSTool/Output/Output.swift": "the environment",
   "Sources/LLVSTool/Verb+Mergetool.swift":
     "the command line, the environment, or a setting, which StoreSettings withholds",
