@@ -249,10 +249,15 @@ extension Verb {
         VerbOption("o", "output", value: "FILE", help: "where the bytes of a value go"),
       ], operands: .files, run: DocumentCommand.run),
     Verb(
-      name: "backup", usage: "llvs backup DIR",
+      name: "backup", usage: "llvs backup DIR [--with-settings]",
       help: """
         Copies the store, even while it is mounted, with changes that are in no version yet.
         """,
-      operands: .files, run: backup),
+        A directory that holds the last backup, or one that was interrupted, gets only what is new. The copy is
+        isolated: mounted, it runs no hooks and exchanges with no peer until "llvs set isolated=off".
+      options: [
+        VerbOption(
+          "with-settings", help: "do not isolate the copy: it syncs and runs hooks at once")
+      ], operands: .files, run: backup),
   ]
 }

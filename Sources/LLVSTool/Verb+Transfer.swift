@@ -180,8 +180,10 @@ extension Verb {
 
   /// Throws for a target among a store's own files.
   private static func refuseInside(_ store: Store, _ target: String) throws {
-    guard try PathRelation.of(mountPoint: target, toStore: store.path) != .inside else {
-      throw UsageError("\(target) is in the store itself")
+    switch try PathRelation.of(mountPoint: target, toStore: store.path) {
+    case .inside: throw UsageError("\(target) is in the store itself")
+    case .equal: throw UsageError("\(target) is the store itself")
+    default: break
     }
   }
 
@@ -196,14 +198,31 @@ extension Verb {
       throw UsageError(
         "\(target) is in the mount itself: the copy would become part of its versions")
     }
-    try TreeSession.backup(store, to: target) { done, total in
-      console.progress(
-        CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))
-      return true
+    let isolated = StoreSettings.Name.isolated.rawValue
+    let isUpdate = try FileSystem.exists("\(target)/segments")
+    let context = console.context
+    let written: UInt64
+    do throws(StoreError) {
+      written = try TreeSession.backup(
+        store, to: target, settings: line.has("with-settings") ? [:] : [isolated: Array("on".utf8)]
+      ) { done, total in
+        console.progress(
+          CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))
+        return !context.isCancelled()
+      }
+    } catch {
+      guard case .cancelled = error else { throw error }
+      let held = (try? FileSystem.exists("\(target)/store.sqlite")) ?? false
+      throw ControlError(
+        .interrupted,
+        "interrupted; \(target) holds \(held ? "the last copy still" : "a part of the copy"); the same command "
+          + "continues")
     }
     console.reply(
-      line, "\(store.path) is copied to \(target)",
-      ["store": store.path, "directory": target])
+      line,
+      "\(store.path) is copied to \(target)"
+        + (isUpdate ? "; \(ByteCount.text(written)) were not there yet" : ""),
+      ["store": store.path, "directory": target, "written": written])
     return .done
   }
 }

@@ -40,6 +40,11 @@ extension ControlService {
 
   /// Returns the peers with these names, each once; all peers without names.
   func peers(named names: [String]) throws(ControlError) -> [Peer] {
+    if settings.isolated {
+      throw ControlError(
+        .notPermitted,
+        "this store is isolated, as a backup is; \"llvs set isolated=off\" lets it exchange")
+    }
     guard !names.isEmpty else { return try allPeers() }
     var found: [Peer] = []
     for name in names where !found.contains(where: { $0.name == name }) {

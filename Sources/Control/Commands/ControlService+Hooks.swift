@@ -11,6 +11,7 @@ extension ControlService {
   func noteTransition(_ outcome: CutOutcome) {
     guard let head = outcome.head, head.number != outcome.before else { return }
     let (before, settings) = (outcome.before, settings)
+    if settings.isolated { return }
     if outcome.isNew, !settings.onVersion.isEmpty {
       hooks.add { [weak self] in
         self?.call(.onVersion, settings.onVersion, head) {
@@ -29,8 +30,8 @@ extension ControlService {
 
   /// Queues the hooks of an exchange, during which the tree moved from `before` to the present head.
   func noteSync(from before: VersionRecord?) {
-    let command = settings.onSync
-    guard !command.isEmpty else { return }
+    let (command, isIsolated) = (settings.onSync, settings.isolated)
+    guard !command.isEmpty, !isIsolated else { return }
     hooks.add { [weak self] in
       guard let self, let head = try? headRecord() else { return nil }
       return call(.onSync, command, head) {

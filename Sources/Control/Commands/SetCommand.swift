@@ -15,7 +15,8 @@ struct SetCommand: Command {
         settle=2s, autosync=off or 5m, automerge=on, announce=on or off (whether programs that watch
         directories are told of what merges and restores change), arbiter=ARBITER, author=NAME, machine=NAME,
         mtime=stored or now, reserve=256M, mergetool=TOOL, search=on or off (whether the index of "llvs search" follows each
-        version), searchlimit=8M (how much of a file is searched). An empty value restores the default.
+        version), searchlimit=8M (how much of a file is searched), isolated=on (no exchanges, no hooks, as in a
+        backup). An empty value restores the default.
         ARBITER may depend on the path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says
         what each does.
         PEER.limit=2M is the most bytes a second of a peer, PEER.direction=both, retrieve-only or send-only,

@@ -41,7 +41,8 @@ package final class Autosync: Sendable {
   private func run() {
     while !thread.isEnding {
       let seen = service.settingsChanged.withLock { $0 }
-      let interval = service.settings.autosync
+      let settings = service.settings
+      let interval = settings.isolated ? nil : settings.autosync
       followDocuments(interval != nil)
       // A changed setting, or another peer, starts a new interval.
       waitForChange(of: seen, interval.map { SystemClock.monotonic() + Self.jittered($0) })

@@ -10,7 +10,7 @@ package struct StoreSettings: Hashable, Sendable {
 
   package enum Name: String, Hashable, Sendable, CaseIterable {
     case settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, mergetool
-    case search, searchlimit
+    case search, searchlimit, isolated
     case onVersion = "on-version"
     case onConflict = "on-conflict"
     case onSync = "on-sync"
@@ -44,6 +44,8 @@ package struct StoreSettings: Hashable, Sendable {
   package var search = true
   /// Longer files are searched up to this many bytes.
   package var searchLimit: UInt64 = 8 << 20
+  /// True for a copy that exchanges with no peer and runs no hook, as a backup is.
+  package var isolated = false
   /// The program of `llvs mergetool`; empty for an installed one.
   package var mergetool = ""
   /// Commands to run after an event; empty for none.
@@ -150,6 +152,7 @@ package struct StoreSettings: Hashable, Sendable {
     case .searchlimit:
       searchLimit = try measured(
         Measure.size, 4096...64 << 20, or: standard.searchLimit, "a size from 4K to 64M")
+    case .isolated: isolated = try isOn(or: standard.isolated)
     case .mergetool: mergetool = try command()
     case .onVersion: onVersion = try command()
     case .onConflict: onConflict = try command()
@@ -171,6 +174,7 @@ package struct StoreSettings: Hashable, Sendable {
     case .reserve: Measure.text(size: reserve)
     case .search: search ? "on" : "off"
     case .searchlimit: Measure.text(size: searchLimit)
+    case .isolated: isolated ? "on" : "off"
     case .mergetool: mergetool
     case .onVersion: onVersion
     case .onConflict: onConflict

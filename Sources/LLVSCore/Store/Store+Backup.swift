@@ -1,4 +1,5 @@
 internal import Platform
+internal import SQLite
 
 package struct StoreStatistics: Hashable, Sendable {
   package var versions: Int
@@ -9,70 +10,152 @@ package struct StoreStatistics: Hashable, Sendable {
 }
 
 extension Store {
-  /// Copies the store in its committed state into a directory that is missing or empty. The catalog is copied
-  /// first: all records that it refers to are on disk, and segments only grow. Other processes may read and write.
+  private static let catalogName = "store.sqlite"
+  private static let logSuffixes = ["-journal", "-wal", "-shm"]
+
+  /// Copies the store in its committed state into a directory. The catalog is copied first: all records that it
+  /// refers to are on disk, and segments only grow. Other processes may read and write.
   ///
-  /// `besides` copies the other files. It gets a function that copies the catalog, to be called again if the files
-  /// have changed. `progress` gets the number of copied bytes of segments, and of all; false cancels.
+  /// The directory is missing or empty, or holds an earlier copy, whole or interrupted; only what differs is written
+  /// then. `settings` are set in the copy. `besides` copies the other files, `others`, each to its name with `.part`.
+  /// It gets a function that copies the catalog, to be called again if the files have changed. `progress` gets the
+  /// number of bytes of segments that were compared or copied, and of all; false cancels.
+  /// - Returns: the number of bytes of segments that were written.
+  @discardableResult
   package func backup(
-    to target: String,
+    to target: String, settings: [String: [UInt8]] = [:], others: [String] = [],
     besides: (_ copyCatalog: () throws(StoreError) -> Void) throws(StoreError) -> Void = {
       (copyCatalog) throws(StoreError) in try copyCatalog()
     },
     progress: (_ done: UInt64, _ total: UInt64) -> Bool = { _, _ in true }
-  ) throws(StoreError) {
-    try makeTarget(target)
-    let part = "\(target)/store.sqlite.part"
+  ) throws(StoreError) -> UInt64 {
+    try makeTarget(target, others)
+    let part = "\(target)/\(Self.catalogName).part"
     try besides { () throws(StoreError) in
       try StoreError.wrapping { () throws(SystemError) in
-        if try FileSystem.exists(part) { try FileSystem.unlink(part) }
+        for suffix in [""] + Self.logSuffixes { try FileSystem.removeTree(part + suffix) }
       }
       try catalog.backup(to: part)
     }
-    let numbers = try records.files.numbers()
+    if !settings.isEmpty { try Self.set(settings, inCatalog: part) }
     let total = try statistics().segmentBytes
     var done: UInt64 = 0
-    for number in numbers {
+    var written: UInt64 = 0
+    for number in try records.files.numbers() {
       let name = SegmentFormat.name(of: number)
-      try copy("\(path)/segments/\(name)", to: "\(target)/segments/\(name)") { count in
+      written += try refresh("\(target)/segments/\(name)", from: "\(path)/segments/\(name)") {
+        count in
         done += count
         return progress(done, max(done, total))
       }
     }
     try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.syncDirectory("\(target)/segments")
-      let catalog = try File(part, .readWrite)
-      try catalog.sync()
-      // The directory is a store only with its catalog, so the catalog is renamed last.
-      try FileSystem.rename(part, to: "\(target)/store.sqlite")
+      try File(part, .readWrite).sync()
+      try FileSystem.syncDirectory(target)
+      // The directory is a store only with its catalog, so the catalog is removed first and renamed last.
+      for suffix in [""] + Self.logSuffixes {
+        try FileSystem.removeTree("\(target)/\(Self.catalogName)\(suffix)")
+      }
+      for name in others.map({ "\(target)/\($0)" }) {
+        try FileSystem.removeTree(name)
+        if try FileSystem.exists("\(name).part") { try FileSystem.rename("\(name).part", to: name) }
+      }
+      try FileSystem.syncDirectory(target)
+      try FileSystem.rename(part, to: "\(target)/\(Self.catalogName)")
+      for suffix in Self.logSuffixes { try FileSystem.removeTree(part + suffix) }
       try FileSystem.syncDirectory(target)
       try FileSystem.syncDirectory(FileSystem.directory(of: target))
     }
+    return written
   }
 
-  private func makeTarget(_ target: String) throws(StoreError) {
-    do throws(SystemError) {
+  private func makeTarget(_ target: String, _ others: [String]) throws(StoreError) {
+    let names = try StoreError.wrapping { () throws(SystemError) in
       if try !FileSystem.exists(target) { try FileSystem.makeDirectory(target, permissions: 0o700) }
-      guard try FileSystem.list(target).isEmpty else {
-        throw SystemError(errno: Errno.notEmpty, call: "backup", subject: target)
+      return Set(try FileSystem.list(target))
+    }
+    // A store that was opened for writing has other files too.
+    let databases = [Self.catalogName, "\(Self.catalogName).part", "index.sqlite"]
+    let own =
+      ["segments", "readers"]
+      + databases.flatMap { name in ([""] + Self.logSuffixes).map { name + $0 } }
+      + others + others.map { "\($0).part" }
+    guard names.isSubset(of: own) else {
+      throw .exists(
+        "\(target) is not empty, and no unchanged copy of this store; name another directory")
+    }
+    if names.contains(Self.catalogName) {
+      let copy = try Store.open(path: target, mode: .reader, isForced: true)
+      guard copy.storeID == storeID, copy.replicaID == replicaID else {
+        throw .exists("\(target) is a copy of another store; name another directory")
       }
-      try FileSystem.makeDirectory("\(target)/segments", permissions: 0o700)
-    } catch {
-      if error.errno == Errno.notEmpty { throw .exists("\(target) is not empty") }
-      throw .system(error)
+    }
+    let segments = "\(target)/segments"
+    guard names.contains("segments") else {
+      return try StoreError.translating(
+        try FileSystem.makeDirectory(segments, permissions: 0o700))
+    }
+    for number in try SegmentFiles(directory: segments, store: storeID).numbers() {
+      let name = "\(segments)/\(SegmentFormat.name(of: number))"
+      let header = try StoreError.translating(
+        try File.regular(name, .read).read(SegmentFormat.headerSize, at: 0))
+      // The copy of the first segment may have been interrupted.
+      guard header.count < SegmentFormat.headerSize || header[16..<32].elementsEqual(storeID) else {
+        throw .exists("\(target) holds a part of a copy of another store")
+      }
     }
   }
 
-  private func copy(
-    _ source: String, to target: String, progress: (UInt64) -> Bool
+  private static func set(
+    _ settings: [String: [UInt8]], inCatalog path: String
   ) throws(StoreError) {
-    var isCancelled = false
-    try StoreError.translating(
-      try File.regular(source, .read).copy(to: target) { count in
-        isCancelled = !progress(count)
-        return !isCancelled
-      })
-    if isCancelled { throw .cancelled }
+    let database = try StoreDatabase(path: path, mode: .readWrite)
+    try database.transaction { () throws(StoreError) in
+      for (name, value) in settings { try database.setSetting(name, value) }
+    }
+    database.emptyLog()
+  }
+
+  /// Makes a segment of a copy equal to the store's, and returns the number of bytes that were written. Segments with
+  /// one length and one time of change are equal.
+  private func refresh(
+    _ target: String, from source: String, progress: (UInt64) -> Bool
+  ) throws(StoreError) -> UInt64 {
+    let written = try StoreError.wrapping { () throws(SystemError) -> UInt64? in
+      let file = try File.regular(source, .read)
+      let copy = try File(target, [.readWrite, .create, .noFollow], permissions: 0o600)
+      let (status, known) = (try file.status(), try copy.status())
+      if known.size == status.size, known.modifiedSeconds == status.modifiedSeconds,
+        known.modifiedNanoseconds == status.modifiedNanoseconds
+      {
+        return progress(status.size) ? 0 : nil
+      }
+      var offset: UInt64 = 0
+      var written: UInt64 = 0
+      while true {
+        let bytes = try file.read(1 << 20, at: offset)
+        if bytes.isEmpty { break }
+        if try copy.read(bytes.count, at: offset) != bytes {
+          try copy.write(bytes, at: offset)
+          written += UInt64(bytes.count)
+        }
+        offset += UInt64(bytes.count)
+        guard progress(UInt64(bytes.count)) else { return nil }
+      }
+      // A cancelled transaction is cut off the store's segment.
+      if known.size > offset { try copy.truncate(to: offset) }
+      try copy.syncData()
+      // Within the resolution of the clock, a later change may have the same time.
+      if status.modifiedSeconds + 2 < SystemClock.realtime().seconds {
+        try FileSystem.setModified(
+          Array(target.utf8), seconds: status.modifiedSeconds,
+          nanoseconds: status.modifiedNanoseconds)
+      }
+      return written
+    }
+    guard let written else { throw .cancelled }
+    return written
   }
 
   package func statistics() throws(StoreError) -> StoreStatistics {

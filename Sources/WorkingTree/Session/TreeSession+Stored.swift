@@ -2,7 +2,8 @@ package import LLVSCore
 import Platform
 
 extension TreeSession {
-  static func journal(of store: String) -> String { "\(store)/journal" }
+  private static let journalName = "journal"
+  static func journal(of store: String) -> String { "\(store)/\(journalName)" }
   static func rows(of store: String) -> String { "\(store)/tree.sqlite" }
   /// The id of the running kernel; empty if unknown.
   static var bootID: [UInt8] { (try? SystemProcess.bootID()).map { Array($0.utf8) } ?? [] }
@@ -43,25 +44,28 @@ extension TreeSession {
     }
   }
 
-  /// Copies a store with its pending changes into a directory that is empty or does not exist.
+  /// Copies a store with its pending changes into a directory that is empty, does not exist, or holds its last copy.
   ///
   /// Other processes may read and write the store, also a daemon that has mounted it. Opening the copy makes the
-  /// rows again. `progress` is called with the bytes of segments copied and in all; false cancels.
-  /// - Throws: ``StoreError/exists(_:)`` if the directory is not empty, ``StoreError/busy(_:)`` if versions are
-  ///   made too often, ``StoreError/cancelled``.
+  /// rows again. `progress` is called with the bytes of segments done and in all; false cancels.
+  /// - Returns: the number of bytes of segments that were written.
+  /// - Throws: ``StoreError/exists(_:)`` if the directory holds something else, ``StoreError/busy(_:)`` if versions
+  ///   are made too often, ``StoreError/cancelled``; a later call continues then.
+  @discardableResult
   package static func backup(
-    _ store: Store, to target: String,
+    _ store: Store, to target: String, settings: [String: [UInt8]] = [:],
     progress: (_ done: UInt64, _ total: UInt64) -> Bool = { _, _ in true }
-  ) throws(StoreError) {
-    try store.backup(
-      to: target,
+  ) throws(StoreError) -> UInt64 {
+    let part = "\(journal(of: target)).part"
+    return try store.backup(
+      to: target, settings: settings, others: [journalName],
       besides: { (copyCatalog) throws(StoreError) in
         for _ in 0..<attempts {
-          try StoreError.translating(try FileSystem.removeTree(journal(of: target)))
+          try StoreError.translating(try FileSystem.removeTree(part))
           // Of one cut with the journal: a later one lacks changes that the copied catalog lacks too.
           let cut = try StoreCut.last(in: store)
           try copyCatalog()
-          if try Journal.copy(journal(of: store.path), to: journal(of: target)),
+          if try Journal.copy(journal(of: store.path), to: part),
             try StoreCut.last(in: store) == cut
           {
             return

@@ -1,3 +1,4 @@
+import Foundation
 import LLVSCore
 import Platform
 import TestSupport
@@ -35,6 +36,71 @@ struct BackupTests {
     try again.cut()
     #expect(try again.head()["versioned"] == "two")
     #expect(try again.store.verify().isSound)
+  }
+
+  @Test("a later backup writes what is new, also after an interrupted one")
+  func incremental() throws {
+    let directory = try TemporaryDirectory()
+    let mount = try MountedTree(directory.path)
+    var random = SeededRandom(seed: 4)
+    try mount.save("large", random.bytes(3 << 20))
+    try mount.cut()
+    let place = try TemporaryDirectory()
+    let target = place.file("s")
+    #expect(throws: StoreError.self) {
+      try TreeSession.backup(mount.store, to: target) { done, _ in done < 2 << 20 }
+    }
+    #expect(try !FileSystem.exists("\(target)/store.sqlite"))
+    #expect(try TreeSession.backup(mount.store, to: target) < 2 << 20)
+    try mount.save("small", "1")
+    try mount.cut()
+    try mount.save("pending", "2")
+    // A cancelled transaction may leave bytes in a copy that the store has no more.
+    let last = try #require(try FileSystem.list("\(target)/segments").max())
+    let segment = try File("\(target)/segments/\(last)", .readWrite)
+    try segment.write(random.bytes(5 << 20), at: try segment.status().size)
+    #expect(throws: StoreError.self) {
+      try TreeSession.backup(mount.store, to: target) { _, _ in false }
+    }
+    try check(target, ["large"])
+    let written = try TreeSession.backup(
+      mount.store, to: target, settings: ["isolated": Array("on".utf8)])
+    #expect(written > 0 && written < 3 << 20)
+    try check(target, ["large", "small", "pending"])
+    #expect(try TreeSession.backup(mount.store, to: target) == 0)
+  }
+
+  /// Mounts a copy of a copy, which has these files and is sound.
+  private func check(_ target: String, _ names: [String]) throws {
+    let place = try TemporaryDirectory()
+    try FileManager.default.copyItem(atPath: target, toPath: place.file("s"))
+    let again = try MountedTree(place.path)
+    #expect(again.recovery.losses == [])
+    for name in names { #expect(try !again.bytes(name).isEmpty, "\(name)") }
+    #expect(try again.store.verify().isSound)
+  }
+
+  @Test("a directory with anything else than an unchanged copy is refused")
+  func refused() throws {
+    let directory = try TemporaryDirectory()
+    let mount = try MountedTree(directory.path)
+    try mount.save("a", "1")
+    try mount.cut()
+    let place = try TemporaryDirectory()
+    let other = try MountedTree(place.path)
+    try other.save("b", "2")
+    try other.cut()
+    try TreeSession.backup(other.store, to: place.file("copy"))
+    _ = try? TreeSession.backup(other.store, to: place.file("part")) { _, _ in false }
+    for name in ["", "/s", "/copy", "/part"] {
+      #expect(throws: StoreError.self, "\(name)") {
+        try TreeSession.backup(mount.store, to: place.path + name)
+      }
+    }
+    #expect(throws: StoreError.self) {
+      try TreeSession.backup(mount.store, to: mount.store.path)
+    }
+    #expect(try mount.store.verify().isSound && other.store.verify().isSound)
   }
 
   @Test("a backup while versions are made is a state that was")
