@@ -130,7 +130,7 @@ extension Verb {
       VerbOption("reset", help: "forget what was seen there, and send everything again"),
       VerbOption("force", help: "use a directory that holds other things too"),
       VerbOption("encrypt", help: "encrypt everything there; asks for a passphrase"), lightKey,
-    ], operands: .peers, run: peer)
+    ], operands: .sequence([.peers, .choice(["rm", "adopt", Completion.files])]), run: peer)
 
   private static let keyVerb = Verb(
     name: "key",
@@ -147,7 +147,8 @@ extension Verb {
       prints.
       """,
     options: [lightKey],
-    operands: .choice(["list", "open", "add", "remove", "rotate", "export"]), run: key)
+    operands: .sequence([.choice(["list", "open", "add", "remove", "rotate", "export"]), .peers]),
+    run: key)
 
   private static let lightKey = VerbOption(
     "light", help: "make passphrases cheaper to try, for machines with less than 256 MiB to spare")
@@ -231,7 +232,7 @@ extension Verb {
         VerbOption(
           "as", value: "FORMAT", help: "write a store: llvs-store or llvs-store-sqlite"),
       ],
-      operands: .versions, run: exportTree),
+      operands: .sequence([.versions, .files]), run: exportTree),
     Verb(
       name: "document",
       usage: "llvs document FILE [ACTION [NAME]] | llvs document join BASE OURS THEIRS",

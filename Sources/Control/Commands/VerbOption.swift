@@ -26,7 +26,7 @@ package struct VerbOption: Sendable {
     }.joined(separator: ", ")
   }
 
-  package enum Completion: Sendable {
+  package indirect enum Completion: Sendable {
     case nothing
     case files
     case versions
@@ -37,6 +37,8 @@ package struct VerbOption: Sendable {
     case peers
     case verbs
     case choice([String])
+    /// One for each operand.
+    case sequence([Completion])
     case lines
     case sides
     case settings

@@ -102,7 +102,9 @@ struct Completion {
     case .choice(let words): return words
     case .lines:
       return operands == 0 ? branches() + [VersionRecord.unnamedLine] + versions() : ["as"]
-    case .sides: return operands == 0 ? paths() : ["ours", "theirs", "base"] + versions()
+    case .sequence(let all):
+      return operands < all.count ? values(all[operands], operands) : []
+    case .sides: return operands == 0 ? conflicts() : ["ours", "theirs", "base"] + versions()
     case .settings: return settings()
     case .merges:
       return before.last == "using"
@@ -189,6 +191,19 @@ struct Completion {
       found.append((directory.isEmpty ? "" : directory + "/") + name + (isDirectory ? "/" : ""))
     }
     return found
+  }
+
+  /// Returns the paths of conflicts, relative to the current directory.
+  private func conflicts() -> [String] {
+    guard let site = site(), let store = try? site.reader(), let here = try? site.path([]),
+      let open = try? ControlService.openConflicts(in: store)
+    else { return [] }
+    let (slash, depth) = (UInt8(ascii: "/"), here.split(separator: UInt8(ascii: "/")).count)
+    return open.map { item in
+      here.isEmpty || item.path.starts(with: here + [slash])
+        ? String(decoding: item.path.dropFirst(here.isEmpty ? 0 : here.count + 1), as: UTF8.self)
+        : String(repeating: "../", count: depth) + String(decoding: item.path, as: UTF8.self)
+    }
   }
 
   /// Returns the shell's own completion of files if the store is mounted, else paths of the head.

@@ -119,6 +119,18 @@ struct HelpTests {
     #expect(
       try complete("llvs set --store s au", setup: setup) == ["autosync=", "automerge=", "author="])
     #expect(try complete("llvs branch --store s -d a", setup: setup) == ["apart"])
+    #expect(try complete("llvs verify --store s a", setup: setup) == ["anna"])
+    #expect(try complete("llvs peer --store s an", setup: setup) == ["anna"])
+    #expect(try complete("llvs peer --store s anna r", setup: setup) == ["rm"])
+    #expect(try complete("llvs key --store s li", setup: setup) == ["list"])
+    #expect(try complete("llvs key --store s list \"\"", setup: setup) == ["anna"])
+    #expect(try Set(complete("llvs export --store s april \"\"", setup: setup)) == ["d", "s"])
+    let clash = """
+      mkdir d; for i in 1 2; do echo $i > d/clear; echo $i > d/clash; llvs import d --store s -q; done
+      echo 3 > d/clash; llvs import d --on head~ --store s -q
+      """
+    #expect(
+      try complete("llvs settle --store s \"\"", setup: "llvs init s -q; " + clash) == ["clash"])
     let versions = try complete("llvs show --store s 20", setup: setup)
     #expect(versions.count == 2 && versions.allSatisfy { $0.hasPrefix("20") }, "\(versions)")
   }
