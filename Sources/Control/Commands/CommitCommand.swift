@@ -1,4 +1,5 @@
 import Grammar
+import HistoryTree
 import LLVSCore
 import WorkingTree
 
@@ -17,7 +18,7 @@ struct CommitCommand: Command {
   let message: String?
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
-    let commit = Commit(try service.cut(message: message))
+    let commit = Commit(try service.cut(message: message), in: service.store)
     if let handle = context.handle { service.holds.end(of: handle) }
     return CommandResult((commit.made ?? "nothing to commit") + commit.notes, commit.reply)
   }
@@ -42,8 +43,12 @@ struct Commit {
   let notes: String
   let reply: ReplyValue
 
-  init(_ outcome: CutOutcome) {
-    made = outcome.cut.map { "\($0.name) \(outcome.summary.text)" }
+  init(_ outcome: CutOutcome, in store: Store) {
+    made = outcome.cut.map { cut in
+      let text = outcome.summary.text
+      return "\(cut.name) "
+        + (outcome.summary.removed > 0 ? ChangeSummary.text(of: cut, in: store, or: text) : text)
+    }
     let unsaved = outcome.allUnsaved
     var notes = ""
     if !unsaved.isEmpty { notes += "; not saved yet: \(ControlService.names(unsaved))" }

@@ -81,6 +81,8 @@ struct MergeSummary {
   var trials = ArbiterTrials()
   /// The makers, machines and times of the sides of the first conflicts, by path.
   var sides: [[UInt8]: String] = [:]
+  /// Clauses about renamed directories whose rename the other side did not follow.
+  var notFollowed: [String] = []
 
   mutating func add(clashes keys: [Key]) {
     for key in keys {
@@ -110,8 +112,7 @@ struct MergeSummary {
     {
       text += ", \(count(paths.count, word)): \(names(paths))"
     }
-    if let failures = trials.text { text += "; \(failures)" }
-    return text
+    return ([text] + notFollowed + [trials.text].compactMap(\.self)).joined(separator: "; ")
   }
 
   private func names(_ paths: [[UInt8]]) -> String {
@@ -349,6 +350,8 @@ extension ControlService {
       } catch {
         log.add("error", "how many files the merge changed is not known: \(error)")
       }
+      // The same: an unreadable version was reported above.
+      summary.notFollowed = (try? notFollowed(in: outcome.head)) ?? []
     }
     let told = toldConflicts(summary)
     for (item, sides) in told { summary.sides[item.path] = sides.text }
@@ -366,6 +369,32 @@ extension ControlService {
       ])
     if hasMoved || summary.heads > 0 { log.add("merge", merged.asCommandResult.text) }
     return merged
+  }
+
+  /// Describes what a merge did not move along with directories that a side renamed.
+  private func notFollowed(in head: VersionRecord?) throws(StoreError) -> [String] {
+    guard let head, let first = head.first, let second = head.second,
+      let common = try store.graph.commonAncestors(first, second).last,
+      let base = try store.version(common.number)
+    else { return [] }
+    let (old, merged) = (TreeView(map: store.map(of: base)), TreeView(map: store.map(of: head)))
+    let sides = try [first, second].map { (number) throws(StoreError) in
+      try DirectoryRenames(
+        from: old, to: TreeView(map: store.map(of: try store.version(number)))
+      ).items
+    }
+    var texts: [String] = []
+    for item in sides[0] + sides[1] {
+      guard try merged.find(path: item.old) != nil else { continue }
+      texts.append("\(item.text) on one side, files that the other side added there were not moved")
+    }
+    for one in sides[0] {
+      for other in sides[1] where one.old == other.old && one.new != other.new {
+        texts.append(
+          "\(one.text) on one side and to \(PrintableText.text(other.new))/ on the other")
+      }
+    }
+    return texts
   }
 
   /// Counts the values whose content differs; the edits of a merge are relative to either side's head.

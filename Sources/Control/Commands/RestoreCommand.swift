@@ -1,5 +1,6 @@
 import Events
 import Grammar
+import HistoryTree
 import LLVSCore
 import TreeNames
 import WorkingTree
@@ -116,7 +117,9 @@ extension ControlService {
     let parts = [(counts.changed, "changed"), (counts.new, "new"), (counts.removed, "removed")]
       .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     let told = names.isEmpty ? "" : ": \(Self.names(names, atMost: Self.namesTold))"
-    let changes = (parts.isEmpty ? ["nothing changed"] : parts).joined(separator: ", ") + told
+    let changes = ChangeSummary.text(
+      of: outcome.head, in: self.store,
+      or: (parts.isEmpty ? ["nothing changed"] : parts).joined(separator: ", ") + told)
     log.add("restore", "\(name) as \(source.name), \(changes)\(opened)")
     return CommandResult(
       "\(name) as \(source.name), \(changes)\(opened)",

@@ -19,7 +19,7 @@ struct SyncCommand: Command {
     var outcome = ExchangeOutcome()
     service.telling(&outcome) { outcome in
       let makesVersions = !context.isAutomatic || !service.isBelowReserve
-      if makesVersions { outcome.commit = Commit(try service.cut()) }
+      if makesVersions { outcome.commit = Commit(try service.cut(), in: service.store) }
       let session = PeerSession(context, named: peers)
       try service.meet(all, comparingHistories: true, session, &outcome) { known, outcome in
         try service.run(.retrieve, with: known, session, &outcome)

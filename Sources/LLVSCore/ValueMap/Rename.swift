@@ -7,6 +7,11 @@ package struct Rename: Hashable, Sendable {
   /// The second map's entry at the new key; its attributes may differ.
   package var new: Entry
 
+  package init(old: Entry, new: Entry) {
+    self.old = old
+    self.new = new
+  }
+
   /// The properties that identify a renamed value.
   struct Unit: Hashable {
     let digest: Digest

@@ -1,6 +1,7 @@
+import HistoryTree
 import LLVSCore
-
 import TreeNames
+
 /// A line with a bar for each file, and a line with the totals, as git prints them.
 /// Names and counts are aligned by the first ``held`` files; the lines of later files are printed at once.
 package struct DiffStat {
@@ -28,6 +29,7 @@ package struct DiffStat {
   private var files = 0
   private var added = 0
   private var removed = 0
+  private var directories: Set<DirectoryRenames.Item> = []
 
   package init(
     style: TextStyle, columns: Int, indent: String = "", emit: @escaping (String) -> Void
@@ -48,6 +50,14 @@ package struct DiffStat {
     let note = Self.note(difference, counts)
     guard isOfBytes || note != nil else { return }
     files += 1
+    if let directory = difference.directory, note == nil, case .lines(0, 0) = counts {
+      // One line for all files of a renamed directory that did not change.
+      guard directories.insert(directory).inserted else { return }
+      return add(
+        Row(
+          name: directory.arrow, counts: counts,
+          note: PrintableText.count(directory.files, "file"), lengths: (0, 0)))
+    }
     if case .lines(let more, let fewer) = counts {
       added += more
       removed += fewer
@@ -55,6 +65,10 @@ package struct DiffStat {
     let row = Row(
       name: difference.shownPath, counts: counts, note: note,
       lengths: (difference.old?.length ?? 0, difference.new?.length ?? 0))
+    add(row)
+  }
+
+  private mutating func add(_ row: Row) {
     if widths != nil {
       write(row)
     } else {

@@ -1,4 +1,5 @@
 package import Grammar
+package import HistoryTree
 import TreeNames
 
 package struct TreeDifference {
@@ -6,6 +7,8 @@ package struct TreeDifference {
   package var path: [UInt8]
   /// The former path of a renamed file.
   package var renamedFrom: [UInt8]?
+  /// The rename of a directory that a renamed file is a part of.
+  package var directory: DirectoryRenames.Item?
   package var old: FileImage?
   package var new: FileImage?
   /// A directory that was added or removed with its contents: their differences already show it.

@@ -4,8 +4,6 @@ import TreeNames
 
 /// The differences between two versions, at and below given paths or anywhere, one at a time.
 package struct VersionDifferences {
-  /// The most added, and removed, names for finding renames, because all are in memory.
-  static let renameLimit = 100_000
   private let store: Store
   private let old: TreeView
   private let new: TreeView
@@ -13,6 +11,7 @@ package struct VersionDifferences {
   /// The renames by their new key; below, the old keys of all renames.
   private var renames: [Key: Rename] = [:]
   private var left: Set<Key> = []
+  private var directories: DirectoryRenames?
 
   package init(
     _ store: Store, from old: MapRoot, to new: MapRoot, paths: [[UInt8]] = [],
@@ -22,10 +21,12 @@ package struct VersionDifferences {
     self.old = TreeView(map: store.map(old))
     self.new = TreeView(map: store.map(new))
     self.paths = paths
-    guard findingRenames, try Self.mayHaveRenames(from: self.old.map, to: self.new.map) else {
+    guard findingRenames, try Rename.arePossible(from: self.old.map, to: self.new.map) else {
       return
     }
-    for rename in try ValueMap.renames(from: self.old.map, to: self.new.map) {
+    let found = try DirectoryRenames(from: self.old, to: self.new)
+    directories = found
+    for rename in try ValueMap.renames(from: self.old.map, to: self.new.map) + found.files {
       // A rename between the shown paths and others is shown as a removal or an addition.
       guard try isShown(rename.old.key, self.old), try isShown(rename.new.key, self.new) else {
         continue
@@ -46,21 +47,8 @@ package struct VersionDifferences {
     _ entry: Entry, in old: ValueMap, of new: ValueMap
   ) throws(StoreError) -> Entry? {
     if let same = try old.entry(at: entry.key) { return same }
-    guard try mayHaveRenames(from: old, to: new) else { return nil }
+    guard try Rename.arePossible(from: old, to: new) else { return nil }
     return try ValueMap.renames(from: old, to: new).first { $0.new.key == entry.key }?.old
-  }
-
-  /// True if names were added and removed, and not too many.
-  static func mayHaveRenames(from old: ValueMap, to new: ValueMap) throws(StoreError) -> Bool {
-    var (came, went) = (0, 0)
-    var diff = try MapDiff(from: old, to: new, comparing: .content)
-    while let change = try diff.next() {
-      if change.isDirectory { continue }
-      if change.old == nil { came += 1 }
-      if change.new == nil { went += 1 }
-      if came > renameLimit || went > renameLimit { return false }
-    }
-    return came > 0 && went > 0
   }
 
   /// - Complexity: O(*k* log *n*) for *k* changes, besides the work of `body`.
@@ -77,6 +65,7 @@ package struct VersionDifferences {
       if change.old == nil, !change.isDirectory, let rename = renames[change.key] {
         difference.renamedFrom = try old.path(of: rename.old.key)
         difference.old = FileImage(rename.old, in: store)
+        difference.directory = directories?[file: change.key]
       }
       try body(difference)
     }

@@ -14,59 +14,6 @@ package struct VersionStory {
     self.labels = labels
   }
 
-  package struct Summary {
-    package var new = 0
-    package var changed = 0
-    package var removed = 0
-    /// The first few paths of files; if there are fewer, of directories too.
-    package var names: [String] = []
-
-    /// For example `2 changed, 1 new: a, b, c`.
-    package var text: String {
-      var counts: [String] = []
-      if changed > 0 { counts.append("\(changed) changed") }
-      if new > 0 { counts.append("\(new) new") }
-      if removed > 0 { counts.append("\(removed) removed") }
-      guard !counts.isEmpty else { return "nothing changed" }
-      let more = new + changed + removed > names.count ? " ..." : ""
-      return "\(counts.joined(separator: ", ")): \(names.joined(separator: ", "))\(more)"
-    }
-  }
-
-  private static let namesShown = 3
-
-  /// - Complexity: O(*k* log *n*) for *k* changes.
-  package func summary(of record: VersionRecord) throws -> Summary {
-    var summary = Summary()
-    let parent = try store.version(record.first)
-    let views = (
-      TreeView(map: store.map(of: parent)), TreeView(map: store.map(of: record))
-    )
-    var directories: [String] = []
-    var diff = try MapDiff(from: views.0.map, to: views.1.map, comparing: .content)
-    while let change = try diff.next() {
-      func name() throws -> String {
-        let path = try (change.new == nil ? views.0 : views.1).path(of: change.key)
-        return PrintableText.text(path)
-      }
-      if change.isDirectory {
-        if directories.count < Self.namesShown { directories.append(try name() + "/") }
-      } else if summary.names.count < Self.namesShown {
-        summary.names.append(try name())
-      }
-      if change.old == nil {
-        summary.new += 1
-      } else if change.new == nil {
-        summary.removed += 1
-      } else {
-        summary.changed += 1
-      }
-    }
-    // Most directories contain new files too, so files are named first.
-    summary.names += directories.prefix(Self.namesShown - summary.names.count)
-    return summary
-  }
-
   package struct Words {
     package var author: String?
     package var machine: String?
@@ -111,7 +58,7 @@ package struct VersionStory {
 
   /// Describes the changes of a version, or reports that it begins a branch.
   package func changesText(of record: VersionRecord) throws -> String {
-    let summary = try summary(of: record)
+    let summary = try ChangeSummary(of: record, in: store)
     guard summary.new + summary.changed + summary.removed == 0, record.second == nil,
       let parent = try record.first.map({ try store.version($0) }) ?? nil,
       parent.line != record.line
@@ -151,7 +98,7 @@ package struct VersionStory {
   package func reply(of record: VersionRecord) throws -> ReplyValue {
     let words = try words(of: record)
     let parents = try record.predecessors.compactMap { try store.version($0)?.name }
-    let summary = try summary(of: record)
+    let summary = try ChangeSummary(of: record, in: store)
     let first: ReplyValue = [
       "name": record.name, "id": record.id.rawValue, "line": record.line,
       "time": Self.time(record), "author": words.author, "machine": words.machine,
@@ -160,6 +107,7 @@ package struct VersionStory {
     return first + labels.reply(record.number) + [
       "entries": record.map.count, "digest": record.map.digest.hex, "new": summary.new,
       "changed": summary.changed, "removed": summary.removed,
+      "renamed": ReplyValue.list(summary.renames.map(\.reply)),
     ]
   }
 }
