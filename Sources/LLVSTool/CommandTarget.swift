@@ -33,10 +33,11 @@ enum CommandTarget {
       if entry.path.count >= found?.path.count ?? 0 { found = entry }
     }
     guard let found, found.type == "fuse.llvs" else {
+      let there = mounts.filter { $0.type == "fuse.llvs" }.map { FileSystem.text($0.path) }
       throw ControlError(
         .notFound,
         "\(FileSystem.text(path)) is not in a mounted store; name one with --store DIR or --mount DIR"
-      )
+          + (there.isEmpty ? "" : " (mounted: \(there.joined(separator: ", ")))"))
     }
     do {
       self = .mounted(MountView(found), store: try MountedStores.store(of: found))

@@ -51,7 +51,7 @@ extension Verb {
       name: "unmount", usage: "llvs unmount MOUNTPOINT [--force]",
       help: """
         Makes a version of what is saved, unmounts, and waits for the daemon to end.
-        It is refused, as by umount(8), while programs use files there or something is mounted inside.
+        Refuses, like umount(8), while programs use files there or something is mounted inside.
         """,
       options: [
         VerbOption(
@@ -197,7 +197,7 @@ extension Verb {
       usage: "llvs import DIR|ARCHIVE|FILE.kvcrdt [--into PATH] [--on VERSION] [-m MESSAGE]"
         + " | llvs import --from FORMAT DIR",
       help: """
-        Makes one version that holds the files of a directory too, or takes what a document says.
+        Adds the files of a directory, or the values of a document, as one version.
         An archive (.tar, or .tar with .gz, .bz2, .xz or .zst) is unpacked by tar(1) and imported as a directory.
         With --on the version is made on VERSION and merged into the head, and all its files become visible at
         once. A document is a file of KeyValueCRDT: each value is a file below PATH. One that has nothing in
@@ -253,9 +253,9 @@ extension Verb {
       name: "backup", usage: "llvs backup DIR [--with-settings]",
       help: """
         Copies the store, even while it is mounted, with changes that are in no version yet.
-        """,
         A directory that holds the last backup, or one that was interrupted, gets only what is new. The copy is
         isolated: mounted, it runs no hooks and exchanges with no peer until "llvs set isolated=off".
+        """,
       options: [
         VerbOption(
           "with-settings", help: "do not isolate the copy: it syncs and runs hooks at once")

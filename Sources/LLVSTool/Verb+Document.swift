@@ -29,11 +29,19 @@ struct DocumentCommand {
     self.line = line
     self.console = console
     let path = line.words[0]
-    let isMade = line.words.dropFirst().first == "put"
+    let action = line.words.dropFirst().first
+    if let action, !Self.actions.contains(where: { $0.name == action }) {
+      throw Self.unknown(action)
+    }
+    let isMade = action == "put"
     guard try isMade || FileSystem.exists(path) else {
       throw ControlError(.notFound, "there is no document \(path)")
     }
     database = try Self.open(path)
+  }
+
+  private static func unknown(_ action: String) -> UsageError {
+    UsageError("there is no action \"\(action)\" of a document; \"llvs help document\" lists them")
   }
 
   private static func open(_ path: String) throws -> KeyValueDatabase {
@@ -99,12 +107,9 @@ struct DocumentCommand {
     case "verify":
       let faults = try database.verify()
       for fault in faults { console.complain("llvs: \(fault).") }
-      if faults.isEmpty { console.say("sound") }
+      if faults.isEmpty { console.say("no damage found") }
       return faults.isEmpty ? .done : .damaged
-    default:
-      throw UsageError(
-        "there is nothing like \"\(action)\" to do with a document; \"llvs help document\" lists it"
-      )
+    default: throw Self.unknown(action)
     }
     return .done
   }

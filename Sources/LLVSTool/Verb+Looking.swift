@@ -77,7 +77,7 @@ extension Verb {
         A has not. PATTERN is an extended regular expression, as grep -E takes it. Ends with 1 if nothing is found.
         """,
       options: [
-        VerbOption("i", "ignore-case", help: "take letters of ASCII alike, large or small"),
+        VerbOption("i", "ignore-case", help: "ignore case (ASCII)"),
         VerbOption("F", "fixed-strings", help: "take PATTERN as it is, not as an expression"),
         VerbOption("I", "skip-binary", help: "skip files that are no text"),
         VerbOption("l", "files-with-matches", help: "print versions and paths, not lines"),

@@ -63,7 +63,7 @@ extension Verb {
       told.append(try site.run(["peer", name, "--\(change)"], console).text)
     }
     if line.isJSON || words.count < 2 || line.has("encrypt") {
-      console.reply(line, told.joined(separator: "; "), fields)
+      console.reply(line, told.joined(separator: "\n"), fields)
     }
     return .done
   }

@@ -400,6 +400,6 @@ struct DocumentPeerTests {
       llvs document a.kvcrdt list | sort; llvs document a.kvcrdt get base
       llvs document a.kvcrdt verify
       """)
-    #expect(output == "base\nhere\nthere\nnew\nsound\n", "\(output)")
+    #expect(output == "base\nhere\nthere\nnew\nno damage found\n", "\(output)")
   }
 }

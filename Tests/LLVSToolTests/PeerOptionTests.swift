@@ -81,7 +81,7 @@ struct PeerOptionTests {
         slow
         hub.limit=1M (set here)
         2
-        llvs: peers have no setting "color": encrypt, remove, direction, limit.
+        llvs: unknown setting of a peer "color"; they are: encrypt, remove, direction, limit.
         llvs: there is no peer none.
         0
 

@@ -86,9 +86,9 @@ struct ToolTests {
         v1 is FIRST
         v1 is FIRST
         0
-        llvs: v1 is FIRST; "tag --force v1 head" moves it.
+        llvs: tag v1 exists (FIRST); to move it: llvs tag --force v1 head.
         11
-        llvs: v1 is FIRST; "tag --force v1" moves it.
+        llvs: tag v1 exists (FIRST); to move it: llvs tag --force v1.
         v1 is SECOND, moved from FIRST
         v1 is FIRST, moved from SECOND
         v1  FIRST

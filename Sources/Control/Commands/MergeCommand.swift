@@ -107,7 +107,7 @@ struct MergeSummary {
     func count(_ number: Int, _ word: String) -> String {
       PrintableText.count(number, word, word == "clash settled" ? "clashes settled" : nil)
     }
-    var text = "\(count(heads, "head")), \(count(values, "value"))"
+    var text = count(heads, "head") + (values > 0 ? ", \(count(values, "value"))" : "")
     for (paths, word) in [(settled, "clash settled"), (conflicts, "conflict")] where !paths.isEmpty
     {
       text += ", \(count(paths.count, word)): \(names(paths))"
@@ -137,7 +137,7 @@ struct MergeOutcome {
   var asCommandResult: CommandResult {
     switch result {
     case .merged(let text): CommandResult(text, reply)
-    case .moved(let name): CommandResult("\(name) taken as it is", reply)
+    case .moved(let name): CommandResult("now at \(name)", reply)
     case .nothing: CommandResult("nothing to merge", reply)
     }
   }

@@ -49,8 +49,8 @@ package struct PeerKeys {
       try ring.create(label: label, passphrase: words, strength: strength)
     }
     return CommandResult(
-      "\(name) is encrypted with a new key: who loses the passphrase and all machines that hold the key "
-        + "cannot read what is there",
+      "\(name) is encrypted with a new key. Keep the passphrase: without it, or a machine that has the key, "
+        + "nothing there can be read again",
       ["peer": name, "isNew": true, "key": key.name])
   }
 
@@ -140,8 +140,8 @@ package struct PeerKeys {
   package func remove(label: String) throws(ControlError) -> CommandResult {
     try translating { try ring.remove(label: label) }
     return done(
-      "the passphrase \(label) opens \(name) no more; who has a copy of its file and knows it still can: "
-        + "\"llvs key rotate \(name)\" encrypts what is new with another key", label)
+      "passphrase \(label) no longer opens \(name). Someone who copied its key file still can; to lock them out "
+        + "of what is new: llvs key rotate \(name)", label)
   }
 
   /// Makes another key, which encrypts from now on.

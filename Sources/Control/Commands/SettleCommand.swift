@@ -95,7 +95,17 @@ extension ControlService {
     try cut()
     let named = try openConflicts(below: path)
     let shown = path.isEmpty ? "all" : String(decoding: path, as: UTF8.self)
-    guard !named.isEmpty else { throw try noConflict(at: path) }
+    guard !named.isEmpty else {
+      if path.isEmpty, try displacedValues(below: path).isEmpty {
+        return CommandResult(
+          "there are no conflicts",
+          [
+            "version": ReplyValue.null, "settled": ReplyValue.list([]),
+            "unsaved": ReplyValue.list([]),
+          ])
+      }
+      throw try noConflict(at: path)
+    }
     for item in named {
       guard case .theirs(let number) = settlement else { continue }
       guard number <= item.conflict.theirs.count else {
@@ -257,7 +267,7 @@ extension ControlService {
     let shown = String(decoding: path, as: UTF8.self)
     guard let value = try displacedValues(below: path).first else {
       return ControlError(
-        .notFound, path.isEmpty ? "there are no conflicts" : "there is no conflict at \(shown)")
+        .notFound, "there is no conflict at \(shown)")
     }
     let directory = String(decoding: value.directory, as: UTF8.self)
     return ControlError(

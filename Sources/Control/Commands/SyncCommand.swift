@@ -6,7 +6,7 @@ struct SyncCommand: Command {
   static let forms = [
     CommandForm(
       "sync", "[PEER...]", .peers, options: [.failing],
-      help: "Commits, retrieves, merges and sends: as a rule the only command that is needed.")
+      help: "Commits, retrieves, merges and sends: usually the only command that you need.")
   ]
 
   var peers: [String] = []

@@ -92,7 +92,7 @@ extension ControlService {
       guard !moves, let before, before.number != other else { return }
       let words = word.map { "\(name) \($0)" } ?? name
       throw ControlError(
-        .exists, "\(name) is \(before.name); \"tag --force \(words)\" moves it")
+        .exists, "tag \(name) exists (\(before.name)); to move it: llvs tag --force \(words)")
     }
     let found: VersionRecord
     if let word {

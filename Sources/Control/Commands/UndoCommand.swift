@@ -10,7 +10,7 @@ struct UndoCommand: Command {
       "undo",
       help: """
         Takes back the last change: a version, a merge, a restore or a switch.
-        It makes a new version with the content from before; again it goes one further, "llvs redo" goes forth.
+        It makes a new version with the content from before; the next undo goes back one more, "llvs redo" steps forward again.
         """),
     CommandForm("redo", help: "Makes the change again that undo took back."),
   ]
@@ -22,7 +22,12 @@ struct UndoCommand: Command {
     try service.cut()
     let history = HeadHistory(of: service.tree)
     guard let step = isRedo ? try history.redo() : try history.undo() else {
-      throw ControlError(.notFound, "there is nothing to \(title)")
+      let head = isRedo ? nil : try service.headRecord()
+      throw ControlError(
+        .notFound,
+        head.map { $0.first == nil } == true
+          ? "this is the first version; there is nothing before it" : "there is nothing to \(title)"
+      )
     }
     let sequence = step.target.sequence
     let reason: HeadReason = isRedo ? .redo(to: sequence) : .undo(to: sequence)

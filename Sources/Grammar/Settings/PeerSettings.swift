@@ -9,7 +9,7 @@ package struct PeerSettings: Hashable, Sendable {
     init(word: String) throws(ControlError) {
       guard let known = Name(rawValue: word) else {
         let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
-        throw ControlError(.grammar, "peers have no setting \"\(word)\": \(names)")
+        throw ControlError(.grammar, "unknown setting of a peer \"\(word)\"; they are: \(names)")
       }
       self = known
     }

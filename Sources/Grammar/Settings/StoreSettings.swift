@@ -20,7 +20,7 @@ package struct StoreSettings: Hashable, Sendable {
     package init(word: String) throws(ControlError) {
       guard let known = Name(rawValue: word) else {
         let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
-        throw ControlError(.grammar, "no setting \"\(word)\": \(names)")
+        throw ControlError(.grammar, "unknown setting \"\(word)\"; settings are: \(names)")
       }
       self = known
     }

@@ -132,8 +132,8 @@ extension Store {
     guard let unreliable else { return true }
     guard mode == .writer else { return false }
     throw .unreliable(
-      "\(path) is on \(unreliable), where locks and syncs do not hold what a store needs; "
-        + "--force, or mount with -o force, takes it all the same")
+      "\(path) is on \(unreliable), where a store is not safe: locks and syncs are not reliable there; "
+        + "--force, or mount with -o force, uses it anyway")
   }
 
   private static func refuseForeign(_ path: String) throws(StoreError) {

@@ -144,10 +144,10 @@ package struct KeyRing {
       }
     }
     guard !opened.isEmpty else {
-      let labels = names.map(\.label).joined(separator: ", ")
+      let labels = Set(names.map(\.label)).sorted().joined(separator: ", ")
       throw .denied(
         names.isEmpty
-          ? "there is no key at this remote" : "the passphrase opens none of its keys: \(labels)")
+          ? "there is no key at this remote" : "wrong passphrase (it has: \(labels))")
     }
     let keys = HeldKeys(try held() + opened)
     try hold(keys.keys)

@@ -287,9 +287,10 @@ struct ControlServiceTests {
     let count = space.store.lastNumber
     #expect(
       try refusal("tag one \(second)", space)
-        == "one is \(first); \"tag --force one \(second)\" moves it")
+        == "tag one exists (\(first)); to move it: llvs tag --force one \(second)")
     #expect(
-      try refusal("tag one", space) == "one is \(first); \"tag --force one\" moves it")
+      try refusal("tag one", space) == "tag one exists (\(first)); to move it: llvs tag --force one"
+    )
     // No version was made for what is refused.
     #expect(space.store.lastNumber == count)
     #expect(try space.service.version("one").name == first)

@@ -114,7 +114,7 @@ struct ReplyTests {
         --
         reserve=256M  (default)
         autosync=5m   (set here)
-        llvs: no setting "nothing": settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, mergetool, search, searchlimit, on-version, on-conflict, on-sync.
+        llvs: unknown setting "nothing"; settings are: settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, mergetool, search, searchlimit, isolated, on-version, on-conflict, on-sync.
         2
         autosync=off  (default)
 
