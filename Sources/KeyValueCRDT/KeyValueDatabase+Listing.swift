@@ -58,7 +58,7 @@ extension KeyValueDatabase {
         defer { statement.close() }
         return try statement.all {
           Author(
-            id: try AuthorID($0, 0).uuid, name: $0.string(1), lastWrite: Int($0.integer(2)),
+            id: try $0.author(0), name: $0.string(1), lastWrite: Int($0.integer(2)),
             timestamp: $0.date(3))
         }
       }

@@ -1,5 +1,3 @@
-internal import SQLite
-
 extension KeyValueDatabase {
   /// Publishes the versions of matching keys, now and after each change; fails if reading fails.
   /// If changes are faster than the receiver, only the last state is delivered.

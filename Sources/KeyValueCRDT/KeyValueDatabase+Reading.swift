@@ -116,13 +116,11 @@ extension KeyValueDatabase {
   private static func gather(
     _ connection: Connection, whole sql: String, isIncluded: (Statement) throws -> Bool
   ) throws -> [ScopedKey: [Version]] {
-    let statement = try connection.sqlite.statement(sql)
-    defer { statement.close() }
     var found: [ScopedKey: [Version]] = [:]
     var last: ScopedKey?
-    while try statement.step() {
+    try connection.sqlite.all(sql) { statement in
       let key = statement.scopedKey(0, 1)
-      guard key != last else { continue }
+      guard key != last else { return }
       last = key
       if try isIncluded(statement) { found[key] = try versions(of: key, on: connection) }
     }
@@ -130,10 +128,9 @@ extension KeyValueDatabase {
   }
 
   private static func gather(_ statement: Statement) throws -> [ScopedKey: [Version]] {
-    defer { statement.reset() }
     var found: [ScopedKey: [Version]] = [:]
     var several: Set<ScopedKey> = []
-    while try statement.step() {
+    try statement.all { statement in
       let key = statement.scopedKey(6, 7)
       let version = try statement.version(from: 0, of: key)
       if found[key]?.append(version) == nil {

@@ -25,17 +25,13 @@ extension KeyValueDatabase {
   }
 
   private static func badEntries(_ connection: Connection) throws -> [DatabaseFault] {
-    let statement = try connection.sqlite.statement(
+    try connection.sqlite.all(
       """
       SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key, type, usn FROM entry
-      """)
-    defer { statement.close() }
-    var faults: [DatabaseFault] = []
-    while try statement.step() {
-      let key = statement.scopedKey(6, 7)
-      for words in fault(in: statement) { faults.append(.badEntry(key, words)) }
-    }
-    return faults
+      """
+    ) { entry in
+      fault(in: entry).map { DatabaseFault.badEntry(entry.scopedKey(6, 7), $0) }
+    }.flatMap { $0 }
   }
 
   private static func fault(in entry: Statement) -> [String] {

@@ -146,7 +146,6 @@ extension KeyValueDatabase {
     let statement = try connection.sqlite.prepared(
       "SELECT authorId, timestamp, NULL, NULL, NULL, NULL, scope, key, rowid FROM entry ORDER BY scope, key"
     )
-    defer { statement.reset() }
     var result: [(row: Int64, rank: Int)] = []
     var last: ScopedKey?
     var versions: [(row: Int64, version: Version)] = []
@@ -155,7 +154,7 @@ extension KeyValueDatabase {
       result += versions.enumerated().map { ($1.row, $0) }
       versions = []
     }
-    while try statement.step() {
+    try statement.all { statement in
       let key = statement.scopedKey(6, 7)
       if key != last { finish() }
       last = key

@@ -78,16 +78,13 @@ public final class KeyValueDatabase: Sendable {
     _ writer: DatabaseWriter, _ connection: Connection
   ) throws -> ApplicationIdentifier? {
     if case .older(_, hasApplication: false) = writer.schema.withLock({ $0 }) { return nil }
-    let statement = try connection.sqlite.prepared(
-      """
-      SELECT id, majorVersion, minorVersion, applicationDescription FROM applicationIdentifier
-      """)
-    defer { statement.reset() }
-    guard try statement.step() else { return nil }
-    return ApplicationIdentifier(
-      id: statement.string(0), majorVersion: Int(statement.integer(1)),
-      minorVersion: Int(statement.integer(2)),
-      applicationDescription: statement.isNull(3) ? nil : statement.string(3))
+    return try connection.sqlite.prepared(
+      "SELECT id, majorVersion, minorVersion, applicationDescription FROM applicationIdentifier"
+    ).first {
+      ApplicationIdentifier(
+        id: $0.string(0), majorVersion: Int($0.integer(1)), minorVersion: Int($0.integer(2)),
+        applicationDescription: $0.isNull(3) ? nil : $0.string(3))
+    }
   }
 }
 

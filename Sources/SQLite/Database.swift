@@ -123,13 +123,21 @@ package final class Database {
   package func integer(_ sql: String) throws(DatabaseError) -> Int64? {
     let statement = try statement(sql)
     defer { statement.close() }
-    return try statement.step() ? statement.integer(0) : nil
+    return try statement.first { $0.integer(0) }
   }
 
   package func rows(_ sql: String, _ body: (Statement) -> Void) throws(DatabaseError) {
     let statement = try statement(sql)
     defer { statement.close() }
     while try statement.step() { body(statement) }
+  }
+
+  /// Returns all rows as a body reads them.
+  @discardableResult
+  package func all<Row>(_ sql: String, _ read: (Statement) throws -> Row) throws -> [Row] {
+    let statement = try statement(sql)
+    defer { statement.close() }
+    return try statement.all(read)
   }
 
   /// At most 100 faults of `PRAGMA integrity_check`; none in a sound database.

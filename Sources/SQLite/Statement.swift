@@ -96,6 +96,21 @@ package final class Statement {
     sqlite3_reset(handle)
   }
 
+  /// Returns the first row as a body reads it, and resets the statement.
+  package func first<Row>(_ read: (Statement) -> Row) throws(DatabaseError) -> Row? {
+    defer { reset() }
+    return try step() ? read(self) : nil
+  }
+
+  /// Returns all rows as a body reads them, and resets the statement.
+  @discardableResult
+  package func all<Row>(_ read: (Statement) throws -> Row) throws -> [Row] {
+    defer { reset() }
+    var rows: [Row] = []
+    while try step() { rows.append(try read(self)) }
+    return rows
+  }
+
   package func isNull(_ column: Int32) -> Bool {
     sqlite3_column_type(handle, column) == SQLITE_NULL
   }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 internal import SQLite
 
 /// Chooses the lines of hits: a fast check finds lines that may have one of the words, and the index's own rules
@@ -90,20 +91,13 @@ struct LineFinder {
       while at + word.count <= line.count {
         let byte = line[at]
         if byte == first || isLetter && byte | 0x20 == first {
-          let isStart = at == 0 || !isWord(line[at - 1]) || first >= 0x80
+          let isStart = at == 0 || !line[at - 1].isPlain() || first >= 0x80
           if isStart, equals(word, line, at) { return at }
         }
         at += 1
       }
     }
     return nil
-  }
-
-  private static func isWord(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    default: false
-    }
   }
 
   private static func equals(
@@ -151,7 +145,6 @@ struct LineFinder {
       let rows = try database.prepared("SELECT rowid FROM temp.lines WHERE lines MATCH ?")
         .bind(1, term.expression)
       while try rows.step() { candidates[Int(rows.integer(0))].score += 1 }
-      rows.reset()
     }
     var start = 0
     while start < candidates.count {

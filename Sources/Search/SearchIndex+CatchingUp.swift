@@ -5,9 +5,8 @@ extension SearchIndex {
   static let unreadable: Int64 = 0
 
   func fact(_ name: String) throws -> String? {
-    let row = try database.prepared("SELECT value FROM facts WHERE name = ?").bind(1, name)
-    defer { row.reset() }
-    return try row.step() ? row.text(0) : nil
+    try database.prepared("SELECT value FROM facts WHERE name = ?").bind(1, name)
+      .first { $0.text(0) }
   }
 
   private func set(_ name: String, to value: String) throws {
@@ -67,14 +66,14 @@ extension SearchIndex {
       try set("towards", to: Self.name(head))
       let map = store.map(of: head)
       var diff = try MapDiff(from: base, to: map)
-      try inTransactions { batch in
+      try inTransactions { size in
         var done = 0
         while let change = try diff.next() {
           guard !change.isDirectory else { continue }
-          try update(change, in: head, &batch)
+          try update(change, in: head, &size)
           done += 1
           if done % 256 == 0 { progress(done, Int(clamping: map.count)) }
-          try endIfFull(&batch)
+          try endIfFull(&size)
         }
         try set("head", to: Self.name(head))
         try unset("towards")
@@ -93,7 +92,7 @@ extension SearchIndex {
     }
     guard try next() <= last else { return }
     try alone {
-      try inTransactions { batch in
+      try inTransactions { size in
         for number in try next()...max(last, try next()) {
           guard let record = try store.version(VersionNumber(number)) else { continue }
           let before = try store.version(record.first)
@@ -102,10 +101,10 @@ extension SearchIndex {
           while let change = try diff.next() {
             guard let new = change.new, new.kind == .regular, new.storedVersion == record.number
             else { continue }
-            let content = try contentID(new, &batch)
+            let content = try contentID(new, &size)
             try database.prepared("INSERT OR IGNORE INTO history VALUES (?, ?, ?)")
               .bind(1, content).bind(2, try pathID(new.key)).bind(3, Int64(number)).run()
-            try endIfFull(&batch)
+            try endIfFull(&size)
           }
           progress(Int(number), Int(last))
           // The rows are right without later ones.
@@ -120,36 +119,28 @@ extension SearchIndex {
     let keys = try unreadableKeys(atMost: 64)
     guard !keys.isEmpty else { return }
     try alone {
-      try inTransactions { batch in
+      try inTransactions { size in
         let map = store.map(of: head)
         for key in keys {
           guard let entry = try map.entry(at: key) else { continue }
-          try update(MapChange(old: nil, new: entry), in: head, &batch)
+          try update(MapChange(old: nil, new: entry), in: head, &size)
         }
       }
     }
   }
 
   func unreadableKeys(atMost limit: Int) throws -> [Key] {
-    let rows = try database.prepared(
+    try database.prepared(
       "SELECT key FROM tree JOIN paths ON paths.id = path WHERE content = 0 LIMIT ?"
-    ).bind(1, Int64(limit))
-    defer { rows.reset() }
-    var keys: [Key] = []
-    while try rows.step() { keys.append(Key(bytes: rows.bytes(0))) }
-    return keys
+    ).bind(1, Int64(limit)).all { Key(bytes: $0.bytes(0)) }
   }
 
-  /// The bytes and rows of the open transaction.
-  struct Batch {
-    var bytes = 0
-  }
-
-  private func inTransactions(_ body: (inout Batch) throws -> Void) throws {
+  /// `size` is of the open transaction's rows, in bytes.
+  private func inTransactions(_ body: (_ size: inout Int) throws -> Void) throws {
     try database.execute("BEGIN IMMEDIATE")
     do {
-      var batch = Batch()
-      try body(&batch)
+      var size = 0
+      try body(&size)
       try database.execute("COMMIT")
     } catch StoreError.cancelled {
       // The indexed part stays, with its state.
@@ -161,24 +152,24 @@ extension SearchIndex {
     }
   }
 
-  private func endIfFull(_ batch: inout Batch) throws {
+  private func endIfFull(_ size: inout Int) throws {
     if isCancelled() { throw StoreError.cancelled }
-    guard batch.bytes > Self.batchLimit else { return }
+    guard size > Self.batchLimit else { return }
     try database.execute("COMMIT; BEGIN IMMEDIATE")
-    batch = Batch()
+    size = 0
   }
 
   private func update(
-    _ change: MapChange, in head: VersionRecord, _ batch: inout Batch
+    _ change: MapChange, in head: VersionRecord, _ size: inout Int
   ) throws {
     let path = try pathID(change.key)
-    batch.bytes += 64
+    size += 64
     guard let new = change.new, new.kind == .regular else {
       try database.prepared("DELETE FROM tree WHERE path = ?").bind(1, path).run()
       return
     }
     let time = new.attributes.mtime?.seconds ?? Int64(head.timestamp + 978_307_200)
-    let content = try contentID(new, &batch)
+    let content = try contentID(new, &size)
     // INSERT OR REPLACE would take twice as long: it runs in a savepoint, where FTS5 writes out its words.
     try database.prepared(
       """
@@ -190,8 +181,7 @@ extension SearchIndex {
 
   private func pathID(_ key: Key) throws -> Int64 {
     let known = try database.prepared("SELECT id FROM paths WHERE key = ?").bind(1, key.bytes)
-    defer { known.reset() }
-    if try known.step() { return known.integer(0) }
+    if let id = try known.first({ $0.integer(0) }) { return id }
     try database.prepared("INSERT INTO paths (key) VALUES (?)").bind(1, key.bytes).run()
     let id = database.lastInsertedRow
     try database.prepared("INSERT INTO names (rowid, text) VALUES (?, ?)")
@@ -199,11 +189,10 @@ extension SearchIndex {
     return id
   }
 
-  private func contentID(_ entry: Entry, _ batch: inout Batch) throws -> Int64 {
+  private func contentID(_ entry: Entry, _ size: inout Int) throws -> Int64 {
     let digest = entry.stored.digest.bytes
     let known = try database.prepared("SELECT id FROM content WHERE digest = ?").bind(1, digest)
-    defer { known.reset() }
-    if try known.step() { return known.integer(0) }
+    if let id = try known.first({ $0.integer(0) }) { return id }
     let text: String?
     do throws(StoreError) {
       text = try self.text(of: entry)
@@ -214,9 +203,9 @@ extension SearchIndex {
     try database.prepared("INSERT INTO content (digest, isCut) VALUES (?, ?)")
       .bind(1, digest).bind(2, Int64(isCut ? 1 : 0)).run()
     let id = database.lastInsertedRow
-    batch.bytes += 128
+    size += 128
     if let text {
-      batch.bytes += text.utf8.count
+      size += text.utf8.count
       try database.prepared("INSERT INTO words (rowid, text) VALUES (?, ?)")
         .bind(1, id).bind(2, SearchText.separated(text)).run()
     }
@@ -225,22 +214,15 @@ extension SearchIndex {
 
   /// Returns the text of a file, or its beginning.
   func text(of entry: Entry) throws(StoreError) -> String? {
-    guard entry.stored.length > 0 else { return nil }
-    let isWhole = entry.stored.length <= UInt64(textLimit)
+    let (stored, contents) = (entry.stored, store.contents)
+    guard stored.length > 0 else { return nil }
     // A file with a NUL at its beginning is not read to its end.
-    if entry.stored.length > 65_536, SearchText.isBinary(try bytes(of: entry, 8192)) { return nil }
-    let bytes = isWhole ? try store.contents.bytes(entry.stored) : try bytes(of: entry, textLimit)
-    return SearchText.text(bytes, isCut: !isWhole)
-  }
-
-  private func bytes(of entry: Entry, _ count: Int) throws(StoreError) -> [UInt8] {
-    let count = Int(min(UInt64(count), entry.stored.length))
-    var bytes = [UInt8](repeating: 0, count: count)
-    do {
-      let length = try bytes.withUnsafeMutableBytes {
-        try store.contents.read(entry.stored, at: 0, into: $0)
-      }
-      return Array(bytes.prefix(length))
-    } catch { throw Self.wrapped(error) }
+    if stored.length > 65_536,
+      SearchText.isBinary(try contents.bytes(stored, from: 0, count: 8192))
+    {
+      return nil
+    }
+    let bytes = try contents.bytes(stored, from: 0, count: textLimit)
+    return SearchText.text(bytes, isCut: stored.length > UInt64(textLimit))
   }
 }

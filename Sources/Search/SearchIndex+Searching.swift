@@ -101,7 +101,7 @@ extension SearchIndex {
         let count = try database.statement(sql.count)
         defer { count.close() }
         bind(count, sql.parameters)
-        result.count = try count.step() ? Int(count.integer(0)) : 0
+        result.count = Int(try count.first { $0.integer(0) } ?? 0)
       }
     }
   }
@@ -124,9 +124,7 @@ extension SearchIndex {
       return (file.path, { file.text })
     }
     let row = try database.prepared("SELECT key FROM paths WHERE id = ?").bind(1, found.id)
-    defer { row.reset() }
-    guard try row.step() else { return nil }
-    let key = Key(bytes: row.bytes(0))
+    guard let key = try row.first({ Key(bytes: $0.bytes(0)) }) else { return nil }
     guard let number = found.version else {
       guard let entry = try view.map.entry(at: key) else { return nil }
       if !isCurrent, try !isIndexed(entry, found.id) { return nil }
@@ -139,11 +137,9 @@ extension SearchIndex {
   }
 
   private func isIndexed(_ entry: Entry, _ path: Int64) throws -> Bool {
-    let row = try database.prepared(
+    try database.prepared(
       "SELECT digest FROM tree JOIN content ON content.id = tree.content WHERE path = ?"
-    ).bind(1, path)
-    defer { row.reset() }
-    return try row.step() && row.bytes(0) == entry.stored.digest.bytes
+    ).bind(1, path).first { $0.bytes(0) } == entry.stored.digest.bytes
   }
 
   private func lay(_ pending: SearchPending, below directory: [UInt8]) throws {

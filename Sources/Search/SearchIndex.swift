@@ -102,8 +102,7 @@ package final class SearchIndex {
       return database
     }
     let known = try database.prepared("SELECT value FROM facts WHERE name = 'owner'")
-    defer { known.reset() }
-    guard try known.step(), known.text(0) == owner else { throw .corrupt(path) }
+    guard try known.first({ $0.text(0) }) == owner else { throw .corrupt(path) }
     return database
   }
 
@@ -135,13 +134,15 @@ package final class SearchIndex {
   /// Runs a body; if the index is damaged, makes it again and runs the body again.
   func healing<R>(_ body: () throws -> R) throws(StoreError) -> R {
     do {
-      return try body()
-    } catch DatabaseError.corrupt {
-      do {
+      do { return try body() } catch DatabaseError.corrupt {
         try renew()
         return try body()
-      } catch { throw Self.wrapped(error) }
-    } catch { throw Self.wrapped(error) }
+      }
+    } catch {
+      if let error = error as? StoreError { throw error }
+      if let error = error as? DatabaseError { throw StoreError(searching: error) }
+      throw .corrupt("\(error)")
+    }
   }
 
   private func renew() throws(DatabaseError) {
@@ -158,12 +159,6 @@ package final class SearchIndex {
     else { return }
     let wanted = Int64(clamping: store.map(of: head).count)
     if known > Int64(Self.wasteLimit) * wanted + 10_000 { try renew() }
-  }
-
-  static func wrapped(_ error: any Error) -> StoreError {
-    if let error = error as? StoreError { return error }
-    if let error = error as? DatabaseError { return StoreError(searching: error) }
-    return .corrupt("\(error)")
   }
 
   /// Calls a body while no other connection catches up.

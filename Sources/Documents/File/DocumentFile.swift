@@ -144,10 +144,7 @@ package final class DocumentFile {
   private func damaged(_ what: String) -> DocumentProblem { .unreadable("\(path): \(what)") }
 
   private func authors() throws -> [DocumentSnapshot.Author] {
-    var authors: [DocumentSnapshot.Author] = []
-    let rows = try database.statement("SELECT id, name, usn FROM author ORDER BY id")
-    defer { rows.close() }
-    while try rows.step() {
+    try database.all("SELECT id, name, usn FROM author ORDER BY id") { rows in
       guard let id = DocumentAuthor(bytes: rows.bytes(0)) else {
         throw damaged("an author's id is not 16 bytes long")
       }
@@ -155,40 +152,34 @@ package final class DocumentFile {
       guard name.count <= 65_535, rows.integer(2) >= 0 else {
         throw damaged("a row of its authors is not valid")
       }
-      authors.append(DocumentSnapshot.Author(id: id, name: name, usn: rows.integer(2)))
+      return DocumentSnapshot.Author(id: id, name: name, usn: rows.integer(2))
     }
-    return authors
   }
 
   private func application() throws -> DocumentApplication? {
     guard hasApplication else { return nil }
-    let rows = try database.statement(
-      "SELECT id, majorVersion, minorVersion, applicationDescription FROM applicationIdentifier")
-    defer { rows.close() }
-    guard try rows.step() else { return nil }
-    return DocumentApplication(
-      id: Array(rows.utf8(0).prefix(65_535)), major: rows.integer(1), minor: rows.integer(2),
-      description: rows.isNull(3) ? nil : Array(rows.utf8(3).prefix(65_535)))
+    return try database.prepared(
+      "SELECT id, majorVersion, minorVersion, applicationDescription FROM applicationIdentifier"
+    ).first {
+      DocumentApplication(
+        id: Array($0.utf8(0).prefix(65_535)), major: $0.integer(1), minor: $0.integer(2),
+        description: $0.isNull(3) ? nil : Array($0.utf8(3).prefix(65_535)))
+    }
   }
 
   private func entries() throws -> [DocumentSnapshot.Entry] {
-    var entries: [DocumentSnapshot.Entry] = []
-    let rows = try database.statement(
+    var last = RowParts()
+    var entries = try database.all(
       """
       SELECT scope, key, authorId, usn, timestamp, text IS NOT NULL, json IS NOT NULL,
         blob IS NOT NULL, blobMimeType, rowid
       FROM entry ORDER BY scope, key, authorId
-      """)
-    defer { rows.close() }
-    var last = RowParts()
-    var isAscending = true
-    while try rows.step() {
-      let entry = try entry(rows, &last)
-      if let before = entries.last, entry.name < before.name { isAscending = false }
-      entries.append(entry)
-    }
+      """
+    ) { try entry($0, &last) }
     // In a file that is not UTF-8, SQLite compares text in another order.
-    if !isAscending { entries.sort { ($0.name, $0.dot) < ($1.name, $1.dot) } }
+    if zip(entries, entries.dropFirst()).contains(where: { $1.name < $0.name }) {
+      entries.sort { ($0.name, $0.dot) < ($1.name, $1.dot) }
+    }
     return entries
   }
 
@@ -246,10 +237,9 @@ package final class DocumentFile {
         case .json: try database.prepared("SELECT json FROM entry WHERE rowid = ?")
         case .blob, .null: try database.prepared("SELECT blob FROM entry WHERE rowid = ?")
         }
-      row.bind(1, entry.row)
-      defer { row.reset() }
-      guard try row.step() else { return [] }
-      return entry.type == .blob ? row.bytes(0) : Array(row.utf8(0))
+      return try row.bind(1, entry.row).first {
+        entry.type == .blob ? $0.bytes(0) : Array($0.utf8(0))
+      } ?? []
     } catch {
       throw DocumentProblem(error, path).asStoreError
     }

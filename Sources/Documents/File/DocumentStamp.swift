@@ -2,8 +2,7 @@ package import Platform
 
 /// No program has written a file while its stamp is equal.
 package struct DocumentStamp: Hashable, Sendable {
-  private let device: UInt64
-  private let inode: UInt64
+  private let file: FileStatus.Identity
   private let size: UInt64
   private let seconds: Int64
   private let nanoseconds: UInt32
@@ -12,8 +11,7 @@ package struct DocumentStamp: Hashable, Sendable {
 
   package init(_ file: File) throws(SystemError) {
     let status = try file.status()
-    device = status.device
-    inode = status.inode
+    self.file = status.identity
     size = status.size
     seconds = status.modifiedSeconds
     nanoseconds = status.modifiedNanoseconds

@@ -21,7 +21,6 @@ package enum DocumentType: UInt8, Sendable {
   /// The extended attribute with the type, if bytes and media type would give another one.
   package static let attribute = Array("user.kv.type".utf8)
   package static let mediaAttribute = Array("user.mime_type".utf8)
-  /// The media type of unknown bytes.
   package static let defaultMedia = Array("application/octet-stream".utf8)
   static let jsonMedia = Array("application/json".utf8)
   /// Longer files without a media type are blobs.

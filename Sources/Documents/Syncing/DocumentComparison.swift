@@ -28,7 +28,7 @@ package struct DocumentComparison {
     self.store = store
     vector = document.vector
     state = try Self.state(of: directory, at: head, in: store)
-    var pass = Pass(directory, state, vector)
+    var pass = Pass(directory: directory, state: state, vector: vector)
     pass.go(through: document.entries)
     pass.addMissing(in: document.entries)
     differences = pass.differences
@@ -107,14 +107,8 @@ package struct DocumentComparison {
     let vector: DocumentVector
     var differences: [Key: Difference] = [:]
     var hasUncoveredEntry = false
-    private var commonKeys = 0
-    private var lastAuthor: (id: DocumentAuthor, usn: Int64)?
-
-    init(_ directory: DocumentDirectory, _ state: DocumentState, _ vector: DocumentVector) {
-      self.directory = directory
-      self.state = state
-      self.vector = vector
-    }
+    var commonKeys = 0
+    var lastAuthor: (id: DocumentAuthor, usn: Int64)?
 
     mutating func go(through entries: [DocumentSnapshot.Entry]) {
       var start = entries.startIndex

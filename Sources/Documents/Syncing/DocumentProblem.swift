@@ -3,14 +3,12 @@ internal import Platform
 
 /// The reason why a document is not read or written: a sentence for people without its period.
 package enum DocumentProblem: Error, Hashable, Sendable {
-  /// The document or its directory does not exist.
   case missing(String)
   /// The file is no document, damaged, or of a newer program.
   case unreadable(String)
   case busy(String)
   /// The document holds other data, or belongs to another program.
   case unrelated(String)
-  /// The document and the directory hold values and have no author in common.
   case noCommonAuthor
   /// The errno of a failed system call.
   case system(Int32, String)

@@ -1,4 +1,5 @@
 package import LLVSCore
+internal import Platform
 
 /// The content of a document at one moment; values are read on demand.
 package struct DocumentSnapshot {
@@ -39,13 +40,8 @@ package struct DocumentSnapshot {
 
   /// - Complexity: O(log *n*).
   func entries(named name: DocumentName) -> ArraySlice<Entry> {
-    var low = entries.startIndex
-    var high = entries.endIndex
-    while low < high {
-      let middle = low + (high - low) / 2
-      if entries[middle].name < name { low = middle + 1 } else { high = middle }
-    }
-    return entries[low...].prefix { $0.name == name }
+    let first = entries.partitioningIndex { !($0.name < name) }
+    return entries[first...].prefix { $0.name == name }
   }
 }
 

@@ -1,4 +1,3 @@
-internal import Platform
 internal import SQLite
 
 /// One connection to a database file, with the changes of its open transaction.

@@ -101,14 +101,6 @@ extension KeyValueDatabase {
 }
 
 extension Statement {
-  /// Returns all rows as a body reads them, and resets the statement.
-  func all<Row>(_ read: (Statement) throws -> Row) throws -> [Row] {
-    defer { reset() }
-    var rows: [Row] = []
-    while try step() { rows.append(try read(self)) }
-    return rows
-  }
-
   func bind(_ index: Int32, _ value: DatabaseValue) {
     switch value {
     case .null: break

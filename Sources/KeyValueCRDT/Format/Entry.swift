@@ -9,7 +9,7 @@ extension Statement {
       throw DatabaseError(.corrupt, "the time of a version of \(key()) cannot be read")
     }
     return Version(
-      authorID: try AuthorID(self, column).uuid, timestamp: timestamp,
+      authorID: try author(column), timestamp: timestamp,
       value: value(from: column + 2))
   }
 

@@ -22,11 +22,9 @@ struct EntryWriter {
     self.connection = connection
     self.author = author
     self.timestamp = time
-    let known = try connection.sqlite.prepared("SELECT usn FROM author WHERE id = ?")
-      .bind(1, author)
-    let listed = try known.step() ? known.integer(0) : 0
-    known.reset()
-    usn = max(listed, lastWrite) + 1
+    let listed = try connection.sqlite.prepared("SELECT usn FROM author WHERE id = ?")
+      .bind(1, author).first { $0.integer(0) }
+    usn = max(listed ?? 0, lastWrite) + 1
     try connection.sqlite.prepared(
       """
       INSERT INTO author (id, name, usn, timestamp) VALUES (?, ?, ?, ?)
@@ -70,12 +68,10 @@ struct EntryWriter {
   /// Removes the versions of other authors with a note of each.
   private func removeOthers(_ key: ScopedKey) throws {
     let sqlite = connection.sqlite
-    let others = try sqlite.prepared(
+    let other = try sqlite.prepared(
       "SELECT 1 FROM entry WHERE scope = ? AND key = ? AND authorId <> ?"
-    ).bind(1, key.scope).bind(2, key.key).bind(3, author)
-    let areThere = try others.step()
-    others.reset()
-    guard areThere else { return }
+    ).bind(1, key.scope).bind(2, key.key).bind(3, author).first { $0.integer(0) }
+    guard other != nil else { return }
     try sqlite.prepared(
       """
       INSERT INTO tombstone (scope, key, authorId, usn, deletingAuthorId, deletingUsn)

@@ -78,9 +78,9 @@ struct Join {
     /// True if the file's texts are UTF-8 and need no conversion.
     private let isPlain: Bool
     /// The author of the last row, and the author's last known number.
-    private var known = Dot(author: AuthorID(UUID()), usn: 0)
+    private var known = Dot(author: UUID(), usn: 0)
     private(set) var isAtRow = false
-    private(set) var dot = Dot(author: AuthorID(UUID()), usn: 0)
+    private(set) var dot = Dot(author: UUID(), usn: 0)
 
     init(_ connection: Connection, _ vector: VersionVector) throws {
       self.vector = vector
@@ -97,7 +97,7 @@ struct Join {
       guard statement.kind(0) == .text, statement.kind(1) == .text else {
         throw DatabaseError(.corrupt, "the scope or the key of an entry is not text")
       }
-      dot = Dot(author: try AuthorID(statement, 2), usn: statement.integer(3))
+      dot = Dot(author: try statement.author(2), usn: statement.integer(3))
       if known.author != dot.author {
         known = Dot(author: dot.author, usn: vector.writes[dot.author] ?? 0)
       }

@@ -8,7 +8,7 @@ internal import SQLite
 struct Tombstones {
   private struct Subject: Hashable {
     var key: ScopedKey
-    var author: AuthorID
+    var author: UUID
   }
 
   private struct Note {
@@ -30,16 +30,15 @@ struct Tombstones {
     for arrival in join.arrivals {
       arriving[Subject(key: arrival.key, author: arrival.dot.author)] = arrival.dot.usn
     }
-    let statement = try source.sqlite.statement(
-      "SELECT scope, key, authorId, usn, deletingAuthorId, deletingUsn FROM tombstone")
-    defer { statement.close() }
-    while try statement.step() {
-      let deleting = Dot(author: try AuthorID(statement, 4), usn: statement.integer(5))
+    try source.sqlite.all(
+      "SELECT scope, key, authorId, usn, deletingAuthorId, deletingUsn FROM tombstone"
+    ) { statement in
+      let deleting = Dot(author: try statement.author(4), usn: statement.integer(5))
       let isNew = !vector.covers(deleting)
-      guard isNew || !removed.isEmpty else { continue }
+      guard isNew || !removed.isEmpty else { return }
       let subject = Subject(
-        key: statement.scopedKey(0, 1), author: try AuthorID(statement, 2))
-      guard isNew || removed[subject] != nil else { continue }
+        key: statement.scopedKey(0, 1), author: try statement.author(2))
+      guard isNew || removed[subject] != nil else { return }
       add(Note(usn: statement.integer(3), deleting: deleting), about: subject)
     }
     try addMissing(removed, from: source)
@@ -53,7 +52,7 @@ struct Tombstones {
       ).bind(1, subject.key.scope).bind(2, subject.key.key)
       defer { statement.reset() }
       while try statement.step() {
-        let author = try AuthorID(statement, 0)
+        let author = try statement.author(0)
         guard author != subject.author else { continue }
         add(
           Note(usn: usn, deleting: Dot(author: author, usn: statement.integer(1))), about: subject)
@@ -73,21 +72,16 @@ struct Tombstones {
     guard !notes.isEmpty || !arriving.isEmpty else { return }
     var notes = notes
     var obsolete: [Int64] = []
-    let present = try receiver.sqlite.statement(
-      "SELECT scope, key, authorId, usn, rowid FROM tombstone")
-    do {
-      defer { present.close() }
-      while try present.step() {
-        let subject = Subject(key: present.scopedKey(0, 1), author: try AuthorID(present, 2))
-        let usn = present.integer(3)
-        if let arrived = arriving[subject], usn < arrived {
+    try receiver.sqlite.all("SELECT scope, key, authorId, usn, rowid FROM tombstone") { present in
+      let subject = Subject(key: present.scopedKey(0, 1), author: try present.author(2))
+      let usn = present.integer(3)
+      if let arrived = arriving[subject], usn < arrived {
+        obsolete.append(present.integer(4))
+      } else if let note = notes[subject] {
+        if note.usn > usn {
           obsolete.append(present.integer(4))
-        } else if let note = notes[subject] {
-          if note.usn > usn {
-            obsolete.append(present.integer(4))
-          } else {
-            notes[subject] = nil
-          }
+        } else {
+          notes[subject] = nil
         }
       }
     }

@@ -29,24 +29,18 @@ final class KeyWatch: Sendable {
   }
 
   private static func versions(_ connection: Connection) throws -> [ScopedKey: Int] {
-    let statement = try connection.sqlite.statement(
-      "SELECT scope, key, authorId, usn, timestamp, type FROM entry")
-    defer { statement.close() }
     var found: [ScopedKey: Int] = [:]
-    while try statement.step() {
-      found[statement.scopedKey(0, 1), default: 0] ^= number(statement, 2)
+    try connection.sqlite.all("SELECT scope, key, authorId, usn, timestamp, type FROM entry") {
+      found[$0.scopedKey(0, 1), default: 0] ^= number($0, 2)
     }
     return found
   }
 
   private static func versions(of key: ScopedKey, _ connection: Connection) throws -> Int? {
-    let statement = try connection.sqlite.prepared(
+    let numbers = try connection.sqlite.prepared(
       "SELECT authorId, usn, timestamp, type FROM entry WHERE scope = ? AND key = ?"
-    ).bind(1, key.scope).bind(2, key.key)
-    defer { statement.reset() }
-    var found: Int?
-    while try statement.step() { found = (found ?? 0) ^ number(statement, 0) }
-    return found
+    ).bind(1, key.scope).bind(2, key.key).all { number($0, 0) }
+    return numbers.isEmpty ? nil : numbers.reduce(0, ^)
   }
 
   /// Independent of the order of a key's versions.

@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import SQLite
 internal import Synchronization
 
 /// Delivers the last state at the receiver's speed.

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Dates in the form of the file: UTC, `YYYY-MM-DD HH:MM:SS.mmm`.
 ///
@@ -18,28 +19,9 @@ enum Timestamp {
     let (year, month, day) = civil(Int(days))
     guard (0...9999).contains(year) else { return nil }
     let second = Int(inDay / 1000)
-    return String(unsafeUninitializedCapacity: 23) { buffer in
-      var at = 0
-      func put(_ value: Int, _ digits: Int, _ behind: UInt8?) {
-        var rest = value
-        for place in stride(from: digits - 1, through: 0, by: -1) {
-          buffer[at + place] = UInt8(ascii: "0") + UInt8(rest % 10)
-          rest /= 10
-        }
-        at += digits
-        guard let behind else { return }
-        buffer[at] = behind
-        at += 1
-      }
-      put(year, 4, UInt8(ascii: "-"))
-      put(month, 2, UInt8(ascii: "-"))
-      put(day, 2, UInt8(ascii: " "))
-      put(second / 3600, 2, UInt8(ascii: ":"))
-      put(second / 60 % 60, 2, UInt8(ascii: ":"))
-      put(second % 60, 2, UInt8(ascii: "."))
-      put(Int(inDay % 1000), 3, nil)
-      return at
-    }
+    func digits(_ value: Int, _ count: Int = 2) -> String { CalendarTime.digits(value, count) }
+    return "\(digits(year, 4))-\(digits(month))-\(digits(day)) \(digits(second / 3600)):"
+      + "\(digits(second / 60 % 60)):\(digits(second % 60)).\(digits(Int(inDay % 1000), 3))"
   }
 
   static func date(_ text: UnsafeBufferPointer<UInt8>) -> Date? {
