@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 int llvs_lock(int fd, int type, int waiting) {
@@ -95,6 +96,15 @@ int llvs_open_beneath(int directory, const char *path, uint64_t flags) {
 int llvs_touch(int descriptor, int both) {
   struct timespec times[2] = {{0, both ? UTIME_NOW : UTIME_OMIT}, {0, UTIME_NOW}};
   return utimensat(descriptor, "", times, AT_EMPTY_PATH);
+}
+
+int llvs_parse_time(const char *text, const char *format, int64_t *seconds) {
+  struct tm parts = {0};
+  const char *end = strptime(text, format, &parts);
+  if (end == NULL || *end != 0) return 0;
+  int64_t offset = parts.tm_gmtoff;
+  *seconds = timegm(&parts) - offset;
+  return 1;
 }
 
 int llvs_open_path_only(void) { return O_PATH; }

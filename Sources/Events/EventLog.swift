@@ -14,7 +14,8 @@ package final class EventLog: Sendable {
 
   /// Adds a line; write errors are ignored.
   package func add(_ kind: LoggedEvent.Kind, _ text: String) {
-    let line = Array((LoggedEvent(time: Self.time(), kind: kind, text: text).line + "\n").utf8)
+    let time = TimestampText.utc(seconds: SystemClock.realtime().seconds)
+    let line = Array((LoggedEvent(time: time, kind: kind, text: text).line + "\n").utf8)
     file.withLock { state in
       do throws(SystemError) {
         let file: File
@@ -39,10 +40,6 @@ package final class EventLog: Sendable {
         state = (nil, 0)
       }
     }
-  }
-
-  private static func time() -> String {
-    TimestampText.utc(seconds: SystemClock.realtime().seconds)
   }
 
   package var size: UInt64 {

@@ -1,6 +1,5 @@
 /// A line of a store's log: a time, the kind of an event, and words.
 package struct LoggedEvent: Hashable, Sendable {
-  /// The word of an event's kind.
   package struct Kind: Hashable, Sendable, ExpressibleByStringLiteral {
     package let word: String
 

@@ -1,3 +1,4 @@
+internal import CShims
 internal import Glibc
 
 /// A date and a time of day of the Gregorian calendar, in the years 0 to 9999.
@@ -44,6 +45,12 @@ package struct CalendarTime: Hashable, Sendable {
     // timegm(3) accepts the 31st of February.
     guard let found = CalendarTime(utc: seconds), found.day == day else { return nil }
     return seconds / 86_400
+  }
+
+  /// Reads a whole text by a format of strptime(3) as seconds since 1970.
+  package static func seconds(_ text: String, _ format: String) -> Int64? {
+    var seconds: Int64 = 0
+    return unsafe llvs_parse_time(text, format, &seconds) == 0 ? nil : seconds
   }
 
   /// `2026-05-01`.

@@ -9,6 +9,18 @@ extension ChildProcess {
     return ends
   }
 
+  /// Reads what is in a pipe, once there is something: nothing at its end, and nil if that fails.
+  static func read(_ pipe: Int32) -> [UInt8]? {
+    var count = -1
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, used in
+      repeat {
+        count = unsafe Glibc.read(pipe, buffer.baseAddress, buffer.count)
+      } while count < 0 && errno == EINTR
+      used = max(0, count)
+    }
+    return count < 0 ? nil : bytes
+  }
+
   /// Starts a program in a session of its own, found as execvp(3) finds it. A descriptor of -1 is /dev/null. The
   /// default of `environment` is this process's.
   static func spawn(

@@ -1,6 +1,5 @@
 internal import Glibc
 
-/// A process that this one started.
 package struct ChildProcess: Sendable {
   package let id: Int32
 
@@ -90,14 +89,11 @@ package struct ChildProcess: Sendable {
 
   /// Reads everything in a pipe and keeps the first bytes; true at the end of the output.
   private static func drain(_ pipe: Int32, into said: inout [UInt8]) -> Bool {
-    var bytes = [UInt8](repeating: 0, count: 65_536)
     // A pipe holds no more.
     for _ in 0..<16 {
-      let count = unsafe bytes.withUnsafeMutableBytes {
-        unsafe Glibc.read(pipe, $0.baseAddress, $0.count)
-      }
-      guard count > 0 else { return count == 0 }
-      said += bytes.prefix(min(count, Ending.mostSaid - said.count))
+      guard let bytes = read(pipe) else { return false }
+      if bytes.isEmpty { return true }
+      said += bytes.prefix(Ending.mostSaid - said.count)
     }
     return false
   }
@@ -134,7 +130,6 @@ package struct ChildProcess: Sendable {
     close(ends[1])
     let end = SystemClock.monotonic() + patience
     var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 4096)
     do throws(SystemError) {
       while true {
         let failure: Int32? =
@@ -145,11 +140,9 @@ package struct ChildProcess: Sendable {
         }
         var waiting = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&waiting, 1, 50) > 0 else { continue }
-        let count = unsafe piece.withUnsafeMutableBytes {
-          unsafe Glibc.read(ends[0], $0.baseAddress, $0.count)
-        }
-        guard count != 0 else { break }
-        if count > 0 { bytes += piece.prefix(count) }
+        guard let piece = read(ends[0]) else { continue }
+        guard !piece.isEmpty else { break }
+        bytes += piece
       }
       while SystemClock.monotonic() < end {
         if let code = try child.exitCode() { return (code, bytes) }

@@ -11,11 +11,6 @@ package final class DirectoryWatch: Sendable {
     package var directory: String
     /// Nil if any name in the directory may have changed.
     package var name: String?
-
-    package init(directory: String, name: String?) {
-      self.directory = directory
-      self.name = name
-    }
   }
 
   private struct State {
@@ -81,17 +76,10 @@ package final class DirectoryWatch: Sendable {
           pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0),
         ]
         guard unsafe poll(&waiting, 2, isMissing ? Self.pause : -1) > 0 else { continue }
-        if waiting[1].revents != 0 { drain() }
+        if waiting[1].revents != 0 { _ = ChildProcess.read(ends[0]) }
         if waiting[0].revents != 0 { changes = read() }
       }
       if !changes.isEmpty { return changes }
-    }
-  }
-
-  private func drain() {
-    var bytes = [UInt8](repeating: 0, count: 64)
-    _ = unsafe bytes.withUnsafeMutableBytes {
-      unsafe Glibc.read(ends[0], $0.baseAddress, $0.count)
     }
   }
 
@@ -117,14 +105,10 @@ package final class DirectoryWatch: Sendable {
   }
 
   private func read() -> [Change] {
-    var bytes = [UInt8](repeating: 0, count: 65_536)
-    let count = unsafe bytes.withUnsafeMutableBytes {
-      unsafe Glibc.read(queue, $0.baseAddress, $0.count)
-    }
-    guard count > 0 else { return [] }
+    guard let bytes = ChildProcess.read(queue) else { return [] }
     return state.withLock { state in
       var changes: [Change] = []
-      for event in Self.events(in: bytes.prefix(count)) {
+      for event in Self.events(in: bytes[...]) {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
           changes += state.watched.values.map { Change(directory: $0, name: nil) }
         } else if let directory = state.watched[event.watch] {

@@ -29,7 +29,6 @@ package enum Errno {
   package static let notEmpty = ENOTEMPTY
   package static let tooManySymlinks = ELOOP
   package static let noData = ENODATA
-  package static let overflow = EOVERFLOW
   package static let notSupported = EOPNOTSUPP
   package static let timedOut = ETIMEDOUT
   package static let badMessage = EBADMSG

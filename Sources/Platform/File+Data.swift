@@ -108,16 +108,21 @@ extension File {
     progress: (UInt64) -> Bool = { _ in true }
   ) throws(SystemError) {
     let copy = try File(target, [.readWrite, .create, .exclusive], permissions: permissions)
-    var offset: UInt64 = 0
+    if try readAndWrite(to: copy, from: 0..<(end ?? .max), progress) { try copy.syncData() }
+  }
+
+  /// Returns false if `progress` ended the copying.
+  func readAndWrite(
+    to copy: File, from range: Range<UInt64>, _ progress: (UInt64) -> Bool
+  ) throws(SystemError) -> Bool {
+    var offset = range.lowerBound
     while true {
-      let count = min(1 << 20, (end ?? .max) - offset)
-      let bytes = try read(Int(count), at: offset)
-      if bytes.isEmpty { break }
+      let bytes = try read(Int(min(1 << 20, range.upperBound - offset)), at: offset)
+      if bytes.isEmpty { return true }
       try copy.write(bytes, at: offset)
       offset += UInt64(bytes.count)
-      guard progress(UInt64(bytes.count)) else { return }
+      guard progress(UInt64(bytes.count)) else { return false }
     }
-    try copy.syncData()
   }
 
   /// Returns the first offset of data from one on; nil if only holes follow.
@@ -144,12 +149,7 @@ extension File {
 func withBytes<Result, Failure: Error>(
   of bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
 ) throws(Failure) -> Result {
-  let outcome: Swift.Result<Result, Failure> = unsafe bytes.withUnsafeBytes { raw in
-    do throws(Failure) {
-      return .success(try unsafe body(raw))
-    } catch {
-      return .failure(error)
-    }
+  try unsafe bytes.withUnsafeBufferPointer { (raw) throws(Failure) in
+    try unsafe body(UnsafeRawBufferPointer(raw))
   }
-  return try outcome.get()
 }

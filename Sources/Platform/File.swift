@@ -63,10 +63,11 @@ package final class File: Sendable {
     self.path = path
   }
 
-  /// Closes the descriptor at the end; `path` is for messages.
-  package init(adopting descriptor: Int32, path: String) {
-    self.descriptor = descriptor
-    self.path = path
+  /// Makes a file without a name; `path` had to be free.
+  package static func unnamed(_ path: String) throws(SystemError) -> File {
+    let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+    try FileSystem.unlink(path)
+    return file
   }
 
   deinit {
@@ -100,17 +101,8 @@ package final class File: Sendable {
         throw copy.failed("copy_file_range", code)
       }
       // Some file systems cannot copy, and some report the end at once.
-      return try readAndWrite(to: copy, from: done)
-    }
-  }
-
-  private func readAndWrite(to copy: File, from start: UInt64) throws(SystemError) {
-    var done = start
-    while true {
-      let bytes = try read(1 << 20, at: done)
-      if bytes.isEmpty { return }
-      try copy.write(bytes, at: done)
-      done += UInt64(bytes.count)
+      _ = try readAndWrite(to: copy, from: done..<(.max)) { _ in true }
+      return
     }
   }
 

@@ -7,6 +7,13 @@ package struct FileStatus: Hashable, Sendable {
     case regular, directory, symlink, fifo, socket, characterDevice, blockDevice, unknown
   }
 
+  /// Distinguishes a file from all others that exist.
+  package struct Identity: Hashable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+  }
+
+  package var identity: Identity { Identity(device: device, inode: inode) }
   package var device: UInt64
   package var inode: UInt64
   package var kind: Kind

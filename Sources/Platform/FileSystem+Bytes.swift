@@ -3,6 +3,19 @@ internal import Glibc
 
 // Calls by paths of any bytes and length, which need not be UTF-8.
 
+/// A path, as text or as bytes.
+package protocol PathBytes {
+  var pathBytes: [UInt8] { get }
+}
+
+extension String: PathBytes {
+  package var pathBytes: [UInt8] { Array(utf8) }
+}
+
+extension [UInt8]: PathBytes {
+  package var pathBytes: [UInt8] { self }
+}
+
 package struct DirectoryName: Sendable {
   package var bytes: [UInt8]
   package var kind: FileStatus.Kind
@@ -60,9 +73,9 @@ extension FileSystem {
     return FileStatus(raw)
   }
 
-  package static func exists(_ path: [UInt8]) throws(SystemError) -> Bool {
+  package static func exists(_ path: some PathBytes) throws(SystemError) -> Bool {
     do throws(SystemError) {
-      _ = try status(path)
+      _ = try status(path.pathBytes)
       return true
     } catch  where error.errno == ENOENT || error.errno == ENOTDIR {
       return false
@@ -78,32 +91,24 @@ extension FileSystem {
     return unsafe Array(UnsafeRawBufferPointer(start: raw, count: strlen(raw)))
   }
 
+  /// Makes a directory; `permissions` is its mode before the umask.
   package static func makeDirectory(
-    _ path: [UInt8], permissions: UInt32 = 0o755
+    _ path: some PathBytes, permissions: UInt32 = 0o755
   ) throws(SystemError) {
+    let path = path.pathBytes
     try Faults.pass(.makeDirectory, "mkdir", text(path))
     try check(reaching(path) { unsafe mkdir($0, permissions) }, "mkdir", path)
   }
 
-  package static func unlink(_ path: [UInt8]) throws(SystemError) {
+  /// Removes a name of a file, not of a directory.
+  package static func unlink(_ path: some PathBytes) throws(SystemError) {
+    let path = path.pathBytes
     try Faults.pass(.unlink, "unlink", text(path))
     try check(reaching(path) { unsafe Glibc.unlink($0) }, "unlink", path)
   }
 
-  static func removeDirectory(_ path: [UInt8]) throws(SystemError) {
-    try Faults.pass(.removeDirectory, "rmdir", text(path))
-    try check(reaching(path) { unsafe rmdir($0) }, "rmdir", path)
-  }
-
-  /// Removes a file or a directory with everything in it, if it exists.
-  package static func removeTree(_ path: [UInt8]) throws(SystemError) {
-    guard try exists(path) else { return }
-    guard try status(path).kind == .directory else { return try unlink(path) }
-    for name in try entries(in: path) { try removeTree(path + [0x2F] + name) }
-    try removeDirectory(path)
-  }
-
-  package static func link(_ old: [UInt8], to new: [UInt8]) throws(SystemError) {
+  package static func link(_ old: some PathBytes, to new: some PathBytes) throws(SystemError) {
+    let (old, new) = (old.pathBytes, new.pathBytes)
     try Faults.pass(.link, "link", text(new))
     // Either path may be too long for one call.
     var failure: SystemError?
@@ -119,9 +124,11 @@ extension FileSystem {
     try check(result, "link", new)
   }
 
-  package static func symlink(_ target: [UInt8], at path: [UInt8]) throws(SystemError) {
+  package static func symlink(_ target: some PathBytes, at path: some PathBytes) throws(SystemError)
+  {
+    let path = path.pathBytes
     try Faults.pass(.link, "symlink", text(path))
-    let target = try terminated(target)
+    let target = try terminated(target.pathBytes)
     try check(reaching(path) { unsafe Glibc.symlink(target, $0) }, "symlink", path)
   }
 

@@ -25,34 +25,16 @@ package enum FileSystem {
     }
   }
 
-  package static func link(_ old: String, to new: String) throws(SystemError) {
-    try link(Array(old.utf8), to: Array(new.utf8))
-  }
-
-  package static func symlink(_ target: String, at path: String) throws(SystemError) {
-    try symlink(Array(target.utf8), at: Array(path.utf8))
-  }
-
   /// Returns the target of a symbolic link; bytes that are not UTF-8 are replaced.
   package static func readlink(_ path: String) throws(SystemError) -> String {
     try text(readlink(Array(path.utf8)))
   }
-
-  /// Removes a name of a file, not of a directory.
-  package static func unlink(_ path: String) throws(SystemError) { try unlink(Array(path.utf8)) }
 
   package static func unlink(_ name: String, in directory: File) throws(SystemError) {
     if Faults.isOn { try Faults.pass(.unlink, "unlink", "\(directory.path)/\(name)") }
     guard unsafe unlinkat(directory.descriptor, name, 0) == 0 else {
       throw SystemError(errno: errno, call: "unlink", subject: "\(directory.path)/\(name)")
     }
-  }
-
-  /// Makes a directory; `permissions` is its mode before the umask.
-  package static func makeDirectory(
-    _ path: String, permissions: UInt32 = 0o755
-  ) throws(SystemError) {
-    try makeDirectory(Array(path.utf8), permissions: permissions)
   }
 
   package static func removeDirectory(_ path: String) throws(SystemError) {
@@ -70,10 +52,6 @@ package enum FileSystem {
     let flags = following ? 0 : AT_SYMLINK_NOFOLLOW
     try check(unsafe fstatat(directory?.descriptor ?? AT_FDCWD, path, &raw, flags), "stat", path)
     return FileStatus(raw)
-  }
-
-  package static func exists(_ path: String) throws(SystemError) -> Bool {
-    try exists(Array(path.utf8))
   }
 
   package static func fileSystem(of path: String) throws(SystemError) -> FileSystemStatus {

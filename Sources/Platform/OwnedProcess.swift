@@ -78,14 +78,8 @@ package final class OwnedProcess: Sendable {
   }
 
   private static func drain(_ pipe: Int32, into state: Monitor<State>) {
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = unsafe bytes.withUnsafeMutableBytes {
-        unsafe Glibc.read(pipe, $0.baseAddress, $0.count)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      state.withLock { $0.said += bytes.prefix(min(count, mostSaid - $0.said.count)) }
+    while let bytes = ChildProcess.read(pipe), !bytes.isEmpty {
+      state.withLock { $0.said += bytes.prefix(mostSaid - $0.said.count) }
       state.broadcast()
     }
     close(pipe)

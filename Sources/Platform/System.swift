@@ -9,6 +9,9 @@ package enum SystemClock {
     return (Int64(now.tv_sec), UInt32(truncatingIfNeeded: now.tv_nsec))
   }
 
+  /// Returns nanoseconds since 1970.
+  package static func now() -> Int64 { Int64(read(CLOCK_REALTIME)) }
+
   /// Returns nanoseconds since some start; the value never goes back.
   package static func monotonic() -> UInt64 { read(CLOCK_MONOTONIC) }
 
@@ -65,11 +68,20 @@ package enum SystemRandom {
   }
 
   /// Returns random bytes as hexadecimal text, two digits for each byte.
-  package static func hex(_ count: Int) -> String {
+  package static func hex(_ count: Int) -> String { bytes(count).hex }
+}
+
+extension Collection<UInt8> {
+  /// Two digits for each byte.
+  package var hex: String {
     let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: bytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-      as: UTF8.self)
+    var text: [UInt8] = []
+    text.reserveCapacity(2 * count)
+    for byte in self {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 }
 

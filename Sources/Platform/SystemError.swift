@@ -19,6 +19,9 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// True if the disk or the user's quota is full.
   package var isFull: Bool { errno == Errno.noSpace || errno == Errno.quota }
 
+  /// True if a file, or a directory on the way to it, is missing.
+  package var isAbsence: Bool { errno == Errno.noEntry || errno == Errno.notDirectory }
+
   /// True if a file could be opened but not read.
   package var isOfReading: Bool { call == "pread" || call == "preadv" }
 

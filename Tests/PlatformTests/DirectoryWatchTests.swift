@@ -1,7 +1,8 @@
-import Platform
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Platform
 
 @Suite("Watched directories", .timeLimit(.minutes(1)))
 struct DirectoryWatchTests {

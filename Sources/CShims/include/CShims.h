@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/syscall.h>
+#include <wctype.h>
 
 /// open(2) and openat(2) are variadic.
 static inline int llvs_openat(int directory, const char *path, int flags, unsigned mode) {
@@ -109,6 +110,8 @@ long llvs_syscall(long number, long a, long b, long c, long d, long e, long f);
 int llvs_open_beneath(int directory, const char *path, uint64_t flags);
 /// utimensat(2) with the present time on what is open, also with O_PATH: the mtime, or both times.
 int llvs_touch(int descriptor, int both);
+/// Reads a whole text by a format of strptime(3) as seconds since 1970; returns 0 for another text.
+int llvs_parse_time(const char *text, const char *format, int64_t *seconds);
 /// O_PATH, which glibc declares for _GNU_SOURCE only.
 int llvs_open_path_only(void);
 

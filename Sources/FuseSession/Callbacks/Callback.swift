@@ -22,10 +22,10 @@ final class SessionBox: Sendable {
 }
 
 private func box(_ request: fuse_req_t?) -> SessionBox {
-  guard let pointer = unsafe fuse_req_userdata(request) else {
+  guard let box = unsafe RequestPointer(raw: request).userData else {
     preconditionFailure("libfuse sent a request without the session's own data.")
   }
-  return unsafe Unmanaged<SessionBox>.fromOpaque(pointer).takeUnretainedValue()
+  return box
 }
 
 func operations(_ request: fuse_req_t?) -> any FuseReading { unsafe box(request).operations }

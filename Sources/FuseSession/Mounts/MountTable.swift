@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// One line of the kernel's table of mounts.
 package struct MountEntry: Hashable, Sendable {
@@ -25,7 +25,12 @@ package struct MountTable: Sendable {
   package let entries: [MountEntry]
 
   /// Reads `/proc/self/mountinfo`.
-  package init() throws(FuseError) { self.init(parsing: try Self.read("/proc/self/mountinfo")) }
+  package init() throws(FuseError) {
+    self.init(
+      parsing: try FuseError.wrapping { () throws(SystemError) in
+        try FileSystem.read("/proc/self/mountinfo", atMost: 64 << 20)
+      })
+  }
 
   /// Skips malformed lines.
   package init(parsing bytes: [UInt8]) {
@@ -80,25 +85,5 @@ package struct MountTable: Sendable {
       rest = rest.dropFirst(3)
     }
     return result
-  }
-
-  private static func read(_ path: String) throws(FuseError) -> [UInt8] {
-    let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .system(call: "open \(path)", errno: errno) }
-    defer { close(descriptor) }
-    var result: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65536)
-    while true {
-      let count = unsafe chunk.withUnsafeMutableBytes {
-        unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
-      }
-      if count < 0 {
-        let code = errno
-        if code == EINTR { continue }
-        throw .system(call: "read \(path)", errno: code)
-      }
-      if count == 0 { return result }
-      result += chunk[..<count]
-    }
   }
 }

@@ -27,14 +27,9 @@ package enum PathRelation: Hashable, Sendable {
     return .separate
   }
 
-  private struct Identity: Hashable {
-    let device: UInt64
-    let inode: UInt64
-  }
-
   private struct Chain {
     /// From the nearest one up to the root.
-    var directories: [Identity] = []
+    var directories: [FileStatus.Identity] = []
     /// Names below the nearest existing directory.
     var missing: [String] = []
   }
@@ -58,7 +53,7 @@ package enum PathRelation: Hashable, Sendable {
     var rest = resolved ?? "/"
     while true {
       let found = try FuseError.wrapping { () throws(SystemError) in try FileSystem.status(rest) }
-      result.directories.append(Identity(device: found.device, inode: found.inode))
+      result.directories.append(found.identity)
       if rest == "/" { return result }
       rest = FileSystem.directory(of: rest)
     }
@@ -68,7 +63,7 @@ package enum PathRelation: Hashable, Sendable {
     try FuseError.wrapping { () throws(SystemError) in
       do throws(SystemError) {
         return try FileSystem.resolve(path)
-      } catch  where error.errno == Errno.noEntry || error.errno == Errno.notDirectory {
+      } catch  where error.isAbsence {
         return nil
       }
     }

@@ -58,7 +58,6 @@ package protocol FuseOperations: FuseReading {
   func link(
     _ node: NodeID, as name: UnsafeRawBufferPointer, in parent: NodeID,
     reply: consuming EntryReply)
-  /// Makes and opens a regular file.
   func create(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, flags: Int32,
     reply: consuming CreateReply)

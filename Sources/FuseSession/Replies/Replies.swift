@@ -23,7 +23,6 @@ package struct Reply<Answer>: ~Copyable, FuseReply {
   package consuming func error(_ errno: Int32) { token.error(errno) }
 }
 
-/// Answers without a result.
 package typealias EmptyReply = Reply<Answers.Nothing>
 
 extension EmptyReply {
@@ -43,7 +42,6 @@ extension EntryReply {
   }
 }
 
-/// Answers getattr and setattr.
 package typealias AttributesReply = Reply<Answers.Attributes>
 
 extension AttributesReply {
@@ -61,14 +59,11 @@ extension OpenReply {
   /// - Returns: False if the request was aborted: no RELEASE of the handle will come.
   @discardableResult
   package consuming func opened(_ handle: HandleID, _ options: OpenOptions = []) -> Bool {
-    var info = fuse_file_info()
-    info.fh = handle.rawValue
-    options.apply(to: &info)
+    var info = options.info(of: handle)
     return unsafe token.finish { unsafe fuse_reply_open($0, &info) }
   }
 }
 
-/// Answers create.
 package typealias CreateReply = Reply<Answers.Create>
 
 extension CreateReply {
@@ -78,14 +73,11 @@ extension CreateReply {
     _ entry: borrowing EntryAttributes, _ handle: HandleID, _ options: OpenOptions = []
   ) -> Bool {
     var parameters = entry.parameters
-    var info = fuse_file_info()
-    info.fh = handle.rawValue
-    options.apply(to: &info)
+    var info = options.info(of: handle)
     return unsafe token.finish { unsafe fuse_reply_create($0, &parameters, &info) }
   }
 }
 
-/// Answers write.
 package typealias WriteReply = Reply<Answers.Write>
 
 extension WriteReply {
@@ -103,7 +95,6 @@ extension OffsetReply {
   }
 }
 
-/// Answers statfs.
 package typealias StatisticsReply = Reply<Answers.Statistics>
 
 extension StatisticsReply {

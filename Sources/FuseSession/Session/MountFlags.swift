@@ -73,63 +73,34 @@ package struct MountFlags: Hashable, Sendable {
 
   /// The words of libfuse 3.14 and fusermount3; ``complete(at:)`` sets the other flags.
   var libraryWords: [String] {
-    var words: [String] = []
-    if isReadOnly { words.append("ro") }
-    if allowsSetIDs { words.append("suid") }
-    if allowsDevices { words.append("dev") }
-    if !allowsPrograms { words.append("noexec") }
-    if isSynchronous { words.append("sync") }
-    if synchronizesDirectories { words.append("dirsync") }
-    if accessTimes == .never { words.append("noatime") }
-    return words
-  }
-
-  private enum Flag {
-    static let readOnly: UInt = 1
-    static let noSetIDs: UInt = 2
-    static let noDevices: UInt = 4
-    static let noPrograms: UInt = 8
-    static let synchronous: UInt = 16
-    static let remount: UInt = 32
-    static let synchronousDirectories: UInt = 128
-    static let noSymlinks: UInt = 256
-    static let noAccessTimes: UInt = 1024
-    static let noDirectoryAccessTimes: UInt = 2048
-    static let relativeAccessTimes: UInt = 1 << 21
-    static let strictAccessTimes: UInt = 1 << 24
-    static let lazy: UInt = 1 << 25
-  }
-
-  private var isBeyondLibrary: Bool {
-    !followsSymlinks || sparesDirectories || accessTimes == .strict || isLazy
+    let words: [(Bool, String)] = [
+      (isReadOnly, "ro"), (allowsSetIDs, "suid"), (allowsDevices, "dev"),
+      (!allowsPrograms, "noexec"), (isSynchronous, "sync"), (synchronizesDirectories, "dirsync"),
+      (accessTimes == .never, "noatime"),
+    ]
+    return words.filter(\.0).map(\.1)
   }
 
   /// Sets the flags that libfuse could not pass to the kernel, after the mount. In an ordinary user's mount only
   /// ``followsSymlinks`` fails, because the daemon itself keeps access times.
   func complete(at path: String) throws(FuseError) {
-    guard isBeyondLibrary, geteuid() == 0 || !followsSymlinks else { return }
-    try remount(path)
+    let isBeyondLibrary = sparesDirectories || accessTimes == .strict || isLazy
+    if !followsSymlinks || isBeyondLibrary && geteuid() == 0 { try remount(path) }
   }
 
   /// Sets all flags of a mount and its file system: EPERM unless root; EBUSY for a read-only mount with files open
   /// for writing.
   package func remount(_ path: String) throws(FuseError) {
-    var flags = Flag.remount
-    if isReadOnly { flags |= Flag.readOnly }
-    if !allowsSetIDs { flags |= Flag.noSetIDs }
-    if !allowsDevices { flags |= Flag.noDevices }
-    if !allowsPrograms { flags |= Flag.noPrograms }
-    if !followsSymlinks { flags |= Flag.noSymlinks }
-    if isSynchronous { flags |= Flag.synchronous }
-    if synchronizesDirectories { flags |= Flag.synchronousDirectories }
-    if sparesDirectories { flags |= Flag.noDirectoryAccessTimes }
-    if isLazy { flags |= Flag.lazy }
-    switch accessTimes {
-    case .relative: flags |= Flag.relativeAccessTimes
-    case .strict: flags |= Flag.strictAccessTimes
-    case .never: flags |= Flag.noAccessTimes
-    }
-    guard unsafe Glibc.mount(nil, path, nil, flags, nil) == 0 else {
+    let flags: [(Bool, Int)] = [
+      (true, MS_REMOUNT), (isReadOnly, MS_RDONLY), (!allowsSetIDs, MS_NOSUID),
+      (!allowsDevices, MS_NODEV), (!allowsPrograms, MS_NOEXEC),
+      (!followsSymlinks, MS_NOSYMFOLLOW), (isSynchronous, MS_SYNCHRONOUS),
+      (synchronizesDirectories, MS_DIRSYNC), (sparesDirectories, MS_NODIRATIME),
+      (isLazy, MS_LAZYTIME), (accessTimes == .relative, MS_RELATIME),
+      (accessTimes == .strict, MS_STRICTATIME), (accessTimes == .never, MS_NOATIME),
+    ]
+    let all = flags.reduce(UInt(0)) { $1.0 ? $0 | UInt($1.1) : $0 }
+    guard unsafe Glibc.mount(nil, path, nil, all, nil) == 0 else {
       throw .system(call: "mount(2) of \(path)", errno: errno)
     }
   }

@@ -20,7 +20,6 @@ struct ProcessorLatency {
     limit = name.flatMap(Self.limit(of:))
   }
 
-  /// Returns the limit for a cpuidle driver.
   static func limit(of driver: String) -> Int32? {
     switch driver {
     // Without a driver no sleep state can be chosen.

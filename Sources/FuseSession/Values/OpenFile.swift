@@ -32,11 +32,14 @@ package struct OpenOptions: OptionSet, Sendable {
   package static let cacheReaddir = OpenOptions(rawValue: 1 << 2)
   package static let noFlush = OpenOptions(rawValue: 1 << 3)
 
-  func apply(to info: inout fuse_file_info) {
+  func info(of handle: HandleID) -> fuse_file_info {
+    var info = fuse_file_info()
+    info.fh = handle.rawValue
     if contains(.directIO) { info.direct_io = 1 }
     if contains(.keepCache) { info.keep_cache = 1 }
     if contains(.cacheReaddir) { info.cache_readdir = 1 }
     if contains(.noFlush) { info.noflush = 1 }
+    return info
   }
 }
 

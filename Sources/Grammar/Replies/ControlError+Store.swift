@@ -21,8 +21,6 @@ extension ControlError {
   private static func meaning(of error: StoreError) -> (Kind, String) {
     switch error {
     case .missingVersion(let id): (.notFound, "no version \(id.rawValue)")
-    case .attemptToLocateUnversionedValue, .attemptToStoreValueWithNoVersion:
-      (.grammar, "a value without a version")
     case .noCommonAncestor(let a, let b):
       (
         .unrelated,

@@ -1,4 +1,3 @@
-/// An arbiter, by the names for users.
 package enum ArbiterChoice: Hashable, Sendable {
   /// Takes the value that was stored last.
   case mostRecentChange

@@ -1,3 +1,5 @@
+import Platform
+
 /// Checks users' names for branches, tags and peers: `[A-Za-z0-9_][A-Za-z0-9._-]*`.
 package enum StoreName {
   /// The longest name, in bytes.
@@ -8,20 +10,12 @@ package enum StoreName {
     let bytes = Array(name.utf8)
     guard let first = bytes.first else { return "a name is missing" }
     guard bytes.count <= maximumLength else { return "a name over \(maximumLength) bytes" }
-    guard isWord(first) else { return "\"\(name)\" does not begin with a letter, digit or _" }
-    guard bytes.allSatisfy({ isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") })
-    else { return "\"\(name)\" has other characters than letters, digits, \".\", \"_\" and \"-\"" }
+    guard first.isPlain("_") else { return "\"\(name)\" does not begin with a letter, digit or _" }
+    guard bytes.allSatisfy({ $0.isPlain("_.-") }) else {
+      return "\"\(name)\" has other characters than letters, digits, \".\", \"_\" and \"-\""
+    }
     guard !name.hasPrefix("llvs.") else { return "names that begin with llvs. are reserved" }
     return nil
-  }
-
-  private static func isWord(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-      true
-    default: false
-    }
   }
 
   /// - Throws: ``ControlError`` of kind `grammar` if it is no valid name.

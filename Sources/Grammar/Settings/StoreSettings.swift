@@ -215,15 +215,7 @@ package struct StoreSettings: Hashable, Sendable {
 
   private static func program(of command: String) -> [String] {
     let word = command.drop { $0 == " " }.prefix { $0 != " " }
-    let isPlain = word.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-        UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "."):
-        true
-      default: false
-      }
-    }
+    let isPlain = word.utf8.allSatisfy { $0.isPlain("_-+/.") }
     guard isPlain, word.contains(where: { $0.isLetter }), !shellWords.contains(String(word)) else {
       return []
     }

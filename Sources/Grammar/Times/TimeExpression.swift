@@ -37,7 +37,6 @@ package struct TimeExpression: Sendable {
     return absolute(text) ?? spoken(text.lowercased().split { " ._".contains($0) })
   }
 
-  /// The message about a text that is no time.
   package static func refusal(_ text: String) -> String {
     "\"\(text)\" is not a time; a time is written like yesterday, \"tuesday 14:00\", \"2 hours ago\", -2h, "
       + "2026-05-01 or 2026-05-01T10:22"

@@ -4,10 +4,7 @@ import TreeNames
 /// Times for replies, logs and reports.
 package enum TimestampText {
   /// The current time, in nanoseconds since 1970.
-  package static func now() -> Int64 {
-    let now = SystemClock.realtime()
-    return now.seconds * 1_000_000_000 + Int64(now.nanoseconds)
-  }
+  package static func now() -> Int64 { SystemClock.now() }
 
   /// Formats seconds since 1970: `2026-04-30T18:02:31Z`; `?` outside the years 0 to 9999.
   package static func utc(seconds: Int64) -> String {

@@ -1,6 +1,5 @@
 internal import Platform
 
-/// Opens the remote at an address.
 package struct RemoteConnector: Sendable {
   package var address: RemoteAddress
   package var credentials: CredentialSources

@@ -15,8 +15,6 @@ package struct RemoteLimits: Hashable, Sendable {
   package var stall: UInt64 = 30_000_000_000
   /// The longest time for 1 KiB in both directions together.
   package var crawl: UInt64 = 60_000_000_000
-  /// Bytes a second in both directions together; nil for no limit.
-  package var bytesPerSecond: UInt64?
   package init() {}
 
   package static var forFewRequests: RemoteLimits {

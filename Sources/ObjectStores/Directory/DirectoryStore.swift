@@ -23,21 +23,11 @@ package final class DirectoryStore: ObjectStore {
   /// An open folder; a later directory of the same name has another place.
   private struct Folder {
     let file: File
-    let place: Place
+    let place: FileStatus.Identity
   }
 
   /// The directory at its first use. A leaf lock.
-  private let seen = Mutex<Place?>(nil)
-
-  private struct Place: Hashable {
-    let device: UInt64
-    let inode: UInt64
-
-    init(_ status: FileStatus) {
-      device = UInt64(status.device)
-      inode = status.inode
-    }
-  }
+  private let seen = Mutex<FileStatus.Identity?>(nil)
 
   private static let piece = 1 << 20
   /// A link there would lead to files of this process's user, who may not be the only user of the place.
@@ -292,21 +282,19 @@ package final class DirectoryStore: ObjectStore {
   }
 
   private func checkPlace() throws(RemoteError) {
-    let place: Place
+    let place: FileStatus.Identity
     do throws(SystemError) {
       let status = try FileSystem.status(path)
       guard status.kind == .directory else {
         throw SystemError(errno: Errno.notDirectory, call: "stat", subject: path)
       }
-      place = Place(status)
+      place = status.identity
     } catch {
-      guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else {
-        throw translated(error)
-      }
+      guard error.isAbsence else { throw translated(error) }
       let words = error.errno == Errno.noEntry ? "is not there" : "is not a directory"
       throw RemoteError(.noPlace, "\(path) \(words)")
     }
-    let first = seen.withLock { seen -> Place in
+    let first = seen.withLock { seen -> FileStatus.Identity in
       if let seen { return seen }
       seen = place
       return place
@@ -324,7 +312,7 @@ package final class DirectoryStore: ObjectStore {
   func folder(_ folder: String) throws(RemoteError) -> File? {
     if let known = opened.withLock({ $0[folder] }) { return known.file }
     guard let found = try findFolder(folder) else { return nil }
-    let place = Place(try translating(try found.status(), folder))
+    let place = try translating(try found.status(), folder).identity
     opened.withLock { $0[folder] = Folder(file: found, place: place) }
     return found
   }
@@ -343,13 +331,11 @@ package final class DirectoryStore: ObjectStore {
     guard let known = opened.withLock({ $0[folder] }) else { return }
     let path = folder.isEmpty ? path : "\(path)/\(folder)"
     do throws(SystemError) {
-      guard Place(try FileSystem.status(path)) == known.place else {
+      guard try FileSystem.status(path).identity == known.place else {
         throw SystemError(errno: Errno.noEntry, call: "stat", subject: path)
       }
     } catch {
-      guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else {
-        throw translated(error, folder)
-      }
+      guard error.isAbsence else { throw translated(error, folder) }
       throw replaced(path)
     }
   }

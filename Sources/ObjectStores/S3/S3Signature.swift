@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Signature version 4 of AWS, for requests of S3 whose body's hash is known.
 /// Source: Amazon S3 API Reference, "Authenticating Requests: Using the Authorization Header".
 struct S3Signature {

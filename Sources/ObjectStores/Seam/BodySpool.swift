@@ -26,15 +26,11 @@ package final class BodySpool {
 
   private func spill() throws(RemoteError) {
     try RemoteError.wrapping { () throws(SystemError) in
-      let file: File
-      if let known = self.file {
-        file = known
-      } else {
-        let path = "\(directory)/outgoing-\(SystemRandom.hex(8)).tmp"
-        file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
-        try FileSystem.unlink(path)
-        self.file = file
-      }
+      let file =
+        if let known = self.file { known } else {
+          try File.unnamed("\(directory)/outgoing-\(SystemRandom.hex(8)).tmp")
+        }
+      self.file = file
       try file.write(bytes, at: length - UInt64(bytes.count))
     }
     bytes.removeAll(keepingCapacity: true)

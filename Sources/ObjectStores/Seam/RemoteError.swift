@@ -1,6 +1,5 @@
 package import Platform
 
-/// A failure of a remote, or of the way to it.
 package struct RemoteError: Error, Sendable, CustomStringConvertible {
   package enum Kind: Hashable, Sendable {
     /// No answer, a temporary failure of the server, or an answer that cannot be trusted (TLS).

@@ -1,4 +1,5 @@
 internal import CCrypto
+internal import Platform
 
 package struct SHA256Digest: Hashable, Sendable, CustomStringConvertible {
   package let bytes: [UInt8]
@@ -45,13 +46,5 @@ package struct SHA256Hashing {
     var out = [UInt8](repeating: 0, count: 32)
     SHA256_Final(&out, &copy)
     return SHA256Digest(finished: out)
-  }
-}
-
-extension [UInt8] {
-  var hex: String {
-    let digits = Array<UInt8>("0123456789abcdef".utf8)
-    return String(
-      decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Reads an XML answer in UTF-8: elements, namespaces, text with references, CDATA, comments, instructions.
 ///
 /// Servers are not trusted: declarations are refused, so nothing expands, and depth, names and texts are limited.
@@ -38,12 +40,6 @@ struct XMLStreamReader {
   private var namespaces: [Namespace] = []
   private var hasRoot = false
 
-  private init(_ input: XMLInput, start: @escaping Start, end: @escaping End) {
-    self.input = input
-    self.start = start
-    self.end = end
-  }
-
   static func read(_ bytes: [UInt8], start: Start = { _, _ in }, end: End) throws(RemoteError) {
     try read(XMLInput(bytes), start: start, end: end)
   }
@@ -51,7 +47,7 @@ struct XMLStreamReader {
   static func read(_ input: XMLInput, start: Start = { _, _ in }, end: End) throws(RemoteError) {
     try withoutActuallyEscaping(start) { (start) throws(RemoteError) in
       try withoutActuallyEscaping(end) { (end) throws(RemoteError) in
-        var reader = XMLStreamReader(input, start: start, end: end)
+        var reader = XMLStreamReader(input: input, start: start, end: end)
         try reader.run()
       }
     }
@@ -160,15 +156,7 @@ struct XMLStreamReader {
   }
 
   /// All letters beyond ASCII are accepted.
-  private static func isName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-      UInt8(ascii: "."), UInt8(ascii: ":"), 0x80...:
-      true
-    default: false
-    }
-  }
+  private static func isName(_ byte: UInt8) -> Bool { byte >= 0x80 || byte.isPlain("_-.:") }
 
   private static func cannotBegin(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")

@@ -11,7 +11,6 @@ package enum FSError: Error, Sendable {
   /// ENXIO, as in lseek(2) without further data.
   case noDevice
   case tooBig
-  case wouldBlock
   case accessDenied
   case busy
   case exists
@@ -35,12 +34,10 @@ package enum FSError: Error, Sendable {
   case badMessage
   /// A peer cannot be reached.
   case hostUnreachable
-  /// A peer does not answer.
   case timedOut
   case cancelled
   /// The file or version no longer exists.
   case stale
-  case notImplemented
   /// The store's error determines the errno.
   case store(StoreError)
   case system(SystemError)
@@ -54,7 +51,6 @@ package enum FSError: Error, Sendable {
       }
   }
 
-  /// Throws an error of the store as that of a file operation.
   @inlinable
   package static func wrapping<R: ~Copyable>(
     _ body: () throws(StoreError) -> R
@@ -66,7 +62,6 @@ package enum FSError: Error, Sendable {
     }
   }
 
-  /// Throws a failed system call as ``system(_:)``.
   @inlinable
   package static func wrapping<R: ~Copyable>(
     _ body: () throws(SystemError) -> R
@@ -116,7 +111,6 @@ extension StoreError {
       }
   }
 
-  /// Throws an error of file operations as one of the store.
   package static func wrapping<R: ~Copyable>(
     _ body: () throws(FSError) -> R
   ) throws(StoreError) -> R {

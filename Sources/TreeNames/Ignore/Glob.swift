@@ -1,3 +1,5 @@
+import Platform
+
 struct ByteSet: Hashable, Sendable {
   private var words = SIMD4<UInt64>()
   static let all = ByteSet().complement
@@ -91,24 +93,11 @@ struct Glob: Hashable, Sendable {
     let after = rest.dropFirst(1 + name.count)
     guard after.starts(with: ":]".utf8) else { return nil }
     rest = after.dropFirst(2)
-    let ranges: [ClosedRange<UInt8>]
-    switch String(decoding: name, as: UTF8.self) {
-    case "alpha": ranges = [0x41...0x5A, 0x61...0x7A]
-    case "digit": ranges = [0x30...0x39]
-    case "alnum": ranges = [0x30...0x39, 0x41...0x5A, 0x61...0x7A]
-    case "upper": ranges = [0x41...0x5A]
-    case "lower": ranges = [0x61...0x7A]
-    case "xdigit": ranges = [0x30...0x39, 0x41...0x46, 0x61...0x66]
-    case "space": ranges = [0x09...0x0D, 0x20...0x20]
-    case "blank": ranges = [0x09...0x09, 0x20...0x20]
-    case "punct": ranges = [0x21...0x2F, 0x3A...0x40, 0x5B...0x60, 0x7B...0x7E]
-    case "cntrl": ranges = [0x00...0x1F, 0x7F...0x7F]
-    case "graph": ranges = [0x21...0x7E]
-    case "print": ranges = [0x20...0x7E]
-    default: return nil
+    guard let members = UInt8.members(ofClass: String(decoding: name, as: UTF8.self)) else {
+      return nil
     }
     var set = ByteSet()
-    for range in ranges { for member in range { set.insert(member) } }
+    for member in members { set.insert(member) }
     return set
   }
 

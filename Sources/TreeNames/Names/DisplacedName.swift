@@ -1,4 +1,5 @@
 package import LLVSCore
+import Platform
 
 /// The escaped names of keys that cannot be shown at their own path.
 ///
@@ -40,7 +41,7 @@ package enum DisplacedName {
         bytes.append(high << 4 | low)
         index += 3
       } else {
-        guard PercentCode.isPlain(byte, marks) else { return nil }
+        guard byte.isPlain(marks) else { return nil }
         bytes.append(byte)
         index += 1
       }

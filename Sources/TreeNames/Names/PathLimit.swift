@@ -43,8 +43,6 @@ package struct PathExtent: Hashable {
   package var names = 0
   package var bytes = 0
 
-  package init() {}
-
   package init(name: some Collection<UInt8>) { (names, bytes) = (1, name.count) }
 
   /// A path without slashes at its ends.
