@@ -1,5 +1,4 @@
 package import LLVSCore
-internal import Platform
 
 /// The ids and predecessors of the versions in a place, read before any is stored permanently.
 package struct PlaceOutline {

@@ -1,5 +1,4 @@
 package import LLVSCore
-internal import Platform
 
 extension Store {
   /// Stores every acceptable version of a place; refuses faulty ones with their descendants. A cancellation

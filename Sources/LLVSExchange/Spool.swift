@@ -40,8 +40,10 @@ final class Spool {
 
   private func spill() throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in
-      let file: File
-      if let known = self.file { file = known } else { file = try makeFile() }
+      let file =
+        if let known = self.file { known } else {
+          try File.unnamed("\(directory)/\(Self.filePrefix)\(SystemRandom.hex(8))")
+        }
       self.file = file
       try write(to: file)
     }
@@ -72,13 +74,6 @@ final class Spool {
       }
       return ranges
     }
-  }
-
-  private func makeFile() throws(SystemError) -> File {
-    let path = "\(directory)/\(Self.filePrefix)\(SystemRandom.hex(8))"
-    let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
-    try FileSystem.unlink(path)
-    return file
   }
 
   func drain() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {

@@ -1,6 +1,5 @@
 package import LLVSCore
 package import ObjectStores
-import Platform
 
 extension StoreError {
   package init(_ error: RemoteError) {

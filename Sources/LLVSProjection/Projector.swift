@@ -109,14 +109,9 @@ public final class Projector {
 private struct Pass {
   let database: SQLiteDatabase
   let types: [String: ProjectedType]
-  private var count = 0
-  private var unreadable: [Value.ID] = []
-  private var unreadableCount = 0
-
-  init(database: SQLiteDatabase, types: [String: ProjectedType]) {
-    self.database = database
-    self.types = types
-  }
+  var count = 0
+  var unreadable: [Value.ID] = []
+  var unreadableCount = 0
 
   var result: ProjectionResult {
     ProjectionResult(

@@ -55,8 +55,8 @@ enum JournalTargets {
     let store = try Store.open(path: path, mode: .writer, create: true)
     atexit { JournalTargets.removeStore() }
     try store.makeVersion(
-      basedOnPredecessor: nil,
-      inserting: [Value(id: Value.ID("a/b"), data: [1]), Value(id: Value.ID("c"), data: [2])])
+      basedOn: nil,
+      storing: [("a/b", [1]), ("c", [2])].map { .insert(Value(id: Value.ID($0), data: $1)) })
     return store
   }()
 

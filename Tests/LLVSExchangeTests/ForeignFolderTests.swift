@@ -1,11 +1,11 @@
 import Foundation
-import LLVSCore
 import LLVSExchange
 import ObjectStores
 import Platform
 import TestSupport
 import Testing
 
+@testable import LLVSCore
 @testable import StoreSupport
 
 @Suite("What is wrong in a folder", .timeLimit(.minutes(1)))

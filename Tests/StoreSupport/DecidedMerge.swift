@@ -28,7 +28,7 @@ extension Store {
       of: first, with: second, metadata: metadata, isUnrelatedAllowed: true)
     switch planned {
     case .fastForward(let version): return version
-    case .merge(let planned): return try make(planned, by: decide(planned.merge, self), metadata)
+    case .merge(let planned): return try make(planned, by: decide(Merge(planned), self), metadata)
     }
   }
 }

@@ -1,4 +1,6 @@
-import LLVSCore
+import TestSupport
+
+@testable import LLVSCore
 
 // Questions of tests that the product answers in other ways.
 
@@ -11,6 +13,11 @@ extension Store {
       }
       return try version(from: record)
     }
+  }
+
+  func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
+    guard let record = try version(id) else { return nil }
+    return try version(from: record)
   }
 
   /// The ids of all versions, newest first, each after all its descendants.

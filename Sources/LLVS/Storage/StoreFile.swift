@@ -18,7 +18,7 @@ enum StoreFile {
     do throws(SystemError) {
       bytes = try FileSystem.read(file.path, atMost: bound)
     } catch {
-      if error.errno == Errno.noEntry || error.errno == Errno.notDirectory { return nil }
+      if error.isAbsence { return nil }
       throw Store.Error(.system(error))
     }
     try refuseCompressed(bytes, in: file.path)

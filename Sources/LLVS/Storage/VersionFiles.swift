@@ -48,7 +48,7 @@ struct VersionFiles {
       return try FileSystem.list(directory.path).filter { !$0.hasPrefix(".") }
     } catch {
       // Only a directory contains files of versions.
-      if error.errno == Errno.notDirectory || error.errno == Errno.noEntry { return [] }
+      if error.isAbsence { return [] }
       throw Store.Error(.system(error))
     }
   }

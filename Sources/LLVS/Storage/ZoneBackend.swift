@@ -343,26 +343,3 @@ final class ZoneBackend: StoreBackend {
 
   func mergeAutomatically(into version: Version.ID) -> AutomaticMerge { .unavailable }
 }
-
-extension Value.Fork {
-  /// The fork of references; nil if neither side, or both alike, changed.
-  fileprivate init?(base: Value.Reference?, first: Value.Reference?, second: Value.Reference?) {
-    switch (base, first, second) {
-    case (nil, nil, nil): return nil
-    case (nil, .some, nil): self = .inserted(.first)
-    case (nil, nil, .some): self = .inserted(.second)
-    case (.some, nil, nil): self = .twiceRemoved
-    case (let base?, let first?, nil):
-      self = first == base ? .removed(.second) : .removedAndUpdated(removedOn: .second)
-    case (let base?, nil, let second?):
-      self = second == base ? .removed(.first) : .removedAndUpdated(removedOn: .first)
-    case (let base, let first?, let second?):
-      if first == second { return nil }
-      guard let base else {
-        self = .twiceInserted
-        return
-      }
-      self = second == base ? .updated(.first) : first == base ? .updated(.second) : .twiceUpdated
-    }
-  }
-}

@@ -138,7 +138,7 @@ final class EngineBackend: StoreBackend {
     switch plan {
     case .fastForward(let version): return .fastForward(Version(version))
     case .merge(let planned):
-      return .merge(Merge(planned.merge)) { [self] changes in
+      return .merge(Merge(planned)) { [self] changes in
         let core = changes.map(\.core)
         return try write { store in Version(try store.make(planned, by: core, described)) }
       }
@@ -211,11 +211,13 @@ extension Retrieval {
 }
 
 extension Merge {
-  init(_ merge: LLVSCore.Merge) {
+  fileprivate init(_ planned: PlannedMerge) {
     self.init(
-      versions: (Version(merge.versions.first), Version(merge.versions.second)),
-      commonAncestor: merge.commonAncestor.map { Version($0) },
-      forksByValueIdentifier: Dictionary(
-        uniqueKeysWithValues: merge.forksByValueIdentifier.map { (Value.ID($0), Value.Fork($1)) }))
+      versions: (Version(planned.versions.first), Version(planned.versions.second)),
+      commonAncestor: planned.commonAncestor.map { Version($0) })
+    for (key, stored) in planned.stored {
+      forksByValueIdentifier[Value.ID(key)] = Value.Fork(
+        base: stored.base, first: stored.first, second: stored.second)
+    }
   }
 }

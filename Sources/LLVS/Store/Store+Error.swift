@@ -62,8 +62,6 @@ extension Store.Error: LocalizedError, CustomStringConvertible {
   init(_ error: StoreError) {
     switch error {
     case .missingVersion: self = .missingVersion
-    case .attemptToLocateUnversionedValue: self = .attemptToLocateUnversionedValue
-    case .attemptToStoreValueWithNoVersion: self = .attemptToStoreValueWithNoVersion
     case .noCommonAncestor(let first, let second):
       self = .noCommonAncestor(
         firstVersion: Version.ID(first), secondVersion: Version.ID(second))

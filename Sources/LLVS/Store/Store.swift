@@ -1,5 +1,4 @@
 public import Foundation
-internal import LLVSCore
 internal import Synchronization
 
 /// A store of versions; each version holds values under keys.

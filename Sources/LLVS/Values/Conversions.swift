@@ -55,26 +55,6 @@ extension Value.Change {
   }
 }
 
-extension Value.Fork {
-  init(_ fork: LLVSCore.Value.Fork) {
-    switch fork {
-    case .inserted(let branch): self = .inserted(Branch(branch))
-    case .twiceInserted: self = .twiceInserted
-    case .removed(let branch): self = .removed(Branch(branch))
-    case .twiceRemoved: self = .twiceRemoved
-    case .updated(let branch): self = .updated(Branch(branch))
-    case .twiceUpdated: self = .twiceUpdated
-    case .removedAndUpdated(let branch): self = .removedAndUpdated(removedOn: Branch(branch))
-    }
-  }
-}
-
-extension Value.Fork.Branch {
-  fileprivate init(_ branch: LLVSCore.Value.Fork.Branch) {
-    self = branch == .first ? .first : .second
-  }
-}
-
 extension Version {
   init(_ version: LLVSCore.Version, successors: Set<ID> = []) {
     let metadata = version.metadata.map { key, value in

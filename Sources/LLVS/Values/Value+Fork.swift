@@ -27,5 +27,26 @@ extension Value {
       case .inserted, .removed, .twiceRemoved, .updated: false
       }
     }
+
+    /// The fork of where the bytes were stored; nil if both sides have the same.
+    init?<Stored: Equatable>(base: Stored?, first: Stored?, second: Stored?) {
+      switch (base, first, second) {
+      case (nil, nil, nil): return nil
+      case (nil, .some, nil): self = .inserted(.first)
+      case (nil, nil, .some): self = .inserted(.second)
+      case (.some, nil, nil): self = .twiceRemoved
+      case (let base?, let first?, nil):
+        self = first == base ? .removed(.second) : .removedAndUpdated(removedOn: .second)
+      case (let base?, nil, let second?):
+        self = second == base ? .removed(.first) : .removedAndUpdated(removedOn: .first)
+      case (let base, let first?, let second?):
+        if first == second { return nil }
+        guard let base else {
+          self = .twiceInserted
+          return
+        }
+        self = second == base ? .updated(.first) : first == base ? .updated(.second) : .twiceUpdated
+      }
+    }
   }
 }

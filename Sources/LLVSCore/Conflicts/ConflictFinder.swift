@@ -1,13 +1,8 @@
 /// Computes which conflicts are open at a head: a function of the history alone, equal on every replica.
 /// - Concurrency: any thread.
 package struct ConflictFinder: Sendable {
-  private let merger: Merger
-  private let source: any ConflictSource
-
-  package init(merger: Merger, source: any ConflictSource) {
-    self.merger = merger
-    self.source = source
-  }
+  let merger: Merger
+  let source: any ConflictSource
 
   private var graph: VersionGraph { merger.graph }
 

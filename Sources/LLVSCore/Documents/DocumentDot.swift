@@ -1,24 +1,19 @@
+internal import Platform
+
 /// The id of an author in documents: 16 bytes, compared as bytes.
 package struct DocumentAuthor: Hashable, Comparable, Sendable, CustomStringConvertible {
   private let high: UInt64
   private let low: UInt64
 
   package init?(bytes: some Collection<UInt8>) {
-    guard bytes.count == 16 else { return nil }
-    let words = bytes.reduce(into: (UInt64(0), UInt64(0), 0)) { words, byte in
-      if words.2 < 8 {
-        words.0 = words.0 << 8 | UInt64(byte)
-      } else {
-        words.1 = words.1 << 8 | UInt64(byte)
+    let words = Array(bytes).parsed { reader -> (UInt64, UInt64)? in
+      guard let high = reader.integer(UInt64.self), let low = reader.integer(UInt64.self) else {
+        return nil
       }
-      words.2 += 1
+      return (high, low)
     }
-    self.init(high: words.0, low: words.1)
-  }
-
-  private init(high: UInt64, low: UInt64) {
-    self.high = high
-    self.low = low
+    guard let words else { return nil }
+    (high, low) = words
   }
 
   /// The author of a version writer's writes in the documents of a directory (docs/documents.md, "Whose write it

@@ -9,30 +9,13 @@ package struct HistoryNode: Hashable, Sendable {
   /// The version's own line; nil for the unnamed one.
   package var line: Branch?
   /// True for a merge or repair that replicas make alike, its id computed (docs/merging.md, M3).
-  package var isAutomatic: Bool
+  package var isAutomatic = false
   /// True if its map and the maps of all its ancestors are empty.
-  package var isVoid: Bool
+  package var isVoid = false
   /// True if the map of every root that it descends from is empty.
-  package var hasEmptyRoots: Bool
+  package var hasEmptyRoots = false
   /// True if it, or an ancestor, holds values of an imported document.
   package var knowsDocuments = false
-
-  package init(
-    number: VersionNumber, id: Version.ID, first: VersionNumber? = nil,
-    second: VersionNumber? = nil, generation: UInt32, timestamp: Double, line: Branch? = nil,
-    isAutomatic: Bool = false, isVoid: Bool = false, hasEmptyRoots: Bool = false
-  ) {
-    self.number = number
-    self.id = id
-    self.first = first
-    self.second = second
-    self.generation = generation
-    self.timestamp = timestamp
-    self.line = line
-    self.isAutomatic = isAutomatic
-    self.isVoid = isVoid
-    self.hasEmptyRoots = hasEmptyRoots
-  }
 
   @inline(__always)
   package func forEachPredecessor(

@@ -172,21 +172,12 @@ struct MapMerge {
       dropped.append(
         MergeDrop(key: key, side: side.other, entry: clash.entry(side.other), isPartial: false))
       return side == .first ? .first : .second
-    case .content(let stored, let kind, let sides):
-      return made(stored, kind, dropping: sides, clash)
     case .bytes(let bytes, let kind, let sides):
-      return made(try write(bytes), kind, dropping: sides, clash)
+      for side in sides {
+        dropped.append(MergeDrop(key: key, side: side, entry: clash.entry(side), isPartial: true))
+      }
+      return .content(try write(bytes), kind: kind)
     }
-  }
-
-  private mutating func made(
-    _ stored: StoredContent, _ kind: EntryKind, dropping sides: [MergeSide], _ clash: MergeClash
-  ) -> MergeOutcome {
-    for side in sides {
-      dropped.append(
-        MergeDrop(key: clash.key, side: side, entry: clash.entry(side), isPartial: true))
-    }
-    return .content(stored, kind: kind)
   }
 
   private func recordedOutcome(

@@ -1,4 +1,3 @@
-/// One of the two versions that are merged.
 package enum MergeSide: Hashable, Sendable {
   case first
   case second
@@ -21,28 +20,13 @@ package struct MergeClash: Sendable {
   /// True if bytes may be merged out of both.
   package var mayMergeContent: Bool { document?.mayMergeContent ?? true }
 
-  package init(
-    key: Key, base: Entry?, first: Entry?, second: Entry?, firstVersion: HistoryNode,
-    secondVersion: HistoryNode
-  ) {
-    self.key = key
-    self.base = base
-    self.first = first
-    self.second = second
-    self.firstVersion = firstVersion
-    self.secondVersion = secondVersion
-  }
-
   package func entry(_ side: MergeSide) -> Entry? { side == .first ? first : second }
 }
 
-/// The decision about a clash.
 package enum MergeDecision: Sendable {
   /// The side's bytes, or its removal; the other side's are dropped.
   case take(MergeSide)
-  /// Bytes made from both, stored by the merge itself, and the sides that lost something.
-  case content(StoredContent, kind: EntryKind, dropping: [MergeSide])
-  /// The same with the bytes themselves, not stored yet.
+  /// Bytes made from both, which the merge stores, and the sides that lost something.
   case bytes([UInt8], kind: EntryKind, dropping: [MergeSide])
 
   /// The `store` closure of merges whose arbiters make no bytes.

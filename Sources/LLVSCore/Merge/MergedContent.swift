@@ -3,9 +3,4 @@ package struct MergedContent: Hashable, Sendable {
   package var bytes: [UInt8]
   /// True if both changed the same place differently, so that the older side's change was dropped.
   package var hasClash: Bool
-
-  package init(bytes: [UInt8], hasClash: Bool) {
-    self.bytes = bytes
-    self.hasClash = hasClash
-  }
 }

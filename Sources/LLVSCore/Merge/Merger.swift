@@ -6,7 +6,6 @@ package protocol VersionMaps: AnyObject, Sendable {
   var documents: DocumentStates? { get }
 }
 
-/// The way to merge two versions.
 package enum MergePlan: Hashable, Sendable {
   /// One is an ancestor of the other, or equal: the descendant is the outcome, and no version is made.
   case fastForward(HistoryNode)

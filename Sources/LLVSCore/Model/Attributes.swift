@@ -2,7 +2,6 @@ import Platform
 
 /// The recorded attributes of a value or directory; a field that is nil was never recorded.
 package struct Attributes: Hashable, Sendable {
-  /// A time as in a file system.
   package struct Time: Hashable, Comparable, Sendable {
     /// Seconds since 1970, UTC.
     package var seconds: Int64

@@ -1,3 +1,5 @@
+internal import CCrypto
+
 /// Base64 of RFC 4648, padded, without line breaks, in pieces of any size.
 package enum Base64 {
   package static func text(_ bytes: [UInt8]) -> String {
@@ -7,10 +9,9 @@ package enum Base64 {
     return String(decoding: out, as: UTF8.self)
   }
 
-  private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let invalid: UInt8 = 0xFF
   private static let values: [UInt8] = {
+    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
     var values = [UInt8](repeating: invalid, count: 256)
     for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
     return values
@@ -111,49 +112,21 @@ package enum Base64 {
 
     /// Appends the text of all whole groups.
     package mutating func encode(_ bytes: UnsafeRawBufferPointer, into out: inout [UInt8]) {
-      var index = 0
-      while !pending.isEmpty, pending.count < 3, index < bytes.count {
-        pending.append(bytes[index])
-        index += 1
-      }
-      if pending.count == 3 {
-        Encoder.append(pending[0], pending[1], pending[2], to: &out)
-        pending.removeAll(keepingCapacity: true)
-      }
-      guard index < bytes.count else { return }
-      let groups = (bytes.count - index) / 3
-      out.append(
-        contentsOf: [UInt8](unsafeUninitializedCapacity: groups * 4) { buffer, used in
-          Base64.alphabet.withUnsafeBufferPointer { alphabet in
-            for group in 0..<groups {
-              let at = index + group * 3
-              let (a, b, c) = (bytes[at], bytes[at + 1], bytes[at + 2])
-              buffer[group * 4] = alphabet[Int(a >> 2)]
-              buffer[group * 4 + 1] = alphabet[Int((a & 3) << 4 | b >> 4)]
-              buffer[group * 4 + 2] = alphabet[Int((b & 15) << 2 | c >> 6)]
-              buffer[group * 4 + 3] = alphabet[Int(c & 63)]
-            }
-          }
-          used = groups * 4
-        })
-      pending.append(contentsOf: bytes[(index + groups * 3)...])
+      pending.append(contentsOf: bytes)
+      append(pending.count / 3 * 3, to: &out)
     }
 
     /// Appends the text of the remaining one or two bytes, padded.
-    package mutating func finish(into out: inout [UInt8]) {
-      guard !pending.isEmpty else { return }
-      let start = out.count
-      Encoder.append(pending[0], pending.count > 1 ? pending[1] : 0, 0, to: &out)
-      out[start + 3] = UInt8(ascii: "=")
-      if pending.count == 1 { out[start + 2] = UInt8(ascii: "=") }
-      pending.removeAll(keepingCapacity: true)
-    }
+    package mutating func finish(into out: inout [UInt8]) { append(pending.count, to: &out) }
 
-    private static func append(_ a: UInt8, _ b: UInt8, _ c: UInt8, to out: inout [UInt8]) {
-      out.append(Base64.alphabet[Int(a >> 2)])
-      out.append(Base64.alphabet[Int((a & 3) << 4 | b >> 4)])
-      out.append(Base64.alphabet[Int((b & 15) << 2 | c >> 6)])
-      out.append(Base64.alphabet[Int(c & 63)])
+    private mutating func append(_ count: Int, to out: inout [UInt8]) {
+      // With the NUL that EVP_EncodeBlock adds.
+      let length = (count + 2) / 3 * 4 + 1
+      out.append(
+        contentsOf: [UInt8](unsafeUninitializedCapacity: length) { text, used in
+          used = Int(EVP_EncodeBlock(text.baseAddress, pending, Int32(count)))
+        })
+      pending.removeFirst(count)
     }
   }
 }

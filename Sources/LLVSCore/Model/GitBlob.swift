@@ -1,4 +1,5 @@
 internal import CCrypto
+internal import Platform
 
 /// The id that git gives to a file's bytes, for patches; a SHA-1, not used for security.
 package struct GitBlob {

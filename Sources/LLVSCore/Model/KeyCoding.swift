@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// Keys of paths and paths of keys (docs/merging.md, M13).
 ///

@@ -2,12 +2,9 @@ package import Platform
 
 /// A failure of a store; one case for each kind that a caller may handle differently.
 ///
-/// The first seven cases are those of the original. The message of a case is a clause without a final period.
+/// The first five cases are those of the original. The message of a case is a clause without a final period.
 package enum StoreError: Error, Sendable {
   case missingVersion(Version.ID)
-  /// No version holds the requested value.
-  case attemptToLocateUnversionedValue
-  case attemptToStoreValueWithNoVersion
   case noCommonAncestor(Version.ID, Version.ID)
   /// An arbiter left this conflict undecided.
   case unresolvedConflict(Value.ID)

@@ -25,7 +25,6 @@ package struct Value: Hashable, Sendable {
     }
   }
 
-  /// One change that a version makes.
   package enum Change: Hashable, Sendable {
     case insert(Value)
     case update(Value)

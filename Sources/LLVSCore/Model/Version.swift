@@ -1,16 +1,10 @@
 /// A version: an immutable state of all values, with its predecessors, its time and its metadata.
 package struct Version: Hashable, Sendable {
   /// A version's id as spelled, compared as bytes: an upper-case UUID in every version made here.
-  package struct ID: Hashable, Comparable, Sendable {
+  package struct ID: ByteComparedName {
     package let rawValue: String
 
     package init(_ rawValue: String) { self.rawValue = rawValue }
-    package static func == (a: ID, b: ID) -> Bool { a.rawValue.hasSameBytes(as: b.rawValue) }
-    package func hash(into hasher: inout Hasher) { hasher.combine(utf8Of: rawValue) }
-
-    package static func < (a: ID, b: ID) -> Bool {
-      a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
-    }
   }
 
   package struct Predecessors: Hashable, Sendable {
@@ -49,23 +43,13 @@ package struct Version: Hashable, Sendable {
   package typealias Metadata = [MetadataKey: MetadataValue]
 
   /// The key of a piece of metadata, compared as bytes.
-  package struct MetadataKey: Hashable, Comparable, Sendable {
+  package struct MetadataKey: ByteComparedName {
     package let rawValue: String
 
     package init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// The key that carries the name of a version's line.
     package static let branch = MetadataKey("__llvs_branch")
-
-    package static func == (a: MetadataKey, b: MetadataKey) -> Bool {
-      a.rawValue.hasSameBytes(as: b.rawValue)
-    }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(utf8Of: rawValue) }
-
-    package static func < (a: MetadataKey, b: MetadataKey) -> Bool {
-      a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
-    }
   }
 
   /// The bytes of a piece of metadata, normally the JSON of a value.
@@ -76,22 +60,29 @@ package struct Version: Hashable, Sendable {
   }
 }
 
-extension Hasher {
-  /// Feeds the bytes of a text in one call; a call for each byte took ten times as long.
-  mutating func combine(utf8Of text: String) {
-    var text = text
-    text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
-  }
+/// A name that is compared byte by byte: Swift's own comparison equates composed and decomposed accents.
+package protocol ByteComparedName: Hashable, Comparable, Sendable {
+  var rawValue: String { get }
 }
 
-extension String {
-  func hasSameBytes(as other: String) -> Bool {
-    var (a, b) = (self, other)
+extension ByteComparedName {
+  package static func == (a: Self, b: Self) -> Bool {
+    var (a, b) = (a.rawValue, b.rawValue)
     return a.withUTF8 { mine in
       b.withUTF8 {
         mine.count == $0.count
           && UnsafeRawBufferPointer(mine).compare(to: UnsafeRawBufferPointer($0)) == 0
       }
     }
+  }
+
+  /// Feeds the bytes in one call; a call for each byte took ten times as long.
+  package func hash(into hasher: inout Hasher) {
+    var text = rawValue
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+
+  package static func < (a: Self, b: Self) -> Bool {
+    a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
   }
 }

@@ -10,12 +10,6 @@ package struct AttributeItem: Hashable, Sendable {
   /// Nil for a directory that was removed.
   package var kind: EntryKind?
   package var attributes: Attributes
-
-  package init(key: Key, kind: EntryKind?, attributes: Attributes) {
-    self.key = key
-    self.kind = kind
-    self.attributes = attributes
-  }
 }
 
 package enum AttributeList: String, Sendable {

@@ -150,7 +150,6 @@ package final class Compression: Sendable {
   }
 }
 
-/// Contexts of zstd for reuse.
 private final class ContextPool: Sendable {
   // Unchecked: the list owns the pointers; between acquire and release one thread uses each.
   private struct Contexts: @unchecked Sendable { var free: [OpaquePointer] = [] }

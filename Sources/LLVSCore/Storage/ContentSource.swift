@@ -1,4 +1,3 @@
-/// The source of the bytes of a value to be stored.
 package protocol ContentSource {
   var length: UInt64 { get }
 

@@ -49,16 +49,22 @@ package final class ContentStore: Sendable {
       try check(bytes, length: stored.length)
       return bytes
     }
-    return try [UInt8](count: Int(stored.length)) { (out) throws(StoreError) in
-      try read(stored, at: 0, into: out)
+    return try bytes(stored, from: 0, count: Int(stored.length))
+  }
+
+  /// Returns bytes of a value; fewer than `count` only at the value's end.
+  package func bytes(
+    _ stored: StoredContent, from offset: UInt64, count: Int
+  ) throws(StoreError) -> [UInt8] {
+    let rest = stored.length - min(offset, stored.length)
+    return try [UInt8](count: Int(min(UInt64(count), rest))) { (out) throws(StoreError) in
+      try read(stored, at: offset, into: out)
     }
   }
 
   /// Returns the target of a symbolic link, at most 4,095 bytes, the greatest length (symlink(2)).
   package func linkTarget(_ stored: StoredContent) throws(StoreError) -> [UInt8] {
-    try [UInt8](count: Int(min(stored.length, 4095))) { (out) throws(StoreError) in
-      try read(stored, at: 0, into: out)
-    }
+    try bytes(stored, from: 0, count: 4095)
   }
 
   private func copy(
@@ -234,7 +240,7 @@ package final class ContentStore: Sendable {
       return try write(BytesSource(bytes), in: transaction)
     }
     if let stored = ContentStore.inlined(bytes, digest) { return stored }
-    let location = try bytes.withRawBytes { (raw) throws(StoreError) -> Location in
+    let location = try bytes.withPiece { (raw) throws(StoreError) -> Location in
       guard value.isLookedUp else {
         return try writeChunk(raw, digest, packed: value.chunk, in: transaction)
       }

@@ -121,7 +121,7 @@ struct ContentWriter<Source: ContentSource> {
     }
     let from = Int(position - windowStart)
     let most = Int(end - position)
-    let item = try window.withRawBytes { (raw) throws(StoreError) -> ValueNode.Item in
+    let item = try window.withPiece { (raw) throws(StoreError) -> ValueNode.Item in
       let data = UnsafeRawBufferPointer(rebasing: raw[from..<(from + most)])
       let count = ValueChunking.cut(data)
       let bytes = UnsafeRawBufferPointer(rebasing: data[..<count])

@@ -16,12 +16,6 @@ struct DeltaFrame {
   private var isTooLong = false
   private let capacity: Int
 
-  private init(_ bytes: UnsafeRawBufferPointer, from base: UnsafeRawBufferPointer, capacity: Int) {
-    self.bytes = bytes
-    self.base = base
-    self.capacity = capacity
-  }
-
   enum Outcome {
     /// `head`, then the frame.
     case frame([UInt8])
@@ -38,7 +32,7 @@ struct DeltaFrame {
     guard bytes.count <= longest, base.count <= longest, bytes.count > MapNode.headerLength,
       base.count > MapNode.headerLength, bytes[1] == base[1]
     else { return .unknown }
-    var frame = DeltaFrame(bytes, from: base, capacity: capacity)
+    var frame = DeltaFrame(base: base, bytes: bytes, capacity: capacity)
     let level = Int(bytes[1])
     // Above the leaves the differences are digests, which cannot be compressed.
     let areDigests = level > 0

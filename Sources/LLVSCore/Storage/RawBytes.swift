@@ -1,21 +1,16 @@
 extension [UInt8] {
-  /// Calls a body with the raw bytes and keeps the type of its error.
-  @inline(__always)
-  func withRawBytes<Result, Failure: Error>(
+  /// Calls a body with the raw bytes; unlike `withUnsafeBytes` it keeps the type of the error.
+  @inlinable @inline(__always)
+  package func withPiece<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let outcome: Swift.Result<Result, Failure> = withUnsafeBytes { bytes in
-      do throws(Failure) {
-        return .success(try body(bytes))
-      } catch {
-        return .failure(error)
-      }
+    try withUnsafeBufferPointer { (bytes) throws(Failure) in
+      try body(UnsafeRawBufferPointer(bytes))
     }
-    return try outcome.get()
   }
 
   /// Makes an array of at most `count` bytes: the body fills the buffer and returns how many.
-  init<Failure: Error>(
+  package init<Failure: Error>(
     count: Int, filledBy body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) {
     var failure: Failure?

@@ -38,7 +38,7 @@ extension RecordStore {
       bases.record(location, base: location)
       return location
     }
-    let location = try packed.withRawBytes { (payload) throws(StoreError) in
+    let location = try packed.withPiece { (payload) throws(StoreError) in
       try append(
         RecordHeader(
           kind: .mapNode, flags: SegmentFormat.isCompressed | SegmentFormat.isDelta,

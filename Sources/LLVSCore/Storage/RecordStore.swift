@@ -105,7 +105,7 @@ final class RecordStore: NodeStorage, Sendable {
       throw .invalid("a record of \(bytes.count) bytes is over the bound of \(kind.bound)")
     }
     guard let payload = packed.payload else { return try append(packed.header, bytes) }
-    return try payload.withRawBytes { (raw) throws(StoreError) in try append(packed.header, raw) }
+    return try payload.withPiece { (raw) throws(StoreError) in try append(packed.header, raw) }
   }
 
   /// Returns a record's fields and payload, ready to be appended.
@@ -227,7 +227,7 @@ final class RecordStore: NodeStorage, Sendable {
   private func flush(_ writer: inout Writer) throws(StoreError) {
     guard let file = writer.file, !writer.buffer.isEmpty else { return }
     do throws(SystemError) {
-      try writer.buffer.withRawBytes { (bytes) throws(SystemError) in
+      try writer.buffer.withPiece { (bytes) throws(SystemError) in
         try file.write(bytes, at: writer.flushed)
       }
     } catch {
@@ -317,7 +317,7 @@ final class RecordStore: NodeStorage, Sendable {
       throw damage(location, "is not the place of a record")
     }
     if !isWritten(location), let record = buffered(location) {
-      return try record.withRawBytes { (bytes) throws(StoreError) in
+      return try record.withPiece { (bytes) throws(StoreError) in
         let payload = UnsafeRawBufferPointer(
           rebasing: bytes[SegmentFormat.recordHeaderSize...])
         return (try check(location, bytes, payload), Array(payload))

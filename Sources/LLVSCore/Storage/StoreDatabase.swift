@@ -115,7 +115,6 @@ struct StoreStatement {
     try StoreError.wrapping { () throws(DatabaseError) in try statement.step() }
   }
 
-  /// Runs a statement that returns no rows.
   func run() throws(StoreError) {
     try StoreError.wrapping { () throws(DatabaseError) in try statement.run() }
   }

@@ -5,7 +5,6 @@ package enum ValueChunking {
   static let zeroRun = 65_536
   static let minimum = 16_384
   static let normal = 65_536
-  /// The greatest length of a chunk, in bytes.
   package static let maximum = 262_144
 
   /// G[i]: the first 8 bytes of SHA-256("llvs gear 1" || byte i).

@@ -137,18 +137,20 @@ final class ValueNode: Sendable {
   /// The node's memory in a cache, in bytes.
   var cost: Int { 128 + items.count * (MemoryLayout<Item>.stride + 8) }
 
+  static func ends(after item: Item, count: Int) -> Bool {
+    if count >= longest { return true }
+    guard count >= shortest, let digest = item.digest else { return false }
+    return digest.words.3 & 0x3F == 0
+  }
+}
+
+extension Digest {
   /// Returns the digest of a whole value of more than 65,536 bytes.
-  static func valueDigest(length: UInt64, top: Digest) -> Digest {
+  package static func ofValue(length: UInt64, top: Digest) -> Digest {
     var hasher = SHA256Hasher()
     hasher.update(Array("llvs value 1".utf8))
     hasher.update(bigEndian: length)
     hasher.update(top)
     return hasher.finish()
-  }
-
-  static func ends(after item: Item, count: Int) -> Bool {
-    if count >= longest { return true }
-    guard count >= shortest, let digest = item.digest else { return false }
-    return digest.words.3 & 0x3F == 0
   }
 }

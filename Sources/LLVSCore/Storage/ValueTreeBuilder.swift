@@ -31,7 +31,7 @@ struct ValueTreeBuilder {
       throw .invalid("a value is too long")
     }
     open[level] = []
-    let location = try node.encoded().withRawBytes { (bytes) throws(StoreError) in
+    let location = try node.encoded().withPiece { (bytes) throws(StoreError) in
       try records.append(.valueNode, bytes)
     }
     return Item(
@@ -60,7 +60,7 @@ struct ValueTreeBuilder {
   private func stored(_ top: Item) -> StoredContent? {
     guard let digest = top.digest, let location = top.location else { return nil }
     return StoredContent(
-      length: length, digest: ValueNode.valueDigest(length: length, top: digest),
+      length: length, digest: Digest.ofValue(length: length, top: digest),
       content: .tree(location))
   }
 }

@@ -49,8 +49,7 @@ package final class SharedStore: Sendable {
 
   private struct Place: Hashable {
     var path: String
-    var device: UInt64
-    var inode: UInt64
+    var directory: FileStatus.Identity
   }
 
   private struct Weak: Sendable { weak var store: SharedStore? }
@@ -80,8 +79,7 @@ package final class SharedStore: Sendable {
     try StoreError.wrapping { () throws(SystemError) in
       guard try FileSystem.exists("\(path)/store.sqlite") else { return nil }
       let status = try FileSystem.status("\(path)/store.sqlite")
-      return Place(
-        path: try FileSystem.resolve(path), device: status.device, inode: status.inode)
+      return Place(path: try FileSystem.resolve(path), directory: status.identity)
     }
   }
 

@@ -2,11 +2,6 @@ internal import Synchronization
 
 /// Reading values and versions; the declarations have the names of the original.
 extension Store {
-  package func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
-    guard let record = try version(id) else { return nil }
-    return try version(from: record)
-  }
-
   package func value(id: Value.ID, at version: Version.ID) throws(StoreError) -> Value? {
     guard let entry = try entry(id, at: version) else { return nil }
     return try value(entry)

@@ -144,7 +144,7 @@ extension ContentStore {
       guard seen.insert(location).inserted else { return }
       let top = try readNode(location)
       guard top.length == stored.length,
-        ValueNode.valueDigest(length: stored.length, top: top.digest) == stored.digest
+        Digest.ofValue(length: stored.length, top: top.digest) == stored.digest
       else { throw records.damage(location, "does not match the value's digest") }
       try verify(top, &seen, &bytes)
     }

@@ -94,10 +94,7 @@ extension Store {
     return !transaction.added.isEmpty
   }
 
-  static func now() -> Int64 {
-    let (seconds, nanoseconds) = SystemClock.realtime()
-    return seconds * 1_000_000_000 + Int64(nanoseconds)
-  }
+  static func now() -> Int64 { SystemClock.now() }
 
   /// Carries a result out of the lock on the thread that acquired it.
   private struct Unchecked<Value>: @unchecked Sendable { let value: Value }

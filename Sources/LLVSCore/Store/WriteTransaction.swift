@@ -43,7 +43,6 @@ package final class WriteTransaction: ChunkTransaction {
     return fresh
   }
 
-  /// The newest version before the transaction.
   var lastCommitted: VersionNumber { VersionNumber(base) }
 
   func confirmBases() { bases?.confirm() }

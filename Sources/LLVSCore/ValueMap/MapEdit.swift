@@ -1,4 +1,3 @@
-/// A change of one entry of a map.
 package enum MapEdit: Hashable, Sendable {
   case put(Entry)
   case remove(Key, directory: Bool)

@@ -38,7 +38,7 @@ struct BundleItem: Hashable, Sendable {
     case .node: return ValueNodeForm.digest(ofBytes: bytes) == digest
     case .top:
       guard let node = ValueNodeForm(bytes) else { return false }
-      return ValueNodeForm.valueDigest(node.length, top: ValueNodeForm.digest(ofBytes: bytes))
+      return Digest.ofValue(length: node.length, top: ValueNodeForm.digest(ofBytes: bytes))
         == digest
     }
   }
@@ -92,14 +92,6 @@ struct ValueNodeForm {
     var hasher = SHA256Hasher()
     hasher.update(Array("llvs value node 1".utf8))
     hasher.update(bytes)
-    return hasher.finish()
-  }
-
-  static func valueDigest(_ length: UInt64, top: Digest) -> Digest {
-    var hasher = SHA256Hasher()
-    hasher.update(Array("llvs value 1".utf8))
-    hasher.update(bigEndian: length)
-    hasher.update(top)
     return hasher.finish()
   }
 }

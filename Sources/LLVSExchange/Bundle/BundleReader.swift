@@ -232,7 +232,6 @@ struct BundleTable: Sendable {
   }
 
   fileprivate var isWhole: Bool { items.count == firstItems[firstItems.count - 1] }
-  func length(of number: Int) -> Int { Int(lengths[number]) }
 
   /// Returns the frame of an item and its place there.
   func place(of number: Int) -> (frame: Int, range: Range<Int>) {

@@ -10,7 +10,6 @@ enum OutlineValue: Hashable, Sendable {
   case forgotten(Digest, length: UInt64)
 }
 
-/// A change in the outline of a bundle.
 typealias OutlineChange = WireChange<OutlineValue>
 
 extension OutlineStream {

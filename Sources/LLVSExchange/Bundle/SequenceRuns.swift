@@ -1,7 +1,6 @@
 import LLVSCore
 internal import Platform
 
-/// A set of sequence numbers, as runs.
 struct SequenceRuns: Hashable, Sendable {
   /// Ascending, with at least one number between two of them.
   private(set) var runs: [ClosedRange<UInt64>] = []
@@ -71,12 +70,6 @@ struct SequenceRuns: Hashable, Sendable {
       next = run.upperBound + 1
     }
     return next > bound || body(next...bound)
-  }
-
-  func isSuperset(of other: SequenceRuns) -> Bool {
-    other.runs.allSatisfy { run in
-      runs.contains { $0.lowerBound <= run.lowerBound && run.upperBound <= $0.upperBound }
-    }
   }
 
   // As bytes: varint runs | each: varint numbers between it and the run before, varint numbers in it

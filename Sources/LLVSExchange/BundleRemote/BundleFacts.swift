@@ -38,7 +38,6 @@ struct BundleFacts: Hashable, Sendable {
   }
 }
 
-/// A bundle as this store has noted it.
 struct NotedBundle: Sendable {
   /// What this store found or made true.
   struct State: OptionSet, Hashable, Sendable {

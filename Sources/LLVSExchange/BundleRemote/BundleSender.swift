@@ -39,8 +39,6 @@ final class BundleSender {
     goal = session.combining.goal
   }
 
-  func sendMissing() throws(StoreError) -> ExchangeReport { try send(missing()) }
-
   func send(_ numbers: [VersionNumber]) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     var missing = numbers
@@ -315,22 +313,6 @@ final class BundleSender {
       try close()
     }
     throw .unreachable("other stores go on removing what this send relies on")
-  }
-
-  /// Puts the items of versions that nothing holds that counts.
-  func putItems(of numbers: [VersionNumber]) throws(StoreError) {
-    for number in numbers {
-      try control.check()
-      guard let record = try store.version(number) else { continue }
-      do throws(StoreError) {
-        try putItems(of: record)
-      } catch {
-        // A version that is damaged here cannot be sent; others can.
-        guard isDamage(error) else { throw error }
-      }
-    }
-    try close()
-    try completeRelied()
   }
 
   /// Puts the items of this store's versions after a number that no bundle there holds; announces bundles.

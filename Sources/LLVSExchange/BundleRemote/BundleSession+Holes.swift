@@ -1,5 +1,3 @@
-import LLVSCore
-
 extension BundleSession {
   /// Returns the bundles that were at the remote, or are needed there, and cannot be read: by writer and number.
   ///

@@ -1,5 +1,4 @@
 import LLVSCore
-import ObjectStores
 
 extension BundleSession {
   /// Returns the readable bundles with versions that are not in the store or were never compared.

@@ -1,6 +1,5 @@
 import LLVSCore
 import ObjectStores
-internal import Platform
 
 /// One exchange with a remote of bundles: what a list showed, and what is known of each bundle.
 ///

@@ -1,4 +1,3 @@
-import LLVSCore
 internal import Synchronization
 
 /// The bundles that an exchange opened last, and what it read of them, each up to a number of bytes.

@@ -22,11 +22,7 @@ final class OutgoingBundle {
       writer: name, sequence: sequence, scratch: store.path, seal: seal
     ) { (bytes) throws(StoreError) in
       try control.check()
-      do throws(SystemError) {
-        try file.write(bytes, at: offset)
-      } catch {
-        throw .system(error)
-      }
+      try StoreError.translating(try file.write(bytes, at: offset))
       offset += UInt64(bytes.count)
     }
   }

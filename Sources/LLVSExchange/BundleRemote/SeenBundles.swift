@@ -1,5 +1,3 @@
-import LLVSCore
-
 /// The bundles of a remote as an exchange has seen them: in a list, and when it read or put some.
 struct SeenBundles: Sendable {
   typealias Fault = (reading: KnownBundle.Reading, reason: String)

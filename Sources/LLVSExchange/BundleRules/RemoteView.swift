@@ -89,7 +89,6 @@ struct RemoteView: Sendable {
   }
 
   private(set) var names: [BundleName] = []
-  func contains(_ name: BundleName) -> Bool { known[name] != nil }
   func reading(of name: BundleName) -> KnownBundle.Reading? { known[name]?.reading }
 
   /// Returns true if a bundle other than itself says that it is going to be removed.

@@ -1,4 +1,5 @@
 package import LLVSCore
+internal import Platform
 
 /// A file in a remote's `keys/` with its key, which a passphrase opens (docs/formats.md, "Encrypted remotes").
 ///
@@ -134,10 +135,7 @@ package struct KeyFileName: Hashable, Comparable, Sendable {
 
   package static func isLabel(_ text: some StringProtocol) -> Bool {
     (1...64).contains(text.utf8.count) && text.utf8.first != UInt8(ascii: ".")
-      && text.utf8.allSatisfy {
-        (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
-          || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
-      }
+      && text.utf8.allSatisfy { $0.isPlain("._") }
   }
 
   package static func < (a: KeyFileName, b: KeyFileName) -> Bool {

@@ -73,13 +73,11 @@ package struct KeyRing {
       ["at \(place)\n"]
       + HeldKeys(keys).keys.map { key in "\(Digest(bytes: key.bytes)?.hex ?? "") \(key.made)\n" }
     let directory = FileSystem.directory(of: path)
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       if try !FileSystem.exists(directory) {
         try FileSystem.makeDirectory(directory, permissions: 0o700)
       }
       try FileSystem.replace(path, with: Array(lines.joined().utf8), permissions: 0o600)
-    } catch {
-      throw .system(error)
     }
   }
 

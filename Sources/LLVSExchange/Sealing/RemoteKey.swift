@@ -16,18 +16,14 @@ package struct RemoteKey: Hashable, Sendable {
   }
 
   package static func random() -> RemoteKey {
-    let (seconds, nanoseconds) = SystemClock.realtime()
-    return RemoteKey(
-      Sodium.random(32), made: UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(nanoseconds))
+    RemoteKey(Sodium.random(32), made: UInt64(clamping: SystemClock.now()))
   }
 
   /// The 8 bytes that are in bundles to tell which key it is.
   package var id: [UInt8] { Array(Sodium.hash(Array("llvs key id 1".utf8), key: bytes).prefix(8)) }
   package var name: String { Self.name(of: id[...]) }
 
-  static func name(of id: ArraySlice<UInt8>) -> String {
-    id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
+  static func name(of id: ArraySlice<UInt8>) -> String { id.hex }
 
   fileprivate func bundleKey(_ salt: [UInt8]) -> [UInt8] {
     Sodium.hash(Array("llvs bundle 2".utf8) + salt, key: bytes)
@@ -79,7 +75,6 @@ struct BundleSeal: Sendable {
   }
 }
 
-/// The keys of a remote that this store holds.
 package struct HeldKeys: Sendable {
   /// The keys, the newest first, which encrypts; of two made at once that of the greater id.
   package let keys: [RemoteKey]
@@ -105,8 +100,7 @@ package struct HeldKeys: Sendable {
     }
     var own = Array(writer.utf8)
     own.append(bigEndian: sequence)
-    let (seconds, nanoseconds) = SystemClock.realtime()
-    own.append(bigEndian: UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(nanoseconds))
+    own.append(bigEndian: UInt64(clamping: SystemClock.now()))
     own += Self.bootID
     let salt = Sodium.hash(own, key: Sodium.random(32))
     return BundleSeal(key, salt: salt, writer: writer, sequence: sequence)

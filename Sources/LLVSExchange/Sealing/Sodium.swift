@@ -1,5 +1,4 @@
 internal import CSodium
-import LLVSCore
 
 /// The functions of libsodium that encryption uses, over arrays.
 enum Sodium {

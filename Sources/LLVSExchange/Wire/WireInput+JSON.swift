@@ -1,6 +1,7 @@
 // JSON strictly as RFC 8259 defines it: one value for each file, valid UTF-8, no lone surrogates, a bounded depth.
 
 import LLVSCore
+internal import Platform
 
 extension WireInput {
   func peek() throws(StoreError) -> UInt8 {
@@ -109,33 +110,12 @@ extension WireInput {
       }
       break
     }
-    guard WireInput.isNumber(text) else { throw malformed("a number is missing") }
+    let isNumber = text.withUnsafeBufferPointer { bytes in
+      var scanner = JSONScanner(bytes)
+      return scanner.takeNumber() && scanner.next == nil
+    }
+    guard isNumber else { throw malformed("a number is missing") }
     return String(decoding: text, as: UTF8.self)
-  }
-
-  private static func isNumber(_ text: [UInt8]) -> Bool {
-    var rest = text[...]
-    func digits() -> Int {
-      let count = rest.prefix { (0x30...0x39).contains($0) }.count
-      rest = rest.dropFirst(count)
-      return count
-    }
-    if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
-    let startsWithZero = rest.first == 0x30
-    let whole = digits()
-    guard whole > 0, whole == 1 || !startsWithZero else { return false }
-    if rest.first == UInt8(ascii: ".") {
-      rest = rest.dropFirst()
-      guard digits() > 0 else { return false }
-    }
-    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
-      rest = rest.dropFirst()
-      if rest.first == UInt8(ascii: "-") || rest.first == UInt8(ascii: "+") {
-        rest = rest.dropFirst()
-      }
-      guard digits() > 0 else { return false }
-    }
-    return rest.isEmpty
   }
 
   func skipValue() throws(StoreError) {

@@ -17,23 +17,17 @@ extension WireInput {
     return bytes
   }
 
-  /// Decodes a string of base64 in pieces; returns the number of bytes.
-  @discardableResult
-  func base64(
-    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
-  ) throws(StoreError) -> UInt64 {
+  /// Decodes a string of base64 in pieces.
+  func base64(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
     var decoder = Base64.Decoder()
     var out: [UInt8] = []
-    var total: UInt64 = 0
     try stringPieces { (piece) throws(StoreError) in
       out.removeAll(keepingCapacity: true)
       guard decoder.decode(piece, into: &out) else { throw malformed("what is here is not base64") }
       guard !out.isEmpty else { return }
-      total += UInt64(out.count)
       try out.withPiece(body)
     }
     guard decoder.isComplete else { throw malformed("base64 that ends too early") }
-    return total
   }
 
   /// Calls the body with the unescaped bytes of a string, which may not be UTF-8, piece by piece.

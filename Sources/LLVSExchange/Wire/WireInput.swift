@@ -1,4 +1,4 @@
-package import LLVSCore
+import LLVSCore
 
 /// A file in an exchange, read piece by piece as JSON.
 /// Every fault is ``StoreError/invalid(_:)`` with file, reason and byte.
@@ -65,17 +65,5 @@ package final class WireInput {
     guard try refill() else { throw malformed("the file ends too early") }
     defer { position += 1 }
     return buffer[position]
-  }
-}
-
-extension [UInt8] {
-  /// Calls a body with the raw bytes; unlike `withUnsafeBytes` it keeps the type of the error.
-  @inline(__always)
-  package func withPiece<Result>(
-    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try withUnsafeBufferPointer { (bytes) throws(StoreError) in
-      try body(UnsafeRawBufferPointer(bytes))
-    }
   }
 }

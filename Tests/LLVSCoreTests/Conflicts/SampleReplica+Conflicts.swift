@@ -1,5 +1,4 @@
-import LLVSCore
-
+@testable import LLVSCore
 @testable import StoreSupport
 
 /// Makes bytes of both sides, and says that something of each was dropped.
@@ -11,9 +10,7 @@ struct MixingArbiter: ClashArbiter {
       return .take(clash.first == nil ? .second : .first)
     }
     let bytes = Digest.of(first.stored.digest.bytes + second.stored.digest.bytes).bytes
-    return .content(
-      StoredContent(length: 32, digest: Digest.of(bytes), content: .inline(bytes)), kind: .regular,
-      dropping: drops ? [.first, .second] : [])
+    return .bytes(bytes, kind: .regular, dropping: drops ? [.first, .second] : [])
   }
 }
 

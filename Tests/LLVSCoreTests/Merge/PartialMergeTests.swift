@@ -1,7 +1,7 @@
-import LLVSCore
 import TestSupport
 import Testing
 
+@testable import LLVSCore
 @testable import LLVSExchange
 @testable import StoreSupport
 

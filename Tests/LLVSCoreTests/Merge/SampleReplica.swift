@@ -148,7 +148,11 @@ final class SampleReplica: HistorySource, VersionMaps {
   func options() -> Merger.Options {
     Merger.Options(
       arbiter: MostRecentChangeClashArbiter(graph: graph), number: nextNumber,
-      allotRevision: { () throws(StoreError) in self.allotRevision() })
+      allotRevision: { () throws(StoreError) in self.allotRevision() },
+      write: { (bytes) throws(StoreError) in
+        StoredContent(
+          length: UInt64(bytes.count), digest: Digest.of(bytes), content: .inline(bytes))
+      })
   }
 
   /// Takes every version of another replica that is not here.

@@ -1,7 +1,7 @@
-import LLVSCore
 import TestSupport
 import Testing
 
+@testable import LLVSCore
 @testable import StoreSupport
 
 @Suite("Attributes on the wire")

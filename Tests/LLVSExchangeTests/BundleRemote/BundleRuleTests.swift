@@ -202,7 +202,7 @@ struct BundleRuleTests {
       b, world.objects, world.remote().options, ExchangeControl())
     let sender = try BundleSender(session)
     world.objects.hide([])
-    _ = try sender.sendMissing()
+    _ = try sender.send(sender.missing())
     // The first bundle of A's is announced by now: the bytes stand in one of B's own, or in A's new one.
     let view = session.view()
     let item = BundleItem(.chunk, Digest.of(shared))

@@ -49,7 +49,7 @@ struct RemoteViewTests {
       #expect(grown.isAdopted(writer) == whole.isAdopted(writer))
       for sequence in 0..<UInt64(13) {
         let name = name(writer, sequence)
-        #expect(grown.contains(name) == whole.contains(name))
+        #expect(grown.names.contains(name) == whole.names.contains(name))
         #expect(grown.reading(of: name) == whole.reading(of: name))
         #expect(grown.counts(name) == whole.counts(name), "\(writer) \(sequence)")
         #expect(grown.isAnnounced(name) == whole.isAnnounced(name), "\(writer) \(sequence)")

@@ -1,7 +1,6 @@
 // Writes the merge: items separated as in the older side, clashes between markers.
 
 extension JSONMerge {
-  /// The markers that clashes are shown with.
   struct Markers {
     /// The text behind the first marker, and behind the last.
     var first: [UInt8]

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// A JSON value with its place in the text, so that unchanged parts are copied as written.
 struct JSONText {
   enum Kind {
@@ -30,8 +32,10 @@ struct JSONText {
   /// Reads a text that holds one object or array; nil where it does not or has a key twice.
   static func parse(_ text: [UInt8]) -> JSONText? {
     guard text.count <= maximumLength else { return nil }
-    var parser = JSONTextParser(text)
-    return parser.document()
+    return text.withUnsafeBufferPointer { bytes in
+      var parser = JSONTextParser(text: text, scanner: JSONScanner(bytes))
+      return parser.document()
+    }
   }
 
   /// True if two values say the same; members may be in any order.
@@ -118,151 +122,60 @@ struct JSONText {
   }
 }
 
-/// Reads JSON as RFC 8259 has it.
 private struct JSONTextParser {
-  private let text: [UInt8]
-  private var offset = 0
-  private var depth = 0
-
-  init(_ text: [UInt8]) { self.text = text }
-  private var next: UInt8? { offset < text.count ? text[offset] : nil }
+  let text: [UInt8]
+  var scanner: JSONScanner
+  var depth = 0
 
   mutating func document() -> JSONText? {
     guard String(validating: text, as: UTF8.self) != nil else { return nil }
-    skipSpace()
-    guard next == UInt8(ascii: "{") || next == UInt8(ascii: "["), let value = value() else {
-      return nil
-    }
-    skipSpace()
-    return offset == text.count ? value : nil
-  }
-
-  private mutating func skipSpace() {
-    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
-      offset += 1
-    }
+    scanner.skipBlanks()
+    guard let value = value() else { return nil }
+    if case .scalar = value.kind { return nil }
+    scanner.skipBlanks()
+    return scanner.next == nil ? value : nil
   }
 
   private mutating func value() -> JSONText? {
-    let start = offset
-    switch next {
-    case UInt8(ascii: "{")?: return container(isObject: true)
-    case UInt8(ascii: "[")?: return container(isObject: false)
-    case UInt8(ascii: "\"")?: guard string() else { return nil }
-    case UInt8(ascii: "t")?: guard literal("true") else { return nil }
-    case UInt8(ascii: "f")?: guard literal("false") else { return nil }
-    case UInt8(ascii: "n")?: guard literal("null") else { return nil }
-    default: guard number() else { return nil }
-    }
-    return JSONText(kind: .scalar, range: start..<offset)
+    let start = scanner.offset
+    if scanner.take("{") { return container(from: start, isObject: true) }
+    if scanner.take("[") { return container(from: start, isObject: false) }
+    return scanner.takeScalar() ? JSONText(kind: .scalar, range: start..<scanner.offset) : nil
   }
 
-  private mutating func container(isObject: Bool) -> JSONText? {
+  private mutating func container(from start: Int, isObject: Bool) -> JSONText? {
     guard depth < JSONText.maximumDepth else { return nil }
     depth += 1
     defer { depth -= 1 }
-    let close = UInt8(ascii: isObject ? "}" : "]")
-    let start = offset
-    offset += 1
     var items: [JSONText.Item] = []
     var index: [ArraySlice<UInt8>: Int] = [:]
     while true {
-      let leadStart = offset
-      skipSpace()
-      if next == close, items.isEmpty {
-        offset += 1
-        break
-      }
-      let itemStart = offset
-      var key = text[offset..<offset]
+      let leadStart = scanner.offset
+      scanner.skipBlanks()
+      if items.isEmpty, scanner.take(isObject ? "}" : "]") { break }
+      let itemStart = scanner.offset
+      var key = text[itemStart..<itemStart]
       if isObject {
-        guard next == UInt8(ascii: "\""), string() else { return nil }
-        key = JSONText.unescaped(text[itemStart..<offset])
+        guard scanner.takeString() else { return nil }
+        key = JSONText.unescaped(text[itemStart..<scanner.offset])
         guard index[key] == nil else { return nil }
         index[key] = items.count
-        skipSpace()
-        guard next == UInt8(ascii: ":") else { return nil }
-        offset += 1
-        skipSpace()
+        scanner.skipBlanks()
+        guard scanner.take(":") else { return nil }
+        scanner.skipBlanks()
       }
-      let valueStart = offset
+      let valueStart = scanner.offset
       guard let value = value() else { return nil }
-      let end = offset
-      skipSpace()
+      let end = scanner.offset
+      scanner.skipBlanks()
       items.append(
         JSONText.Item(
           key: key, lead: leadStart..<itemStart, name: itemStart..<valueStart, value: value,
-          trail: end..<offset))
-      let delimiter = next
-      offset += 1
-      if delimiter == close { break }
-      guard delimiter == UInt8(ascii: ",") else { return nil }
+          trail: end..<scanner.offset))
+      if scanner.take(isObject ? "}" : "]") { break }
+      guard scanner.take(",") else { return nil }
     }
-    return JSONText(
-      kind: isObject ? .object(items, index: index) : .array(items), range: start..<offset)
-  }
-
-  private mutating func literal(_ word: StaticString) -> Bool {
-    let bytes = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-    guard text[offset...].starts(with: bytes) else { return false }
-    offset += bytes.count
-    return true
-  }
-
-  private mutating func string() -> Bool {
-    offset += 1
-    while let byte = next {
-      offset += 1
-      switch byte {
-      case UInt8(ascii: "\""): return true
-      case 0..<0x20: return false
-      case UInt8(ascii: "\\"):
-        guard let escape = next else { return false }
-        offset += 1
-        switch escape {
-        case UInt8(ascii: "u"):
-          for _ in 0..<4 {
-            guard let digit = next, isHexadecimal(digit) else { return false }
-            offset += 1
-          }
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
-          UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-          break
-        default: return false
-        }
-      default: break
-      }
-    }
-    return false
-  }
-
-  private func isHexadecimal(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
-    default: false
-    }
-  }
-
-  private mutating func digits() -> Int {
-    let start = offset
-    while let byte = next, (0x30...0x39).contains(byte) { offset += 1 }
-    return offset - start
-  }
-
-  private mutating func number() -> Bool {
-    if next == UInt8(ascii: "-") { offset += 1 }
-    let start = offset
-    let whole = digits()
-    guard whole == 1 || whole > 1 && text[start] != UInt8(ascii: "0") else { return false }
-    if next == UInt8(ascii: ".") {
-      offset += 1
-      guard digits() > 0 else { return false }
-    }
-    if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
-      offset += 1
-      if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { offset += 1 }
-      guard digits() > 0 else { return false }
-    }
-    return true
+    let range = start..<scanner.offset
+    return JSONText(kind: isObject ? .object(items, index: index) : .array(items), range: range)
   }
 }

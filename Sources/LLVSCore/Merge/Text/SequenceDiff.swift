@@ -2,11 +2,6 @@
 package struct SequenceChange: Hashable, Sendable {
   package var old: Range<Int>
   package var new: Range<Int>
-
-  package init(old: Range<Int>, new: Range<Int>) {
-    self.old = old
-    self.new = new
-  }
 }
 
 /// The shortest edit script between two sequences (Myers), within a bound on the work.

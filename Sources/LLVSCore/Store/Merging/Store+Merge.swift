@@ -14,17 +14,15 @@ extension Store {
       return .fastForward(try version(from: plan == .fastForward(a) ? first : second))
     }
     let base = try merger.baseMap(bases.map(\.number), like: map(of: first))
-    let forks = try forks(base: base, first: map(of: first), second: map(of: second))
+    let triples = try triples(base: base, first: map(of: first), second: map(of: second))
     let ancestor = try bases.last.map { (base) throws(StoreError) in
       try version(from: history.record(base.number))
     }
     return .merge(
       PlannedMerge(
-        merge: Merge(
-          commonAncestor: ancestor,
-          versions: (try version(from: first), try version(from: second)),
-          forksByValueIdentifier: forks.mapValues(\.fork)),
-        first: a, second: b, bases: bases, forks: forks))
+        commonAncestor: ancestor,
+        versions: (try version(from: first), try version(from: second)),
+        first: a, second: b, triples: triples))
   }
 
   /// Makes the version of a planned merge and an arbiter's changes. The plan may come from another object of the
@@ -37,15 +35,14 @@ extension Store {
     for change in changes { resolved[change.key] = change }
     let record = try write { (transaction) throws(StoreError) in
       try transaction.merge(
-        planned.first, planned.second, bases: planned.bases, forks: planned.forks, resolved,
-        metadata)
+        planned.first, planned.second, planned.triples, resolved, metadata)
     }
     return try version(from: record)
   }
 
-  private func forks(
+  private func triples(
     base: ValueMap, first: ValueMap, second: ValueMap
-  ) throws(StoreError) -> [Key: ForkedValue] {
+  ) throws(StoreError) -> [Key: MergeTriple] {
     var triples: [Key: MergeTriple] = [:]
     try ValueMap.diff(from: base, to: first) { (change) throws(StoreError) in
       guard !change.isDirectory else { return }
@@ -57,22 +54,26 @@ extension Store {
       triple.second = change.new
       triples[change.key] = triple
     }
-    return triples.compactMapValues { triple in
-      Value.Fork(
-        base: triple.base?.storedVersion, first: triple.first?.storedVersion,
-        second: triple.second?.storedVersion
-      ).map { ForkedValue(fork: $0, triple: triple) }
-    }
+    return triples
   }
 }
 
 /// The merge of two versions before an arbiter has decided; nothing of it refers to an open file.
 package struct PlannedMerge: Sendable {
-  package let merge: Merge
+  /// The common ancestor; the newest if there are several, nil for unrelated histories.
+  package let commonAncestor: Version?
+  /// The versions; the merge's changes transform the first one's values.
+  package let versions: (first: Version, second: Version)
   fileprivate let first: HistoryNode
   fileprivate let second: HistoryNode
-  fileprivate let bases: [HistoryNode]
-  fileprivate let forks: [Key: ForkedValue]
+  fileprivate let triples: [Key: MergeTriple]
+
+  /// The versions that stored the ancestor's and both sides' bytes of each value that differs.
+  package var stored: [Key: (base: VersionNumber?, first: VersionNumber?, second: VersionNumber?)] {
+    triples.mapValues {
+      ($0.base?.storedVersion, $0.first?.storedVersion, $0.second?.storedVersion)
+    }
+  }
 }
 
 /// A merge to decide, or the version of two versions that need no merge.
@@ -81,30 +82,24 @@ package enum MergeOrVersion: Sendable {
   case merge(PlannedMerge)
 }
 
-struct ForkedValue: Sendable {
-  let fork: Value.Fork
-  let triple: MergeTriple
-}
-
 extension WriteTransaction {
   func merge(
-    _ first: HistoryNode, _ second: HistoryNode, bases: [HistoryNode],
-    forks: [Key: ForkedValue], _ resolved: [Key: Value.Change], _ given: Version.Metadata
+    _ first: HistoryNode, _ second: HistoryNode, _ triples: [Key: MergeTriple],
+    _ resolved: [Key: Value.Change], _ given: Version.Metadata
   ) throws(StoreError) -> VersionRecord {
     let number = try reserveVersion()
     var recorded: [Key: RecordedMergeChange] = [:]
-    for (key, forked) in forks where resolved[key] == nil {
-      switch forked.fork {
-      case .inserted(.second), .updated(.second):
-        recorded[key] = forked.triple.second.map {
-          .value($0.stored, kind: $0.kind, storedBy: $0.storedVersion)
-        }
-      case .removed(.second): recorded[key] = .removal
-      case .inserted(.first), .updated(.first), .removed(.first), .twiceRemoved: break
-      case .twiceInserted, .twiceUpdated, .removedAndUpdated:
+    for (key, triple) in triples where resolved[key] == nil {
+      let (base, a, b) = (triple.base?.storedVersion, triple.first, triple.second)
+      if b?.storedVersion == base { continue }
+      if a?.storedVersion == base {
+        recorded[key] =
+          b.map { .value($0.stored, kind: $0.kind, storedBy: $0.storedVersion) } ?? .removal
+      } else if let a, let b {
         // Equal bytes need no decision.
-        guard let a = forked.triple.first, let b = forked.triple.second, a.hasSameUnit(as: b)
-        else { throw .unresolvedConflict(key) }
+        guard a.hasSameUnit(as: b) else { throw .unresolvedConflict(key) }
+      } else if a != nil || b != nil {
+        throw .unresolvedConflict(key)
       }
     }
     for (key, change) in resolved {

@@ -11,7 +11,6 @@ package struct MergeReport: Sendable {
   package private(set) var made: [Made] = []
   /// The version that holds everything merged, even if no version had to be made.
   package fileprivate(set) var outcome: VersionNumber?
-  /// True if everything was merged.
   package fileprivate(set) var isWhole = true
   /// All clashes; a key counts in each merge.
   package private(set) var clashCount = 0
@@ -19,7 +18,6 @@ package struct MergeReport: Sendable {
   package private(set) var clashes: [Key] = []
   private var clashed: Set<Key> = []
 
-  /// The number of keys that the merges changed.
   package private(set) var changedCount = 0
 
   fileprivate mutating func add(_ record: VersionRecord, _ result: MergeResult) {

@@ -1,9 +1,9 @@
 import Foundation
-import LLVSCore
 import Platform
 import TestSupport
 import Testing
 
+@testable import LLVSCore
 @testable import StoreSupport
 
 /// Text merges beside those of `git merge-file`, an implementation of its own.

@@ -1,6 +1,7 @@
-import LLVSCore
 import TestSupport
 import Testing
+
+@testable import LLVSCore
 
 @Suite("Differences of texts", .timeLimit(.minutes(1)))
 struct TextDiffTests {

@@ -1,17 +1,27 @@
+import LLVSCore
+
 /// Two versions to merge, and how each value differs between them.
-package struct Merge: Sendable {
+struct Merge: Sendable {
   /// The common ancestor; the newest if there are several, nil for unrelated histories.
-  package let commonAncestor: Version?
+  let commonAncestor: Version?
   /// The versions; the merge's changes transform the first one's values.
-  package let versions: (first: Version, second: Version)
+  let versions: (first: Version, second: Version)
   /// The fork of each value that differs between the ancestor and a version.
-  package let forksByValueIdentifier: [Value.ID: Value.Fork]
+  let forksByValueIdentifier: [Value.ID: Value.Fork]
+
+  init(_ planned: PlannedMerge) {
+    commonAncestor = planned.commonAncestor
+    versions = planned.versions
+    forksByValueIdentifier = planned.stored.compactMapValues {
+      Value.Fork(base: $0.base, first: $0.first, second: $0.second)
+    }
+  }
 }
 
 extension Value {
   /// The change of a value from a common ancestor to two versions.
-  package enum Fork: Hashable, Sendable {
-    package enum Branch: Hashable, Sendable {
+  enum Fork: Hashable, Sendable {
+    enum Branch: Hashable, Sendable {
       case first
       case second
     }
