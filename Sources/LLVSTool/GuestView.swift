@@ -175,13 +175,18 @@ struct GuestView {
     }
   }
 
-  private func history(_ line: CommandLine) throws -> ExitCode {
+  private func historyDirectory(_ line: CommandLine) throws -> [UInt8] {
     _ = try line.operands(1...1)
     let path = try path(line.bytes[0])
     let directory = place("history") + [0x2F] + (mount.below(path) ?? path)
     guard try FileSystem.exists(directory) else {
       throw ControlError(.notFound, "no version has a file \(PrintableText.text(line.bytes[0]))")
     }
+    return directory
+  }
+
+  private func history(_ line: CommandLine) throws -> ExitCode {
+    let directory = try historyDirectory(line)
     for name in try listed(directory).reversed().prefix(try line.number("count") ?? .max) {
       let size = try FileSystem.status(directory + [0x2F] + Array(name.utf8)).size
       let fields: ReplyValue = ["version": name, "bytes": size, "time": Self.time(of: name)]
@@ -334,12 +339,8 @@ struct GuestView {
   }
 
   private func blame(_ line: CommandLine) throws -> ExitCode {
-    _ = try line.operands(1...1)
+    let directory = try historyDirectory(line)
     let path = try path(line.bytes[0])
-    let directory = place("history") + [0x2F] + (mount.below(path) ?? path)
-    guard try FileSystem.exists(directory) else {
-      throw ControlError(.notFound, "no version has a file \(PrintableText.text(line.bytes[0]))")
-    }
     let names = try listed(directory)
     let texts = try names.map {
       try FileSystem.read(

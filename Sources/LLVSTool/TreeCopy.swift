@@ -10,11 +10,6 @@ struct TreeCopy {
     var names: ArraySlice<DirectoryName>
   }
 
-  private struct FileLink: Hashable {
-    var device: UInt64
-    var inode: UInt64
-  }
-
   private let directory: [UInt8]
   private let target: [UInt8]
   private let leftOut: [UInt8]
@@ -22,7 +17,7 @@ struct TreeCopy {
   private(set) var count = 0
   private var levels: [Level] = []
   /// The copy of the first name of each file with several names.
-  private var links: [FileLink: [UInt8]] = [:]
+  private var links: [FileStatus.Identity: [UInt8]] = [:]
   private var made: Set<[UInt8]> = []
 
   /// `leftOut` is a name that is not copied at any level.
@@ -90,8 +85,7 @@ struct TreeCopy {
 
   private mutating func copyFile(_ source: [UInt8], to copy: [UInt8]) throws(SystemError) {
     let status = try FileSystem.status(source)
-    let link = FileLink(device: status.device, inode: status.inode)
-    let first = status.links > 1 ? links[link] : nil
+    let first = status.links > 1 ? links[status.identity] : nil
     let old = try Self.kind(at: copy)
     if old != nil, old != .regular || status.kind != .regular || first != nil {
       try FileSystem.unlink(copy)
@@ -107,7 +101,7 @@ struct TreeCopy {
         copy, kind: status.kind, mode: 0o600, major: number.0, minor: number.1)
     case .directory, .unknown: return
     }
-    if status.links > 1 { links[link] = copy }
+    if status.links > 1 { links[status.identity] = copy }
     try copyAttributes(of: source, status, to: copy)
   }
 

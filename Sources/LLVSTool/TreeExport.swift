@@ -158,7 +158,7 @@ struct TreeExport {
     case .regular:
       let file = try File(bytes: path, [.readWrite, .create, .exclusive], permissions: 0o600)
       hasBegun = true
-      try copy(entry, to: file, path)
+      try copy(entry, to: file)
     case .symlink:
       try FileSystem.symlink(
         LinkTarget.shown(try store.contents.linkTarget(entry.stored)), at: path)
@@ -189,9 +189,8 @@ struct TreeExport {
     }
   }
 
-  private func copy(_ entry: Entry, to file: File, _ path: [UInt8]) throws {
+  private func copy(_ entry: Entry, to file: File) throws {
     let length = entry.stored.length
-    var buffer = [UInt8](repeating: 0, count: Int(min(length, 1 << 20)))
     var offset: UInt64 = 0
     while offset < length {
       if isCancelled() { throw StoreError.cancelled }
@@ -202,16 +201,10 @@ struct TreeExport {
         continue
       }
       // A run ends with its chunk; one read may cover several.
-      let count = try buffer.withUnsafeMutableBytes {
-        try store.contents.read(entry.stored, at: offset, into: $0)
-      }
-      guard count > 0 else {
-        throw StoreError.corrupt("\(FileSystem.text(path)): its bytes end too early")
-      }
+      let part = try store.contents.bytes(entry.stored, from: offset, count: 1 << 20)
       // Zeros are left as a hole.
-      let part = buffer[..<count]
-      if part.contains(where: { $0 != 0 }) { try file.write(Array(part), at: offset) }
-      offset += UInt64(count)
+      if part.contains(where: { $0 != 0 }) { try file.write(part, at: offset) }
+      offset += UInt64(part.count)
     }
     try file.truncate(to: entry.stored.length)
   }

@@ -111,14 +111,10 @@ extension Verb {
       ])
     case .value(let entry)?:
       var offset: UInt64 = 0
-      var buffer = [UInt8](repeating: 0, count: Int(min(entry.stored.length, 1 << 20)))
       while offset < entry.stored.length {
-        let count = try buffer.withUnsafeMutableBytes {
-          try store.contents.read(entry.stored, at: offset, into: $0)
-        }
-        guard count > 0 else { throw StoreError.corrupt("the bytes of a value end too early") }
-        console.stream(buffer[..<count])
-        offset += UInt64(count)
+        let part = try store.contents.bytes(entry.stored, from: offset, count: 1 << 20)
+        console.stream(part)
+        offset += UInt64(part.count)
       }
     case .directory?:
       var names: [[UInt8]] = []

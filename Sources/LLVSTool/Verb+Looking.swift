@@ -5,7 +5,6 @@ extension Verb {
     "binary",
     help: "with -u, write bytes that are not text too, up to 32 MiB, as git apply takes them")
 
-  /// The options of verbs that show differences.
   private static let differing: [VerbOption] = [
     VerbOption("u", "patch", help: "the lines that differ, as patch(1) and git apply take them"),
     VerbOption("stat", help: "a line for each file: lines added and removed, with a bar"),

@@ -117,9 +117,7 @@ extension Verb {
     // The kernel gives a removed dead mount's ID to the next mount, which would be confused with it.
     _ = try MountPoint.removeStale(request.mountPoint)
     let before = try mount(at: request.mountPoint)
-    let path = "/tmp/llvs-mount-\(SystemRandom.hex(8))"
-    let errors = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
-    try FileSystem.unlink(path)
+    let errors = try File.unnamed("/tmp/llvs-mount-\(SystemRandom.hex(8))")
     var arguments = ["llvs", "mount", "--foreground"]
     if line.has("force") { arguments.append("--force") }
     if let options = line.options["o"] { arguments += ["-o", options] }

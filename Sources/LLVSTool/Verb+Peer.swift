@@ -191,8 +191,8 @@ struct PeerLogin {
     for (prompt, key, isSecret) in questions {
       let isAsked = StandardStream.input.isTerminal
       if isAsked { console.ask("\(name): \(prompt): ") }
-      let answer = isSecret ? StandardStream.input.readSecret() : StandardStream.input.readLine()
-      if isAsked, isSecret { console.ask("\n") }
+      let input = StandardStream.input
+      let answer = isAsked && isSecret ? input.readHiddenLine() : input.readLine()
       guard let answer, !answer.isEmpty, !answer.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
       else { throw UsageError("the \(prompt) is missing, and nothing is changed") }
       lines += "\(key)=\(answer)\n"

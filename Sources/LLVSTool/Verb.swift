@@ -1,7 +1,6 @@
 package import Control
 import Grammar
 import HistoryTree
-import LLVSCore
 import Platform
 import TreeNames
 

@@ -107,6 +107,21 @@ extension FileSystem {
     try check(reaching(path) { unsafe Glibc.unlink($0) }, "unlink", path)
   }
 
+  package static func removeDirectory(_ path: some PathBytes) throws(SystemError) {
+    let path = path.pathBytes
+    try Faults.pass(.removeDirectory, "rmdir", text(path))
+    try check(reaching(path) { unsafe rmdir($0) }, "rmdir", path)
+  }
+
+  /// Removes a file or a directory with everything in it, if it exists.
+  package static func removeTree(_ path: some PathBytes) throws(SystemError) {
+    let path = path.pathBytes
+    guard try exists(path) else { return }
+    guard try status(path).kind == .directory else { return try unlink(path) }
+    for name in try entries(in: path) { try removeTree(path + [0x2F] + name) }
+    try removeDirectory(path)
+  }
+
   package static func link(_ old: some PathBytes, to new: some PathBytes) throws(SystemError) {
     let (old, new) = (old.pathBytes, new.pathBytes)
     try Faults.pass(.link, "link", text(new))

@@ -37,10 +37,6 @@ package enum FileSystem {
     }
   }
 
-  package static func removeDirectory(_ path: String) throws(SystemError) {
-    try removeDirectory(Array(path.utf8))
-  }
-
   /// Returns the metadata of a file; `following` is for a symbolic link at the path's end.
   package static func status(
     _ path: String, in directory: File? = nil, following: Bool = true
@@ -102,11 +98,6 @@ package enum FileSystem {
       throw SystemError(errno: EFBIG, call: "read", subject: path)
     }
     return bytes
-  }
-
-  /// Removes a file or a directory with everything in it, if it exists.
-  package static func removeTree(_ path: String) throws(SystemError) {
-    try removeTree(Array(path.utf8))
   }
 
   package static func resolve(_ path: String) throws(SystemError) -> String {

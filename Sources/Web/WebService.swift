@@ -3,7 +3,6 @@ import Events
 import Grammar
 package import LLVSCore
 import Platform
-import Reports
 import TreeNames
 
 /// Answers the requests of the page: `GET` reads, `POST` starts a command.

@@ -1,9 +1,10 @@
 import Foundation
-import LLVSCore
 import LLVSExchange
 import Platform
 import TestSupport
 import Testing
+
+@testable import LLVSCore
 
 /// A peer's few bytes that unpack to many: extended attributes of zeros.
 @Suite("long attributes of a peer", .timeLimit(.minutes(3)))

@@ -19,7 +19,7 @@ final class MetaWorkspace: Sendable {
   init() throws {
     space = try ControlWorkspace()
     meta = MetaTree(
-      live: space.tree, services: MetaServices(space.service), calendar: .utc)
+      live: space.tree, services: ControlMetaServices(space.service), calendar: .utc)
   }
 
   // MARK: - The live tree

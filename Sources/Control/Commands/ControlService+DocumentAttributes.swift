@@ -80,16 +80,9 @@ extension ControlService {
     if DocumentType.type(of: [], attributes) == .blob { return .blob }
     let length = try tree.files.status(of: number).size
     guard length <= Self.longestTyped else { throw .fileTooBig }
-    var bytes = [UInt8](repeating: 0, count: Int(length))
-    do {
-      let count = try bytes.withUnsafeMutableBytes {
-        try tree.files.read(number, at: 0, into: $0, accessing: false)
-      }
-      return DocumentType.type(of: Array(bytes.prefix(count)), attributes)
-    } catch let error as FSError {
-      throw error
-    } catch {
-      throw .io
+    let bytes = try [UInt8](count: Int(length)) { (out) throws(FSError) in
+      try tree.files.read(number, at: 0, into: out, accessing: false)
     }
+    return DocumentType.type(of: bytes, attributes)
   }
 }

@@ -2,7 +2,6 @@ import Events
 package import Grammar
 package import LLVSCore
 import LLVSExchange
-import ObjectStores
 import Platform
 
 extension ControlService {

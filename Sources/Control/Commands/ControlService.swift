@@ -1,6 +1,5 @@
 package import Events
 package import Grammar
-import HistoryTree
 import Inodes
 package import LLVSCore
 import Platform

@@ -1,5 +1,4 @@
 import Grammar
-import LLVSCore
 
 enum ExchangeHalf: Hashable { case retrieve, send }
 

@@ -1,7 +1,6 @@
 import Events
 import Grammar
 
-/// Lists the commands.
 struct HelpCommand: Command {
   static let forms = [CommandForm("help")]
   var effect: CommandEffect { .query }

@@ -1,5 +1,4 @@
 import Grammar
-import WorkingTree
 
 /// Makes a version of saved changes, then holds later ones until the handle commits, closes or times out.
 struct HoldCommand: Command {

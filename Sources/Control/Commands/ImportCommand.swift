@@ -4,7 +4,6 @@ import LLVSCore
 import LLVSExchange
 import Platform
 import TreeNames
-import WorkingTree
 
 /// Adds a document, or a directory from outside, to the tree.
 struct ImportCommand: Command {

@@ -96,14 +96,14 @@ extension ControlService {
     let (status, handle) = try tree.files.create(
       parent, name, mode: mode, open: .write, caller: caller)
     var offset: UInt64 = 0
-    let buffer = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: Int(min(entry.stored.length, 1 << 20)), alignment: 16)
-    defer { buffer.deallocate() }
     do throws(FSError) {
       while offset < entry.stored.length {
-        let count = try read(entry, at: offset, into: buffer)
-        try tree.files.write(handle, at: offset, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        offset += UInt64(count)
+        let part = try FSError.translating(
+          try store.contents.bytes(entry.stored, from: offset, count: 1 << 20))
+        try part.withPiece { (bytes) throws(FSError) in
+          try tree.files.write(handle, at: offset, bytes)
+        }
+        offset += UInt64(part.count)
       }
     } catch {
       try? tree.files.release(handle)
@@ -111,15 +111,5 @@ extension ControlService {
     }
     try tree.files.release(handle)
     return status
-  }
-
-  private func read(
-    _ entry: Entry, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(FSError) -> Int {
-    try FSError.wrapping { () throws(StoreError) in
-      let count = try store.contents.read(entry.stored, at: offset, into: buffer)
-      guard count > 0 else { throw .corrupt("the bytes of a value end too early") }
-      return count
-    }
   }
 }

@@ -2,6 +2,7 @@ import HistoryTree
 import Inodes
 package import LLVSCore
 package import Search
+import TreeNames
 package import WorkingTree
 
 /// A working tree whose files can be searched before a version has them.
@@ -73,11 +74,9 @@ extension TreeSession: SearchedTree {
     return SearchedFile(kind: status.kind, length: status.size, time: status.mtime.seconds) {
       [self] count in
       guard let now = try self.status(at: path), now.kind == .regular else { return nil }
-      var bytes = [UInt8](repeating: 0, count: count)
-      let length = try bytes.withUnsafeMutableBytes {
-        try files.read(now.number, at: 0, into: $0, accessing: false)
+      return try [UInt8](count: count) { (out) throws(FSError) in
+        try files.read(now.number, at: 0, into: out, accessing: false)
       }
-      return Array(bytes.prefix(length))
     }
   }
 

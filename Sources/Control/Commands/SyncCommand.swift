@@ -1,6 +1,4 @@
 import Grammar
-import LLVSCore
-import WorkingTree
 
 struct SyncCommand: Command {
   static let forms = [

@@ -3,7 +3,6 @@ import Grammar
 import HistoryTree
 import LLVSCore
 import TreeNames
-import WorkingTree
 
 /// Gives versions lasting names, and lists, removes and changes these.
 struct TagCommand: Command {

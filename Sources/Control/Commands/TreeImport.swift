@@ -40,17 +40,12 @@ package struct TreeImport {
   private var levels: [Level] = []
   /// Entries whose escaped keys sort at another place.
   private var displaced: [MapEdit] = []
-  private var links: [FileLink: [UInt8]] = [:]
+  private var links: [FileStatus.Identity: [UInt8]] = [:]
   /// The revision of the first name of each link id; its other names share it.
   private var linkRevisions: [[UInt8]: UInt64] = [:]
   private var revisions: Range<UInt64> = 0..<0
   private let user = SystemProcess.user
   private let group = SystemProcess.group
-
-  private struct FileLink: Hashable {
-    var device: UInt64
-    var inode: UInt64
-  }
 
   /// Imports a directory to a path of the tree, without unversioned files that the patterns of `ignoring` match.
   package init(
@@ -268,7 +263,7 @@ package struct TreeImport {
     case nil: old = nil
     }
     if status.links > 1, kind != .directory {
-      let link = FileLink(device: status.device, inode: status.inode)
+      let link = status.identity
       let id = links[link] ?? old?.attributes.linkID ?? SystemRandom.bytes(16)
       links[link] = id
       attributes.linkID = id

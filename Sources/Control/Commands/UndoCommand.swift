@@ -1,7 +1,6 @@
 import Grammar
 import HistoryTree
 import LLVSCore
-import WorkingTree
 
 /// Goes back by one change of the head, or repeats the change that undo took back.
 struct UndoCommand: Command {

@@ -1,4 +1,3 @@
-import LLVSCore
 import LLVSExchange
 
 /// The state of the exchanges with a peer, in its row in the store.

@@ -9,7 +9,6 @@ final class MemoryBudget: Sendable {
 
   init(limit: Int) { self.limit = limit }
 
-  /// The memory of one file.
   final class Charge: Sendable {
     private let budget: MemoryBudget
     private let size = Mutex(0)

@@ -52,8 +52,8 @@ package final class MetaFile: Sendable {
     switch node.content {
     case .control: source = .control
     case .readme: source = .text(MetaText.readme)
-    case .status: source = .text(try tree.services.status())
-    case .statusJSON: source = .text(try tree.services.statusJSON())
+    case .status: source = .text(try tree.services.status(asJSON: false))
+    case .statusJSON: source = .text(try tree.services.status(asJSON: true))
     case .log: source = .log(tree.services.log.open())
     case .info(let number, let path): source = .text(try tree.info(number, path))
     case .changes(let number, let path): source = .changes(try tree.changeText(number, path))

@@ -24,6 +24,26 @@ final class MetaNodes: Sendable {
     /// A new number for every look-up.
     case fresh
     case given(UInt64)
+
+    /// The number, unless it is counted.
+    var fixed: UInt64? {
+      switch self {
+      case .revision(let revision) where revision > 0 && revision < MetaNodes.values:
+        MetaNodes.values + revision
+      case .version(let number): MetaNodes.directories + UInt64(number)
+      case .given(let number): number
+      default: nil
+      }
+    }
+
+    /// False for a node without a name of its own.
+    var isPlaced: Bool {
+      switch self {
+      case .revision: fixed == nil
+      case .given, .fresh: false
+      default: true
+      }
+    }
   }
 
   struct Place: Hashable {
@@ -69,17 +89,11 @@ final class MetaNodes: Sendable {
   func allot() -> UInt64 { state.withLock { Self.allot(.other, &$0) } }
 
   private static func allot(_ numbering: Numbering, _ state: inout State) -> UInt64 {
-    switch numbering {
-    case .revision(let revision) where revision > 0 && revision < values: return values + revision
-    case .version(let number): return directories + UInt64(number)
-    case .given(let number): return number
-    case .directory:
-      defer { state.nextDirectory += 1 }
-      return state.nextDirectory
-    case .revision, .other, .fresh:
-      defer { state.nextOther += 1 }
-      return state.nextOther
-    }
+    if let number = numbering.fixed { return number }
+    let next: WritableKeyPath<State, UInt64> =
+      numbering == .directory ? \.nextDirectory : \.nextOther
+    defer { state[keyPath: next] += 1 }
+    return state[keyPath: next]
   }
 
   /// Counts a look-up.
@@ -103,29 +117,17 @@ final class MetaNodes: Sendable {
   private static func known(
     _ content: MetaContent, _ numbering: Numbering, _ place: Place, _ state: State
   ) -> MetaNode? {
-    switch numbering {
-    case .fresh: return nil
-    case .revision(let revision) where revision > 0 && revision < values:
-      return state.nodes[values + revision]
-    case .given(let number): return state.nodes[number]
-    default:
-      guard let inode = state.children[place], let node = state.nodes[inode],
-        node.content == content
-      else { return nil }
-      return node
-    }
+    guard numbering.isPlaced else { return numbering.fixed.flatMap { state.nodes[$0] } }
+    guard let inode = state.children[place], let node = state.nodes[inode], node.content == content
+    else { return nil }
+    return node
   }
 
   private static func make(
     _ content: MetaContent, _ numbering: Numbering, _ place: Place, _ above: MetaNode?,
     _ state: inout State
   ) -> MetaNode {
-    let isPlaced: Bool
-    switch numbering {
-    case .revision(let revision): isPlaced = revision == 0 || revision >= values
-    case .given, .fresh: isPlaced = false
-    default: isPlaced = true
-    }
+    let isPlaced = numbering.isPlaced
     var inode: UInt64?
     if isPlaced {
       // A name with a new node gets a new number, unless a listing has shown one.
@@ -155,13 +157,7 @@ final class MetaNodes: Sendable {
   /// Returns the number that a look-up of a listed name will return.
   func promise(_ numbering: Numbering, under parent: UInt64, name: [UInt8]) -> UInt64 {
     state.withLock { state in
-      switch numbering {
-      case .revision(let revision) where revision > 0 && revision < Self.values:
-        return Self.values + revision
-      case .given(let number): return number
-      case .version(let number): return Self.directories + UInt64(number)
-      default: break
-      }
+      if let number = numbering.fixed { return number }
       let place = Place(parent: parent, name: name)
       if let known = state.children[place] ?? state.promised[place] ?? state.promisedBefore[place] {
         return known
@@ -209,6 +205,7 @@ final class MetaNodes: Sendable {
     guard state.children[place] == node.inode else { return }
     state.children[place] = nil
   }
+
   /// Sets the limit and the listener, called with a lock held, for more than `limit` nodes plus an eighth of those
   /// that had to stay; returns the number of nodes.
   func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {

@@ -83,13 +83,15 @@ extension MetaTree {
     }
     // A value in a conflict already has an `ours`.
     let clashed = Set(shown.map(\.conflict.key))
-    let displaced = try services.displaced(head).filter { !clashed.contains($0.entry.key) }
-      .map { value in
-        ConflictDirectories.Shown(
-          path: value.path,
-          conflict: ValueConflict(
-            key: value.entry.key, base: nil, ours: value.entry, theirs: []))
-      }
+    let displaced = try services.displacedValues(at: head).filter {
+      !clashed.contains($0.entry.key)
+    }
+    .map { value in
+      ConflictDirectories.Shown(
+        path: value.path,
+        conflict: ValueConflict(
+          key: value.entry.key, base: nil, ours: value.entry, theirs: []))
+    }
     return (shown + displaced).sorted { $0.conflict.key < $1.conflict.key }
   }
 

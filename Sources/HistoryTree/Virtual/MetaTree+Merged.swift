@@ -80,7 +80,7 @@ extension MetaTree {
         return false
       }
     }
-    try services.settleWith(path, bytes, seen)
+    try services.settle(path, with: bytes, seen: seen)
     return true
   }
 }

@@ -1,4 +1,3 @@
-import LLVSCore
 import Synchronization
 import TreeNames
 import WorkingTree
@@ -59,7 +58,7 @@ extension MetaTree {
     if let known = searches.answers.withLock({ $0.use(query) }), known.stamp == stamp {
       return known.paths
     }
-    let paths = try services.search(words, directory)
+    let paths = try services.foundPaths(words, below: directory)
     searches.answers.withLock { $0.add(.init(paths: paths, stamp: stamp), for: query) }
     return paths
   }

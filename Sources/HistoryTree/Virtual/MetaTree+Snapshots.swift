@@ -1,7 +1,6 @@
 import Grammar
 import Inodes
 import LLVSCore
-import Platform
 import Synchronization
 import TreeNames
 import WorkingTree

@@ -11,7 +11,7 @@ package import WorkingTree
 /// - Concurrency: every operation may be called from any thread.
 package final class MetaTree: Sendable {
   let live: TreeSession
-  let services: MetaServices
+  let services: any MetaServices
   let nodes: MetaNodes
   let snapshots: Snapshots
   let calendar: LocalCalendar
@@ -35,7 +35,7 @@ package final class MetaTree: Sendable {
   var store: Store { live.store }
 
   package init(
-    live: TreeSession, services: MetaServices, calendar: LocalCalendar = .system,
+    live: TreeSession, services: any MetaServices, calendar: LocalCalendar = .system,
     hidesPrivileges: Bool = false
   ) {
     self.hidesPrivileges = hidesPrivileges

@@ -3,7 +3,6 @@ package import TreeNames
 package import WorkingTree
 
 extension TreeSession {
-  /// Returns the status of a path; nil if it does not exist.
   package func status(at path: [UInt8]) throws(FSError) -> InodeStatus? {
     var found: [InodeStatus] = []
     // A look-up count keeps a directory in memory.

@@ -1,4 +1,3 @@
-import LLVSCore
 import Synchronization
 import TreeNames
 import WorkingTree
@@ -33,13 +32,13 @@ extension WritablePlace {
   /// Makes a text take effect; false for a draft.
   private func apply(_ name: [UInt8], _ bytes: [UInt8]) throws(FSError) -> Bool {
     switch kind {
-    case .ignore: try services.setIgnore(bytes)
+    case .ignore: try services.setIgnoreText(bytes)
     case .merged(let merged): return try merged.put(bytes, state.withLock { $0.seen })
     case .peers:
       var address = bytes
       while let last = address.last, last == 0x0A || last == 0x0D { address.removeLast() }
       try services.setPeer(
-        MetaServices.Peer(name: String(decoding: name, as: UTF8.self), address: address))
+        MetaPeer(name: String(decoding: name, as: UTF8.self), address: address))
     }
     return true
   }

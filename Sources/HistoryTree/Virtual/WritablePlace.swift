@@ -37,7 +37,7 @@ final class WritablePlace: Sendable {
   }
 
   let kind: Kind
-  let services: MetaServices
+  let services: any MetaServices
   let live: TreeSession
   /// The memory for the files of this and similar places.
   let budget: MemoryBudget?
@@ -45,7 +45,7 @@ final class WritablePlace: Sendable {
   let allot: @Sendable () -> UInt64
 
   init(
-    _ kind: Kind, services: MetaServices, live: TreeSession, budget: MemoryBudget? = nil,
+    _ kind: Kind, services: any MetaServices, live: TreeSession, budget: MemoryBudget? = nil,
     allot: @escaping @Sendable () -> UInt64
   ) {
     self.kind = kind
@@ -86,7 +86,7 @@ final class WritablePlace: Sendable {
   /// Returns the text in effect.
   func stored(_ name: [UInt8]) throws(FSError) -> [UInt8]? {
     switch kind {
-    case .ignore: return name == Self.ignoreName ? try services.ignore() : nil
+    case .ignore: return name == Self.ignoreName ? try services.ignoreText() : nil
     case .merged(let merged): return name == Self.mergedName ? try merged.text() : nil
     case .peers:
       return try services.peers().first { Array($0.name.utf8) == name }?.shownAddress
@@ -227,6 +227,6 @@ final class WritablePlace: Sendable {
   }
 }
 
-extension MetaServices.Peer {
+extension MetaPeer {
   var shownAddress: [UInt8] { address.last == 0x0A ? address : address + [0x0A] }
 }

@@ -5,7 +5,7 @@ import LLVSCore
 /// - Concurrency: for one thread at a time.
 package final class WireInput {
   /// Fills a buffer from its start and returns how many bytes; 0 at the end.
-  package typealias Fill = (UnsafeMutableRawBufferPointer) throws(StoreError) -> Int
+  typealias Fill = (UnsafeMutableRawBufferPointer) throws(StoreError) -> Int
   /// The greatest depth; no file that this program or the original writes nests deeper than six.
   static let maximumDepth = 32
   let name: String
@@ -17,7 +17,7 @@ package final class WireInput {
   private var isExhausted = false
   var depth = 0
 
-  package init(name: String, pieceSize: Int = 65_536, fill: @escaping Fill) {
+  init(name: String, pieceSize: Int = 65_536, fill: @escaping Fill) {
     self.name = name
     self.fill = fill
     buffer = [UInt8](repeating: 0, count: max(16, pieceSize))

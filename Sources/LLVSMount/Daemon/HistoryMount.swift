@@ -166,7 +166,6 @@ package final class HistoryMount: Sendable {
     return obstacle ?? nil
   }
 
-  /// The path of the versions of a mounted store.
   package static func path(below mountPoint: String) -> String { mountPoint + "/" + Self.place }
   static let place = ".llvs/versions"
 

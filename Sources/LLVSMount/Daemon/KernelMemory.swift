@@ -1,7 +1,6 @@
 import FuseSession
 import HistoryTree
 import Platform
-import WorkingTree
 
 // Limits the memory for names that the kernel remembers: a thread makes it forget the least used directories, but
 // none with a working directory (getcwd(2) would fail) or a mount point (it would be unmounted).

@@ -73,7 +73,7 @@ package final class MountDaemon: Sendable {
     // Only root can give files away, so only in root's mount do owners matter to others.
     connection.enforcesACLs = request.allowsOthers && SystemProcess.effectiveUser == 0
     let meta = MetaTree(
-      live: tree, services: MetaServices(control),
+      live: tree, services: ControlMetaServices(control),
       hidesPrivileges: request.flags.allowsSetIDs)
     let seesUsers = !request.allowsOthers || SystemProcess.user == 0
     announcer = Announcer(

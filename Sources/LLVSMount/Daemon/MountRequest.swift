@@ -1,6 +1,5 @@
 package import FuseSession
 import Grammar
-import LLVSCore
 import Platform
 
 package struct MountRequest: Sendable {

@@ -4,7 +4,6 @@ import Inodes
 import LLVSCore
 import Platform
 import Synchronization
-import TreeNames
 import WorkingTree
 
 // Raises inotify events for changes that no program made: a merge, a restore, an undo.

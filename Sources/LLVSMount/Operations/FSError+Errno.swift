@@ -13,7 +13,6 @@ extension FSError {
     case .io: Errno.inputOutput
     case .noDevice: Errno.noSuchDeviceOrAddress
     case .tooBig: Errno.tooBig
-    case .wouldBlock: Errno.again
     case .accessDenied: Errno.accessDenied
     case .busy: Errno.busy
     case .exists: Errno.exists
@@ -35,7 +34,6 @@ extension FSError {
     case .timedOut: Errno.timedOut
     case .cancelled: Errno.cancelled
     case .stale: Errno.stale
-    case .notImplemented: Errno.notImplemented
     case .store(let error): error.errno
     case .system(let error): error.errno
     }
@@ -46,8 +44,8 @@ extension StoreError {
   /// The errno for a store's error; EIO is for damage alone.
   package var errno: Int32 {
     switch self {
-    case .missingVersion, .notFound, .attemptToLocateUnversionedValue: Errno.noEntry
-    case .attemptToStoreValueWithNoVersion, .invalid, .unresolvedConflict: Errno.invalid
+    case .missingVersion, .notFound: Errno.noEntry
+    case .invalid, .unresolvedConflict: Errno.invalid
     case .noCommonAncestor, .unrelated: Errno.crossDevice
     case .attemptToAddExistingVersion, .exists: Errno.exists
     case .attemptToAddVersionWithNonexistingPredecessors: Errno.invalid

@@ -134,11 +134,21 @@ struct MetaAnswers: Sendable {
   }
 
   func read(_ file: MetaFile, offset: Int64, count: Int, reply: consuming DataReply) {
+    read(count, reply: reply) { (room) throws(FSError) in
+      try file.read(at: UInt64(offset), into: room)
+    }
+  }
+
+  /// Answers with at most `count` bytes that `fill` reads.
+  func read(
+    _ count: Int, reply: consuming DataReply,
+    _ fill: (UnsafeMutableRawBufferPointer) throws(FSError) -> Int
+  ) {
     var pending = Optional(reply)
     withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
       do throws(FSError) {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-        let got = try file.read(at: UInt64(offset), into: room)
+        let got = try fill(room)
         pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
       } catch {
         pending.take()?.error(errno(of: error))
@@ -151,11 +161,8 @@ struct MetaAnswers: Sendable {
       return reply.error(Errno.invalid)
     }
     guard offset >= 0 else { return reply.error(Errno.noSuchDeviceOrAddress) }
-    do throws(FSError) {
-      let found = try file.seek(from: UInt64(offset), toData: whence == SeekFlags.data)
-      reply.offset(Int64(clamping: found))
-    } catch {
-      reply.error(errno(of: error))
+    answer(reply, try file.seek(from: UInt64(offset), toData: whence == SeekFlags.data)) {
+      $0.offset(Int64(clamping: $1))
     }
   }
 

@@ -1,4 +1,3 @@
-import Control
 import FuseSession
 import HistoryTree
 import LLVSCore
@@ -89,17 +88,10 @@ extension MountOperations {
       return metaRead(file, offset: offset, count: count, reply: reply)
     }
     if let open = Self.file(file), open.mode.contains(.write) { tree.noteRead(open.handle) }
-    var pending = Optional(reply)
-    withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
-      do throws(FSError) {
-        let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-        let got = try live.read(
-          node.number, at: UInt64(offset), into: room,
-          accessing: file.flags & OpenFlags.noAccessTime == 0)
-        pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
-      } catch {
-        pending.take()?.error(errno(of: error))
-      }
+    answers.read(count, reply: reply) { (room) throws(FSError) in
+      try live.read(
+        node.number, at: UInt64(offset), into: room,
+        accessing: file.flags & OpenFlags.noAccessTime == 0)
     }
   }
 
@@ -193,17 +185,16 @@ extension MountOperations {
       return reply.error(Errno.invalid)
     }
     guard offset >= 0 else { return reply.error(Errno.noSuchDeviceOrAddress) }
-    do throws(FSError) {
-      let toData = whence == SeekFlags.data
-      let place = try tree.seek(node.number, from: UInt64(offset), toData: toData)
+    let toData = whence == SeekFlags.data
+    answers.answer(
+      reply, try tree.seek(node.number, from: UInt64(offset), toData: toData)
+    ) { reply, place in
       guard let doubted = place.doubted, let notifier = session.value?.notifier else {
         return reply.place(place)
       }
       seek(
         node, from: UInt64(offset), toData: toData, doubted, notifier: notifier,
         parked: ParkedReply(reply))
-    } catch {
-      reply.error(errno(of: error))
     }
   }
 

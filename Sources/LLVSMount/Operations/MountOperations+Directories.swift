@@ -12,13 +12,11 @@ extension MountOperations {
 
   func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     guard !Self.isMeta(node) else { return metaOpendir(node, reply: reply) }
-    do throws(FSError) {
-      let number = OpenLiveDirectory(try tree.openDirectory(node.number)).number()
+    answers.answer(reply, try tree.openDirectory(node.number)) { reply, listing in
+      let number = OpenLiveDirectory(listing).number()
       // The kernel keeps the listing until it changes a name itself or is notified of a change.
       let options: OpenOptions = tree.countsListings ? [] : [.cacheReaddir, .keepCache]
       if !reply.opened(number, options) { OpenObject.close(number) }
-    } catch {
-      reply.error(errno(of: error))
     }
   }
 

@@ -10,7 +10,6 @@ import WorkingTree
 // Serves `.llvs`: nodes from 2^40 on, and the name for it in directories of the tree.
 
 extension MountOperations {
-  /// True if a node belongs to the meta tree.
   static func isMeta(_ node: NodeID) -> Bool { MetaTree.owns(node.rawValue) }
 
   func metaLookup(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
@@ -30,13 +29,10 @@ extension MountOperations {
   }
 
   func metaOpendir(_ node: NodeID, reply: consuming OpenReply) {
-    do throws(FSError) {
-      let directory = try meta.openDirectory(node.rawValue)
+    answers.answer(reply, try meta.openDirectory(node.rawValue)) { reply, directory in
       let number = OpenMetaDirectory(directory).number()
       let options: OpenOptions = directory.isLasting ? [.cacheReaddir, .keepCache] : []
       if !reply.opened(number, options) { OpenObject.close(number) }
-    } catch {
-      reply.error(errno(of: error))
     }
   }
 
@@ -55,9 +51,10 @@ extension MountOperations {
 
   private func metaOpenNow(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     let writes = flags & OpenFlags.accessMode != OpenFlags.readOnly
-    do throws(FSError) {
-      let file = try meta.open(
-        node.rawValue, writing: writes, truncating: flags & OpenFlags.truncate != 0)
+    let truncates = flags & OpenFlags.truncate != 0
+    answers.answer(
+      reply, try meta.open(node.rawValue, writing: writes, truncating: truncates)
+    ) { reply, file in
       let object: OpenObject
       let options: OpenOptions
       switch file.kind {
@@ -76,22 +73,18 @@ extension MountOperations {
         file.release()
         OpenObject.close(number)
       }
-    } catch {
-      reply.error(errno(of: error))
     }
   }
 
   func metaCreate(_ name: [UInt8], in parent: NodeID, mode: UInt32, reply: consuming CreateReply) {
-    do throws(FSError) {
-      let (entry, file) = try meta.create(parent.rawValue, name, mode: mode)
+    answers.answer(reply, try meta.create(parent.rawValue, name, mode: mode)) { reply, made in
+      let (entry, file) = made
       let number = OpenMetaFile(file).number()
       if !reply.created(entry.fuseEntry, number, .directIO) {
         file.release()
         meta.forget(entry.status.number.rawValue, count: 1)
         OpenObject.close(number)
       }
-    } catch {
-      reply.error(errno(of: error))
     }
   }
 
@@ -111,11 +104,8 @@ extension MountOperations {
   ) {
     switch OpenObject.object(file.handle) {
     case let open as OpenMetaFile:
-      do throws(FSError) {
-        try open.file.write(at: UInt64(offset), bytes)
+      answers.answer(reply, try open.file.write(at: UInt64(offset), bytes)) { reply, _ in
         reply.wrote(bytes.count)
-      } catch {
-        reply.error(errno(of: error))
       }
     case let open as OpenControl:
       controlWrite(open.session, bytes, reply: reply)

@@ -78,12 +78,9 @@ extension MountOperations {
   private func answer(
     _ reply: consuming EntryReply, changed parent: NodeID, _ body: () throws(FSError) -> InodeStatus
   ) {
-    do throws(FSError) {
-      let status = try body()
+    answers.answer(reply, try body()) { reply, status in
       changed([parent.number], by: reply.caller.pid)
       if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
-    } catch {
-      reply.error(errno(of: error))
     }
   }
 
@@ -215,11 +212,6 @@ extension MountOperations {
   }
 
   func answer(_ reply: consuming EmptyReply, _ body: () throws(FSError) -> Void) {
-    do throws(FSError) {
-      try body()
-      reply.done()
-    } catch {
-      reply.error(errno(of: error))
-    }
+    answers.answer(reply, try body()) { reply, _ in reply.done() }
   }
 }

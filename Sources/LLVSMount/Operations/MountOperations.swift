@@ -37,7 +37,6 @@ final class MountOperations: FuseOperations {
     self.session = session
   }
 
-  /// Returns the errno of an error, and logs damage.
   func errno(of error: FSError) -> Int32 { answers.errno(of: error) }
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
   static func fileName(_ name: UnsafeRawBufferPointer) -> FileName { FileName(name) }

@@ -2,8 +2,6 @@ import Control
 import FuseSession
 import HistoryTree
 import Inodes
-import Platform
-import TreeNames
 import WorkingTree
 
 /// An open file or directory; its handle number is the object's address. The kernel sends RELEASE last and once, so

@@ -1,11 +1,8 @@
 import Control
-import Grammar
 import HistoryTree
-import Inodes
 import LLVSCore
 import Platform
 import Reports
-import TreeNames
 import WorkingTree
 
 /// Access to a working tree: through its mount, or directly if its store is not mounted.

@@ -94,18 +94,9 @@ package struct Blame {
   ) -> [Pair] {
     var left: [Pair] = []
     var passed: [Pair] = []
-    var next = 0
-    var shift = 0
-    for pair in lines.sorted(by: { $0.line < $1.line }) {
-      while next < changes.count, changes[next].new.upperBound <= pair.line {
-        shift = changes[next].old.upperBound - changes[next].new.upperBound
-        next += 1
-      }
-      if next < changes.count, changes[next].new.contains(pair.line) {
-        left.append(pair)
-      } else {
-        passed.append(Pair(pair.final, pair.line + shift))
-      }
+    let lines = lines.sorted { $0.line < $1.line }
+    for (pair, line) in zip(lines, TextDiff.oldLines(of: lines.map(\.line), changes)) {
+      if let line { passed.append(Pair(pair.final, line)) } else { left.append(pair) }
     }
     if !passed.isEmpty { open[target, default: []] += passed }
     return left

@@ -14,23 +14,28 @@ package enum RevisionBlame {
     var open = lines.indices.map { (final: $0, line: $0) }
     for index in revisions.indices.dropLast().reversed() where !open.isEmpty {
       let old = table.lines(revisions[index])
-      let changes = TextDiff.changes(from: old, to: new)
+      let places = TextDiff.oldLines(of: open.map(\.line), TextDiff.changes(from: old, to: new))
       var left: [(final: Int, line: Int)] = []
-      var next = 0
-      var shift = 0
-      for pair in open {
-        while next < changes.count, changes[next].new.upperBound <= pair.line {
-          shift = changes[next].old.upperBound - changes[next].new.upperBound
-          next += 1
-        }
-        if next < changes.count, changes[next].new.contains(pair.line) {
-          found[pair.final] = index + 1
-        } else {
-          left.append((pair.final, pair.line + shift))
-        }
+      for (pair, place) in zip(open, places) {
+        if let place { left.append((pair.final, place)) } else { found[pair.final] = index + 1 }
       }
       (open, new) = (left, old)
     }
     return zip(found, lines).map { ($0, $1) }
+  }
+}
+
+extension TextDiff {
+  /// Returns the place of each line, ascending, in the old text; nil for a changed line.
+  static func oldLines(of lines: [Int], _ changes: [SequenceChange]) -> [Int?] {
+    var rest = changes[...]
+    var shift = 0
+    return lines.map { line in
+      while let change = rest.first, change.new.upperBound <= line {
+        shift = change.old.upperBound - change.new.upperBound
+        rest.removeFirst()
+      }
+      return rest.first?.new.contains(line) == true ? nil : line + shift
+    }
   }
 }

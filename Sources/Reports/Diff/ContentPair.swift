@@ -28,7 +28,6 @@ package enum ContentPair {
     self = .texts(table.lines(a), table.lines(b))
   }
 
-  /// The number of lines that differ.
   package var counts: LineCounts {
     switch self {
     case .same: return .lines(added: 0, removed: 0)

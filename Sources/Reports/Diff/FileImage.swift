@@ -39,7 +39,7 @@ package struct FileImage {
     do throws(SystemError) {
       status = try FileSystem.status(path)
     } catch {
-      guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else { throw error }
+      guard error.isAbsence else { throw error }
       return nil
     }
     kind = EntryKind(status.kind) ?? .regular
@@ -141,12 +141,7 @@ package struct FileImage {
   private func part(at offset: UInt64, _ count: UInt64) throws -> [UInt8] {
     switch source {
     case .stored(let stored, let store):
-      let count = Int(min(count, stored.length - min(offset, stored.length)))
-      var bytes = [UInt8](repeating: 0, count: count)
-      let read = try bytes.withUnsafeMutableBytes {
-        try store.contents.read(stored, at: offset, into: $0)
-      }
-      return Array(bytes.prefix(read))
+      return try store.contents.bytes(stored, from: offset, count: Int(count))
     case .live(let path):
       if kind == .symlink { return Array(try FileSystem.readlink(path).dropFirst(Int(offset))) }
       return try File(bytes: path, .read).read(Int(count), at: offset)
@@ -159,14 +154,10 @@ package struct FileImage {
   private static func read(
     _ number: InodeNumber, of tree: TreeSession, at offset: UInt64, _ count: Int
   ) throws -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    do {
-      let read = try bytes.withUnsafeMutableBytes {
-        try tree.files.read(number, at: offset, into: $0)
+    try StoreError.wrapping { () throws(FSError) in
+      try [UInt8](count: count) { (out) throws(FSError) in
+        try tree.files.read(number, at: offset, into: out)
       }
-      return Array(bytes.prefix(read))
-    } catch let error as FSError {
-      throw StoreError(error)
     }
   }
 

@@ -2,7 +2,6 @@ import HistoryTree
 package import LLVSCore
 package import Platform
 import TreeNames
-import WorkingTree
 
 /// The versions of a log, one at a time. With paths, a version equal there to a predecessor is skipped, and only
 /// that predecessor is followed.
@@ -115,23 +114,19 @@ package struct LogQuery {
 
   private func count(of content: [UInt8], in stored: StoredContent) throws -> Int {
     var (count, offset) = (0, UInt64(0))
-    var window = [UInt8](repeating: 0, count: max(1 << 20, 2 * content.count))
-    var kept = 0
+    var window: [UInt8] = []
     while offset < stored.length {
-      let read = try window.withUnsafeMutableBytes { bytes in
-        try store.contents.read(stored, at: offset, into: .init(rebasing: bytes[kept...]))
-      }
-      guard read > 0 else { throw StoreError.corrupt("the bytes of a value end too early") }
-      offset += UInt64(read)
-      let end = kept + read
+      let part = try store.contents.bytes(
+        stored, from: offset, count: max(1 << 20, 2 * content.count))
+      offset += UInt64(part.count)
+      window += part
       var start = 0
-      while let found = window[start..<end].firstRange(of: content) {
+      while let found = window[start...].firstRange(of: content) {
         count += 1
         start = found.upperBound
       }
       // Bytes that reach over the end of a window are found in the next one.
-      kept = min(end - start, content.count - 1)
-      window.replaceSubrange(0..<kept, with: window[(end - kept)..<end])
+      window.removeFirst(max(start, window.count - content.count + 1))
     }
     return count
   }

@@ -4,7 +4,6 @@ package import Platform
 import TreeNames
 
 package struct FoundLine {
-  /// The version with the file.
   package let version: VersionRecord
   package let path: [UInt8]
   /// The number of the line, counted from 1; nil for a file that is no text.
@@ -78,15 +77,9 @@ package struct HistorySearch {
     var lines = 0
     var bytes: [UInt8] = []
     while offset < stored.length || !bytes.isEmpty {
-      let count = Int(min(UInt64(Self.window), stored.length - offset))
-      var part = [UInt8](repeating: 0, count: count)
-      let read =
-        count == 0
-        ? 0
-        : try part.withUnsafeMutableBytes { try store.contents.read(stored, at: offset, into: $0) }
-      guard read == count else { throw StoreError.corrupt("the bytes of a value end too early") }
+      let part = try store.contents.bytes(stored, from: offset, count: Self.window)
       let isText = offset > 0 || !part.prefix(8192).contains(0)
-      offset += UInt64(read)
+      offset += UInt64(part.count)
       bytes += part
       let isEnd = offset >= stored.length
       // The last line of a window may continue in the next one.
@@ -111,14 +104,9 @@ package struct HistorySearch {
     var offset = start
     var rest = first.suffix(4096)
     while offset < stored.length {
-      var part = [UInt8](
-        repeating: 0, count: Int(min(UInt64(Self.window), stored.length - offset)))
-      let read = try part.withUnsafeMutableBytes {
-        try store.contents.read(stored, at: offset, into: $0)
-      }
-      guard read > 0 else { throw StoreError.corrupt("the bytes of a value end too early") }
-      offset += UInt64(read)
-      let bytes = rest + part.prefix(read)
+      let part = try store.contents.bytes(stored, from: offset, count: Self.window)
+      offset += UInt64(part.count)
+      let bytes = rest + part
       if pattern.firstMatch(in: Array(bytes)) != nil { return true }
       rest = bytes.suffix(4096)
     }

@@ -53,12 +53,7 @@ struct History: Sendable {
 
   /// Reads a piece of a value; fewer bytes than `count` only at its end.
   func bytes(_ entry: Entry, from offset: UInt64, count: Int) throws -> [UInt8] {
-    let rest = entry.stored.length - min(offset, entry.stored.length)
-    var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(count), rest)))
-    let read = try bytes.withUnsafeMutableBytes {
-      try store.contents.read(entry.stored, at: offset, into: $0)
-    }
-    return Array(bytes.prefix(read))
+    try store.contents.bytes(entry.stored, from: offset, count: count)
   }
 
   func version(_ record: VersionRecord, _ story: VersionStory) throws -> ReplyValue {

@@ -1,3 +1,5 @@
+import Platform
+
 /// The fields of a body of type `application/x-www-form-urlencoded`, as bytes.
 package struct FormBody: Sendable {
   private static let mostFields = 64
@@ -8,8 +10,8 @@ package struct FormBody: Sendable {
     var fields: [String: [UInt8]] = [:]
     for part in bytes.split(separator: UInt8(ascii: "&")) {
       let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
-      guard let name = Self.decoded(part[..<equals]),
-        let value = Self.decoded(part[equals...].dropFirst()),
+      guard let name = PercentCode.decoded(part[..<equals], plusIsSpace: true),
+        let value = PercentCode.decoded(part[equals...].dropFirst(), plusIsSpace: true),
         let text = String(validating: name, as: UTF8.self),
         fields.updateValue(value, forKey: text) == nil, fields.count <= Self.mostFields
       else { return nil }
@@ -18,30 +20,4 @@ package struct FormBody: Sendable {
   }
 
   package subscript(name: String) -> [UInt8]? { fields[name] }
-
-  private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
-    var out: [UInt8] = []
-    out.reserveCapacity(bytes.count)
-    var rest = bytes
-    while let byte = rest.popFirst() {
-      switch byte {
-      case UInt8(ascii: "+"): out.append(0x20)
-      case UInt8(ascii: "%"):
-        guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit)
-        else { return nil }
-        out.append(high << 4 | low)
-      default: out.append(byte)
-      }
-    }
-    return out
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x37
-    case 0x61...0x66: byte - 0x57
-    default: nil
-    }
-  }
 }

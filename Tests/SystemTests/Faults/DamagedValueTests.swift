@@ -50,7 +50,7 @@ struct DamagedValueTests {
     // So it is in versions.
     let service = ControlService(
       mount.tree, log: EventLog(directory: mount.path), opener: .standard)
-    let meta = MetaTree(live: mount.tree, services: MetaServices(service), calendar: .utc)
+    let meta = MetaTree(live: mount.tree, services: ControlMetaServices(service), calendar: .utc)
     var shown = try meta.metaDirectory(of: TreeSession.rootInode)
     for name in ["versions", try service.version("head").name, "long"] {
       shown = try meta.lookup(shown.status.inode, Array(name.utf8))
