@@ -114,9 +114,9 @@ extension Verb {
     usage: "llvs peer [NAME [ADDRESS|rm|adopt WRITER]] [OPTIONS]",
     help: """
       Lists peers, adds, changes or forgets one.
-      ADDRESS is a directory or another store; bundle+DIRECTORY keeps versions there in compressed
-      bundles, which only llvs reads. A server's address begins with s3://, s3+https://, https+webdav:// or
-      rclone:. A peer that held versions and shows none of them, as an empty mount point does, is left
+      ADDRESS is a directory or another store. An empty directory gets compressed bundles, which only llvs
+      reads; plain+DIRECTORY gets the files of the original LLVS. A server's address begins with s3://,
+      s3+https://, https+webdav:// or rclone:. A peer that held versions and shows none of them, as an empty mount point does, is left
       alone until --reset says that it was emptied on purpose. With --encrypt everything there is encrypted: the
       first store makes a passphrase, the others ask for it. The place has to be empty for that.
       adopt takes over the bundles of a writer whose device is lost, so that they are kept few too; a writer

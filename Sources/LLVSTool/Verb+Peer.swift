@@ -146,8 +146,8 @@ extension Verb {
 
   /// Makes a relative path, or one below `~`, absolute, because the daemon has another current directory.
   static func wholeAddress(_ address: String) throws -> String {
-    let prefix = address.hasPrefix("bundle+") ? "bundle+" : ""
-    let path = String(address.dropFirst(prefix.count))
+    let (form, path) = DirectoryForm.split(address)
+    let prefix = form.rawValue
     if path.hasPrefix("~/"), let home = SystemProcess.environment("HOME") {
       return prefix + home + path.dropFirst(1)
     }

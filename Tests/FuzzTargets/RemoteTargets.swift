@@ -77,7 +77,7 @@ enum RemoteTargets {
   }
 
   static let addressSeeds = [
-    "/a b", "file:///a%20b", "bundle+/a", "s3://bucket/a?region=eu-1&profile=p",
+    "/a b", "file:///a%20b", "bundle+/a", "plain+/a", "s3://bucket/a?region=eu-1&profile=p",
     "s3+https://h:9/bucket/a%20b?ca=/c", "http+webdav://[::1]:8/a?insecure=1", "rclone:r:a/b",
   ].map { Array($0.utf8) }
 }

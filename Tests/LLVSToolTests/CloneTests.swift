@@ -11,7 +11,7 @@ struct CloneTests {
 
     """
 
-  @Test("a new store has all that a peer has, and the peer", arguments: ["", "bundle+"])
+  @Test("a new store has all that a peer has, and the peer", arguments: ["plain+", ""])
   func clones(prefix: String) throws {
     let tool = try Tool()
     let result = try tool.run(
@@ -48,8 +48,8 @@ struct CloneTests {
       """
       mkdir d hub plain; echo one > d/a; llvs init s -q; llvs import d --store s -q
       echo words > words; echo other > other; export LLVS_PASSPHRASE_FILE=$PWD/words
-      llvs peer hub "bundle+$PWD/hub" --encrypt --light --store s -q; llvs sync --store s -q
-      llvs peer plain "bundle+$PWD/plain" --store s; llvs sync --store s -q
+      llvs peer hub "$PWD/hub" --encrypt --light --store s -q; llvs sync --store s -q
+      llvs peer plain "$PWD/plain" --store s; llvs sync --store s -q
       LLVS_PASSPHRASE_FILE=$PWD/other llvs clone ./hub t --encrypt 2>/dev/null; echo $?; ls -d t 2>/dev/null
       llvs clone ./hub t 2>/dev/null; echo $?; ls -d t 2>/dev/null
       llvs clone ./plain t --encrypt 2>/dev/null; echo $?; ls -d t 2>/dev/null
@@ -66,7 +66,7 @@ struct CloneTests {
 
   /// Twelve versions in a bundle each, the fourth of which is damaged.
   private static let damaged = """
-    mkdir d hub; llvs init s -q; llvs peer hub "bundle+$PWD/hub" --store s
+    mkdir d hub; llvs init s -q; llvs peer hub "$PWD/hub" --store s
     for i in 1 2 3 4 5 6 7 8 9 10 11 12; do head -c 20000 /dev/urandom > d/photo$i; llvs import d --store s -q
     llvs sync --store s -q; done
     f=$(ls hub/bundles/* | sed -n 4p)

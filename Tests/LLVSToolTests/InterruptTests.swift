@@ -11,7 +11,7 @@ struct InterruptTests {
   private static let setup = """
     exec 2> /dev/null; set -m; mkdir d hub; llvs init s -q
     for i in $(seq 20); do echo $i > d/a; llvs import d --store s -q; done
-    llvs peer hub "$PWD/hub" --store s
+    llvs peer hub "plain+$PWD/hub" --store s
     renames=rename,renameat,renameat2
     slow="-f -o /dev/null -e trace=$renames -e inject=$renames:delay_enter=300000"
     now() { date +%s%N; }

@@ -31,8 +31,8 @@ package struct PeerOpener: Sendable {
     _ open: @escaping @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
   ) { self.open = open }
 
-  /// Opens a directory with a store as a store, and every other place in its layouts; empty places get bundles, and
-  /// empty directories the original's format unless the address says bundles.
+  /// Opens a directory with a store as a store, and every other place in its layouts; empty places get bundles,
+  /// unless the address asks for the original's files.
   package static let standard = PeerOpener { (address, opening) throws(ControlError) in
     if let path = address.directoryPath { try refuseForeign(path, opening.store) }
     let remote: RemoteAddress
@@ -44,8 +44,8 @@ package struct PeerOpener: Sendable {
       return DocumentPeer(
         address: place, authorName: name(in: opening.store), memory: opening.documents)
     }
-    if case .directory(let path, let isBundles) = remote {
-      if let store = try storePeer(path, isBundles: isBundles, opening) { return store }
+    if case .directory(let path, let form) = remote {
+      if let store = try storePeer(path, form, opening) { return store }
     }
     return try translating {
       let options = try options(of: remote, opening)
@@ -70,11 +70,11 @@ package struct PeerOpener: Sendable {
     let bundles = BundleRemote(objects, options)
     // There, unencrypted bundles are neither read nor written.
     if options.keys != nil { return bundles }
-    if case .directory(_, let isBundles) = address {
-      let hasFiles = try holds(ExchangeFolders.versions, objects)
-      let hasBundles = isBundles ? true : try holds(ExchangeFolders.bundles, objects)
-      if !hasBundles { return files }
-      return hasFiles ? SeveralLayouts([bundles, files]) : bundles
+    if case .directory(_, let form) = address {
+      let hasFiles = form == .files ? true : try holds(ExchangeFolders.versions, objects)
+      guard hasFiles else { return bundles }
+      let hasBundles = form == .bundles ? true : try holds(ExchangeFolders.bundles, objects)
+      return hasBundles ? SeveralLayouts([bundles, files]) : files
     }
     let sight = LayoutProbe(of: options.place, opening.store)
     if !opening.isNew, sight.isFresh { return bundles }
@@ -191,7 +191,7 @@ package struct PeerOpener: Sendable {
   }
 
   private static func storePeer(
-    _ path: String, isBundles: Bool, _ opening: PeerOpening
+    _ path: String, _ form: DirectoryForm, _ opening: PeerOpening
   ) throws(ControlError) -> StorePeer? {
     guard try existing(path) else {
       try refuseInsideStore(path, opening.store)
@@ -200,8 +200,8 @@ package struct PeerOpener: Sendable {
     guard try !isEncrypted(opening) else {
       throw ControlError(.grammar, "\(path) is a store, and nothing in it can be encrypted")
     }
-    guard !isBundles else {
-      throw ControlError(.grammar, "\(path) is a store, not a folder of bundles")
+    guard form == .any else {
+      throw ControlError(.grammar, "\(path) is a store, and takes no \(form.rawValue)")
     }
     guard try !isSame(path, opening.store.path) else {
       throw ControlError(.grammar, "\(path) is this store itself")

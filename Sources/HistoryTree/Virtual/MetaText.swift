@@ -24,7 +24,7 @@ enum MetaText {
       conflicts/PATH/     base, ours and theirs of what clashed; write the file, edit merged, or rm -r
                           this, to settle
       peers/NAME          write an address to add a peer, edit it to change it, rm it to forget it;
-                          a directory, or bundle+ and a directory that is to hold compressed bundles
+                          a directory, a server, or plain+ and a directory for the original LLVS
       ignore              patterns of files that never enter a version
 
     In a subdirectory these names show that subdirectory, so:

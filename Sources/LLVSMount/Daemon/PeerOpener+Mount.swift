@@ -31,7 +31,7 @@ extension PeerOpener {
   ) throws(ControlError) -> PeerAddress {
     let store = String(decoding: mount.source, as: UTF8.self)
     let point = String(decoding: mount.path, as: UTF8.self)
-    guard case .remote(.directory(_, isBundles: false)) = address,
+    guard case .remote(.directory(_, form: .any)) = address,
       let resolved = try? FileSystem.resolve(path), Array(resolved.utf8) == mount.path,
       mount.root == [0x2F]
     else {
@@ -47,6 +47,6 @@ extension PeerOpener {
       throw ControlError(
         .grammar, "\(path) is the mount of another store; write the path of the store instead")
     }
-    return .remote(.directory(path: store, isBundles: false))
+    return .remote(.directory(path: store, form: .any))
   }
 }

@@ -7,12 +7,13 @@ extension RemoteAddress {
       throw Self.wrong("an address has at most \(Self.longest) bytes")
     }
     try Self.checkCharacters(of: text)
-    if text.hasPrefix("bundle+") {
-      let rest = String(text.dropFirst("bundle+".count))
-      guard case .directory(let path, false) = try RemoteAddress(rest) else {
-        throw Self.wrong("bundle+ goes before a directory; other remotes hold bundles anyway")
+    let (form, place) = DirectoryForm.split(text)
+    if form != .any {
+      guard case .directory(let path, .any) = try RemoteAddress(place) else {
+        throw Self.wrong(
+          "\(form.rawValue) goes before a directory; an empty remote of another kind gets bundles")
       }
-      self = .directory(path: path, isBundles: true)
+      self = .directory(path: path, form: form)
       return
     }
     if text.hasPrefix("/") {
@@ -62,7 +63,7 @@ extension RemoteAddress {
     }
     // With escapes it would be printed as an address that cannot be parsed.
     try checkCharacters(of: path)
-    return .directory(path: path, isBundles: false)
+    return .directory(path: path, form: .any)
   }
 
   private static func file(_ rest: Substring) throws(RemoteError) -> RemoteAddress {

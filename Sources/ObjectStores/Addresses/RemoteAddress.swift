@@ -1,7 +1,7 @@
 /// The address of a remote, as users write it.
 ///
 /// ```
-/// /path   file:///path   bundle+/path
+/// /path   file:///path   bundle+/path   plain+/path
 /// s3://BUCKET/PREFIX
 /// s3+https://HOST[:PORT]/BUCKET/PREFIX     s3+http://…
 /// https+webdav://HOST[:PORT]/PATH          http+webdav://…
@@ -10,11 +10,26 @@
 /// All spellings of a place are printed in one form, without secrets.
 package enum RemoteAddress: Hashable, Sendable {
   /// A directory, or another store.
-  case directory(path: String, isBundles: Bool)
+  case directory(path: String, form: DirectoryForm)
   case s3(S3Address)
   case webDAV(WebDAVAddress)
   /// A remote of rclone's own configuration and a path there, with a colon between them.
   case rclone(String)
+}
+
+/// The prefix of a directory's address: the form that the directory has in addition to those found there.
+package enum DirectoryForm: String, Hashable, Sendable {
+  /// Bundles, unless the directory has another form.
+  case any = ""
+  case bundles = "bundle+"
+  /// The files of the original.
+  case files = "plain+"
+
+  /// The prefix of an address, and the rest of it.
+  package static func split(_ text: String) -> (form: DirectoryForm, rest: String) {
+    let form = [.bundles, .files].first { text.hasPrefix($0.rawValue) } ?? DirectoryForm.any
+    return (form, String(text.dropFirst(form.rawValue.count)))
+  }
 }
 
 package struct S3Address: Hashable, Sendable {
@@ -40,7 +55,7 @@ package struct WebDAVAddress: Hashable, Sendable {
 extension RemoteAddress: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .directory(let path, let isBundles): return (isBundles ? "bundle+" : "") + path
+    case .directory(let path, let form): return form.rawValue + path
     case .rclone(let place): return "rclone:" + place
     case .s3(let address):
       let place = address.place

@@ -37,7 +37,7 @@ extension ControlExchangeTests {
       "store/segments", "link", "other/segments", "link/../segments/../journal/", "store/./journal",
     ]
     for place in places {
-      for prefix in ["", "bundle+"] {
+      for prefix in ["", "bundle+", "plain+"] {
         try a.service.setPeer("p", address: Array("\(prefix)\(a.directory.path)/\(place)\n".utf8))
         let error = try #require(throws: ControlError.self) { try a.run("sync") }
         #expect(error.kind == .grammar, "\(place)")
@@ -52,10 +52,10 @@ extension ControlExchangeTests {
     // A folder around stores holds other things, and is taken when its user says so.
     try a.service.setPeer("p", address: Array("\(a.directory.path)\n".utf8))
     #expect(try a.failure("sync") == .exists)
-    #expect(try !FileSystem.exists(a.directory.file("versions")))
+    #expect(try !FileSystem.exists(a.directory.file("bundles")))
     try a.run("peer p --force")
     try a.run("sync")
-    #expect(try FileSystem.exists(a.directory.file("versions")))
+    #expect(try FileSystem.exists(a.directory.file("bundles")))
     _ = other
   }
 
@@ -125,10 +125,9 @@ extension ControlExchangeTests {
 
   @Test(
     "a place that had versions and shows none is left alone until it is said to be another",
-    arguments: ["", "bundle+"])
-  func emptyPlace(prefix: String) throws {
-    let (a, _, folder) = try pair()
-    try a.service.setPeer("usb", address: Array("\(prefix)\(folder)".utf8))
+    arguments: ["plain+", "bundle+"])
+  func emptyPlace(form: String) throws {
+    let (a, _, folder) = try pair(form)
     for name in ["one", "two"] {
       try a.write(name, name)
       try a.run("sync")
@@ -161,7 +160,7 @@ extension ControlExchangeTests {
     #expect(try FileSystem.list(folder) == ["letter.txt"])
     try a.run("peer usb --force")
     try a.run("sync")
-    #expect(try FileSystem.list(folder).sorted() == ["changes", "letter.txt", "versions"])
+    #expect(try FileSystem.list(folder).sorted() == ["bundles", "letter.txt"])
   }
 
   @Test("a place that is made anew between retrieving and sending is not filled")

@@ -11,11 +11,13 @@ import Testing
 
 @Suite("Commands that exchange", .timeLimit(.minutes(2)))
 struct ControlExchangeTests {
-  func pair() throws -> (ControlWorkspace, ControlWorkspace, String) {
+  func pair(_ form: String = "") throws -> (ControlWorkspace, ControlWorkspace, String) {
     let (a, b) = (try ControlWorkspace(), try ControlWorkspace())
     let folder = a.directory.file("folder")
     try FileSystem.makeDirectory(folder)
-    for space in [a, b] { try space.service.setPeer("usb", address: Array("\(folder)\n".utf8)) }
+    for space in [a, b] {
+      try space.service.setPeer("usb", address: Array("\(form)\(folder)\n".utf8))
+    }
     return (a, b, folder)
   }
 
@@ -37,6 +39,26 @@ struct ControlExchangeTests {
     #expect(try a.service.version("head").map.digest == b.service.version("head").map.digest)
     #expect(try a.run("verify usb").text.contains("no damage found"))
     #expect(try a.service.status().text.contains("usb       ok "))
+  }
+
+  @Test("an empty folder gets bundles, and the original's files if the address asks for them")
+  func formOfEmptyFolder() throws {
+    for (form, names) in [("", ["bundles"]), ("plain+", ["changes", "versions"])] {
+      let (a, b, folder) = try pair(form)
+      try a.write("a", "from a")
+      try a.run("sync")
+      #expect(try FileSystem.list(folder).sorted() == names)
+      // The form that is there stays, also for a store that names none.
+      try b.service.setPeer("usb", address: Array(folder.utf8))
+      try b.write("b", "from b")
+      #expect(try b.failure("sync") == .unrelated)
+      try b.run("send")
+      #expect(try FileSystem.list(folder).sorted() == names)
+      for other in ["bundle+", "plain+"] {
+        try a.service.setPeer("other", address: Array("\(other)\(b.store.path)".utf8))
+        #expect(try a.failure("send other") == .grammar)
+      }
+    }
   }
 
   @Test("a folder of bundles carries the same, and one that holds both kinds leaves nobody out")
@@ -70,15 +92,13 @@ struct ControlExchangeTests {
     #expect(throws: ControlError.self) {
       try a.service.setPeer("usb", address: Array("bundle+relative".utf8))
     }
-    try a.service.setPeer("other", address: Array("bundle+\(b.store.path)".utf8))
-    #expect(try a.failure("send other") == .grammar)
   }
 
   @Test("verify names what is damaged, cut or gone in a peer's folder", arguments: [false, true])
   func verifyFolder(isBundled: Bool) throws {
     let (a, _, folder) = try pair()
     try a.service.setPeer(
-      "usb", address: Array("\(isBundled ? "bundle+" : "")\(folder)".utf8))
+      "usb", address: Array("\(isBundled ? "" : "plain+")\(folder)".utf8))
     let directory = "\(folder)/\(isBundled ? "bundles" : "changes")"
     var files: [String] = []
     for name in ["one", "two", "three", "four"] {
@@ -135,7 +155,7 @@ struct ControlExchangeTests {
 
   @Test("a peer of which something was refused is not shown as one that is well")
   func refusals() throws {
-    let (a, b, folder) = try pair()
+    let (a, b, folder) = try pair("plain+")
     try a.write("a", "from a")
     try a.run("sync")
     let stray = "\(folder)/versions/00000000-0000-4000-8000-000000000001"
@@ -378,19 +398,16 @@ struct ControlExchangeTests {
 
   @Test(
     "an unrelated history stays out, and this one here, until somebody says otherwise",
-    arguments: ["", "bundle+"])
+    arguments: ["plain+", "bundle+"])
   func unrelated(form: String) throws {
-    let (a, b, folder) = try pair()
-    for space in [a, b] {
-      try space.service.setPeer("usb", address: Array("\(form)\(folder)\n".utf8))
-    }
+    let (a, b, folder) = try pair(form)
     let other = b.directory.file("other")
     try FileSystem.makeDirectory(other)
     try b.service.setPeer("own", address: Array("\(other)\n".utf8))
     try a.write("a", "of a")
     try a.run("sync")
     try b.write("b", "of b")
-    let there = try FileSystem.list("\(folder)/\(form.isEmpty ? "versions" : "bundles")")
+    let there = try FileSystem.list("\(folder)/\(form == "plain+" ? "versions" : "bundles")")
     for _ in 0..<2 {
       #expect(try b.failure("sync") == .unrelated)
       #expect(try b.read("a") == nil)
@@ -398,8 +415,8 @@ struct ControlExchangeTests {
       // Nothing came here or went there, and a peer that is no stranger is served.
       #expect(b.store.lastNumber == 1)
       #expect(
-        try FileSystem.list("\(folder)/\(form.isEmpty ? "versions" : "bundles")") == there)
-      #expect(try FileSystem.list("\(other)/versions").count == 1)
+        try FileSystem.list("\(folder)/\(form == "plain+" ? "versions" : "bundles")") == there)
+      #expect(try FileSystem.list("\(other)/bundles").count == 1)
     }
     let status = try b.service.status().text
     let (id, name) = (try a.service.version("head").id.rawValue, try #require(try a.head))
@@ -408,7 +425,7 @@ struct ControlExchangeTests {
     #expect(try b.failure("merge \(name)") == .unrelated)
     #expect(try b.failure("merge nothing unrelated") == .notFound)
     #expect(b.store.lastNumber == 1)
-    try b.run("merge \(form.isEmpty ? name : id) unrelated")
+    try b.run("merge \(form == "plain+" ? name : id) unrelated")
     #expect(try b.read("a") == "of a")
     #expect(try b.read("b") == "of b")
     try b.run("sync")
@@ -435,7 +452,7 @@ struct ControlExchangeTests {
   @Test(
     "a folder of one history is none of a stranger, also where what came first is not there yet")
   func noStranger() throws {
-    let (a, b, folder) = try pair()
+    let (a, b, folder) = try pair("plain+")
     try a.write("a", "one")
     try a.run("sync")
     let first = try a.service.version("head").id.rawValue

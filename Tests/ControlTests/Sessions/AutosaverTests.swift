@@ -141,7 +141,7 @@ struct AutosaverTests {
     #expect(try space.head == nil)
     try space.run("set autosync=1s")
     #expect(try waitForHead(space, 20) != nil)
-    #expect(try eventually { try FileSystem.exists("\(folder)/versions") })
+    #expect(try eventually { try FileSystem.exists("\(folder)/bundles") })
     sync.stop()
   }
 
@@ -158,7 +158,7 @@ struct AutosaverTests {
     try space.write("a", "two")
     let sync = Autosync(space.service)
     try sync.start()
-    let isSent = try eventually(seconds: 20) { try FileSystem.exists("\(folder)/versions") }
+    let isSent = try eventually(seconds: 20) { try FileSystem.exists("\(folder)/bundles") }
     sync.stop()
     #expect(isSent)
     #expect(try space.head == head)

@@ -7,7 +7,8 @@ struct RemoteAddressTests {
     "an address reads back as it is printed, in one form",
     arguments: [
       ("/srv/a place", "/srv/a place"), ("file:///srv/a%20place", "/srv/a place"),
-      ("bundle+/srv/x", "bundle+/srv/x"), ("bundle+file:///srv/x", "bundle+/srv/x"),
+      ("bundle+/srv/x", "bundle+/srv/x"), ("plain+file:///srv/x", "plain+/srv/x"),
+      ("bundle+file:///srv/x", "bundle+/srv/x"),
       ("s3://bucket", "s3://bucket"), ("S3://bucket/", "s3://bucket"),
       (
         "s3://bucket/a/b%20c/?region=eu-west-3&profile=me",
@@ -63,6 +64,7 @@ struct RemoteAddressTests {
       "https+webdav://h/x?insecure=1", "http+webdav://h/x?ca=/x", "http+webdav://h/x?insecure=2",
       "https://h/x", "webdav://h/x", "ftp://h/x", "ssh://h/x", "rclone:", "rclone:remote",
       "rclone::", "rclone:a,pass=b:x", "rclone:-x:y", "bundle+s3://bucket", "bundle+bundle+/x",
+      "plain+https+webdav://h/x", "plain+bundle+/x", "plain+",
       "bundle+", "/" + String(repeating: "x", count: 5000),
     ])
   func refused(_ text: String) throws {
@@ -77,7 +79,8 @@ struct RemoteAddressTests {
   func anyBytes() {
     var random = SystemRandomNumberGenerator()
     let starts = [
-      "s3://", "s3+https://h/", "https+webdav://", "rclone:", "/", "bundle+", "http+webdav://h/",
+      "s3://", "s3+https://h/", "https+webdav://", "rclone:", "/", "bundle+", "plain+",
+      "http+webdav://h/",
     ]
     let letters = Array("ab/%20?&=:@[].-+#é\u{301} ")
     for _ in 0..<5000 {

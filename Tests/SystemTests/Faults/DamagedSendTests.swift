@@ -52,10 +52,11 @@ struct DamagedSendTests {
     let folder = space.directory.file("folder")
     try FileSystem.makeDirectory(folder)
     let own = form == .store ? other.store.path : folder
-    let prefix = form == .bundles ? "bundle+" : ""
+    let prefix = form == .files ? "plain+" : ""
     // Another store takes in what it is sent by itself: nobody else may have it open for writing.
     try space.service.setPeer("usb", address: Array("\(prefix)\(own)".utf8))
-    try other.service.setPeer("usb", address: Array("\(prefix)\(folder)".utf8))
+    try other.service.setPeer(
+      "usb", address: Array("\(form == .store ? "" : prefix)\(folder)".utf8))
   }
 
   func failure(_ line: String) throws -> ControlError? {

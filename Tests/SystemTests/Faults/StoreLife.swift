@@ -52,7 +52,7 @@ final class StoreLife {
     let other = try StoreLife(bare: directory.path)
     try FileSystem.makeDirectory(directory.path + "/folder")
     let service = try other.opened()
-    try service.setPeer("folder", address: Array((directory.path + "/folder\n").utf8))
+    try service.setPeer("folder", address: Array("plain+\(directory.path)/folder\n".utf8))
     try other.write("shared", "base")
     try other.write("theirs", "old")
     _ = try service.run([Array("sync".utf8)])

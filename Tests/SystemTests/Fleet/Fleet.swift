@@ -50,7 +50,7 @@ final class Fleet {
       members.append(member)
       try member.run("set settle=1h")
       for peer in peers {
-        let address = (peer == "bundles" ? "bundle+" : "") + directory.file(peer)
+        let address = (peer == "bundles" ? "bundle+" : "plain+") + directory.file(peer)
         try member.service.setPeer(peer, address: Array(address.utf8))
       }
     }

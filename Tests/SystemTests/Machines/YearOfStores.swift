@@ -103,7 +103,7 @@ final class YearOfStores {
 
   /// The folder of another machine: one of bundles, and one as the original has it.
   private func address(_ index: Int) -> String {
-    "\(["bundle+", ""][index])\(directory)/folder-\(others[index].name)"
+    "\(["bundle+", "plain+"][index])\(directory)/folder-\(others[index].name)"
   }
 
   private func nextWrite() -> Int {
