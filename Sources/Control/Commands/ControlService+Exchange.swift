@@ -52,16 +52,28 @@ extension ControlService {
     return found
   }
 
-  /// Does one half of the exchange with each peer; after a failure it continues with the next peer.
+  /// The most peers that are served at once.
+  static let peersAtOnce = 4
+
+  /// Does one half of the exchange with the peers, several at once; a failure of one does not stop the others.
   func run(
     _ half: ExchangeHalf, with peers: [Peer], _ session: PeerSession,
     _ outcome: inout ExchangeOutcome
   ) throws(ControlError) {
-    for peer in peers where !outcome.isOver(peer.name) {
+    let open = peers.filter { !outcome.isOver($0.name) }
+    let ended = Monitor<[Int: Result<ExchangeReport?, ControlError>]>([:])
+    RequestThreads.each(open.count, width: Self.peersAtOnce) { [self] (index) throws(Never) in
+      let result = Result { () throws(ControlError) -> ExchangeReport? in
+        let direction = try peerSettings(open[index].name).direction
+        guard direction != (half == .send ? .retrieveOnly : .sendOnly) else { return nil }
+        return try run(half, with: open[index], session)
+      }
+      ended.withLock { $0[index] = result }
+    }
+    var interruption: ControlError?
+    for (index, peer) in open.enumerated() {
       do throws(ControlError) {
-        let direction = try peerSettings(peer.name).direction
-        guard direction != (half == .send ? .retrieveOnly : .sendOnly) else { continue }
-        let report = try run(half, with: peer, session)
+        guard let report = try ended.withLock({ $0[index] })?.get() else { continue }
         var notes: [String] = []
         let lacks = half == .retrieve ? report.lacks : nil
         if let lacks {
@@ -92,9 +104,10 @@ extension ControlService {
         }
       } catch {
         fail(peer, error, session, &outcome)
-        if error.kind == .interrupted { throw error }
+        if error.kind == .interrupted { interruption = error }
       }
     }
+    if let interruption { throw interruption }
   }
 
   func fail(
@@ -129,6 +142,7 @@ extension ControlService {
     do throws(ControlError) {
       let newest = try translating { try store.state().lastNumber }
       session.begin(half, with: peer)
+      defer { session.end(peer) }
       let report = try asking(peer, session) { remote, control in
         switch half {
         case .retrieve: try remote.retrieve(into: store, control)
@@ -159,13 +173,13 @@ extension ControlService {
     return ControlError(error.kind, "\(error.message); \(versions)")
   }
 
-  /// Runs a body with a peer, opened if necessary, while no other command uses that peer's address.
+  /// Runs a body with a peer, opened if necessary, while nothing else uses that peer's place.
   func asking<R>(
     _ peer: Peer, _ session: PeerSession,
     _ body: (any RemoteLayout, ExchangeControl) throws -> R
   ) throws(ControlError) -> R {
     let address = try PeerAddress(peer.address)
-    let key = String(decoding: peer.address, as: UTF8.self)
+    let key = address.reservation
     try reserve(key, session.context)
     defer { release(key) }
     let settings = try peerSettings(peer.name)

@@ -2,6 +2,7 @@ import Grammar
 import LLVSCore
 import LLVSExchange
 import ObjectStores
+import Platform
 
 /// The peers of one command; each is opened once.
 /// - Concurrency: for the command's thread. After ``prepare(_:)``, one thread at a time for each peer.
@@ -21,6 +22,8 @@ final class PeerSession {
   let context: CommandContext
   private var slots: [String: Slot] = [:]
   private let named: Set<String>
+  /// The peers that are being served; the progress of the first is shown. A leaf lock.
+  private let served = Monitor<[String]>([])
 
   init(_ context: CommandContext, named: [String] = []) {
     self.context = context
@@ -30,7 +33,13 @@ final class PeerSession {
   func isNamed(_ name: String) -> Bool { named.contains(name) }
   func hasAnswered(_ name: String) -> Bool { slot(name).hasAnswered }
   func noteAnswer(of peer: Peer) { slot(peer.name).hasAnswered = true }
-  func begin(_ half: ExchangeHalf, with peer: Peer) { slot(peer.name).half = half }
+
+  func begin(_ half: ExchangeHalf, with peer: Peer) {
+    slot(peer.name).half = half
+    served.withLock { $0.append(peer.name) }
+  }
+
+  func end(_ peer: Peer) { served.withLock { $0.removeAll { $0 == peer.name } } }
 
   /// Prepares for the use of these peers from several threads.
   func prepare(_ peers: [Peer]) { for peer in peers { _ = slot(peer.name) } }
@@ -61,7 +70,9 @@ final class PeerSession {
   ) throws(ControlError) -> Opened {
     let slot = slot(peer.name)
     if let known = slot.opened { return known }
-    let progress = PeerProgress(peer.name, context.progress)
+    let progress = PeerProgress(peer.name) { [served, show = context.progress] in
+      if served.withLock({ $0.first ?? peer.name }) == peer.name { show($0) }
+    }
     let transfer = TransferControl(
       bytesPerSecond: limit, isStopped: context.isCancelled,
       moved: { progress.moved(sent: $0, received: $1) })

@@ -34,6 +34,16 @@ package enum PeerAddress: Hashable, Sendable {
     }
   }
 
+  /// The name of the place while it is in use: the same for all spellings of a directory, and for all documents,
+  /// because reading one document updates settings of all.
+  var reservation: String {
+    switch self {
+    case .document: DocumentAddress.scheme
+    case .remote(.directory(let path, _)): (try? FileSystem.resolve(path)) ?? path
+    case .remote(let address): address.description
+    }
+  }
+
   /// The path of the directory, or of a document's directory; nil for other peers.
   package var directoryPath: String? {
     switch self {

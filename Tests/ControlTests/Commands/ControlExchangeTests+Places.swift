@@ -99,6 +99,19 @@ extension ControlExchangeTests {
     #expect(told.contains("To prompt: 1 version. late is away: too late."), "\(told)")
   }
 
+  @Test("four peers are served at once, and the reply names them in their order")
+  func severalAtOnce() throws {
+    let serving = Monitor((now: 0, most: 0))
+    let space = try ControlWorkspace(
+      opener: PeerOpener { (_, _) throws(ControlError) in Crowded(serving: serving) })
+    let names = (0..<6).map { "p\($0)" }
+    for name in names { try space.service.setPeer(name, address: Array("/x/\(name)".utf8)) }
+    let told = try space.run("exchange").reply.json
+    #expect(serving.withLock { $0.most } == 4)
+    let order = names.map { told.firstRange(of: "\"peer\":\"\($0)\"")?.lowerBound }
+    #expect(!order.contains(nil) && order.compactMap { $0 }.sorted() == order.compactMap { $0 })
+  }
+
   @Test("where all peers are away a sync is done, and an exchange is none")
   func allAway() throws {
     let a = try ControlWorkspace()
@@ -183,6 +196,34 @@ extension ControlExchangeTests {
     #expect(error.message.contains("was removed or replaced"), "\(error)")
     #expect(error.done?.text.hasSuffix("1 new: two. From usb: nothing.") == true, "\(error)")
     #expect(try FileSystem.list(folder).isEmpty)
+  }
+}
+
+/// A remote that answers once four are served.
+private struct Crowded: RemoteLayout {
+  let serving: Monitor<(now: Int, most: Int)>
+
+  private func serve() -> ExchangeReport {
+    serving.withLock { serving in
+      serving.now += 1
+      serving.most = max(serving.most, serving.now)
+    }
+    serving.broadcast()
+    _ = serving.wait(nanoseconds: 20_000_000_000) { $0.most >= 4 ? true : nil }
+    serving.withLock { $0.now -= 1 }
+    return ExchangeReport()
+  }
+
+  func verify(for store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    serve()
+  }
+
+  func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport { serve() }
+
+  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    serve()
   }
 }
 
