@@ -1,7 +1,8 @@
 internal import Platform
 internal import Synchronization
 
-/// Objects that appear whole at a server: moved from temporary names, or put only when they are published.
+/// Objects that appear whole at a server: moved from temporary names, or put only when they are published. A server
+/// that turns out to move nothing gets puts, unless they leave parts of objects (docs/exchanges.md, rule 8).
 final class RemoteStaging: ObjectStaging {
   private struct Ready {
     /// The temporary name; nil for an object that is not at the remote yet.
@@ -12,15 +13,18 @@ final class RemoteStaging: ObjectStaging {
   private struct State {
     var ready: [ObjectName: Ready] = [:]
     var number = 0
+    var isMoving: Bool
   }
 
   private let store: any ObjectStore
   private let folder: String
   private let temporary: String
   private let control: TransferControl
-  private let isMoving: Bool
   // A leaf lock.
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+  private var isMoving: Bool { state.withLock { $0.isMoving } }
+  /// The answers of servers that cannot move, and of proxies in front of them.
+  private static let notMoving: Set<Int> = [403, 405, 501, 502]
   private static let width = 8
   /// The most checks for an object that a list does not show yet, half a second apart.
   private static let looks = 10
@@ -34,16 +38,39 @@ final class RemoteStaging: ObjectStaging {
     folder = scratch
     self.temporary = temporary
     self.control = control
-    isMoving = store.capabilities.contains(.move)
-    guard isMoving || store.capabilities.contains(.wholePuts) else {
-      throw RemoteError(
-        .unsupported,
-        "this remote can show a half-written file to programs that read it: keep bundles there, "
-          + "which are read safely, in place of single files")
-    }
+    let isMoving = store.capabilities.contains(.move)
+    state = Mutex(State(isMoving: isMoving))
+    guard isMoving || store.capabilities.contains(.wholePuts) else { throw Self.tearing }
     guard isMoving else { return }
     try store.prepare([scratch])
     try clear()
+  }
+
+  private static var tearing: RemoteError {
+    RemoteError(
+      .unsupported,
+      "this remote can show a half-written file to programs that read it: keep bundles there, "
+        + "which are read safely, in place of single files")
+  }
+
+  /// Puts objects in place from now on.
+  /// - Throws: ``RemoteError`` with `unsupported` if a put that breaks off leaves a part of the object.
+  private func stopMoving() throws(RemoteError) {
+    guard let name = ObjectName("\(folder)/half") else { throw Self.tearing }
+    let half = [UInt8](repeating: 1, count: 1 << 20)
+    let broken = ObjectBody(half, length: 2 << 20, hash: SHA256Digest.of(half))
+    defer { try? store.delete(name) }
+    do throws(RemoteError) {
+      try store.put(name, broken)
+    } catch {
+      guard error.kind == .mismatched else { throw error }
+    }
+    for _ in 0..<Self.looks {
+      // A server may still be writing when its client is gone.
+      try control.pause(nanoseconds: TransferControl.patience)
+      guard try lengths(of: [name]).isEmpty else { throw Self.tearing }
+    }
+    state.withLock { $0.isMoving = false }
   }
 
   /// Removes the objects of an interrupted send.
@@ -112,6 +139,17 @@ final class RemoteStaging: ObjectStaging {
   }
 
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError) {
+    do throws(RemoteError) {
+      try publishReady(names, replacing: replacing)
+    } catch {
+      let cannotMove = error.kind == .unsupported || Self.notMoving.contains(error.status ?? 0)
+      guard isMoving, cannotMove else { throw error }
+      try stopMoving()
+      try publishReady(names, replacing: replacing)
+    }
+  }
+
+  private func publishReady(_ names: [ObjectName], replacing: Bool) throws(RemoteError) {
     let ready = state.withLock { $0.ready }
     var open = names.compactMap { name in ready[name].map { Publishing(name: name, object: $0) } }
     let before = isMoving ? [:] : try lengths(of: open.map(\.name))
@@ -136,11 +174,10 @@ final class RemoteStaging: ObjectStaging {
   }
 
   private func put(_ publishing: Publishing) throws(RemoteError) {
-    if let place = publishing.object.place {
-      try store.move(place, to: publishing.name)
-    } else {
-      try store.put(publishing.name, publishing.object.body)
-    }
+    let place = publishing.object.place
+    if isMoving, let place { return try store.move(place, to: publishing.name) }
+    try store.put(publishing.name, publishing.object.body)
+    if let place { try store.delete(place) }
   }
 
   /// Waits until lists show the objects, and replaces others if `replacing`.

@@ -80,6 +80,37 @@ struct StagingTests {
     staging.abandon()
   }
 
+  @Test(
+    "a server that cannot move gets puts, unless they leave parts of objects",
+    arguments: [false, true])
+  func immobile(tears: Bool) throws {
+    let (directory, control) = (try TemporaryDirectory(), TransferControl())
+    let store = Immobile(base: MemoryStore(control: control), tears: tears)
+    let staging = try store.staging(
+      scratch: "outgoing", temporary: directory.path, folders: ["a"], control: control)
+    let names = try (0..<3).map { try #require(ObjectName("a/n\($0)")) }
+    for name in names[..<2] { try write(staging, name, [[1, 2]]) }
+    func count(_ folder: String) throws -> Int {
+      try store.all(try #require(ObjectPrefix(folder: folder))).count
+    }
+    if tears {
+      let error = #expect(throws: RemoteError.self) {
+        try staging.publish(Array(names[..<2]), replacing: false)
+      }
+      #expect(error?.kind == .unsupported)
+      #expect(try count("a") == 0)
+    } else {
+      try staging.publish(Array(names[..<2]), replacing: false)
+      try write(staging, names[2], [[3]])
+      #expect(try count("a") == 2)
+      try staging.publish([names[2]], replacing: false)
+      #expect(try count("a") == 3)
+      #expect(try store.bytes(of: names[0], atMost: 9) == [1, 2])
+    }
+    staging.abandon()
+    #expect(try count("outgoing") == 0)
+  }
+
   @Test("abandoned objects leave no file in a directory, whether they were finished or not")
   func abandoned() throws {
     let directory = try TemporaryDirectory()
@@ -92,5 +123,37 @@ struct StagingTests {
     #expect(throws: RemoteError.self) { try unfinished.checkRoom(for: .max) }
     staging.abandon()
     #expect(try FileSystem.names(in: Array(directory.path.utf8)).map(\.bytes) == [Array("a".utf8)])
+  }
+}
+
+/// A remote that answers each move with 405, and that may keep the first half of a put that breaks off.
+private struct Immobile: ObjectStore {
+  let base: MemoryStore
+  let tears: Bool
+  var capabilities: StoreCapabilities { [.move, .emptyObjects] }
+
+  func prepare(_ folders: [String]) throws(RemoteError) { try base.prepare(folders) }
+
+  func list(
+    _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
+  ) throws(RemoteError) -> ListPage { try base.list(prefix, after: after, page: page) }
+
+  func get(
+    _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
+  ) throws(RemoteError) -> UInt64 { try base.get(name, range: range, into: sink) }
+
+  func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
+    do throws(RemoteError) {
+      try base.put(name, body)
+    } catch {
+      if tears { try base.put(name, ObjectBody([1])) }
+      throw error
+    }
+  }
+
+  func delete(_ name: ObjectName) throws(RemoteError) { try base.delete(name) }
+
+  func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError) {
+    throw RemoteError(.unsupported, "it cannot move", object: name.text, status: 405)
   }
 }
