@@ -21,12 +21,12 @@ struct CloneTests {
         echo two > d/a; llvs import d --store t -q; llvs sync --store t; llvs verify --store t -q; echo $?
         """)
     let lines = result.output.split(separator: "\n").map(String.init)
-    try #require(lines.count == 5, "\(result.output)")
+    try #require(lines.count == 6, "\(result.output)")
     #expect(
       lines[0].contains("holds 1 version of ") && lines[0].hasSuffix(", with 1 file or directory"))
     #expect(lines[1] == "one" && lines[2].hasPrefix("origin  /"))
-    #expect(lines[3] == "Nothing new here. From origin: nothing. To origin: 1 version.")
-    #expect(lines[4] == "0")
+    #expect(lines[3...4] == ["No changes here", "origin: received nothing, sent 1 version"])
+    #expect(lines[5] == "0")
   }
 
   @Test("what is no peer with versions makes no store, and what is there stays")
@@ -60,7 +60,7 @@ struct CloneTests {
     let lines = result.output.split(separator: "\n").map(String.init)
     #expect(
       lines == [
-        "8", "8", "11", "one", "Nothing new here. From origin: nothing. To origin: 1 version.", "0",
+        "8", "8", "11", "one", "No changes here", "origin: received nothing, sent 1 version", "0",
       ], "\(result.output)")
   }
 
@@ -86,12 +86,12 @@ struct CloneTests {
         llvs clone ./hub u -q; echo $?
         """)
     let lines = result.output.split(separator: "\n").map(String.init)
-    try #require(lines.count == 13, "\(result.output)")
+    try #require(lines.count == 15, "\(result.output)")
     #expect(lines[0].contains("holds 3 of 12 versions of "))
     #expect(lines[1...6] == ["9", "1", "9", "1", "9", "1"], "\(result.output)")
-    #expect(lines[7].contains("1 lost or damaged bundle replaced"))
-    #expect(lines[8].contains("no damage found in 12 versions"))
-    #expect(lines[9...] == ["0", "0", "12", "0"], "\(result.output)")
+    #expect(lines[9] == "hub: 1 lost or damaged bundle replaced")
+    #expect(lines[10].contains("no damage found in 12 versions"))
+    #expect(lines[11...] == ["0", "0", "12", "0"], "\(result.output)")
   }
 
   @Test("verify with --repair replaces what is damaged or missing at a peer")

@@ -189,7 +189,7 @@ struct DocumentPeerTests {
     #expect(
       output == """
         1002 authors are new to notes.kvcrdt: programs with the original library can open it, but \
-        not merge it into an open document.
+        not merge it into an open document
         one
         1001
         0

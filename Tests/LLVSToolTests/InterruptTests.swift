@@ -37,7 +37,7 @@ struct InterruptTests {
     #expect(lines[0] == "130 quick", "\(result.output)")
     #expect(result.output.contains("llvs: interrupted"), "\(result.output)")
     #expect(Int(lines.dropLast(3).last ?? "").map { $0 < 20 } == true, "\(result.output)")
-    #expect(lines.suffix(3).first?.hasPrefix("To hub: ") == true)
+    #expect(lines.suffix(3).first?.hasPrefix("hub: sent ") == true)
     #expect(lines.suffix(2) == ["changes", "versions"], "\(result.output)")
   }
 

@@ -52,14 +52,15 @@ struct PeerOptionTests {
       llvs set hub.direction= --store s; llvs sync --store s
       """)
     let lines = result.output.split(separator: "\n").map(String.init)
-    try #require(lines.count == 8, "\(result.output)")
-    #expect(lines[0] == "hub.direction=retrieve-only")
-    #expect(lines[1] == "Nothing new here. From hub: nothing.")
-    #expect(lines[2].hasPrefix("llvs: hub is retrieve-only"))
-    #expect(lines[3...4] == ["8", " retrieve-only"])
-    #expect(lines[5] == "Nothing new here. To hub: 1 version.")
-    #expect(lines[6] == "hub.direction=both")
-    #expect(lines[7].contains("From hub: 1 version.") && lines[7].contains("To hub: 2 versions."))
+    try #require(lines.count == 12, "\(result.output)")
+    #expect(
+      lines[...2] == ["hub.direction=retrieve-only", "No changes here", "hub: received nothing"])
+    #expect(lines[3].hasPrefix("llvs: hub is retrieve-only"))
+    #expect(lines[4...5] == ["8", " retrieve-only"])
+    #expect(lines[6...7] == ["No changes here", "hub: sent 1 version"])
+    #expect(lines[8...9] == ["hub.direction=both", "No changes here"])
+    #expect(lines[10] == "hub: received 1 version, sent 2 versions")
+    #expect(lines[11].hasSuffix(" merged 2 heads, 1 value"))
   }
 
   @Test("a limit holds, settings of peers are listed and checked, and go with the peer")

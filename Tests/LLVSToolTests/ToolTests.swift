@@ -173,7 +173,7 @@ struct ToolTests {
       llvs sync --store s -q; echo $?
       llvs export head one --store s -q; llvs export head two --store t -q; diff -r one two && echo same
       """)
-    #expect(result.output.contains("1 conflict: a"), "\(result.output)")
+    #expect(result.output.contains("1 conflict\nconflict: a ("), "\(result.output)")
     #expect(result.output.hasSuffix("1\n0\nsame\n"), "\(result.output)")
   }
 

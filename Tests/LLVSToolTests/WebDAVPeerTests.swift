@@ -24,11 +24,11 @@ struct WebDAVPeerTests {
       rm -r served/deep; llvs sync --store s; ls served; llvs sync far --store s -q 2> /dev/null; echo $?
       """)
     let lines = result.output.split(separator: "\n").map(String.init)
-    try #require(lines.count == 5, "\(result.output)")
-    #expect(lines[0] == "Nothing new here. From far: nothing. To far: 1 version.")
-    #expect(lines[1...2] == ["bundles", "1"])
-    #expect(lines[3].hasPrefix("Nothing new here. far is away: "), "\(lines[3])")
-    #expect(lines[4] == "4")
+    try #require(lines.count == 7, "\(result.output)")
+    #expect(lines[...1] == ["No changes here", "far: received nothing, sent 1 version"])
+    #expect(lines[2...3] == ["bundles", "1"])
+    #expect(lines[5].hasPrefix("far is away: "), "\(lines[5])")
+    #expect(lines[6] == "4")
   }
 
   /// An exchange folder as the original wrote it.
@@ -56,10 +56,10 @@ struct WebDAVPeerTests {
       """)
     let before = try FileManager.default.contentsOfDirectory(atPath: "\(Self.original)/versions")
     let lines = result.output.split(separator: "\n").map(String.init)
-    try #require(lines.count == 5, "\(result.output)")
+    try #require(lines.count == 6, "\(result.output)")
     #expect(Int(lines[0]) ?? 0 > 2, "\(lines[0])")
-    #expect(lines[1].hasSuffix("To origin: 1 version."), "\(lines[1])")
-    #expect(lines[2...3] == ["\(before.count + 1)", "\(before.count + 1)"])
-    #expect(lines[4] == "ours")
+    #expect(lines[2] == "origin: received nothing, sent 1 version")
+    #expect(lines[3...4] == ["\(before.count + 1)", "\(before.count + 1)"])
+    #expect(lines[5] == "ours")
   }
 }

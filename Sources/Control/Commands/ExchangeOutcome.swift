@@ -35,16 +35,15 @@ struct ExchangeOutcome {
       ]
     }
 
-    var received: String? { retrieved.map { Self.text("From \(name): ", $0, retrieving) } }
-
-    /// Without facts that are in the other half's words.
-    var delivered: String? {
-      sent.map { Self.text("To \(name): ", $0, sending.filter { !retrieving.contains($0) }) }
-    }
-
-    private static func text(_ start: String, _ count: Int, _ notes: [String]) -> String {
-      let number = count == 0 ? "nothing" : count == 1 ? "1 version" : "\(count) versions"
-      return start + ([number] + notes).joined(separator: ", ")
+    /// A line of what came and went, and one for each other fact.
+    var lines: [String] {
+      guard state != .away else { return ["\(name) is away: \(message)"] }
+      let moved = [("received", retrieved), ("sent", sent)].compactMap { verb, count in
+        count.map { "\(verb) \($0 == 0 ? "nothing" : $0 == 1 ? "1 version" : "\($0) versions")" }
+      }
+      let notes = retrieving + sending.filter { !retrieving.contains($0) }
+      return ((moved.isEmpty ? [] : [moved.joined(separator: ", ")]) + notes)
+        .map { "\(name): \($0)" }
     }
   }
 
@@ -110,21 +109,21 @@ struct ExchangeOutcome {
       .interrupted, done.isEmpty ? "interrupted" : "interrupted; \(done.joined(separator: "; "))")
   }
 
+  /// A line for each fact.
   var text: String {
-    var sentences: [String] = []
-    if let commit { sentences.append((commit.made ?? "Nothing new here") + commit.notes) }
-    sentences += peers.compactMap(\.received)
+    var lines: [String] = []
+    if let commit { lines.append((commit.made ?? "No changes here") + commit.notes) }
+    let met = peers.filter { $0.state != .away }
+    lines += (met + peers.filter { $0.state == .away }).flatMap(\.lines)
     switch merge?.result {
-    case .merged(let text)?: sentences.append(text)
-    case .moved(let name)?: sentences.append("Now at \(name)")
+    case .merged(_, let told)?: lines += told
+    case .moved(let name)?: lines.append("now at \(name)")
     case .nothing?, nil: break
     }
-    sentences += peers.compactMap(\.delivered)
-    sentences += peers.filter { $0.state == .away }.map { "\($0.name) is away: \($0.message)" }
     if waitingHeads > 0 {
-      sentences.append("\(waitingHeads) head\(waitingHeads == 1 ? "" : "s") to merge")
+      lines.append("\(waitingHeads) head\(waitingHeads == 1 ? "" : "s") to merge")
     }
-    return sentences.map { $0 + "." }.joined(separator: " ")
+    return lines.joined(separator: "\n")
   }
 
   func reply(head: String?, openConflicts: Int) -> ReplyValue {

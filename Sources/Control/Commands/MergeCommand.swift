@@ -103,29 +103,34 @@ struct MergeSummary {
   /// The clashes that the user's choice of a side settled.
   var settled: [[UInt8]] { isSettled ? clashes : [] }
 
-  var text: String {
+  var text: String { text { ": " + names($0).joined(separator: ", ") } }
+
+  /// The same with a line for each conflict.
+  var lines: [String] { [text { _ in "" }] + names(conflicts).map { "conflict: \($0)" } }
+
+  private func text(_ list: ([[UInt8]]) -> String) -> String {
     func count(_ number: Int, _ word: String) -> String {
       PrintableText.count(number, word, word == "clash settled" ? "clashes settled" : nil)
     }
     var text = count(heads, "head") + (values > 0 ? ", \(count(values, "value"))" : "")
     for (paths, word) in [(settled, "clash settled"), (conflicts, "conflict")] where !paths.isEmpty
     {
-      text += ", \(count(paths.count, word)): \(names(paths))"
+      text += ", \(count(paths.count, word))\(list(paths))"
     }
     return ([text] + notFollowed + [trials.text].compactMap(\.self)).joined(separator: "; ")
   }
 
-  private func names(_ paths: [[UInt8]]) -> String {
+  private func names(_ paths: [[UInt8]]) -> [String] {
     let shown = paths.prefix(ControlService.conflictsTold).map { path in
       PrintableText.text(path) + (sides[path].map { " (\($0))" } ?? "")
     }
-    return shown.joined(separator: ", ") + (paths.count > shown.count ? " ..." : "")
+    return shown + (paths.count > shown.count ? ["..."] : [])
   }
 }
 
 struct MergeOutcome {
   enum Result {
-    case merged(String)
+    case merged(String, lines: [String])
     /// The tree shows another version unchanged.
     case moved(String)
     case nothing
@@ -136,7 +141,7 @@ struct MergeOutcome {
 
   var asCommandResult: CommandResult {
     switch result {
-    case .merged(let text): CommandResult(text, reply)
+    case .merged(let text, _): CommandResult(text, reply)
     case .moved(let name): CommandResult("now at \(name)", reply)
     case .nothing: CommandResult("nothing to merge", reply)
     }
@@ -358,7 +363,10 @@ extension ControlService {
     let name = outcome.head?.name ?? "-"
     let result: MergeOutcome.Result =
       summary.heads > 0
-      ? .merged("\(name) merged \(summary.text)") : hasMoved ? .moved(name) : .nothing
+      ? .merged(
+        "\(name) merged \(summary.text)",
+        lines: ["\(name) merged \(summary.lines[0])"] + summary.lines[1...])
+      : hasMoved ? .moved(name) : .nothing
     let merged = MergeOutcome(
       result: result,
       reply: [

@@ -54,7 +54,9 @@ struct ConflictSidesTests {
     try b.run("commit")
     let reply = try b.run("sync")
     let sides = try Regex(Self.sides)
-    #expect(try reply.text.contains(Regex("1 conflict: a \\(\(Self.sides)\\)")), "\(reply.text)")
+    #expect(
+      try reply.text.contains(Regex("1 conflict\nconflict: a \\(\(Self.sides)\\)")), "\(reply.text)"
+    )
     try a.run("sync")
     for space in [a, b] {
       let list = try space.run("conflicts")

@@ -17,7 +17,7 @@ extension ControlExchangeTests {
     try a.service.setPeer("b", address: Array(b.store.path.utf8))
     try b.write("b", "of b")
     try b.run("commit")
-    #expect(try a.run("retrieve b").text == "From b: 1 version. 1 head to merge.")
+    #expect(try a.run("retrieve b").text == "b: received 1 version\n1 head to merge")
     #expect(try a.read("b") == nil)
     try a.run("merge")
     #expect(try a.read("b") == "of b")
@@ -64,7 +64,7 @@ extension ControlExchangeTests {
     let (a, b, _) = try pair()
     try a.service.setPeer("gone", address: Array("/nowhere/at/all".utf8))
     try a.write("a", "one")
-    #expect(try a.run("sync").text.hasSuffix("gone is away: /nowhere/at/all is not there."))
+    #expect(try a.run("sync").text.hasSuffix("gone is away: /nowhere/at/all is not there"))
     #expect(try a.failure("sync gone") == .unreachable)
     #expect(try a.service.status().text.contains("/nowhere/at/all is not there"))
     try b.run("sync")
@@ -96,7 +96,9 @@ extension ControlExchangeTests {
     gate.withLock { $0 = true }
     gate.broadcast()
     let told = try #require(text.wait(nanoseconds: 30_000_000_000) { $0 })
-    #expect(told.contains("To prompt: 1 version. late is away: too late."), "\(told)")
+    #expect(
+      told.hasSuffix("\nprompt: received nothing, sent 1 version\nlate is away: too late"),
+      "\(told)")
   }
 
   @Test("four peers are served at once, and the reply names them in their order")
@@ -117,7 +119,7 @@ extension ControlExchangeTests {
     let a = try ControlWorkspace()
     try a.service.setPeer("gone", address: Array("/nowhere/at/all".utf8))
     try a.write("a", "one")
-    #expect(try a.run("sync").text.contains("1 new: a. gone is away: "))
+    #expect(try a.run("sync").text.contains("1 new: a\ngone is away: "))
     #expect(try a.failure("exchange") == .unreachable)
   }
 
@@ -129,7 +131,7 @@ extension ControlExchangeTests {
     let error = try #require(throws: ControlError.self) { try a.run("sync") }
     #expect(error.kind == .grammar && error.message.hasPrefix("wrong: "))
     let done = try #require(error.done)
-    #expect(done.text.contains("1 new: a. From usb: nothing. To usb: 1 version."), "\(done.text)")
+    #expect(done.text.contains("1 new: a\nusb: received nothing, sent 1 version"), "\(done.text)")
     #expect(
       error.reply.json.contains(#""ok":false"#)
         && error.reply.json.contains(#""peer":"usb","state":"ok""#))
@@ -157,11 +159,11 @@ extension ControlExchangeTests {
     // The stick is plugged in again.
     try FileSystem.removeDirectory(folder)
     try FileSystem.rename("\(folder).away", to: folder)
-    #expect(try a.run("sync usb").text.hasSuffix("To usb: 1 version."))
+    #expect(try a.run("sync usb").text.hasSuffix("usb: received nothing, sent 1 version"))
     try FileSystem.removeTree(folder)
     try FileSystem.makeDirectory(folder)
     try a.run("peer usb --reset")
-    #expect(try a.run("sync usb").text.hasSuffix("To usb: 3 versions."))
+    #expect(try a.run("sync usb").text.hasSuffix("usb: received nothing, sent 3 versions"))
   }
 
   @Test("a place that holds other things is refused until it is forced")
@@ -194,7 +196,7 @@ extension ControlExchangeTests {
     try a.write("two", "two")
     let error = try #require(throws: ControlError.self) { try a.run("sync") }
     #expect(error.message.contains("was removed or replaced"), "\(error)")
-    #expect(error.done?.text.hasSuffix("1 new: two. From usb: nothing.") == true, "\(error)")
+    #expect(error.done?.text.hasSuffix("1 new: two\nusb: received nothing") == true, "\(error)")
     #expect(try FileSystem.list(folder).isEmpty)
   }
 }
