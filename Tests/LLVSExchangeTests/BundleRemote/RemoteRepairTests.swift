@@ -11,7 +11,9 @@ import Testing
 /// Whatever happens to the objects of a remote, one sync of a store that has everything makes it whole again.
 @Suite("A remote that lost or damaged objects", .timeLimit(.minutes(10)))
 struct RemoteRepairTests {
-  enum Place: CaseIterable { case memory, directory, bucket }
+  /// The kinds of remotes, and the WebDAV servers that run.
+  static let places =
+    ["memory", "directory", "bucket"] + RemoteWorld.servers.filter(\.isWebDAV).map(\.name)
 
   /// What is done to an object.
   enum Harm: CaseIterable { case remove, cut, lengthen, flip, swap, roll }
@@ -21,15 +23,15 @@ struct RemoteRepairTests {
 
   @Test(
     "one sync of any store that has everything fills it, and a fresh clone is whole",
-    arguments: Place.allCases, [false, true])
-  func lives(_ place: Place, _ isSealed: Bool) throws {
+    arguments: places, [false, true])
+  func lives(_ place: String, _ isSealed: Bool) throws {
     for index in 0..<Self.lives {
       let seed = Self.seed + UInt64(index)
       let directory = try TemporaryDirectory()
-      let bucket = place == .bucket ? try BucketServer(pageLength: 7) : nil
+      let bucket = place == "bucket" ? try BucketServer(pageLength: 7) : nil
       defer { bucket?.stop() }
       let life = try RemoteLife(
-        seed, isSealed: isSealed, isDirectory: place == .directory,
+        seed, isSealed: isSealed, isDirectory: place == "directory",
         try Self.objects(place, directory, bucket))
       try life.run()
     }
@@ -107,15 +109,15 @@ struct RemoteRepairTests {
   }
 
   private static func objects(
-    _ place: Place, _ directory: TemporaryDirectory, _ bucket: BucketServer?
+    _ place: String, _ directory: TemporaryDirectory, _ bucket: BucketServer?
   ) throws -> any ObjectStore {
     switch place {
-    case .memory: return MemoryStore(control: TransferControl())
-    case .directory:
+    case "memory": return MemoryStore(control: TransferControl())
+    case "directory":
       let path = directory.file("x")
       try FileSystem.makeDirectory(path)
       return DirectoryStore(path: path, scratch: ".llvs-outgoing-test", control: TransferControl())
-    case .bucket:
+    case "bucket":
       let secrets = directory.file("bucket")
       try FileSystem.replace(
         secrets, with: Array("access_key=a\nsecret_key=b\n".utf8), permissions: 0o600)
@@ -124,6 +126,7 @@ struct RemoteRepairTests {
         RemoteAddress("\(bucket.unwrapped.address)/p"), credentials: sources,
         control: TransferControl(), scratch: ".llvs-outgoing-test"
       ).open()
+    default: return try RemoteWorld.servers.first { $0.name == place }.unwrapped.open()
     }
   }
 }

@@ -205,30 +205,49 @@ struct RemoteWorld {
     objects = WatchedStore(clock, tellsTimes: tellsTimes, over: base)
   }
 
-  /// The address, user and password of the S3 server that `LLVS_TEST_SERVERS` names; nil without one.
-  static let server: (address: String, user: String, password: String)? = {
+  /// A server of `mount-scripts/servers`.
+  struct Server: Sendable {
+    var name: String
+    var address: String
+    var user: String
+    var password: String
+
+    var isWebDAV: Bool { address.contains("webdav://") }
+
+    /// Opens an empty place there.
+    func open() throws -> any ObjectStore {
+      let secrets = try TemporaryDirectory()
+      let (first, second) = isWebDAV ? ("user", "password") : ("access_key", "secret_key")
+      try FileSystem.replace(
+        secrets.file(name), with: Array("\(first)=\(user)\n\(second)=\(password)\n".utf8),
+        permissions: 0o600)
+      let store = try RemoteConnector(
+        RemoteAddress("\(address)/\(SystemRandom.hex(8))"),
+        credentials: CredentialSources(peer: name, secrets: secrets.path) { _ in nil },
+        control: TransferControl(), scratch: ".llvs-outgoing-test"
+      ).open()
+      try store.prepare([])
+      return store
+    }
+  }
+
+  /// The servers that `LLVS_TEST_SERVERS` names.
+  static let servers: [Server] = {
     guard let path = SystemProcess.environment("LLVS_TEST_SERVERS"),
       let bytes = try? FileSystem.read(path, atMost: 1 << 16)
-    else { return nil }
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    guard let line = lines.first(where: { $0.hasPrefix("moto ") }) else { return nil }
-    let words = line.split(separator: " ").map(String.init)
-    return words.count == 4 ? (words[1], words[2], words[3]) : nil
+    else { return [] }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ").map(String.init)
+      guard words.count == 4 else { return nil }
+      return Server(name: words[0], address: words[1], user: words[2], password: words[3])
+    }
   }()
 
+  /// The server of S3; nil without one.
+  static let server = servers.first { $0.name == "moto" }
+
   /// A world at an empty place on that server.
-  static func onServer() throws -> RemoteWorld {
-    let server = try server.unwrapped
-    let secrets = try TemporaryDirectory()
-    let lines = "access_key=\(server.user)\nsecret_key=\(server.password)\n"
-    try FileSystem.replace(
-      secrets.file("moto"), with: Array(lines.utf8), permissions: 0o600)
-    let sources = CredentialSources(peer: "moto", secrets: secrets.path) { _ in nil }
-    let connector = RemoteConnector(
-      try RemoteAddress("\(server.address)/\(SystemRandom.hex(8))"), credentials: sources,
-      control: TransferControl(), scratch: ".llvs-outgoing-test")
-    return try RemoteWorld(over: try connector.open())
-  }
+  static func onServer() throws -> RemoteWorld { try RemoteWorld(over: server.unwrapped.open()) }
 
   func store(_ name: String) throws -> Store {
     try Store.open(path: directory.file(name), mode: .writer, create: true)
