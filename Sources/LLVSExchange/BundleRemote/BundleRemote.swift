@@ -27,6 +27,7 @@ package struct BundleRemote: RemoteLayout {
     package init(place: String, isDirectory: Bool) {
       self.place = place
       removal = isDirectory ? .directory : .server
+      if !isDirectory { send.leastLength = 64 << 10 }
     }
   }
 

@@ -249,7 +249,9 @@ final class BundleSender {
         try session.listAgain()
         view = session.view()
       }
-      guard bundle.needs.allSatisfy({ view.counts($0) && !going.contains($0) }) else {
+      // A version that is filled in again relied on them before.
+      let mayNeed = isFilling ? view.holds : view.counts
+      guard bundle.needs.allSatisfy({ mayNeed($0) && !going.contains($0) }) else {
         rejected += bundle.versions.map(\.number)
         return false
       }

@@ -179,7 +179,8 @@ final class BundleSession {
   /// The remote as the list and this store's own PUTs show it.
   func view() -> RemoteView {
     if let known { return known }
-    let view = RemoteView(bundlesThere())
+    let view = RemoteView(
+      bundlesThere(), own: adopted.union([writer]), leastLength: options.send.leastLength)
     known = view
     return view
   }

@@ -85,7 +85,14 @@ struct BundleUpkeep {
         return (noted, nil)
       })
     let list = RemovalRules.Listing(now: session.listing.now, newest: session.listing.newest)
+    let small = Set(announced.filter { $0.length < options.send.leastLength })
     return announced.filter { name in
+      // The bundle that replaces it is there, and no other store relies on it.
+      if small.count > RemovalRules.mostWaiting, small.contains(name),
+        view.announcing(name).contains(where: session.seen.listed.contains)
+      {
+        return true
+      }
       // What a damaged bundle held was put again before it was announced.
       if session.notes[name]?.state.isSuperset(of: [.announced, .damaged]) == true { return true }
       // When the server wrote the announcement is looked up only where this store's own clock agrees.

@@ -41,7 +41,16 @@ struct RemoteView: Sendable {
   /// For each writer the greatest sequence number of a bundle that could not be read.
   private var unread: [String: UInt64] = [:]
 
-  init(_ bundles: some Sequence<KnownBundle>) {
+  /// The writers of the store that looks, whose bundles count whatever their length.
+  private let own: Set<String>
+  /// The least length of other writers' bundles that count.
+  private let leastLength: UInt64
+
+  init(
+    _ bundles: some Sequence<KnownBundle>, own: Set<String> = [], leastLength: UInt64 = 0
+  ) {
+    self.own = own
+    self.leastLength = leastLength
     for bundle in bundles { note(bundle) }
     names = known.keys.sorted()
     for (writer, all) in statements { announce(all, of: writer) }
@@ -118,10 +127,11 @@ struct RemoteView: Sendable {
     known[name]?.reading == .read && !isAnnounced(name)
   }
 
-  /// Returns true if a bundle holds its contents, and no unread bundle of its writer could announce it.
+  /// Returns true if a bundle holds its contents, no unread bundle of its writer could announce it, and it is not
+  /// so small that its writer may remove it before the grace period.
   /// What is sent already does not depend on the second: a remover puts again what others need.
   func counts(_ name: BundleName) -> Bool {
-    guard holds(name) else { return false }
+    guard holds(name), name.length >= leastLength || own.contains(name.writer) else { return false }
     return unread[name.writer].map { $0 <= name.sequence } ?? true
   }
 

@@ -1,7 +1,8 @@
 /// The rules by which a writer removes its own bundles.
 ///
 /// INVARIANT X3: a removed bundle was announced a grace period ago, by this store's clock and by the server's
-///   where that is known, and afterwards a list showed that every bundle that needs its items finds them elsewhere.
+///   where that is known, or no other writer relies on it; afterwards a list showed that every bundle that needs
+///   its items finds them elsewhere.
 struct RemovalRules: Hashable, Sendable {
   /// The time between the announcement of a bundle and its removal, in seconds.
   var grace: Int64
@@ -9,6 +10,9 @@ struct RemovalRules: Hashable, Sendable {
   static let server = RemovalRules(grace: 24 * 3600)
   /// Directories, which may be synchronised with devices that are away.
   static let directory = RemovalRules(grace: 30 * 24 * 3600)
+
+  /// The most announced bundles that wait for the grace period though no other store relies on them.
+  static let mostWaiting = 64
 
   struct Announcement: Hashable, Sendable {
     /// By this store's clock, in seconds since 1970.

@@ -6,6 +6,9 @@ struct SendRules: Hashable, Sendable {
   /// the two.
   var unlistedAge: Int64 = 24 * 3600
 
+  /// Shorter bundles are relied on by their writer only, which may remove them before the grace period.
+  var leastLength: UInt64 = 0
+
   func mayPut(listedAt listed: UInt64, now: UInt64) -> Bool {
     now >= listed && now - listed <= listAge
   }

@@ -44,6 +44,31 @@ struct BundleRuleTests {
     #expect(try RemoteWorld.content(b) == RemoteWorld.content(a))
   }
 
+  @Test("the many small bundles of a day become few, and no other writer relies on them")
+  func fewOfADay() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    let remote = world.remote { $0.send.leastLength = 64 << 10 }
+    var random = SeededRandom(seed: 3)
+    var most = 0
+    for index in 0..<200 {
+      let bytes = random.bytes(3000)
+      try world.make(a, ["k\(index % 7)": bytes])
+      _ = try remote.send(from: a, ExchangeControl())
+      world.clock.advance(300)
+      most = max(most, try world.objects.names.count)
+      guard index % 20 == 19 else { continue }
+      _ = try remote.retrieve(into: b, ExchangeControl())
+      try world.make(b, ["copy": bytes])
+      world.objects.reset()
+      _ = try remote.send(from: b, ExchangeControl())
+      #expect(world.objects.counts.put > 3000)
+      _ = try remote.retrieve(into: a, ExchangeControl())
+    }
+    #expect(most < 130, "\(most)")
+    #expect(try content("fresh") == RemoteWorld.content(a))
+    #expect(try RemoteWorld.content(a) == RemoteWorld.content(b))
+  }
+
   @Test("bundles are not removed before the grace, by this clock and by the server's")
   func grace() throws {
     let a = try world.store("a")

@@ -179,6 +179,7 @@ private final class RemoteLife {
       options.keys = keys
       options.combining = CombiningRules(runLength: 5, goal: 1 << 18)
       if isDirectory { options.removal = .directory }
+      if !isDirectory, seed % 3 == 0 { options.send.leastLength = 64 << 10 }
     }
   }
 

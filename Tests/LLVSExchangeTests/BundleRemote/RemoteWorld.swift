@@ -256,6 +256,8 @@ struct RemoteWorld {
   func remote(_ change: (inout BundleRemote.Options) -> Void = { _ in }) -> BundleRemote {
     var options = BundleRemote.Options(place: "memory", isDirectory: false)
     options.clock = clock.clock
+    // Bundles of tests are small.
+    options.send.leastLength = 0
     change(&options)
     return BundleRemote(objects, options)
   }

@@ -14,6 +14,8 @@ struct RandomRemote {
     var announcedCount = false
     var crash = 0.02
     var writers = 4
+    /// Half of the bundles are small: they count for their writers, and go without a grace period.
+    var hasSmall = false
   }
 
   /// What bundles hold.
@@ -116,7 +118,10 @@ struct RandomRemote {
 
   private func view(_ list: Set<BundleName>, _ writer: Int) -> RemoteView {
     let read = writers[writer].read
-    return RemoteView(list.map { read[$0]?.known ?? KnownBundle(name: $0, reading: .unknown) })
+    return RemoteView(
+      list.map { read[$0]?.known ?? KnownBundle(name: $0, reading: .unknown) },
+      own: [writers[writer].name],
+      leastLength: options.hasSmall ? 5 : 0)
   }
 
   private func holds(_ list: Set<BundleName>, _ writer: Int, without: Set<BundleName> = []) -> Set<
@@ -153,8 +158,9 @@ struct RandomRemote {
       let sequence = world.writers[me].sequence
       let writer = world.writers[me].name
       let kept = world.writers[me].kept.subtracting(replacing.map(\.sequence)).union([sequence])
+      let length: UInt64 = world.options.hasSmall && world.happens(0.5) ? 1 : 10
       let bundle = Bundle(
-        name: BundleName(writer: writer, sequence: sequence, length: 1, hash: .ofNothing),
+        name: BundleName(writer: writer, sequence: sequence, length: length, hash: .ofNothing),
         parts: parts,
         claim: BundleClaim(writer: writer, upTo: sequence, kept: SequenceRuns(kept)))
       if world.happens(0.1) {
@@ -254,17 +260,21 @@ struct RandomRemote {
     [
       StepBox { world, me in
         let rules = RemovalRules(grace: world.options.grace)
-        let due = Set(
-          world.writers[me].announced.filter { name, time in
-            !world.writers[me].removed.contains(name)
-              && rules.hasPassed(
-                since: .init(made: time, written: nil), .init(now: world.now, newest: nil))
+        let announced = world.writers[me].announced.filter {
+          !world.writers[me].removed.contains($0.key)
+        }
+        let passed = Set(
+          announced.filter { _, time in
+            rules.hasPassed(
+              since: .init(made: time, written: nil), .init(now: world.now, newest: nil))
           }.keys)
-        guard !due.isEmpty else { return [] }
+        let small = Set(announced.keys.filter { world.options.hasSmall && $0.length < 5 })
+        guard !passed.union(small).isEmpty else { return [] }
         let list = world.list()
         return takeIn(list, world.writers[me]) { world, me in
           let view = world.view(list, me)
-          guard view.unknown.isEmpty else { return [] }
+          let due = passed.union(small.filter { view.isAnnounced($0) })
+          guard view.unknown.isEmpty, !due.isEmpty else { return [] }
           let read = world.writers[me].read
           let victims = Set(due.flatMap { read[$0]?.parts ?? [] })
           var missing: Set<Part>

@@ -27,6 +27,11 @@ struct RemoteModel {
   var isNeeded = false
   var senderCrashes: UInt8 = 1
   var removerCrashes: UInt8 = 1
+  /// All bundles are so small that they count for their writer only, and go as soon as a list shows what replaces
+  /// them.
+  var areSmall = false
+  /// Small ones count for all the same.
+  var smallCountForAll = false
 
   /// An object: a bundle of one of the three.
   struct Object: Hashable {
@@ -88,13 +93,18 @@ struct RemoteModel {
       kept: SequenceRuns(kept))
   }
 
-  private func view(_ objects: [Object]) -> RemoteView {
-    RemoteView(objects.map { KnownBundle(name: Self.name($0), claims: [claim($0)]) })
+  private func view(_ objects: [Object], of writer: UInt8) -> RemoteView {
+    RemoteView(
+      objects.map { KnownBundle(name: Self.name($0), claims: [claim($0)]) },
+      own: smallCountForAll ? Set(Self.names) : [Self.names[Int(writer)]],
+      leastLength: areSmall ? 2 : 0)
   }
 
   /// Returns true if one of the objects of a list holds x and may be relied on, apart from some.
-  private func isHeld(in list: [Object], without: (Object) -> Bool = { _ in false }) -> Bool {
-    let view = view(list)
+  private func isHeld(
+    in list: [Object], of writer: UInt8, without: (Object) -> Bool = { _ in false }
+  ) -> Bool {
+    let view = view(list, of: writer)
     return list.contains { object in
       guard object.hasX, !without(object) else { return false }
       return announcedCountForNobody ? view.counts(Self.name(object)) : true
@@ -176,7 +186,7 @@ struct RemoteModel {
     switch sender.phase {
     case .listing:
       for list in lists(state.objects) {
-        let leavesOut = isHeld(in: list) { $0.writer == 0 }
+        let leavesOut = isHeld(in: list, of: 0) { $0.writer == 0 }
         to(.putting, "A lists\(leavesOut ? ", leaves x out" : "")", flag: leavesOut)
       }
     case .putting:
@@ -192,7 +202,7 @@ struct RemoteModel {
         flag: sender.flag)
     case .putSecond:
       for list in lists(state.objects) {
-        guard !isHeld(in: list) else {
+        guard !isHeld(in: list, of: 0) else {
           to(.done, "A lists again")
           continue
         }
@@ -233,7 +243,7 @@ struct RemoteModel {
       let needs = isNeeded || list.contains { $0.needsX }
       return needs
         && !RemovalRules.uncovered(
-          ["x"], in: view(list),
+          ["x"], in: view(list, of: writer),
           holders: { _ in list.filter { $0.hasX && !isGoing($0) }.map(Self.name) }
         ).isEmpty
     }
@@ -248,7 +258,8 @@ struct RemoteModel {
         let keeps =
           announcedCountForNobody
           ? isMissed(list)
-          : (isNeeded || list.contains { $0.needsX }) && !isHeld(in: list, without: isGoing)
+          : (isNeeded || list.contains { $0.needsX })
+            && !isHeld(in: list, of: writer, without: isGoing)
         to(.putting, "lists\(keeps ? ", keeps x" : "")", flag: keeps)
       }
     case .putting:
@@ -259,14 +270,19 @@ struct RemoteModel {
     case .waiting:
       let rules = RemovalRules(grace: Int64(grace))
       guard
-        rules.hasPassed(
-          since: .init(made: 0, written: nil), .init(now: Int64(remover.age), newest: nil))
+        areSmall
+          || rules.hasPassed(
+            since: .init(made: 0, written: nil), .init(now: Int64(remover.age), newest: nil))
       else { break }
       for list in lists(state.objects) {
+        let going = Object(
+          writer: writer, sequence: 1, hasX: true, needsX: false, age: 0, gone: nil)
+        guard !areSmall || view(list, of: writer).isAnnounced(Self.name(going)) else { continue }
         let misses =
           announcedCountForNobody
           ? isMissed(list)
-          : (isNeeded || list.contains { $0.needsX }) && !isHeld(in: list, without: isGoing)
+          : (isNeeded || list.contains { $0.needsX })
+            && !isHeld(in: list, of: writer, without: isGoing)
         to(
           .removing, misses ? "checks, puts x in \(letter)4" : "checks",
           misses ? bundle(4, true) : nil)

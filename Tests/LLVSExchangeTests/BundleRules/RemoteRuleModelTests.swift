@@ -71,11 +71,35 @@ struct RemoteRuleModelTests {
     Self.expectLoss(RemoteModel(lag: lag, grace: 2 * lag - 2))
   }
 
+  @Test("small bundles go without a grace period, because no other writer relies on them")
+  func small() {
+    for lag in 1...2 {
+      for writers: Set<String> in [["A", "B"], ["A", "B", "C"]] {
+        Self.expectNoLoss(
+          RemoteModel(
+            lag: lag, grace: 0, writers: writers, removerCrashes: writers.count == 2 ? 1 : 0,
+            areSmall: true), atLeast: 100)
+      }
+      Self.expectNoLoss(
+        RemoteModel(
+          lag: lag, grace: 0, replacesTwice: lag == 1, writers: ["B", "C"], isNeeded: true,
+          areSmall: true), atLeast: 100)
+    }
+    for writers: Set<String> in [["A", "B"], ["B", "C"]] {
+      Self.expectLoss(
+        RemoteModel(
+          lag: 1, grace: 0, writers: writers, isNeeded: writers.contains("C"), areSmall: true,
+          smallCountForAll: true))
+    }
+  }
+
   @Test(
     "four writers lose nothing in long random runs with late and doubled PUTs",
-    arguments: 0..<12)
-  func random(seed: Int) {
-    var world = RandomRemote(seed: UInt64(seed), RandomRemote.Options())
+    arguments: 0..<12, [false, true])
+  func random(seed: Int, hasSmall: Bool) {
+    var options = RandomRemote.Options()
+    options.hasSmall = hasSmall
+    var world = RandomRemote(seed: UInt64(seed), options)
     let lost = world.run(steps: 2000)
     #expect(lost == nil, "seed \(seed): \(lost ?? "")")
     #expect(world.sent > 20 && world.removed > 5, "\(world.sent) sent, \(world.removed) removed")
