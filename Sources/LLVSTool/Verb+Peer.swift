@@ -1,6 +1,7 @@
 import Control
 import Grammar
 import LLVSCore
+import LLVSMount
 import ObjectStores
 import Platform
 
@@ -17,6 +18,7 @@ extension Verb {
       return .done
     }
     guard let name = words.first else { return try list(site, nil, line, console) }
+    if let fault = StoreName.fault(name) { throw UsageError(fault) }
     let changes = ["reset", "force"].filter { line.has($0) }
     let directions = ["retrieve-only", "send-only"].filter { line.has($0) }
     guard directions.count < 2 else {
@@ -36,20 +38,28 @@ extension Verb {
       console.reply(line, "\(name) is no longer a peer", fields)
       return .done
     }
-    if words.count == 2 {
-      let address = try wholeAddress(words[1])
-      if !changes.contains("force") { try refuseOccupied(address, name, at: site) }
-      if line.has("encrypt") {
-        // The keys are at the server, which asks for the credentials.
-        if isLogin { told.append(try login(name, at: address, site, console)) }
-        told.append(try encrypt(name, at: address, site, line, console).text)
+    if words.count == 2 || isLogin {
+      let address = try words.count == 2 ? wholeAddress(words[1]) : known(name, at: site)
+      if words.count == 2, !changes.contains("force") {
+        try refuseOccupied(address, name, at: site)
       }
-      try set(name, to: address, at: site)
-      told.append("\(name) is \(address)")
-      fields += ["address": address]
-    }
-    if isLogin, words.count < 2 || !line.has("encrypt") {
-      told.append(try login(name, at: nil, site, console))
+      // The server asks for the credentials before it shows its keys.
+      let found =
+        try isLogin
+        ? login(name, at: address, site, console, &told) : look(name, at: address, site, console)
+      if words.count == 2 {
+        if line.has("encrypt") {
+          told.append(try encrypt(name, at: address, site, line, console).text)
+        }
+        try set(name, to: address, at: site)
+        told.append("\(name) is \(address)" + (found.map { ", which \($0)" } ?? ""))
+      } else if let found {
+        told.append("\(name) \(found)")
+      }
+      fields += ["address": address, "found": found]
+      if found?.hasSuffix("is encrypted") == true, !line.has("encrypt") {
+        told.append("to get its key: llvs peer \(name) --encrypt")
+      }
     }
     if line.has("encrypt"), words.count < 2 {
       let result = try encrypt(name, at: nil, site, line, console)
@@ -62,23 +72,61 @@ extension Verb {
     for change in changes {
       told.append(try site.run(["peer", name, "--\(change)"], console).text)
     }
-    if line.isJSON || words.count < 2 || line.has("encrypt") {
-      console.reply(line, told.joined(separator: "\n"), fields)
-    }
+    console.reply(line, told.joined(separator: "\n"), fields)
     return .done
   }
 
-  /// Asks for the credentials of an address; nil for the peer's.
-  private static func login(
-    _ name: String, at address: String?, _ site: CommandTarget, _ console: Console
-  ) throws -> String {
-    if let fault = StoreName.fault(name) { throw UsageError(fault) }
-    let known = try site.reader().peers().first { $0.name == name }
-    guard let address = address ?? known.map({ self.address($0) }) else {
+  private static func known(_ name: String, at site: CommandTarget) throws -> String {
+    guard let known = try site.reader().peers().first(where: { $0.name == name }) else {
       throw ControlError(.notFound, "there is no peer \(name)")
     }
-    try PeerLogin(store: site.storePath, name: name).run(address, console)
-    return "the credentials of \(name) are kept in \(site.storePath)/secrets"
+    return address(known)
+  }
+
+  /// Asks for the credentials of an address, and tries them; keeps none that the server refuses.
+  private static func login(
+    _ name: String, at address: String, _ site: CommandTarget, _ console: Console,
+    _ told: inout [String]
+  ) throws -> String? {
+    let login = PeerLogin(store: site.storePath, name: name)
+    let before = login.kept
+    try login.run(address, console)
+    do {
+      let found = try look(name, at: address, site, console, refusing: [.notPermitted])
+      told.append("the credentials of \(name) are kept in \(site.storePath)/secrets")
+      return found
+    } catch let error as ControlError where error.kind == .notPermitted {
+      if let before { try login.keep(before) } else { try login.forget() }
+      throw ControlError(error.kind, "these credentials are not kept: \(error.message)")
+    }
+  }
+
+  /// The longest look at a place, in nanoseconds.
+  private static let patience: UInt64 = 10_000_000_000
+
+  /// Looks at a place, and returns what is there; nil if the place cannot be reached now, which is told.
+  /// - Throws: ``ControlError`` if it cannot be a peer, or of the kinds `refusing`.
+  private static func look(
+    _ name: String, at address: String, _ site: CommandTarget, _ console: Console,
+    refusing: Set<ControlError.Kind> = []
+  ) throws -> String? {
+    let end = SystemClock.monotonic() + patience
+    let isCancelled = console.context.isCancelled
+    let transfer = TransferControl(isStopped: { isCancelled() || SystemClock.monotonic() > end })
+    let own: String? = if case .mounted(let tree, _) = site { tree.root } else { nil }
+    do throws(ControlError) {
+      let opening = try PeerOpening(
+        name: name, store: translating { try site.reader() }, transfer: transfer)
+      return try PeerOpener.besideMounts(own: own).look(
+        at: PeerAddress(Array(address.utf8)), opening)
+    } catch {
+      let isLate = error.kind == .interrupted && !isCancelled()
+      guard isLate || !refusing.union([.grammar, .interrupted]).contains(error.kind) else {
+        throw error
+      }
+      console.complain("llvs: \(name): \(isLate ? "no answer within 10 seconds" : error.message).")
+      return nil
+    }
   }
 
   private static func list(
@@ -201,11 +249,13 @@ struct PeerLogin {
     if try !FileSystem.exists(directory) {
       try FileSystem.makeDirectory(directory, permissions: 0o700)
     }
-    try FileSystem.replace("\(directory)/\(name)", with: Array(lines.utf8), permissions: 0o600)
+    try keep(Array(lines.utf8))
   }
 
-  func forget() throws {
-    let path = "\(store)/secrets/\(name)"
-    if try FileSystem.exists(path) { try FileSystem.unlink(path) }
+  private var path: String { "\(store)/secrets/\(name)" }
+  var kept: [UInt8]? { try? FileSystem.read(path, atMost: 1 << 16) }
+  func keep(_ lines: [UInt8]) throws {
+    try FileSystem.replace(path, with: lines, permissions: 0o600)
   }
+  func forget() throws { if try FileSystem.exists(path) { try FileSystem.unlink(path) } }
 }

@@ -7,7 +7,7 @@ import Testing
 struct CloneTests {
   private static let hub = """
     mkdir d hub; echo one > d/a; llvs init s -q; llvs import d --store s -q
-    llvs peer hub "$PWD/hub" --store s; llvs sync --store s -q
+    llvs peer hub "$PWD/hub" -q --store s; llvs sync --store s -q
 
     """
 
@@ -49,7 +49,7 @@ struct CloneTests {
       mkdir d hub plain; echo one > d/a; llvs init s -q; llvs import d --store s -q
       echo words > words; echo other > other; export LLVS_PASSPHRASE_FILE=$PWD/words
       llvs peer hub "$PWD/hub" --encrypt --light --store s -q; llvs sync --store s -q
-      llvs peer plain "$PWD/plain" --store s; llvs sync --store s -q
+      llvs peer plain "$PWD/plain" -q --store s; llvs sync --store s -q
       LLVS_PASSPHRASE_FILE=$PWD/other llvs clone ./hub t --encrypt 2>/dev/null; echo $?; ls -d t 2>/dev/null
       llvs clone ./hub t 2>/dev/null; echo $?; ls -d t 2>/dev/null
       llvs clone ./plain t --encrypt 2>/dev/null; echo $?; ls -d t 2>/dev/null
@@ -66,7 +66,7 @@ struct CloneTests {
 
   /// Twelve versions in a bundle each, the fourth of which is damaged.
   private static let damaged = """
-    mkdir d hub; llvs init s -q; llvs peer hub "$PWD/hub" --store s
+    mkdir d hub; llvs init s -q; llvs peer hub "$PWD/hub" -q --store s
     for i in 1 2 3 4 5 6 7 8 9 10 11 12; do head -c 20000 /dev/urandom > d/photo$i; llvs import d --store s -q
     llvs sync --store s -q; done
     f=$(ls hub/bundles/* | sed -n 4p)

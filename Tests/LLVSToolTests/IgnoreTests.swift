@@ -43,7 +43,7 @@ struct IgnoreTests {
     let result = try Tool().run(
       """
       exec 2>&1
-      mkdir hub m; llvs init o -q; for s in s o; do llvs init $s -q 2>/dev/null; llvs peer hub "$PWD/hub" --store $s; done
+      mkdir hub m; llvs init o -q; for s in s o; do llvs init $s -q 2>/dev/null; llvs peer hub "$PWD/hub" -q --store $s; done
       mkdir d; echo '*.log' > d/.llvsignore; llvs import d --store o -q; llvs sync --store o -q
       llvs sync --store s -q; llvs mount s m -q && cd m && trap 'cd ..; llvs unmount m -q' EXIT
       touch a.log a; llvs commit -q; ls .llvs/head/; llvs ignore --check a.log
@@ -100,7 +100,7 @@ struct IgnoreTests {
       exec 2>&1
       mkdir -p d/b/deep m hub; echo 1 > d/b/x; echo 2 > d/b/deep/y; ln -s x d/b/l; echo 3 > d/keep; echo 4 > d/f*
       chmod 751 d/b/deep; chmod 640 d/b/x; touch -d @1000 d/b/x
-      for s in s o; do llvs init $s -q; llvs peer hub "$PWD/hub" --store $s; done
+      for s in s o; do llvs init $s -q; llvs peer hub "$PWD/hub" -q --store $s; done
       llvs import d --store s -q; llvs sync --store s -q; llvs sync --store o -q
       """#
         + (isMounted ? "\nllvs mount s m -q; trap 'llvs unmount m -q' EXIT\nls m/b >/dev/null" : "")

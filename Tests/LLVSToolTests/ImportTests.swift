@@ -216,7 +216,7 @@ struct ImportTests {
       for from in s link s/segments; do llvs import $from --store s; echo "code $?"; done
       for to in s/copy link/journal/copy; do llvs backup $to --store s; echo "code $?"; done
       llvs export head s/segments/copy --store s; echo "code $?"
-      llvs peer top / --store s; echo "code $?"; find s -name copy; llvs verify --store s -q
+      llvs peer top / -q --store s; echo "code $?"; find s -name copy; llvs verify --store s -q
       """)
     #expect(
       result.output == """

@@ -11,7 +11,7 @@ struct InterruptTests {
   private static let setup = """
     exec 2> /dev/null; set -m; mkdir d hub; llvs init s -q
     for i in $(seq 20); do echo $i > d/a; llvs import d --store s -q; done
-    llvs peer hub "plain+$PWD/hub" --store s
+    llvs peer hub "plain+$PWD/hub" -q --store s
     renames=rename,renameat,renameat2
     slow="-f -o /dev/null -e trace=$renames -e inject=$renames:delay_enter=300000"
     now() { date +%s%N; }
@@ -91,12 +91,12 @@ struct InterruptTests {
         python3 -c 'import socket, time
         s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(9)
         print(s.getsockname()[1], flush=True)
-        held = s.accept()[0]; held.recv(65536); held.sendall(b"\(answer)")
+        s.accept()[0].close(); held = s.accept()[0]; held.recv(65536); held.sendall(b"\(answer)")
         print("asked", flush=True); time.sleep(80)' > said & server=$!
         trap 'kill $server' EXIT
         while ! [ -s said ]; do sleep 0.1; done
         export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b
-        llvs peer far "\(scheme)://127.0.0.1:$(head -1 said)/x/y" --store s
+        llvs peer far "\(scheme)://127.0.0.1:$(head -1 said)/x/y" -q --store s
         '\(MountedStore.program)' sync far --store s > out 2> err & tool=$!
         while ! grep -q asked said; do sleep 0.1; done
         kill -INT $tool; wait $tool; echo $?

@@ -73,7 +73,7 @@ struct JSONPageTests {
     run tag v1 $at; run tag $at; run tag -m v1 v2 $at; run tag -d v2 $at; run tag v1 $at -q
     run branch work $at; run branch $at; run branch -m work labour $at; run switch - $at
     run branch -d labour $at
-    llvs init o -q; llvs peer hub "$PWD/hub" --store o; llvs sync --store o -q
+    llvs init o -q; llvs peer hub "$PWD/hub" -q --store o; llvs sync --store o -q
     mkdir od; cp -r d/. od; printf 'one\nTWO\n' > od/a; llvs import od --store o -q; llvs sync --store o -q
     printf 'one\n2\n' > d/a; llvs import d $at -q
     run retrieve $at; run merge --dry-run $at; run merge $at; run send $at; run exchange $at

@@ -101,8 +101,8 @@ struct NameBytesTests {
     let result = try tool.run(
       #"""
       mkdir a b hub; echo base > $'a/\xe9'; llvs init s -q; llvs import a --store s -q
-      llvs peer hub "$PWD/hub" --store s; llvs sync --store s -q
-      llvs init t -q; llvs peer hub "$PWD/hub" --store t; llvs sync --store t -q
+      llvs peer hub "$PWD/hub" -q --store s; llvs sync --store s -q
+      llvs init t -q; llvs peer hub "$PWD/hub" -q --store t; llvs sync --store t -q
       echo ours > $'a/\xe9'; llvs import a --store s -q; echo theirs > $'b/\xe9'; llvs import b --store t -q
       llvs sync --store t -q; llvs sync --store s -q
       llvs diff head~~ head --json --store s | grep -o '"path.*"directory'

@@ -82,7 +82,7 @@ struct NamesTests {
       """
       exec 2>&1
       mkdir d hub; echo 1 > d/a
-      for s in s t; do llvs init $s -q; llvs peer hub "$PWD/hub" --store $s; done
+      for s in s t; do llvs init $s -q; llvs peer hub "$PWD/hub" -q --store $s; done
       llvs import d --store s -q
       for b in one two; do llvs branch $b -q --store s; llvs switch - -q --store s; done
       llvs tag v1 -q --store s; llvs sync -q --store s; llvs sync -q --store t

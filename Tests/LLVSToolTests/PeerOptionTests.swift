@@ -9,12 +9,12 @@ struct PeerOptionTests {
   func login() throws {
     let result = try Tool().run(
       """
-      llvs init s -q; llvs peer cloud s3+http://127.0.0.1:1/bucket/x --store s
+      llvs init s -q; llvs peer cloud s3+http://127.0.0.1:1/bucket/x -q --store s
       printf 'KEY\\nSECRET\\n' | llvs peer cloud --login --store s | sed 's/in .*//'
       stat -c '%a' s/secrets/cloud s/secrets; cat s/secrets/cloud
       llvs status --store s --json | grep -c SECRET
       printf 'KEY\\n' | llvs peer cloud --login --store s 2>&1; cat s/secrets/cloud
-      mkdir hub; llvs peer hub ./hub --store s; llvs peer hub --login --store s 2>&1
+      mkdir hub; llvs peer hub ./hub -q --store s; llvs peer hub --login --store s 2>&1
       llvs backup b --store s -q; ls b/secrets 2>/dev/null
       llvs peer cloud rm --store s -q; ls s/secrets
       """)
@@ -30,7 +30,7 @@ struct PeerOptionTests {
     let result = try Tool().run(
       """
       llvs init s -q; echo four random words > words; export LLVS_PASSPHRASE_FILE=$PWD/words
-      printf 'KEY\\nSECRET\\n' | llvs peer cloud s3+http://127.0.0.1:1/bucket/x --encrypt --login --store s 2>&1 \
+      printf 'KEY\\nSECRET\\n' | llvs peer cloud s3+http://127.0.0.1:1/bucket/x -q --encrypt --login --store s 2>&1 \
         | grep -o 'there are no keys\\|127.0.0.1' | sort -u
       cat s/secrets/cloud
       """)
@@ -43,7 +43,7 @@ struct PeerOptionTests {
     let result = try Tool().run(
       """
       mkdir d hub; echo 1 > d/a
-      for s in s t; do llvs init $s -q; llvs peer hub ./hub --store $s; done
+      for s in s t; do llvs init $s -q; llvs peer hub ./hub -q --store $s; done
       llvs import d --store s -q; llvs sync --store s -q; llvs sync --store t -q
       echo 2 > d/a; llvs import d --store s -q; echo 3 > d/b; llvs import d --store t -q
       llvs peer hub --retrieve-only --store s; llvs sync --store s
@@ -68,7 +68,7 @@ struct PeerOptionTests {
     let result = try Tool().run(
       """
       mkdir d hub; head -c 1500000 /dev/urandom > d/a; llvs init s -q; llvs import d --store s -q
-      llvs peer hub bundle+$PWD/hub --store s; llvs set hub.limit=1M --store s
+      llvs peer hub bundle+$PWD/hub -q --store s; llvs set hub.limit=1M --store s
       start=$(date +%s%N); llvs send --store s -q; took=$(( ($(date +%s%N) - start) / 1000000 ))
       [ $took -gt 350 ] && echo slow || echo "fast $took"
       llvs set --store s | grep hub | tr -s ' '; llvs set hub.limit=x --store s 2>/dev/null; echo $?

@@ -19,8 +19,8 @@ struct PeerTests {
     let result = try Tool().run(
       """
       llvs init s -q; mkdir d documents; echo 1 > d/a; echo dear > documents/letter
-      llvs peer p ./documents --store s 2>&1; echo $?
-      llvs peer p ./documents --force --store s; llvs import d --store s -q
+      llvs peer p ./documents -q --store s 2>&1; echo $?
+      llvs peer p ./documents -q --force --store s; llvs import d --store s -q
       llvs sync --store s -q && ls documents
       """)
     let lines = result.output.split(separator: "\n").map(String.init)
@@ -35,7 +35,7 @@ struct PeerTests {
     let result = try tool.run(
       """
       llvs init s -q; mkdir d usb; echo 1 > d/a; llvs import d --store s -q
-      llvs peer usb "$PWD/usb" --store s; llvs peer home /nowhere/at/all --store s
+      llvs peer usb "$PWD/usb" -q --store s; llvs peer home /nowhere/at/all -q --store s
       llvs sync --store s; echo $?
       mv usb away; mkdir usb; llvs sync --store s; echo $?; ls usb
       llvs sync usb --store s > out 2> err; echo $?; cat out err; ls usb
@@ -58,6 +58,31 @@ struct PeerTests {
     #expect(lines[16] == "bundles")
   }
 
+  @Test("a new peer is looked at, and what cannot be a peer is refused")
+  func found() throws {
+    let tool = try Tool()
+    let here = try tool.run("pwd -P").output.dropLast()
+    let result = try tool.run(
+      """
+      llvs init s -q; mkdir d hub; echo 1 > d/a; llvs import d --store s -q
+      llvs peer '' --store s 2>&1; llvs peer hub ./hub --store s; llvs sync --store s -q
+      llvs peer again ./hub --store s; llvs peer own ./s --store s 2>&1
+      llvs peer gone /nowhere/at/all --store s 2>&1; echo $?; llvs peer --store s | wc -l
+      """)
+    #expect(
+      result.output == """
+        llvs: a name is missing.
+        hub is \(here)/hub, which is empty
+        again is \(here)/hub, which has 1 bundle
+        llvs: \(here)/s is this store itself.
+        llvs: gone: /nowhere/at/all is not there.
+        gone is /nowhere/at/all
+        0
+        3
+
+        """, "\(result.output)")
+  }
+
   @Test(
     "the mount of another store stands for that store, and a directory in it is no peer",
     .enabled(if: MountedStore.isPossible))
@@ -69,7 +94,7 @@ struct PeerTests {
         """
         llvs init s -q; mkdir m; llvs mount s m -q; trap 'llvs unmount m -q' EXIT
         for at in '--store s' '--mount m'; do
-          llvs peer sub '\(other.path)/sub' --force $at; llvs sync sub $at 2>&1; echo $?
+          llvs peer sub '\(other.path)/sub' -q --force $at; llvs sync sub $at 2>&1; echo $?
           llvs peer sub rm $at; llvs peer o '\(other.path)' $at; llvs retrieve o $at; echo $?
         done
         ls -A '\(other.path)'

@@ -13,7 +13,7 @@ struct ToolTests {
       ("llvs init s -q; llvs sync nobody --store s", 3),
       ("llvs init s -q; llvs sync --store s", 0), ("llvs init s -q; llvs tag x --store s", 3),
       ("llvs init s -q; llvs set settle=soon --store s", 2),
-      ("llvs init s -q; llvs peer p /nowhere/at/all --store s; llvs retrieve --store s", 4),
+      ("llvs init s -q; llvs peer p /nowhere/at/all -q --store s; llvs retrieve --store s", 4),
       ("mkdir s; touch s/other; llvs init s", 11), ("llvs mount s nowhere", 3),
       ("llvs mount s /etc/hostname", 2), ("mkdir m; llvs mount s m -o nocreate", 3),
       ("llvs init s; llvs mount s s", 2), ("llvs init s; llvs mount s s/segments", 2),
@@ -23,7 +23,7 @@ struct ToolTests {
       ("llvs init s; llvs status --store s 1< /dev/null", 12),
       ("llvs status --store absent > /dev/full", 3), ("llvs --version", 0),
       ("llvs version x", 2), ("llvs grep", 2), ("llvs blame", 2), ("llvs space --store absent", 3),
-      ("llvs init s -q; llvs peer x ssh://a/b --store s", 2),
+      ("llvs init s -q; llvs peer x ssh://a/b -q --store s", 2),
       ("llvs init s -q; llvs peer x nowhere --store s", 2),
     ])
   func exitCodes(_ script: String, _ code: Int32) throws {
@@ -165,7 +165,7 @@ struct ToolTests {
     let result = try tool.run(
       """
       mkdir d folder; echo base > d/a
-      for s in s t; do llvs init $s -q; llvs peer usb "$PWD/folder" --store $s; done
+      for s in s t; do llvs init $s -q; llvs peer usb "$PWD/folder" -q --store $s; done
       llvs import d --store s -q && llvs sync --store s -q && llvs sync --store t -q
       echo from-s > d/a; llvs import d --store s -q
       echo from-t > d/a; llvs import d --store t -q
@@ -213,8 +213,8 @@ struct ToolTests {
       """
       mkdir m hub && llvs mount s m && cd m && trap 'cd ..; llvs unmount m' EXIT
       echo '*.old' >> .llvs/ignore
-      llvs peer usb.old "$PWD/../hub"; echo $?
-      llvs peer usb "$PWD/../hub" && ls .llvs/peers
+      llvs peer usb.old "$PWD/../hub" -q; echo $?
+      llvs peer usb "$PWD/../hub" -q && ls .llvs/peers
       """)
     let lines = result.output.split(separator: "\n").map(String.init)
     try #require(lines.count == 5, "\(result.output)")
@@ -239,7 +239,7 @@ struct ToolTests {
     let result = try tool.run(
       """
       mkdir d folder; for f in a b.txt c; do printf 'x\\nbase\\n' > d/$f; done
-      for s in s t; do llvs init $s -q; llvs peer usb "$PWD/folder" --store $s; done
+      for s in s t; do llvs init $s -q; llvs peer usb "$PWD/folder" -q --store $s; done
       llvs import d --store s -q && llvs sync --store s -q && llvs sync --store t -q
       for f in a b.txt; do printf 'x\\nfrom-s\\n' > d/$f; done; printf 's\\0' > d/c
       llvs import d --store s -q

@@ -18,7 +18,7 @@ struct WebDAVPeerTests {
       rclone serve webdav served --addr 127.0.0.1:$port --dir-cache-time 0 2> /dev/null & server=$!
       trap 'kill $server' EXIT
       for i in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break; sleep 0.1; done
-      llvs peer far http+webdav://127.0.0.1:$port/deep/er/notes --store s; llvs sync --store s
+      llvs peer far http+webdav://127.0.0.1:$port/deep/er/notes -q --store s; llvs sync --store s
       ls served/deep/er/notes; llvs clone http+webdav://127.0.0.1:$port/deep/er/notes t -q
       llvs export head out --store t -q; cat out/a
       rm -r served/deep; llvs sync --store s; ls served; llvs sync far --store s -q 2> /dev/null; echo $?
@@ -29,6 +29,34 @@ struct WebDAVPeerTests {
     #expect(lines[2...3] == ["bundles", "1"])
     #expect(lines[5].hasPrefix("far is away: "), "\(lines[5])")
     #expect(lines[6] == "4")
+  }
+
+  @Test("credentials are tried, and wrong ones are not kept", .enabled(if: isPossible))
+  func credentials() throws {
+    let result = try Tool().run(
+      """
+      mkdir served; llvs init s -q
+      port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+      rclone serve webdav served --addr 127.0.0.1:$port --user ann --pass words 2> /dev/null & server=$!
+      trap 'kill $server' EXIT
+      for i in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break; sleep 0.1; done
+      at="http+webdav://127.0.0.1:$port/notes"
+      printf 'ann\\nother\\n' | llvs peer far $at --login --store s 2> err; echo $?
+      grep -c 'not kept.*llvs peer far --login' err; ls s/secrets; llvs peer --store s
+      printf 'ann\\nwords\\n' | llvs peer far $at --login --store s | sed 's/kept in .*/kept/; s/:[0-9]*//'
+      printf 'ann\\nother\\n' | llvs peer far --login --store s -q 2> /dev/null; echo $?; cat s/secrets/far
+      """)
+    #expect(
+      result.output == """
+        8
+        1
+        the credentials of far are kept
+        far is http+webdav://127.0.0.1/notes, which is empty
+        8
+        user=ann
+        password=words
+
+        """, "\(result.output)")
   }
 
   /// An exchange folder as the original wrote it.

@@ -96,9 +96,9 @@ enum SampleScript {
   static let conflict = #"""
     llvs init s -q; at='--store s'; mkdir d hub; llvs set author=Ann machine=desk $at -q
     printf 'milk\nbread\ncheese\n' > d/list; llvs import d -q $at -m start
-    llvs peer hub "$PWD/hub" $at; llvs sync -q $at
+    llvs peer hub "$PWD/hub" -q $at; llvs sync -q $at
     llvs init t -q; bt='--store t'; llvs set author=Bob machine=laptop $bt -q
-    llvs peer hub "$PWD/hub" $bt; llvs sync -q $bt
+    llvs peer hub "$PWD/hub" -q $bt; llvs sync -q $bt
     printf 'milk\nrye bread\ncheese\n' > d/list; llvs import d -q $bt -m rye; llvs sync -q $bt
     printf 'milk\nwhite bread\ncheese\neggs\n' > d/list; llvs import d -q $at -m white
     llvs sync -q $at

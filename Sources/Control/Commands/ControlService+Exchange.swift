@@ -2,6 +2,7 @@ import Events
 package import Grammar
 package import LLVSCore
 import LLVSExchange
+import ObjectStores
 import Platform
 
 extension ControlService {
@@ -184,14 +185,18 @@ extension ControlService {
     defer { release(key) }
     let settings = try peerSettings(peer.name)
     let name = peer.name
-    let opened = try session.opened(peer, limit: settings.limit) {
-      (transfer) throws(ControlError) in
-      var opening = PeerOpening(name: name, store: store, transfer: transfer)
-      opening.isNew = PeerState(peer.state).countThere == 0
-      opening.documents = documentMemory
-      return try opener.open(address, opening)
+    do throws(ControlError) {
+      let opened = try session.opened(peer, limit: settings.limit) {
+        (transfer) throws(ControlError) in
+        var opening = PeerOpening(name: name, store: store, transfer: transfer)
+        opening.isNew = PeerState(peer.state).countThere == 0
+        opening.documents = documentMemory
+        return try opener.open(address, opening)
+      }
+      return try translating { try body(opened.layout, opened.control) }
+    } catch {
+      throw error.naming(name)
     }
-    return try translating { try body(opened.layout, opened.control) }
   }
 
   private func reserve(_ key: String, _ context: CommandContext) throws(ControlError) {

@@ -142,10 +142,12 @@ package struct KeyRing {
       }
     }
     guard !opened.isEmpty else {
-      let labels = Set(names.map(\.label)).sorted().joined(separator: ", ")
+      let labels = Set(names.map(\.label)).sorted()
       throw .denied(
-        names.isEmpty
-          ? "there is no key at this remote" : "wrong passphrase (it has: \(labels))")
+        labels.isEmpty
+          ? "there is no key at this remote"
+          : "wrong passphrase (there \(labels.count == 1 ? "is 1" : "are \(labels.count)"): "
+            + "\(labels.joined(separator: ", ")))")
     }
     let keys = HeldKeys(try held() + opened)
     try hold(keys.keys)

@@ -32,7 +32,7 @@ struct DiffTests {
     // A version that is exactly the second tree: what is gone goes by restoring nothing in its place.
     let second = try tool.run(
       """
-      llvs init t -q; llvs import two --store t -q; llvs peer s "$PWD/s" --store t
+      llvs init t -q; llvs import two --store t -q; llvs peer s "$PWD/s" -q --store t
       llvs retrieve s --store t -q; llvs tag two head --store t -q
       """)
     #expect(second.status == 0, "\(second.output)")
@@ -86,7 +86,7 @@ struct DiffTests {
       for n in 50 51 52 53; do bytes $n > one/n$n; bytes $n > two/n$n; done
       touch -r one/bin two/* two/sub/*
       llvs init s -q; llvs import one --store s -q; llvs tag one --store s -q
-      llvs init t -q; llvs import two --store t -q; llvs peer s "$PWD/s" --store t
+      llvs init t -q; llvs import two --store t -q; llvs peer s "$PWD/s" -q --store t
       llvs retrieve s --store t -q; llvs tag two head --store t -q; mkdir w; cp -a one/. w/
       """#)
     #expect(result.status == 0, "\(result.output)")

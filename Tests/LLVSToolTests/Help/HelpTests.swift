@@ -41,7 +41,7 @@ struct HelpTests {
     #expect(commands.allSatisfy { ManualPage.text.contains("\n\(ManualPage.escaped($0))\n") })
     // Another machine changes the same line, so that there is a conflict to list.
     let other = """
-      mkdir ~/desk; llvs mount ~/desk.store ~/desk; cd ~/desk; llvs peer stick ~/stick; llvs sync
+      mkdir ~/desk; llvs mount ~/desk.store ~/desk; cd ~/desk; llvs peer stick ~/stick -q; llvs sync
       echo 'buy tea' > todo.txt; llvs sync; cd ~/notes; echo 'buy salt' > todo.txt; llvs sync
       """
     let script = commands.flatMap { $0 == "llvs sync" ? [$0, other] : [$0] }
@@ -99,7 +99,7 @@ struct HelpTests {
     let setup = """
       mkdir d; echo 1 > d/apple; mkdir d/avenue; echo 2 > d/avenue/tree
       llvs init s -q; llvs import d --store s -q; llvs branch apart --store s -q
-      llvs tag april head --store s -q; llvs peer anna /nowhere/anna --store s
+      llvs tag april head --store s -q; llvs peer anna /nowhere/anna -q --store s
       """
     #expect(
       try Set(complete("llvs --store s diff ap", setup: setup)) == ["apart", "april", "apple"])

@@ -43,10 +43,10 @@ struct ReplyTests {
   /// Every command whose reply has fields; another store clashes with this one meanwhile.
   private static let script = #"""
     llvs tag one --json $at; llvs tag --json $at
-    mkdir hub; llvs peer hub "$PWD/hub" $at; llvs sync --json $at
+    mkdir hub; llvs peer hub "$PWD/hub" -q $at; llvs sync --json $at
     llvs set 'author=A "B" {}' --json $at; llvs set --json $at; llvs set settle --json $at
     llvs conflicts --json $at
-    llvs init o -q; llvs peer hub "$PWD/hub" --store o; llvs sync -q --store o
+    llvs init o -q; llvs peer hub "$PWD/hub" -q --store o; llvs sync -q --store o
     mkdir od; echo other > od/f; llvs import od -q --store o; llvs sync -q --store o
     """#
 

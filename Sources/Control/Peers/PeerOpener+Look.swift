@@ -1,0 +1,66 @@
+package import Grammar
+import LLVSCore
+import LLVSExchange
+import ObjectStores
+
+extension PeerOpener {
+  /// Returns what is at a peer's place, as the end of a sentence, after a few requests and without an exchange.
+  /// - Throws: ``ControlError`` if the place is refused, or cannot be reached.
+  package func look(
+    at address: PeerAddress, _ opening: PeerOpening
+  ) throws(ControlError) -> String {
+    // Opening a directory refuses one that cannot be a peer.
+    if address.directoryPath != nil, try open(address, opening) is StorePeer {
+      return "is another store"
+    }
+    guard case .remote(let remote) = address else { return "is a document" }
+    let bundles: Int
+    let files: Int
+    let keys: Int
+    do throws(ControlError) {
+      (bundles, files, keys) = try translating {
+        try asking { () throws(RemoteError) in try Self.counts(at: remote, opening) }
+      }
+    } catch {
+      throw error.naming(opening.name)
+    }
+    var found: [String] = []
+    if bundles > 0 { found.append("has \(bundles) bundle\(bundles == 1 ? "" : "s")") }
+    if files > 0 {
+      found.append("has \(files) version\(files == 1 ? "" : "s") as the original has them")
+    }
+    if keys > 0 { found.append("is encrypted") }
+    return found.isEmpty ? "is empty" : found.joined(separator: " and ")
+  }
+
+  /// The numbers of bundles, of the original's versions, and of keys.
+  private static func counts(
+    at address: RemoteAddress, _ opening: PeerOpening
+  ) throws(RemoteError) -> (bundles: Int, files: Int, keys: Int) {
+    // One attempt is enough: the next exchange asks again.
+    let objects = try connector(address, opening).openOnce()
+    func count(_ folder: String) throws(RemoteError) -> Int {
+      guard let prefix = ObjectPrefix(folder: folder) else { return 0 }
+      do throws(RemoteError) {
+        return try objects.all(prefix).count
+      } catch {
+        // The first exchange makes the folder.
+        guard error.kind == .noPlace, case .webDAV = address else { throw error }
+        return 0
+      }
+    }
+    return (
+      try count(ExchangeFolders.bundles), try count(ExchangeFolders.versions),
+      try count(KeyFileName.directory)
+    )
+  }
+}
+
+extension ControlError {
+  /// Returns the error with the peer's name in the command that its message advises.
+  func naming(_ peer: String) -> ControlError {
+    var named = self
+    named.message = message.replacing("llvs peer NAME ", with: "llvs peer \(peer) ")
+    return named
+  }
+}
