@@ -334,6 +334,25 @@ struct TransitionTests {
     try work.check()
   }
 
+  @Test(
+    "What came into another directory under the same path keeps its number",
+    arguments: [false, true], [false, true])
+  func samePath(isFile: Bool, isOverFile: Bool) throws {
+    for path in ["f", "e"] { try work.makeDirectory(path) }
+    for (path, isFile) in [("f/d", isFile), ("e/d", isOverFile)] {
+      if isFile { try work.save(path, path) } else { try work.makeDirectory(path) }
+    }
+    if !isFile { try work.save("f/d/a", "two") }
+    try work.cut()
+    try work.rename("f/d", "e/d", .exchange)
+    try work.rename("f", "e", .exchange)
+    if !isFile { try work.rename("e", "f/d/c") }
+    let before = try work.shown()
+    try work.cut()
+    try work.check()
+    #expect(try work.shown() == before)
+  }
+
   @Test("Rows that are gone are made anew, with the numbers of what is pending")
   func lostRows() throws {
     try work.makeDirectory("d")

@@ -81,7 +81,9 @@ extension Advance {
         row.inode.record.isDirectory, try after.find(path: path.bytes)?.isDirectory == true
       else { continue }
       let old = try self.path(of: place)
-      guard old != path else { continue }
+      // Under an equal path it may be in another directory.
+      let parent = hints.directories[path.parent] ?? place.parent
+      guard old != path || parent != place.parent else { continue }
       moves.append((path, number))
       roots.insert(old)
       roots.insert(path)
