@@ -9,8 +9,8 @@ struct PeerOptionTests {
   func login() throws {
     let result = try Tool().run(
       """
-      llvs init s -q; llvs peer cloud s3+http://127.0.0.1:1/bucket/x -q --store s
-      printf 'KEY\\nSECRET\\n' | llvs peer cloud --login --store s | sed 's/in .*//'
+      llvs init s -q; llvs peer cloud s3+http://127.0.0.1:1/bucket/x -q --store s 2> /dev/null
+      printf 'KEY\\nSECRET\\n' | llvs peer cloud --login --store s 2> /dev/null | sed 's/in .*//'
       stat -c '%a' s/secrets/cloud s/secrets; cat s/secrets/cloud
       llvs status --store s --json | grep -c SECRET
       printf 'KEY\\n' | llvs peer cloud --login --store s 2>&1; cat s/secrets/cloud

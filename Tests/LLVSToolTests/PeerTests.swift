@@ -35,7 +35,7 @@ struct PeerTests {
     let result = try tool.run(
       """
       llvs init s -q; mkdir d usb; echo 1 > d/a; llvs import d --store s -q
-      llvs peer usb "$PWD/usb" -q --store s; llvs peer home /nowhere/at/all -q --store s
+      llvs peer usb "$PWD/usb" -q --store s; llvs peer home /nowhere/at/all -q --store s 2> /dev/null
       llvs sync --store s; echo $?
       mv usb away; mkdir usb; llvs sync --store s; echo $?; ls usb
       llvs sync usb --store s > out 2> err; echo $?; cat out err; ls usb

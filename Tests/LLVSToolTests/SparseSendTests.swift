@@ -12,7 +12,7 @@ struct SparseSendTests {
       """
       mkdir d hub bundles; truncate -s 8T d/sparse; echo small > d/small
       llvs init s -q; llvs import d --store s -q
-      llvs peer hub "$PWD/hub" --store s -q; llvs send hub --store s; echo "code $?"
+      llvs peer hub "plain+$PWD/hub" --store s -q; llvs send hub --store s; echo "code $?"
       find hub -type f | wc -l; du -sm s | cut -f 1
       """)
     #expect(

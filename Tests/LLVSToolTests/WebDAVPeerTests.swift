@@ -43,7 +43,7 @@ struct WebDAVPeerTests {
       at="http+webdav://127.0.0.1:$port/notes"
       printf 'ann\\nother\\n' | llvs peer far $at --login --store s 2> err; echo $?
       grep -c 'not kept.*llvs peer far --login' err; ls s/secrets; llvs peer --store s
-      printf 'ann\\nwords\\n' | llvs peer far $at --login --store s | sed 's/kept in .*/kept/; s/:[0-9]*//'
+      printf 'ann\\nwords\\n' | llvs peer far $at --login --store s | sed 's/kept in .*/kept/; s/:[0-9][0-9]*//'
       printf 'ann\\nother\\n' | llvs peer far --login --store s -q 2> /dev/null; echo $?; cat s/secrets/far
       """)
     #expect(

@@ -99,7 +99,7 @@ struct HelpTests {
     let setup = """
       mkdir d; echo 1 > d/apple; mkdir d/avenue; echo 2 > d/avenue/tree
       llvs init s -q; llvs import d --store s -q; llvs branch apart --store s -q
-      llvs tag april head --store s -q; llvs peer anna /nowhere/anna -q --store s
+      llvs tag april head --store s -q; llvs peer anna /nowhere/anna -q --store s 2> /dev/null
       """
     #expect(
       try Set(complete("llvs --store s diff ap", setup: setup)) == ["apart", "april", "apple"])

@@ -267,7 +267,7 @@ struct LogTests {
         echo 2 > a; echo 2 > new; mkdir -p big/deep; touch big/{1,2}; touch big/deep/3; rm b; sed -i s/2/3/ a
         python3 -c 'import time; f = open("open", "w"); f.write("half"); f.flush(); time.sleep(20)' &
         writer=$!; for i in {1..100}; do [ -s open ] && break; sleep 0.05; done
-        llvs peer usb /nowhere -q; llvs status; kill $writer
+        llvs peer usb /nowhere -q 2> /dev/null; llvs status; kill $writer
         """)
       let parts = result.output.components(separatedBy: "---\n")
       try #require(parts.count == 2, "\(result.output)")

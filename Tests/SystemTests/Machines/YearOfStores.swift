@@ -230,7 +230,7 @@ final class YearOfStores {
     try run(
       """
       rm -rf '\(path)'
-      '\(MountedStore.program)' backup '\(path)' --mount='\(first.mount.path)' -q
+      '\(MountedStore.program)' backup '\(path)' --mount='\(first.mount.path)' --with-settings -q
       """
     )
     first.noteVersion()
