@@ -86,10 +86,12 @@ package final class MountedStore {
   package var daemon: Int32 { process?.processIdentifier ?? 0 }
 
   private static func isMountPoint(_ path: String) -> Bool {
-    guard let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else {
+    // Foundation reads at most 8 KiB of it.
+    guard let bytes = try? FileSystem.read("/proc/self/mountinfo", atMost: 64 << 20) else {
       return false
     }
-    return mounts.contains(" \(path) ") && (try? FileSystem.status(path + "/.")) != nil
+    return String(decoding: bytes, as: UTF8.self).contains(" \(path) ")
+      && (try? FileSystem.status(path + "/.")) != nil
   }
 
   /// Runs a bash script in the mount.

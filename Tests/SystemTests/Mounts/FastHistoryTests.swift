@@ -10,7 +10,9 @@ extension MountedStore {
 
   /// True if versions are shown by a mount of their own.
   var hasOwnHistory: Bool {
-    let table = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
+    let table = String(
+      decoding: (try? FileSystem.read("/proc/self/mountinfo", atMost: 64 << 20)) ?? [],
+      as: UTF8.self)
     return table.contains(" \(history) ")
   }
 
