@@ -208,7 +208,8 @@ struct GroupEditor {
     var gone = Set(edits.filter { $0.kind == .remove }.map(\.path))
     let sources = Set(edits.filter { $0.kind == .move }.map(\.source))
     gone.formUnion(sources)
-    gone.subtract(edits.filter { $0.kind == .move || $0.kind == .make }.map(\.path))
+    let replaced = Set(edits.filter { $0.kind == .move || $0.kind == .make }.map(\.path))
+    gone.subtract(replaced)
     // A file replaces a directory.
     gone.formUnion(edits.filter { $0.kind == .put }.map(\.path))
     for edit in edits {
@@ -219,6 +220,8 @@ struct GroupEditor {
         above = edit.source.parent
         // A moved directory leaves a name out at its new place.
         if Self.isAtOrBelow(above, sources) { continue }
+        // Another directory has the place of the one that it was in.
+        if Self.isAtOrBelow(above.parent, replaced) { continue }
       case .make, .put, .setAttributes: continue
       }
       if above.isRoot { continue }
