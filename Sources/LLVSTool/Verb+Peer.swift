@@ -52,12 +52,12 @@ extension Verb {
           told.append(try encrypt(name, at: address, site, line, console).text)
         }
         try set(name, to: address, at: site)
-        told.append("\(name) is \(address)" + (found.map { ", which \($0)" } ?? ""))
+        told.append("\(name) is \(address)" + (found.map { ", which \($0.text)" } ?? ""))
       } else if let found {
-        told.append("\(name) \(found)")
+        told.append("\(name) \(found.text)")
       }
-      fields += ["address": address, "found": found]
-      if found?.hasSuffix("is encrypted") == true, !line.has("encrypt") {
+      fields += ["address": address, "found": found?.text]
+      if found?.isEncrypted == true, !line.has("encrypt") {
         told.append("to get its key: llvs peer \(name) --encrypt")
       }
     }
@@ -87,7 +87,7 @@ extension Verb {
   private static func login(
     _ name: String, at address: String, _ site: CommandTarget, _ console: Console,
     _ told: inout [String]
-  ) throws -> String? {
+  ) throws -> PlaceContents? {
     let login = PeerLogin(store: site.storePath, name: name)
     let before = login.kept
     try login.run(address, console)
@@ -101,15 +101,15 @@ extension Verb {
     }
   }
 
-  /// The longest look at a place, in nanoseconds.
+  /// The time limit of a look at a place, in nanoseconds.
   private static let patience: UInt64 = 10_000_000_000
 
-  /// Looks at a place, and returns what is there; nil if the place cannot be reached now, which is told.
+  /// Returns the contents of a place; nil, after a message, if the place cannot be reached now.
   /// - Throws: ``ControlError`` if it cannot be a peer, or of the kinds `refusing`.
   private static func look(
     _ name: String, at address: String, _ site: CommandTarget, _ console: Console,
     refusing: Set<ControlError.Kind> = []
-  ) throws -> String? {
+  ) throws -> PlaceContents? {
     let end = SystemClock.monotonic() + patience
     let isCancelled = console.context.isCancelled
     let transfer = TransferControl(isStopped: { isCancelled() || SystemClock.monotonic() > end })

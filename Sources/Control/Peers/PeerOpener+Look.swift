@@ -3,17 +3,26 @@ import LLVSCore
 import LLVSExchange
 import ObjectStores
 
+/// The contents of a peer's place before an exchange.
+package struct PlaceContents: Sendable {
+  /// The end of a sentence about the place.
+  package let text: String
+  package var isEncrypted = false
+}
+
 extension PeerOpener {
-  /// Returns what is at a peer's place, as the end of a sentence, after a few requests and without an exchange.
+  /// Returns the contents of a peer's place, after a few requests and without an exchange.
   /// - Throws: ``ControlError`` if the place is refused, or cannot be reached.
   package func look(
     at address: PeerAddress, _ opening: PeerOpening
-  ) throws(ControlError) -> String {
+  ) throws(ControlError) -> PlaceContents {
     // Opening a directory refuses one that cannot be a peer.
     if address.directoryPath != nil, try open(address, opening) is StorePeer {
-      return "is another store"
+      return PlaceContents(text: "is another store")
     }
-    guard case .remote(let remote) = address else { return "is a document" }
+    guard case .remote(let remote) = address else {
+      return PlaceContents(text: "is a document")
+    }
     let bundles: Int
     let files: Int
     let keys: Int
@@ -30,7 +39,8 @@ extension PeerOpener {
       found.append("has \(files) version\(files == 1 ? "" : "s") as the original has them")
     }
     if keys > 0 { found.append("is encrypted") }
-    return found.isEmpty ? "is empty" : found.joined(separator: " and ")
+    return PlaceContents(
+      text: found.isEmpty ? "is empty" : found.joined(separator: " and "), isEncrypted: keys > 0)
   }
 
   /// The numbers of bundles, of the original's versions, and of keys.

@@ -41,7 +41,7 @@ struct RemoteView: Sendable {
   /// For each writer the greatest sequence number of a bundle that could not be read.
   private var unread: [String: UInt64] = [:]
 
-  /// The writers of the store that looks, whose bundles count whatever their length.
+  /// The reading store's own writers. Their bundles count at any length.
   private let own: Set<String>
   /// The least length of other writers' bundles that count.
   private let leastLength: UInt64
