@@ -62,13 +62,23 @@ package final class Notifier: KernelCache {
   /// Invalidates the node's attributes at once, also while serving a request, because the kernel takes no lock for
   /// it (fuse_reverse_inval_inode).
   package func invalidateAttributesAtOnce(_ node: NodeID) {
+    sendAtOnce(.node(node, offset: -1, length: 0))
+  }
+
+  /// Drops the cached names of a directory at once, also while serving a request: the kernel locks only its pages,
+  /// which it never holds during a request.
+  package func invalidateListingAtOnce(_ directory: NodeID) {
+    sendAtOnce(.node(directory, offset: 0, length: 0))
+  }
+
+  private func sendAtOnce(_ notification: Notification) {
     let session = monitor.withLock { state -> SessionPointer? in
       guard !state.isClosed, let session = state.session else { return nil }
       state.telling += 1
       return session
     }
     guard let session else { return }
-    unsafe Self.send(.node(node, offset: -1, length: 0), to: session.raw)
+    unsafe Self.send(notification, to: session.raw)
     monitor.withLock { $0.telling -= 1 }
     monitor.broadcast()
   }

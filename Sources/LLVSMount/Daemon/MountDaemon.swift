@@ -40,7 +40,7 @@ package final class MountDaemon: Sendable {
   package init(_ request: MountRequest) throws {
     try request.checkPermission()
     mountPoint = try Self.prepared(request)
-    let reference = SessionReference()
+    let (reference, listings) = (SessionReference(), CachedListings())
     store = try Self.opened(request)
     let state = try store.state()
     let settings = state.settings
@@ -51,7 +51,7 @@ package final class MountDaemon: Sendable {
       store,
       defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
       ignore: settings[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
-      settings: inForce, log: log, notify: Self.telling(reference))
+      settings: inForce, log: log, notify: Self.telling(reference, listings))
     for fault in state.mended + faults { log.add("error", fault) }
     for loss in recovery.losses { log.add("error", loss) }
     if let obstacle = recovery.obstacle { log.add("error", obstacle) }
@@ -81,7 +81,7 @@ package final class MountDaemon: Sendable {
     session = try FuseSession(
       MountOperations(
         tree: tree, meta: meta, control: control, pool: WorkerPool(name: "llvs-command"),
-        announcer: announcer, session: reference),
+        announcer: announcer, listings: listings, session: reference),
       mount: options, connection: connection)
     reference.value = session
     memory = KernelMemory(
@@ -101,7 +101,9 @@ package final class MountDaemon: Sendable {
   }
 
   /// Returns the function that notifies the kernel of names and attributes that it did not change itself.
-  private static func telling(_ reference: SessionReference) -> @Sendable ([KernelNotice]) -> Void {
+  private static func telling(
+    _ reference: SessionReference, _ listings: CachedListings
+  ) -> @Sendable ([KernelNotice]) -> Void {
     { told in
       guard let session = reference.value else { return }
       var directories: Set<InodeNumber> = []
@@ -116,7 +118,10 @@ package final class MountDaemon: Sendable {
         }
       }
       // The kernel caches no name that it never looked up, so only this drops the cached listing.
-      for directory in directories { session.notifier.invalidate(NodeID(directory.rawValue)) }
+      for directory in directories {
+        listings.noteDropped(directory)
+        session.notifier.invalidate(NodeID(directory.rawValue))
+      }
       session.notifier.flush()
     }
   }

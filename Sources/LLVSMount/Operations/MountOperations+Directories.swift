@@ -13,10 +13,12 @@ extension MountOperations {
   func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     guard !Self.isMeta(node) else { return metaOpendir(node, reply: reply) }
     answers.answer(reply, try tree.openDirectory(node.number)) { reply, listing in
-      let number = OpenLiveDirectory(listing).number()
+      let isCached = !tree.countsListings && listings.begin(of: node.number)
+      let number = OpenLiveDirectory(listing, isCached: isCached).number()
       // The kernel keeps the listing until it changes a name itself or is notified of a change.
-      let options: OpenOptions = tree.countsListings ? [] : [.cacheReaddir, .keepCache]
-      if !reply.opened(number, options) { OpenObject.close(number) }
+      if !reply.opened(number, isCached ? [.cacheReaddir, .keepCache] : .keepCache) {
+        close(number, of: node)
+      }
     }
   }
 
@@ -33,6 +35,7 @@ extension MountOperations {
       return answers.readdir(open.directory, offset: offset, reply: reply)
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
+    dropOvertaken(directory, node)
     var reply = reply
     do throws(FSError) {
       try tree.noteListing(node.number)
@@ -70,6 +73,7 @@ extension MountOperations {
       return answers.readdirplus(open.directory, offset: offset, reply: reply)
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
+    dropOvertaken(directory, node)
     var reply = reply
     var given: [InodeNumber] = []
     do throws(FSError) {
@@ -129,8 +133,23 @@ extension MountOperations {
   }
 
   func releasedir(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
+    close(file.handle, of: node)
     reply.done()
-    OpenObject.close(file.handle)
+  }
+
+  private func close(_ handle: HandleID, of node: NodeID) {
+    if let directory = OpenObject.object(handle) as? OpenLiveDirectory, directory.isCached {
+      dropOvertaken(directory, node)
+      listings.end(of: node.number)
+    }
+    OpenObject.close(handle)
+  }
+
+  /// Drops what the kernel cached with a listing that was open when the kernel was notified of other names.
+  private func dropOvertaken(_ directory: OpenLiveDirectory, _ node: NodeID) {
+    if directory.isCached, listings.isOvertaken(node.number) {
+      session.value?.notifier.invalidateListingAtOnce(node)
+    }
   }
 
   func fsyncdir(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {

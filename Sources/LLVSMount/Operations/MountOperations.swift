@@ -24,16 +24,18 @@ final class MountOperations: FuseOperations {
   let pool: WorkerPool
   /// The requests of its calls are answered without effect.
   let announcer: Announcer
+  let listings: CachedListings
 
   init(
     tree: TreeSession, meta: MetaTree, control: ControlService, pool: WorkerPool,
-    announcer: Announcer, session: SessionReference
+    announcer: Announcer, listings: CachedListings, session: SessionReference
   ) {
     live = tree
     answers = MetaAnswers(meta: meta, tree: tree)
     self.control = control
     self.pool = pool
     self.announcer = announcer
+    self.listings = listings
     self.session = session
   }
 

@@ -36,7 +36,12 @@ final class OpenLiveFile: OpenObject {
 
 final class OpenLiveDirectory: OpenObject {
   let listing: DirectoryListing
-  init(_ listing: DirectoryListing) { self.listing = listing }
+  let isCached: Bool
+
+  init(_ listing: DirectoryListing, isCached: Bool) {
+    self.listing = listing
+    self.isCached = isCached
+  }
 }
 
 final class OpenMetaDirectory: OpenObject {
