@@ -180,7 +180,8 @@ struct FileLife {
     log.append("release \(name(handle))")
     try fixture.tree.release(handle.handle)
     let isMapped = models[handle.number]?.isMapped ?? false
-    if handle.mode.contains(.write), handle.wroteSinceFlush || isMapped || isEmptied(handle) {
+    let others = handles.contains { $0.number == handle.number && $0.mode.contains(.write) }
+    if handle.mode.contains(.write), handle.wroteSinceFlush || isMapped || !others {
       save(handle.number)
     }
     dropIfUnused(handle.number)

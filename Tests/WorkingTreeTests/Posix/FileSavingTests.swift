@@ -81,6 +81,18 @@ struct FileSavingTests {
     #expect(try fixture.savedText(number) == "half")
   }
 
+  @Test("the release of the last handle that may write saves what was resized by path")
+  func resizedByPath() throws {
+    let fixture = try FileFixture()
+    let (number, maker) = try fixture.create("a")
+    try fixture.tree.resize(number, to: 3)
+    try fixture.tree.flush(maker)
+    #expect(try fixture.savedText(number) == nil)
+    try fixture.tree.release(maker)
+    #expect(try fixture.savedText(number) == "\0\0\0")
+    try fixture.check()
+  }
+
   @Test("truncate(2) by path saves at once, unless somebody has unsaved bytes in the file")
   func truncated() throws {
     let fixture = try FileFixture(["a": Array("old".utf8)])

@@ -73,6 +73,7 @@ struct HandleTable {
   var openInodes: [InodeNumber] { Array(counts.keys) }
   func isOpen(_ inode: InodeNumber) -> Bool { counts[inode] != nil }
   func isWritten(_ inode: InodeNumber) -> Bool { counts[inode]?.writers ?? 0 > 0 }
+  func hasOneWriter(_ inode: InodeNumber) -> Bool { counts[inode]?.writers == 1 }
 }
 
 /// The number that FUSE calls fh.

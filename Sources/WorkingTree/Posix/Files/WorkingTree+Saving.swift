@@ -129,7 +129,7 @@ extension TreeState {
 
   fileprivate func isSavedAtRelease(of file: OpenFile) -> Bool {
     // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
-    let saves = file.wroteSinceFlush || isMapped(file.inode) || isEmptied(by: file)
+    let saves = file.wroteSinceFlush || isMapped(file.inode) || handles.hasOneWriter(file.inode)
     return saves && overlay.nodes.isUnsaved(file.inode)
   }
 
