@@ -47,13 +47,13 @@ extension Machines {
     func growth() throws {
       let machines = try Pair()
       defer { machines.tearDown() }
-      var table: [String] = []
       for work in Self.works where Self.word.map(work.name.contains) ?? true {
         let result = try machines.grow(work)
-        table += ["\(work.name), \(work.count) times"] + result.lines
+        print(
+          "\(work.name), \(work.count) times", result.lines.joined(separator: "\n"), separator: "\n"
+        )
         for excess in result.excesses { Issue.record("\(work.name): \(excess)") }
       }
-      print(table.joined(separator: "\n"))
     }
   }
 }
