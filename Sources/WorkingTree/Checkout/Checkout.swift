@@ -227,10 +227,11 @@ final class Checkout: @unchecked Sendable {
   ) throws(StoreError) -> [InodeNumber: PendingNode] {
     var removed: [InodeNumber: PendingNode] = [:]
     // Directories that a program removed are known already.
-    let here = new.nodes.differences(from: pending.nodes).compactMap { number, old, _ in
-      old.flatMap { $0.isDirectory ? (number, $0) : nil }
+    var gone = difference.removed
+    new.nodes.forEachDifference(from: pending.nodes) { number, old, _ in
+      if let old, old.isDirectory { gone.append((number, old)) }
     }
-    for (number, node) in difference.removed + here {
+    for (number, node) in gone {
       guard number != .root, tree.isHeld(number), new.nodes[number]?.place == nil,
         try recorded.prepared.inode(number) == nil
       else { continue }
@@ -287,14 +288,14 @@ extension RecordedTree {
   func keepShownTimes(
     of before: Overlay, besides after: Overlay, _ taken: TakenCut?
   ) throws(StoreError) {
-    for (number, old, new) in after.nodes.differences(from: before.nodes) {
-      guard let node = old else { continue }
+    try after.nodes.forEachDifference(from: before.nodes) {
+      (number, old, new) throws(StoreError) in
+      guard let node = old else { return }
       if node.isDirectory {
-        try changeTimes(of: number) { $0.show(node.times(over: $0)) }
-        continue
+        return try changeTimes(of: number) { $0.show(node.times(over: $0)) }
       }
-      guard new == nil else { continue }
-      if let taken, node.stamp <= taken.stamp, taken.nodes[number] != nil { continue }
+      guard new == nil else { return }
+      if let taken, node.stamp <= taken.stamp, taken.nodes[number] != nil { return }
       try changeTimes(of: number) { $0.changed = max($0.changed, node.changed) }
     }
   }

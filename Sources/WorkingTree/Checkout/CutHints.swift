@@ -28,8 +28,10 @@ struct CutHints {
     var directories = FrozenPaths(frozen)
     hints.files.reserveCapacity(record.taken.nodes.count)
     hints.times.reserveCapacity(record.taken.nodes.count)
-    for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
-      guard let node = frozen.nodes.node(number) else { continue }
+    for number in record.taken.nodes.keys.sorted() {
+      guard let taken = record.taken.nodes[number], let node = frozen.nodes.node(number) else {
+        continue
+      }
       let paths = node.names.compactMap { directories.path(of: $0) }
       if !node.isDirectory { for path in paths { noteTimes(of: node, at: path, in: &hints) } }
       if hasOthers { for path in paths { hints.takers[path] = try tree(taken.destination) } }

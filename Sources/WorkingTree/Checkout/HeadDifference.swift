@@ -165,8 +165,9 @@ struct HeadDifference {
       else { continue }
       shown.append(ShownChange(name, at: place, before))
     }
-    for (place, old, new) in after.changes.differences(from: before.changes) {
-      guard new == nil || old?.inode != new?.inode else { continue }
+    try after.changes.forEachDifference(from: before.changes) {
+      (place, old, new) throws(StoreError) in
+      guard new == nil || old?.inode != new?.inode else { return }
       try told.compare(place, recorded: nil)
     }
     // Only the numbers at these names changed.

@@ -34,10 +34,10 @@ package struct HeadChanges: Sendable {
   package init() {}
 
   init(emptiedBetween before: Overlay, _ after: Overlay) {
-    for (place, old, new) in after.changes.differences(from: before.changes) {
-      guard let old, old.isHeld, new == nil else { continue }
+    after.changes.forEachDifference(from: before.changes) { place, old, new in
+      guard let old, old.isHeld, new == nil else { return }
       notices += [.name(place), .attributes(place.directory), .listing(place.directory)]
-      guard let path = before.path(of: place.directory)?.appending(place.name) else { continue }
+      guard let path = before.path(of: place.directory)?.appending(place.name) else { return }
       shown.append(
         ShownChange(
           path: path, directory: place.directory, before: .directory, after: nil,

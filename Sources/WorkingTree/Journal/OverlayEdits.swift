@@ -22,8 +22,8 @@ package struct OverlayEdits: Hashable, Sendable {
   /// Finds the difference, in O(*k*) for *k* nodes and changes that were touched since the copy.
   package init(from old: Overlay, to new: Overlay) {
     (epoch, stamp, isCutting) = (new.epoch, new.stamp, new.isCutting)
-    nodes = new.nodes.differences(from: old.nodes).map { Node(number: $0.number, node: $0.new) }
-    names = new.changes.differences(from: old.changes).map { Name(place: $0.place, change: $0.new) }
+    new.nodes.forEachDifference(from: old.nodes) { nodes.append(Node(number: $0, node: $2)) }
+    new.changes.forEachDifference(from: old.changes) { names.append(Name(place: $0, change: $2)) }
   }
 
   var newNodes: some Sequence<PendingNode> { nodes.lazy.compactMap(\.node) }

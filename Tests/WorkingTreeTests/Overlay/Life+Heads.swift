@@ -280,9 +280,14 @@ extension Life where Tree == ModelTree {
     try overlay.follow(head)
     nextNumber = counter
     guard overlay == whole.overlay, tree.numbers(differingFrom: whole.tree).isEmpty else {
-      let names = overlay.changes.differences(from: whole.overlay.changes)
-      let nodes = overlay.nodes.differences(from: whole.overlay.nodes)
-      throw LifeFault("a look at what a head may concern results in \(names), \(nodes)")
+      var faults: [String] = []
+      overlay.changes.forEachDifference(from: whole.overlay.changes) {
+        faults.append("\(($0, $1, $2))")
+      }
+      overlay.nodes.forEachDifference(from: whole.overlay.nodes) {
+        faults.append("\(($0, $1, $2))")
+      }
+      throw LifeFault("a look at what a head may concern results in \(faults)")
     }
     recorded = tree
     (image, journal) = (overlay, [])

@@ -46,7 +46,7 @@ struct TreeState {
     _ new: Overlay, epochs more: [Epoch: UInt32], removed gone: [InodeNumber: PendingNode]
   ) {
     for (number, node) in gone { noteRemoved(number, node) }
-    for (number, _, node) in new.nodes.differences(from: overlay.nodes) {
+    new.nodes.forEachDifference(from: overlay.nodes) { number, _, node in
       if node == nil, !isHeld(number) { rooms.remove(number) }
       if node?.isUnsaved ?? false { unsaved.insert(number) } else { unsaved.remove(number) }
     }
