@@ -41,11 +41,14 @@ struct CutHints {
       let own = node.names.filter {
         record.taken.names[$0].map { $0.destination == taken.destination } ?? true
       }.compactMap { directories.path(of: $0) }
-      guard let entry = try entry(at: own, in: try tree(taken.destination)) else { continue }
+      var identity: FileIdentity?
+      if !hints.isOwn || !node.recordedNames.isEmpty {
+        guard let entry = try entry(at: own, in: try tree(taken.destination)) else { continue }
+        identity = FileIdentity(entry)
+      }
       hints.files.append(
         NumberHints.File(
-          number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
-          paths: own))
+          number: number, identity: identity, linkID: node.attributes.linkID, paths: own))
     }
     var noted: Set<InodeNumber> = []
     for (place, taken) in record.taken.names {

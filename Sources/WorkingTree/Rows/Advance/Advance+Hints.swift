@@ -20,7 +20,7 @@ extension Advance {
         let path = try path(of: place, &directories)
         if file.paths.contains(path) {
           guard hints.own != nil, let there = try value(at: [path]) else { return false }
-          return FileIdentity(there) != file.identity
+          return !file.isFile(FileIdentity(there))
         }
         guard linkID != nil else { return true }
         guard let there = try value(at: [path]) else { return false }
@@ -183,7 +183,7 @@ extension Advance {
       let path = file.paths[0]
       guard try isNameless(file.number), let parent = try directory(at: path.parent),
         let old = try rows.child(of: parent, named: path.name), old.inode.links == 1,
-        old.inode.record.attributes.linkID == nil, FileIdentity(old.inode.record) == file.identity
+        old.inode.record.attributes.linkID == nil, file.isFile(FileIdentity(old.inode.record))
       else { continue }
       try replace(old, at: path, in: parent, by: file.number, old.inode.record, key: old.key)
     }

@@ -17,7 +17,7 @@ extension Advance {
       }
     }
     let identity = FileIdentity(entry)
-    if let hint = hint(at: path), hint.identity == identity,
+    if let hint = hint(at: path), hint.isFile(identity),
       hint.linkID == entry.attributes.linkID, try isFree(hint, for: path)
     {
       return hint.number
@@ -63,7 +63,7 @@ extension Advance {
     guard let hint = hint(for: number), !hint.paths.contains(path),
       let there = try value(at: hint.paths)
     else { return false }
-    return FileIdentity(there) == hint.identity
+    return hint.isFile(FileIdentity(there))
   }
 
   /// True if a hinted number can go to a path: its other names in the rows, if any, are about to get something

@@ -7,10 +7,13 @@ package import TreeNames
 package struct NumberHints: Sendable {
   package struct File: Hashable, Sendable {
     package var number: InodeNumber
-    package var identity: FileIdentity
+    /// Nil for a new file that only this cut took: the head has no other at its paths.
+    package var identity: FileIdentity?
     package var linkID: [UInt8]?
     /// All its paths in the working tree when it was taken.
     package var paths: [TreePath]
+
+    func isFile(_ other: FileIdentity) -> Bool { identity.map { $0 == other } ?? true }
   }
 
   package struct Times: Hashable, Sendable {
