@@ -353,6 +353,27 @@ struct TransitionTests {
     #expect(try work.shown() == before)
   }
 
+  @Test(
+    "A merge moves no time of a directory in which an unsaved file has a name",
+    arguments: [false, true])
+  func unsavedNames(isMoved: Bool) throws {
+    for path in ["p", "x"] { try work.makeDirectory(path) }
+    try work.save("x/z", "one")
+    let first = try #require(try work.cut().head?.number)
+    let other = try work.others(["theirs": "two"], on: first)
+    let (_, handle) = try work.open("p/n", emptying: true)
+    try work.rename("p/n", "x/z", .exchange)
+    if isMoved { try work.rename("p", "q") }
+    var before = try work.statuses()
+    try work.merge(other)
+    var after = try work.statuses()
+    // The root has a name of the others.
+    for path in ["", "theirs"] { (before[path], after[path]) = (nil, nil) }
+    #expect(after == before)
+    try work.close(handle)
+    try work.check()
+  }
+
   @Test("Rows that are gone are made anew, with the numbers of what is pending")
   func lostRows() throws {
     try work.makeDirectory("d")

@@ -57,7 +57,8 @@ extension Advance {
     return new == seen
   }
 
-  /// Sets the clock's time on directories whose names have other numbers than programs saw.
+  /// Sets the clock's time on directories in which others changed names: these have other numbers than programs saw.
+  /// A number alone says little, because a version has the file before at the name of an unsaved one.
   func setDirectoryTimes() throws {
     var directories: Set<InodeNumber> = []
     for (place, old) in changedNames where !directories.contains(place.directory) {
@@ -66,6 +67,11 @@ extension Advance {
         switch hints.frozen?.shown(at: place) ?? .recorded {
         case .recorded: if number == old { continue }
         case .pending(let shown): if number == shown { continue }
+        }
+        if let above = try rows.inode(place.directory)?.place,
+          try isOfCut(try path(of: above).appending(place.name))
+        {
+          continue
         }
       }
       directories.insert(place.directory)
