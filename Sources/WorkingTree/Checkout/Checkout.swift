@@ -171,12 +171,10 @@ final class Checkout: @unchecked Sendable {
 
   /// The files that a cut took and that the prepared rows have at the same names.
   private func settled(by head: Head) throws(StoreError) -> Set<InodeNumber> {
-    let rows = recorded.prepared
     var settled: Set<InodeNumber> = []
     for number in head.record.taken.nodes.keys {
       guard let names = head.frozen.nodes.fileNames(of: number), names.count == 1,
-        let there = try rows.child(of: names[0].directory, named: names[0].name)?.inode,
-        there.number == number, there.links == 1
+        try recorded.has(number, onlyAt: names[0])
       else { continue }
       settled.insert(number)
     }

@@ -50,6 +50,14 @@ extension RecordedTree {
 }
 
 extension RecordedTree {
+  /// True if an inode of the prepared tree has a name and no other. A head must be prepared.
+  func has(_ number: InodeNumber, onlyAt name: InodeName) throws(StoreError) -> Bool {
+    try writer.withLock { (writer) throws(StoreError) in
+      let rows = writer.loan.rows
+      return try accessing { try rows.has(number, onlyAt: name) }
+    }
+  }
+
   /// Changes the times of an inode of the prepared tree, if it has a row. A head must be prepared. If it throws, the
   /// transaction is rolled back.
   func changeTimes(

@@ -1,4 +1,4 @@
-package import Inodes
+import Inodes
 
 extension SharedMap {
   /// Calls `body` with the keys in buckets not shared with `old`, a copy, and with their values, which may be

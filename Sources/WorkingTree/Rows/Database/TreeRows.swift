@@ -185,6 +185,22 @@ final class TreeRows {
         cookie: EntryCookie(statement.integer(1))))
   }
 
+  /// True if an inode has a name and no other, by one look-up: an equal cookie is enough, because no program can
+  /// give its file another name with that.
+  func has(_ number: InodeNumber, onlyAt name: InodeName) throws(DatabaseError) -> Bool {
+    guard mayHave(number) else { return false }
+    let first = cookies.first(of: name.name)
+    let statement = try database.prepared(
+      """
+      SELECT 1 FROM inodes
+      WHERE number = ? AND parent = ? AND cookie BETWEEN ? AND ? AND links = 1
+      """)
+    defer { statement.reset() }
+    statement.bind(1, number.column).bind(2, name.directory.column).bind(3, first.rawValue)
+      .bind(4, CookieHash.last(of: first).rawValue)
+    return try statement.step()
+  }
+
   func places(of number: InodeNumber) throws(DatabaseError) -> [InodePlace] {
     guard let row = try inode(number) else { return [] }
     return try places(of: row, number)
