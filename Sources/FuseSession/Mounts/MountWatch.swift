@@ -36,7 +36,8 @@ package final class MountWatch: Sendable {
         watch(table, until: end)
         close(table)
         close(end)
-        finish()
+        state.withLock { $0.isRunning = false }
+        state.broadcast()
       }
     } catch {
       close(table)
@@ -59,11 +60,6 @@ package final class MountWatch: Sendable {
       close(end)
     }
     state.wait { $0.isRunning ? nil : () }
-  }
-
-  private func finish() {
-    state.withLock { $0.isRunning = false }
-    state.broadcast()
   }
 
   // proc_pid_mounts(5): the table is ready (POLLERR) when mounts have changed.

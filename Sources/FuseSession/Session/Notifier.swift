@@ -7,26 +7,9 @@ import CFuse3
 import Glibc
 import Platform
 
-/// Receives notifications for the kernel; tests without a mount implement it.
-/// - Concurrency: Callable from any thread; only ``flush()`` waits.
-package protocol KernelCache: AnyObject, Sendable {
-  /// Invalidates the node's attributes and `length` cached bytes from `offset` on: 0 means to the end, and a negative
-  /// offset keeps the bytes.
-  func invalidate(_ node: NodeID, offset: Int64, length: Int64)
-  /// Invalidates a cached name, also an absent one.
-  func invalidate(_ name: [UInt8], in parent: NodeID)
-  /// Waits until the kernel got all earlier notifications; never while serving a request.
-  func flush()
-}
-
-extension KernelCache {
-  package func invalidate(_ node: NodeID) { invalidate(node, offset: 0, length: 0) }
-  /// Keeps the cached bytes.
-  package func invalidateAttributes(_ node: NodeID) { invalidate(node, offset: -1, length: 0) }
-}
-
 /// Sends notifications to the kernel of a session.
-package final class Notifier: KernelCache {
+/// - Concurrency: any thread; only ``flush()`` waits.
+package final class Notifier: Sendable {
   private enum Notification {
     case node(NodeID, offset: Int64, length: Int64)
     case name([UInt8], parent: NodeID)
@@ -48,12 +31,18 @@ package final class Notifier: KernelCache {
 
   init() {}
 
-  package func invalidate(_ node: NodeID, offset: Int64, length: Int64) {
+  /// Invalidates the node's attributes and `length` cached bytes from `offset` on: 0 means to the end, and a negative
+  /// offset keeps the bytes.
+  package func invalidate(_ node: NodeID, offset: Int64 = 0, length: Int64 = 0) {
     add(.node(node, offset: offset, length: length))
   }
 
+  /// Keeps the cached bytes.
+  package func invalidateAttributes(_ node: NodeID) { invalidate(node, offset: -1) }
+  /// Invalidates a cached name, also an absent one.
   package func invalidate(_ name: [UInt8], in parent: NodeID) { add(.name(name, parent: parent)) }
 
+  /// Waits until the kernel got all earlier notifications; never while serving a request.
   package func flush() {
     let target = monitor.withLock { $0.queued }
     monitor.wait { $0.delivered >= target || $0.isClosed || $0.session == nil ? () : nil }

@@ -26,13 +26,13 @@ final class KernelMemory: Sendable {
 
   struct History {
     var tree: VersionsFileSystem
-    var cache: any KernelCache
+    var cache: Notifier
     var path: String
     var mount: UInt32?
   }
 
   private let meta: MetaTree
-  private let cache: any KernelCache
+  private let cache: Notifier
   private let mountPoint: String
   private let limit: Int
   /// True if the working directories of all users that may enter the mount can be read.
@@ -42,7 +42,7 @@ final class KernelMemory: Sendable {
   private let adopted = Monitor<History?>(nil)
   private var history: History? { adopted.withLock { $0 } }
 
-  init(meta: MetaTree, cache: any KernelCache, mountPoint: String, limit: Int, seesUsers: Bool) {
+  init(meta: MetaTree, cache: Notifier, mountPoint: String, limit: Int, seesUsers: Bool) {
     self.meta = meta
     self.cache = cache
     self.mountPoint = mountPoint
@@ -141,7 +141,7 @@ final class KernelMemory: Sendable {
     }
   }
 
-  private func forget(_ names: [KernelName], in cache: any KernelCache) {
+  private func forget(_ names: [KernelName], in cache: Notifier) {
     for start in stride(from: 0, to: names.count, by: Self.batch) {
       guard !monitor.withLock({ $0.isOver }) else { return }
       for one in names[start..<min(start + Self.batch, names.count)] {
