@@ -37,16 +37,6 @@ package struct EntryCookie: Hashable, Comparable, Sendable {
   package static func < (a: EntryCookie, b: EntryCookie) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// A source of the cookies that names of directories can have.
-/// - Concurrency: any thread.
-package protocol CookieSource: AnyObject, Sendable {
-  /// Returns the possible cookies of names, in the order of the names.
-  /// - Complexity: O(log *n*) for each name.
-  func cookies(
-    for names: [FileName], in directory: InodeNumber
-  ) throws(StoreError) -> [CookieChoice]
-}
-
 /// The cookies that a name can have: that of its entry, else the first free one of a few.
 package struct CookieChoice: Hashable, Sendable {
   /// The number of cookies to choose from.

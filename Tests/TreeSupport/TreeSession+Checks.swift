@@ -5,6 +5,13 @@ import TreeNames
 
 @testable import WorkingTree
 
+extension RecordedTree {
+  /// Compares all rows with the tree of a map and with each other; returns the faults as sentences.
+  package func faults(comparedWith view: TreeView) throws(StoreError) -> [String] {
+    try read { try TreeCheck.faults(of: $0, comparedWith: view) }
+  }
+}
+
 extension TreeSession {
   /// A sentence about what is not as it must be between two changes; nil where all is well: the rows are the head's,
   /// and what is pending is consistent over them.

@@ -297,9 +297,7 @@ extension RecordedTree {
       try changeTimes(of: number) { $0.changed = max($0.changed, node.changed) }
     }
   }
-}
 
-extension RecordedTree {
   /// Returns all extended attributes that the head has of an inode whose rows lack some; else nil.
   /// - Throws: ``StoreError`` if the rows or the map cannot be read.
   func extended(of number: InodeNumber, in store: Store) throws(StoreError) -> [Attributes

@@ -33,7 +33,8 @@ struct CutHints {
         continue
       }
       let paths = node.names.compactMap { directories.path(of: $0) }
-      if !node.isDirectory { for path in paths { noteTimes(of: node, at: path, in: &hints) } }
+      let times = NumberHints.Times(modified: node.shownTime, changed: node.changed)
+      if !node.isDirectory { for path in paths { hints.times[path] = times } }
       if hasOthers { for path in paths { hints.takers[path] = try tree(taken.destination) } }
       // The head does not have at the name what no version took.
       guard !node.isDirectory, taken.destination != .nowhere else { continue }
@@ -73,11 +74,6 @@ struct CutHints {
       if case .value(let entry)? = try view.find(path: path.bytes) { return entry }
     }
     return nil
-  }
-
-  private func noteTimes(of node: PendingNode, at path: TreePath, in hints: inout NumberHints) {
-    hints.times[path] = NumberHints.Times(
-      modified: node.attributes.mtime ?? node.changed, changed: node.changed)
   }
 
   /// Notes the paths of directories whose names were taken.

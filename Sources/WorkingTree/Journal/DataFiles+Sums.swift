@@ -15,10 +15,6 @@ extension DataFiles {
     return knownSums(of: source, in: ranges)
   }
 
-  func sums(of source: UInt32, in ranges: [Range<UInt64>]) -> [BytesSum] {
-    runs(of: source, in: ranges).sums
-  }
-
   func sumRecords(
     of bytes: LiveBytes
   ) -> (records: [JournalRecord], missing: [UInt32: [Range<UInt64>]]) {

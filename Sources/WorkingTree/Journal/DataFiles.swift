@@ -78,22 +78,12 @@ final class DataFiles: Sendable {
     }
   }
 
-  var lastNumber: UInt32 { state.withLock { $0.lastNumber } }
-
   /// Adds an existing file. `isSynced` is false if an earlier process may have left its bytes unsynced.
   func add(_ file: File, _ number: UInt32, named name: String, isSynced: Bool) {
     state.withLock { s in
       if !isSynced { s.unsynced[number] = file }
       s.files[number] = Entry(file: file, name: name)
       s.lastNumber = max(s.lastNumber, number)
-    }
-  }
-
-  /// Forgets a file that is empty.
-  func remove(_ number: UInt32) {
-    state.withLock { s in
-      s.files[number] = nil
-      s.sums[number] = nil
     }
   }
 
@@ -116,12 +106,6 @@ final class DataFiles: Sendable {
       else { return }
       if !s.givenUp.contains(stage.number) { s.unsynced[stage.number] = stage.file }
       s.stage = nil
-    }
-  }
-
-  var paths: [String] {
-    state.withLock { s in
-      s.files.sorted { $0.key < $1.key }.map { "\(directory)/\($0.value.name)" }
     }
   }
 

@@ -46,7 +46,7 @@ extension Journal {
           file, newest, names, in: directory, owner: owner, lastCut: lastCut, report: report)
       }
     }
-    if names.contains(where: { isDataFile($0) }) {
+    if names.contains(where: { JournalFile.number($0) ?? DataFiles.stageNumber($0) != nil }) {
       let place = try StoreError.translating(try putAside(directory))
       losses.append(
         "nothing can be read in the journal of pending changes: it was put aside as \(place)")
@@ -54,10 +54,6 @@ extension Journal {
     }
     return try StoreError.translating(
       try begin(in: directory, owner: owner, lastCut: lastCut, losses, report))
-  }
-
-  private static func isDataFile(_ name: String) -> Bool {
-    JournalFile.number(name) != nil || DataFiles.stageNumber(name) != nil
   }
 
   /// Makes the directory, and removes unfinished files.

@@ -1,4 +1,3 @@
-import Inodes
 package import LLVSCore
 import Platform
 
@@ -20,16 +19,9 @@ package struct JournalImage: Sendable {
 
 /// A place between two records.
 package struct JournalInstant: Hashable, Sendable {
-  fileprivate var number: UInt32
-  fileprivate var end: UInt64
-  fileprivate var appended: UInt64
-
-  package init(number: UInt32, end: UInt64, appended: UInt64) {
-    (self.number, self.end, self.appended) = (number, end, appended)
-  }
-
-  /// True if no renewal came between two instants.
-  package func isOfSameFile(as other: JournalInstant) -> Bool { number == other.number }
+  var number: UInt32
+  var end: UInt64
+  var appended: UInt64
 }
 
 extension Journal {
@@ -257,7 +249,9 @@ extension Journal {
       // The little that is left was not reported as durable: `sync` waits for the renewal.
       var last = last
       try last.copy(from: old, copied..<s.file.end, moves, files: files)
-      for (source, sums) in files.unrecordedInJournals { try last.append(sums: sums, of: source) }
+      for (source, sums) in files.unrecordedInJournals {
+        for record in JournalRecord.sums(of: source, all: sums) { try last.append(record) }
+      }
       try last.flush()
       // Bytes that came since the sync stay in the old file.
       if s.file.end > copied { files.noteUnsynced(old.number) }

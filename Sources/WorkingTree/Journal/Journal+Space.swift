@@ -92,12 +92,4 @@ extension Journal {
     }
     return dead
   }
-
-  /// The files of a copy of the journal, in the order to copy them. If ``instant`` names another file afterwards
-  /// (``JournalInstant/isOfSameFile(as:)``), the journal was renewed, and all is copied again.
-  package func copyList() -> (journal: String, data: [String]) {
-    let number = state.withLock { $0.file.number }
-    let journal = "\(directory)/\(JournalFile.name(number))"
-    return (journal, files.paths.filter { $0 != journal })
-  }
 }

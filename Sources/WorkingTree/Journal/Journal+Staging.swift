@@ -78,15 +78,8 @@ extension Journal {
   }
 
   func drop(_ extents: [Extent], _ s: inout State) {
-    guard let held = s.held, extents.contains(where: { $0.isHeld(held, of: s.file) }) else {
-      return
-    }
-    s.held = nil
-  }
-}
-
-extension Extent {
-  fileprivate func isHeld(_ held: HeldBytes, of file: JournalFile) -> Bool {
-    source == file.number && offset == held.sum.offset
+    guard let held = s.held else { return }
+    let isHeld = extents.contains { $0.source == s.file.number && $0.offset == held.sum.offset }
+    if isHeld { s.held = nil }
   }
 }

@@ -4,10 +4,6 @@ import Platform
 // Journals that are not open: on a full disk, for a check, and for a copy.
 
 extension Journal {
-  /// Frees the reserve, so that a full disk does not prevent opening; false without one. The caller holds the
-  /// store's lock.
-  package static func giveUpReserve(in directory: String) -> Bool { Reserve.giveUp(in: directory) }
-
   /// Frees all that holds no record: the reserve, room, and unfinished files. The caller holds the store's lock.
   package static func giveUpRoom(in directory: String) {
     _ = Reserve.giveUp(in: directory)

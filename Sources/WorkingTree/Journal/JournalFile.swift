@@ -94,9 +94,7 @@ struct JournalFile: Sendable {
   var isGrown: Bool { isResumed || end - imageEnd > max(1 << 20, imageEnd) }
   /// True if the journal must be renewed at any time.
   var isOverdue: Bool { end - imageEnd > max(64 << 20, imageEnd) }
-}
 
-extension JournalFile {
   /// Calls `body` with the records between two offsets of whole records, without bytes of files.
   func forEachRecord(
     in range: Range<UInt64>, _ body: (JournalRecord) throws(SystemError) -> Void

@@ -2,7 +2,7 @@ package import Inodes
 import LLVSCore
 
 /// A record: a change, a step of a cut, or a part of the image with which a journal begins.
-package enum JournalRecord: Hashable, Sendable {
+package enum JournalRecord: Equatable, Sendable {
   case change(Change)
   /// Changes that are made together.
   case changes([Change])
@@ -114,5 +114,46 @@ package enum JournalRecord: Hashable, Sendable {
       else { return nil }
       return .image(epoch: epoch, stamp: stamp, isCutting: isCutting)
     }
+  }
+
+  /// Calls `body` with each run of bytes of data files that the record refers to.
+  func forEachExtent(_ body: (Extent) -> Void) {
+    switch self {
+    case .change(let change): change.forEachExtent(body)
+    case .changes(let changes): for change in changes { change.forEachExtent(body) }
+    case .node(_, let node): node.file?.forEachExtent(body)
+    case .settled(_, _, let edits): for node in edits.newNodes { node.file?.forEachExtent(body) }
+    case .image, .name, .epoch, .sums, .mark, .taking, .synced: break
+    }
+  }
+}
+
+extension Change {
+  /// Calls `body` with each run of bytes of data files that the change refers to.
+  func forEachExtent(_ body: (Extent) -> Void) {
+    switch operation {
+    case .create(_, _, _, _, let content, _, _): content.forEachStagedExtent(body)
+    case .write(_, let extent, _, _): if extent.source != Extent.base { body(extent) }
+    case .node(_, let node): node.file?.forEachExtent(body)
+    case .resize, .punch, .save, .attributes, .link, .unlink, .rmdir, .rename, .exchange, .release:
+      break
+    }
+  }
+}
+
+extension PendingFile {
+  /// Calls `body` with each run of bytes of data files that the file refers to.
+  func forEachExtent(_ body: (Extent) -> Void) {
+    content.forEachStagedExtent(body)
+    saved?.content.forEachStagedExtent(body)
+    counted?.content.forEachStagedExtent(body)
+    // A version that takes only a new name reads these again.
+    taken?.forEachStagedExtent(body)
+  }
+}
+
+extension FileContent {
+  func forEachStagedExtent(_ body: (Extent) -> Void) {
+    extents.forEach { if $0.source != Extent.base { body($0) } }
   }
 }

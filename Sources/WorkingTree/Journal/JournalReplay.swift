@@ -1,5 +1,3 @@
-import Inodes
-
 /// The state that the records of a journal make.
 struct JournalReplay {
   /// A run of bytes, and the offset of the record that names it.
@@ -57,7 +55,7 @@ struct JournalReplay {
       if isCommitted, cut > lastCut {
         // The store is older: what later cuts took is pending again.
         foreignCut = cut
-        overlay.skip(edits)
+        edits.skip(in: &overlay)
       } else {
         overlay.apply(edits)
       }

@@ -18,8 +18,6 @@ package struct LiveBytes: Sendable {
     isMerged = false
   }
 
-  package mutating func add(_ content: FileContent) { content.forEachStagedExtent { add($0) } }
-
   package mutating func add(_ other: LiveBytes) {
     for (source, more) in other.ranges { ranges[source, default: []] += more }
     isMerged = false

@@ -1,4 +1,3 @@
-import Inodes
 import Platform
 
 /// A journal file that is being written, under a temporary name.
@@ -59,10 +58,6 @@ struct NewJournalFile {
     let (records, missing) = files.sumRecords(of: bytes)
     for record in records { try append(record) }
     return missing
-  }
-
-  mutating func append(sums: [BytesSum], of source: UInt32) throws(SystemError) {
-    for record in JournalRecord.sums(of: source, all: sums) { try append(record) }
   }
 
   /// Copies the records of another file between two offsets, with `moves` applied; other bytes stay there.

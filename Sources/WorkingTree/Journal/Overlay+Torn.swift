@@ -1,5 +1,4 @@
 package import Inodes
-import LLVSCore
 
 /// Bytes of data files that are missing or damaged.
 struct LostBytes {

@@ -2,8 +2,8 @@ import Inodes
 import LLVSCore
 
 /// The difference between an overlay and its changed copy.
-package struct OverlayEdits: Hashable, Sendable {
-  struct Node: Hashable, Sendable {
+package struct OverlayEdits: Equatable, Sendable {
+  struct Node: Equatable, Sendable {
     var number: InodeNumber
     var node: PendingNode?
   }
@@ -35,7 +35,7 @@ package struct OverlayEdits: Hashable, Sendable {
     return edits
   }
 
-  fileprivate func skip(in overlay: inout Overlay) {
+  func skip(in overlay: inout Overlay) {
     (overlay.epoch, overlay.stamp) = (epoch, stamp)
     if isCutting { overlay.isCutting = true } else { overlay.endCut() }
   }
@@ -54,8 +54,6 @@ package struct OverlayEdits: Hashable, Sendable {
 }
 
 extension Overlay {
-  /// Continues after edits without applying them: everything stays pending.
-  mutating func skip(_ edits: OverlayEdits) { edits.skip(in: &self) }
   package mutating func apply(_ edits: OverlayEdits) { edits.apply(to: &self) }
 }
 

@@ -3,7 +3,7 @@ package import LLVSCore
 
 /// A change of the working tree, as it is applied and as the journal keeps it. It names all inodes that it
 /// concerns, so applying it reads nothing; ``Operation/node(_:_:)`` has made those of the recorded tree known.
-package struct Change: Hashable, Sendable {
+package struct Change: Equatable, Sendable {
   package var time: Attributes.Time
   /// 0 if unknown.
   package var process: Int32
@@ -17,7 +17,7 @@ package struct Change: Hashable, Sendable {
 
   /// `seen` is the epoch that the writer had seen, if a head changed the name since. Large cases are indirect,
   /// because each is copied some ten times on the way to the journal and the overlay.
-  package enum Operation: Hashable, Sendable {
+  package enum Operation: Equatable, Sendable {
     /// An inode of the recorded tree that later changes concern.
     indirect case node(InodeNumber, PendingNode)
     /// `isSaved` if the next version takes the file unchanged.

@@ -2,7 +2,7 @@ package import Inodes
 package import LLVSCore
 
 /// The bytes of a file that programs see, and what of them was saved.
-package struct PendingFile: Hashable, Sendable {
+package struct PendingFile: Equatable, Sendable {
   package var content: FileContent
   /// True if there are bytes, or a size, that no save covers.
   package var isUnsaved = false
@@ -26,7 +26,7 @@ package struct PendingFile: Hashable, Sendable {
   }
 
   /// Facts of few files, so that other files take no room for them.
-  private final class Rare: Hashable, Sendable {
+  private final class Rare: Equatable, Sendable {
     let counted: Save?
     let taken: FileContent?
 
@@ -34,11 +34,6 @@ package struct PendingFile: Hashable, Sendable {
 
     static func == (a: Rare, b: Rare) -> Bool {
       a === b || a.counted == b.counted && a.taken == b.taken
-    }
-
-    func hash(into hasher: inout Hasher) {
-      hasher.combine(counted)
-      hasher.combine(taken)
     }
   }
 

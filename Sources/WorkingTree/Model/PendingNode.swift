@@ -2,7 +2,7 @@ package import Inodes
 package import LLVSCore
 
 /// An inode with pending changes, or that a change leads to or is below.
-package struct PendingNode: Hashable, Sendable {
+package struct PendingNode: Equatable, Sendable {
   package let kind: EntryKind
   package var attributes: Attributes
   /// True if attributes changed here, the link id included, and no version has them.
@@ -47,10 +47,9 @@ package struct PendingNode: Hashable, Sendable {
 }
 
 /// The indices of a list of names, once they were needed; the list defines them, so any two are equal.
-package struct NamePositions: Hashable, Sendable {
+package struct NamePositions: Equatable, Sendable {
   var indices: [InodeName: Int]?
   package static func == (a: NamePositions, b: NamePositions) -> Bool { true }
-  package func hash(into hasher: inout Hasher) {}
 }
 
 /// The reason that an open inode has no name.

@@ -1,5 +1,6 @@
 package import Inodes
 package import LLVSCore
+import TreeNames
 
 /// The pending changes: the difference between the recorded tree and the tree that programs see.
 ///
@@ -10,7 +11,7 @@ package import LLVSCore
 /// INVARIANT I4: an inode that a change leads to is a node, and its names are where programs see it.
 /// INVARIANT I5: each directory on the way from a change, or a pending node, to the root is a node.
 /// INVARIANT I6: a node without a name has a number that leads to nothing else.
-/// INVARIANT I7: what lost its last name here gets none again, and goes unless somebody holds it.
+/// INVARIANT I7: an inode that lost its last name here gets none again, and is forgotten unless a handle holds it.
 package struct Overlay: Sendable {
   package internal(set) var changes = ChangeMap()
   /// The inodes with pending changes, and the directories above them.
@@ -148,18 +149,72 @@ extension Overlay {
     orphans.insert(number)
     sinceCut.inodes.insert(number)
   }
+
+  /// True if programs see scratch at a name, and what the head has there escaped.
+  package func isAside(_ place: InodeName) -> Bool {
+    asideCount > 0 && changes[place.aside]?.inode != nil
+  }
+
+  /// The scratch whose names the head has, or had since the last head, by own name.
+  /// - Complexity: O(*p*) for *p* pending names if there is any.
+  package var namesAside: [InodeName] {
+    guard asideCount > 0 else { return [] }
+    return changes.compactMap { place, change in
+      place.isAside && change.inode != nil ? place.own : nil
+    }
+  }
+
+  /// Returns the place in the tree of a name that programs use.
+  package func place(
+    shownAt shown: InodeName, over base: some Base
+  ) throws(StoreError) -> InodeName {
+    guard asideCount > 0 else { return shown }
+    if isAside(shown) { return shown.aside }
+    guard shown.name.bytes.starts(with: DisplacedName.prefix),
+      try inode(at: shown, over: base) == nil
+    else { return shown }
+    var places: [InodeName] = []
+    if let key = DisplacedName.key(of: shown.name.bytes) {
+      let name = TreePath(TreeView.ownPath(key)).name
+      places = [InodeName(directory: shown.directory, name: name)]
+    } else {
+      // The name has only a hash.
+      places = changedNames(of: shown.directory).map {
+        InodeName(directory: shown.directory, name: $0).own
+      }
+    }
+    for place in places where isAside(place) {
+      guard try inode(at: place, over: base) != nil else { continue }
+      if try escaped(place, over: base) == shown.name { return place }
+    }
+    return shown
+  }
+
+  /// Returns the name under which programs see a place of the tree.
+  package func shownName(of place: InodeName, over base: some Base) throws(StoreError) -> FileName {
+    if place.isAside { return place.own.name }
+    return isAside(place) ? try escaped(place, over: base) : place.name
+  }
+
+  /// Returns the escaped name of what the head has at the name of scratch.
+  private func escaped(_ place: InodeName, over base: some Base) throws(StoreError) -> FileName {
+    let directory = path(of: place.directory) ?? .root
+    let key = KeyCoding.key(ofPath: directory.appending(place.name).own.bytes)
+    var shown = place
+    var count = 0
+    repeat {
+      shown.name = FileName(DisplacedName.candidate(count, for: key))
+      count += 1
+    } while try inode(at: shown, over: base) != nil
+    return shown.name
+  }
 }
 
-extension Overlay: Hashable {
+extension Overlay: Equatable {
   /// Compares the images, without the lists for the next cut.
   package static func == (a: Overlay, b: Overlay) -> Bool {
     a.stamp == b.stamp && a.epoch == b.epoch && a.isCutting == b.isCutting
       && a.settle == b.settle && a.orphans == b.orphans && a.changes == b.changes
       && a.nodes == b.nodes
-  }
-
-  package func hash(into hasher: inout Hasher) {
-    hasher.combine(stamp)
-    hasher.combine(epoch)
   }
 }

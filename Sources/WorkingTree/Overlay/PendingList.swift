@@ -2,7 +2,7 @@ package import Inodes
 import LLVSCore
 
 /// The names and inodes that a cut looks at. Some may be pending no longer, and places may be listed repeatedly.
-package struct PendingList: Hashable, Sendable {
+package struct PendingList: Equatable, Sendable {
   package internal(set) var places = SharedList<InodeName>()
   /// Changes with this stamp or a later one are listed by place, except in ignored directories.
   package internal(set) var first = ChangeStamp.start
@@ -18,9 +18,7 @@ package struct PendingList: Hashable, Sendable {
   package var allPlaces: [InodeName] { Array(places) }
   package var allInodes: [InodeNumber] { Array(inodes) }
   package var isEmpty: Bool { places.isEmpty && inodes.isEmpty }
-}
 
-extension PendingList {
   /// The number of places no longer pending from which on the list is cleaned.
   private static let staleLimit = 4096
 

@@ -17,9 +17,9 @@ import TreeNames
 ///
 /// - Concurrency: any thread.
 package final class WorkingTree: Sendable {
-  let base: any Base & CookieSource
+  let base: RecordedTree
   let journal: any ChangeJournal
-  let contents: any ContentReading
+  let contents: StoreContents
   let numbers: NumberSource
   let head: any HeadReading
   package let defaults: AttributeDefaults
@@ -35,8 +35,8 @@ package final class WorkingTree: Sendable {
   /// Creates a tree over the journal's changes, with the versions of epochs. `syncRows` brings the recorded tree's
   /// rows to the disk, on any thread, also while another head's rows are prepared.
   package init(
-    base: any Base & CookieSource, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
-    journal: any ChangeJournal, contents: any ContentReading, head: any HeadReading,
+    base: RecordedTree, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
+    journal: any ChangeJournal, contents: StoreContents, head: any HeadReading,
     numbers: NumberSource, defaults: AttributeDefaults, syncRows: @escaping RowsSync = {}
   ) {
     self.base = base

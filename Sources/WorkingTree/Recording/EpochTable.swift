@@ -3,8 +3,6 @@ package import LLVSCore
 /// The version of each epoch; nil is the time before the first version.
 package struct EpochTable: Hashable, Sendable {
   private var versions: [Epoch: VersionNumber?] = [:]
-  package init() {}
-  package init(_ epoch: Epoch, showing version: VersionNumber?) { versions[epoch] = .some(version) }
 
   /// `numbers` are the store's numbers of versions; 0 is the time before the first one.
   package init(_ numbers: [Epoch: UInt32]) {
@@ -13,15 +11,8 @@ package struct EpochTable: Hashable, Sendable {
     }
   }
 
-  package var epochs: [Epoch] { versions.keys.sorted() }
-  package func has(_ epoch: Epoch) -> Bool { versions[epoch] != nil }
-
   /// `head` for an epoch that is not in the table.
   package func version(_ epoch: Epoch, otherwise head: VersionNumber?) -> VersionNumber? {
     versions[epoch] ?? head
-  }
-
-  package mutating func set(_ epoch: Epoch, to version: VersionNumber?) {
-    versions[epoch] = .some(version)
   }
 }

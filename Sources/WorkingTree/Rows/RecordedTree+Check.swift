@@ -3,14 +3,6 @@ package import LLVSCore
 import SQLite
 package import TreeNames
 
-extension RecordedTree {
-  /// Compares all rows with the tree of a map and with each other, in O(*n*), and returns at most 100 faults as
-  /// sentences.
-  package func faults(comparedWith view: TreeView) throws(StoreError) -> [String] {
-    try read { try TreeCheck.faults(of: $0, comparedWith: view) }
-  }
-}
-
 extension RowsSnapshot {
   /// Checks the file's pages, and compares all rows with the tree of a map and with each other, in O(*n*). Returns
   /// at most 200 faults as sentences.
@@ -58,7 +50,7 @@ extension TreeRows {
 }
 
 /// Walks the rows next to a tree.
-private struct TreeCheck {
+struct TreeCheck {
   private static let limit = 100
   let rows: TreeRows
   let view: TreeView

@@ -64,7 +64,25 @@ extension RecordedTree {
     at path: String, for origin: Origin
   ) throws(StoreError) -> RecordedTree {
     try TreeDatabase.remove(path)
-    return try build(path, origin)
+    let database = try TreeDatabase.writer(path)
+    var state = RecordedState(
+      storeID: origin.storeID, cut: origin.head.cut, version: origin.head.version,
+      root: origin.head.view.map.root)
+    let rows = TreeRows(database, hashKey: state.hashKey)
+    try accessing(database) {
+      try database.prepared("BEGIN IMMEDIATE").run()
+      try rows.removeAll()
+      var build = TreeBuild(
+        rows: rows, view: origin.head.view, numbers: origin.numbers, time: origin.time)
+      try build.run()
+      try rows.setRoot(origin.head.root)
+      (state.values, state.directories) = (build.values, build.directories)
+      try rows.set(state)
+      try database.prepared("COMMIT").run()
+      try rows.knowGreatest()
+    }
+    database.checkpoint()
+    return RecordedTree(path: path, rows: rows, state: state, time: origin.time)
   }
 
   /// Returns the greatest inode number in a store's file of rows, by one look-up; nil without readable rows.
@@ -119,27 +137,5 @@ extension RecordedTree {
       head, from: TreeView(map: map), hints: hints, numbers: origin.numbers, now: origin.now)
     try publish()
     return true
-  }
-
-  private static func build(_ path: String, _ origin: Origin) throws(StoreError) -> RecordedTree {
-    let database = try TreeDatabase.writer(path)
-    var state = RecordedState(
-      storeID: origin.storeID, cut: origin.head.cut, version: origin.head.version,
-      root: origin.head.view.map.root)
-    let rows = TreeRows(database, hashKey: state.hashKey)
-    try accessing(database) {
-      try database.prepared("BEGIN IMMEDIATE").run()
-      try rows.removeAll()
-      var build = TreeBuild(
-        rows: rows, view: origin.head.view, numbers: origin.numbers, time: origin.time)
-      try build.run()
-      try rows.setRoot(origin.head.root)
-      (state.values, state.directories) = (build.values, build.directories)
-      try rows.set(state)
-      try database.prepared("COMMIT").run()
-      try rows.knowGreatest()
-    }
-    database.checkpoint()
-    return RecordedTree(path: path, rows: rows, state: state, time: origin.time)
   }
 }

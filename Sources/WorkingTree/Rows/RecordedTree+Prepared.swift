@@ -47,8 +47,8 @@ extension RecordedTree {
       }
     }
   }
-}
 
+<<<<<<< HEAD
 extension RecordedTree {
   /// True if an inode of the prepared tree has a name and no other. A head must be prepared.
   func has(_ number: InodeNumber, onlyAt name: InodeName) throws(StoreError) -> Bool {
@@ -58,6 +58,8 @@ extension RecordedTree {
     }
   }
 
+=======
+>>>>>>> 35bcdb8a (WorkingTree: the tree names its rows and values by their types)
   /// Changes the times of an inode of the prepared tree, if it has a row. A head must be prepared. If it throws, the
   /// transaction is rolled back.
   func changeTimes(

@@ -14,7 +14,7 @@ package import TreeNames
 /// INVARIANT I1: the rows equal what `TreeView` shows of the head's map: names, kinds, contents, attributes, keys.
 ///
 /// - Concurrency: any thread reads; one thread at a time, as the caller ensures, prepares and publishes.
-package final class RecordedTree: RowBase, CookieSource {
+package final class RecordedTree: RowBase {
   /// A connection on its way between the pool and a thread; one thread has it at a time.
   struct Loan: @unchecked Sendable { let rows: TreeRows }
 
@@ -52,6 +52,8 @@ package final class RecordedTree: RowBase, CookieSource {
   package var state: RecordedState { writer.withLock { $0.state } }
   package var batch: UInt64 { batchCounter.load(ordering: .acquiring) }
 
+  /// Returns the possible cookies of names, in the order of the names.
+  /// - Complexity: O(log *n*) for each name.
   package func cookies(
     for names: [FileName], in directory: InodeNumber
   ) throws(StoreError) -> [CookieChoice] {

@@ -1,4 +1,3 @@
-import Inodes
 package import LLVSCore
 import SQLite
 import Synchronization

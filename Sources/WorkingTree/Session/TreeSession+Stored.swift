@@ -12,7 +12,7 @@ extension TreeSession {
 
   /// Frees the space that a store's journal reserves, if a full disk kept the tree from opening.
   package static func giveUpReserve(of store: String) -> Bool {
-    Journal.giveUpReserve(in: journal(of: store))
+    Reserve.giveUp(in: journal(of: store))
   }
 
   /// Frees what a store's journal holds besides records, before it is opened.

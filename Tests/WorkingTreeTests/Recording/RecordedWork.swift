@@ -93,8 +93,7 @@ struct RecordedWork {
   ) throws {
     let head = head
     let before = head.map { $0.rawValue > 1 ? VersionNumber($0.rawValue - 1) : nil } ?? nil
-    var table = EpochTable(Epoch(2), showing: head)
-    table.set(Epoch(1), to: before)
+    let epochs = [Epoch(2): head?.rawValue ?? 0, Epoch(1): before?.rawValue ?? 0]
     let tree = try recordedTree(of: head)
     var life = Life(seed: seed, over: tree) { [store] in store.readable($0) }
     (life.marks, life.links) = (marks, links)
@@ -106,8 +105,8 @@ struct RecordedWork {
     (marks, links) = (life.marks, life.links)
     _ = life.overlay.beginCut()
     let frozen = life.overlay
-    let expected = try expected(frozen, tree, table, head)
-    let made = try record(frozen, tree, table, head).made
+    let expected = try expected(frozen, tree, epochs, head)
+    let made = try record(frozen, tree, epochs, head).made
     for (group, map) in expected.sorted(by: { $0.key < $1.key }) {
       let number = made.groups[
         EditGroup(
@@ -152,17 +151,13 @@ struct RecordedWork {
 
   /// The maps that the model makes of each group.
   private func expected(
-    _ frozen: Overlay, _ tree: RecordedTree, _ table: EpochTable, _ head: VersionNumber?
+    _ frozen: Overlay, _ tree: RecordedTree, _ epochs: [Epoch: UInt32], _ head: VersionNumber?
   ) throws -> [ModelGroup: ModelMap] {
     let read: (StoredContent) -> [UInt8] = { [store] in store.readable($0) }
     var model = model
     model.head = Int(head?.rawValue ?? 0)
-    var versions: [Epoch: Int] = [:]
-    for epoch in table.epochs {
-      versions[epoch] = Int(table.version(epoch, otherwise: nil)?.rawValue ?? 0)
-    }
     let (record, groups) = ModelRecord(frozen, over: try ModelTree(tree, read: read), read: read)
-      .grouped(model, versions)
+      .grouped(model, epochs.mapValues { Int($0) })
     var result: [ModelGroup: ModelMap] = [:]
     for (group, items) in groups {
       result[group] = record.applied(items, to: model.maps[group.predecessor])
@@ -185,15 +180,15 @@ struct RecordedWork {
     try work(&life)
     (marks, links) = (life.marks, life.links)
     _ = life.overlay.beginCut()
-    var table = EpochTable(Epoch(2), showing: head)
-    if let seen { table.set(.first, to: seen) }
+    var epochs = [Epoch(2): head?.rawValue ?? 0]
+    if let seen { epochs[.first] = seen.rawValue }
     return try record(
-      life.overlay, tree, table, head, ignoring: patterns, withoutMarks: damaged)
+      life.overlay, tree, epochs, head, ignoring: patterns, withoutMarks: damaged)
   }
 
   /// Cuts, and cuts again without what cannot be read.
   private func record(
-    _ frozen: Overlay, _ tree: RecordedTree, _ table: EpochTable, _ head: VersionNumber?,
+    _ frozen: Overlay, _ tree: RecordedTree, _ epochs: [Epoch: UInt32], _ head: VersionNumber?,
     ignoring patterns: String = "", withoutMarks damaged: Set<Int> = []
   ) throws -> (recording: Recording, made: CutVersions) {
     let contents = MarkContents(store: store, damaged: damaged)
@@ -206,7 +201,8 @@ struct RecordedWork {
     while true {
       var recorder = Recorder(frozenTree, saves: saves, ignored: ignored)
       let recording = try recorder.record()
-      let grouped = try GroupedRecording(recording, of: frozenTree, table, on: predecessors)
+      let grouped = try GroupedRecording(
+        recording, of: frozenTree, EpochTable(epochs), on: predecessors)
       let writer = CutWriter(
         store, tree: frozenTree, contents: contents, maker: CutMaker(),
         helper: ForkJoin(name: "test"))

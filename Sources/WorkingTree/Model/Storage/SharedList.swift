@@ -45,7 +45,3 @@ extension SharedList: Sequence {
 extension SharedList: Equatable where Element: Equatable {
   package static func == (a: Self, b: Self) -> Bool { a.elementsEqual(b) }
 }
-
-extension SharedList: Hashable where Element: Hashable {
-  package func hash(into hasher: inout Hasher) { hasher.combine(count) }
-}

@@ -249,7 +249,3 @@ extension SharedMap: Equatable where Value: Equatable {
     a.count == b.count && a.allSatisfy { b[$0.key] == $0.value }
   }
 }
-
-extension SharedMap: Hashable where Value: Hashable {
-  package func hash(into hasher: inout Hasher) { hasher.combine(count) }
-}

@@ -1,6 +1,6 @@
 /// A set with cheap copies (``SharedMap``).
-package struct SharedSet<Member: SharedKey>: Hashable, Sendable {
-  fileprivate struct Nothing: Hashable, Sendable {}
+package struct SharedSet<Member: SharedKey>: Equatable, Sendable {
+  fileprivate struct Nothing: Equatable, Sendable {}
 
   private var members = SharedMap<Member, Nothing>()
   package init() {}
@@ -9,7 +9,6 @@ package struct SharedSet<Member: SharedKey>: Hashable, Sendable {
   package func contains(_ member: Member) -> Bool { members.contains(member) }
   package mutating func insert(_ member: Member) { members.insert(Nothing(), ifAbsent: member) }
   package mutating func remove(_ member: Member) { if contains(member) { members[member] = nil } }
-  package func hash(into hasher: inout Hasher) { hasher.combine(count) }
 }
 
 extension SharedSet: Sequence {

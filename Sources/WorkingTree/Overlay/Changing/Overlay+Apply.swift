@@ -22,7 +22,7 @@ extension Overlay {
       nodes[number]?.lacksExtended = lacksExtended
     case .link(let number, let place, let id, let seen): link(number, at: place, id, seen, change)
     case .unlink(let place, let number, let isKept):
-      remove(place, of: number, change)
+      put(nil, at: place, over: number, seen: nil, change)
       lose(number, place, isKept: isKept, change.time)
       giveAway(place)
     case .rmdir(let place, let number): removeDirectory(place, of: number, change)
@@ -89,10 +89,6 @@ extension Overlay {
     list(number)
     put(number, at: place, over: nil, seen: seen, change)
     if isSaved, kind != .directory { save(number, change.time, isFirm: true) }
-  }
-
-  private mutating func remove(_ place: InodeName, of number: InodeNumber, _ change: Change) {
-    put(nil, at: place, over: number, seen: nil, change)
   }
 
   /// Removes a name of a node; with the last one the node is forgotten unless a handle holds it.

@@ -64,11 +64,6 @@ struct AccessTimes {
     self[number] = now
     return true
   }
-
-  /// Notes the access time of an inode whose mtime is about to change.
-  mutating func keep(_ number: InodeNumber, mtime: Attributes.Time) {
-    if self[number] == nil { self[number] = mtime }
-  }
 }
 
 extension WorkingTree {

@@ -1,6 +1,5 @@
 import Inodes
 import LLVSCore
-import Platform
 import Synchronization
 import TreeNames
 
@@ -53,13 +52,13 @@ final class RememberedBase: Base {
   }
 
   private let base: any Base
-  private let contents: any ContentReading
+  private let contents: StoreContents
   private let head: any HeadReading
   private let recent: RecentInodes
   private let state = Mutex(State())
 
   init(
-    _ base: any Base, _ contents: any ContentReading, _ head: any HeadReading,
+    _ base: any Base, _ contents: StoreContents, _ head: any HeadReading,
     _ recent: RecentInodes
   ) {
     self.base = base

@@ -201,22 +201,8 @@ struct TreeState {
   /// Keeps the access time of an inode whose mtime is about to change: by default the mtime is shown.
   private mutating func keepAccessTime(of number: InodeNumber) {
     guard let times = overlay.nodes.times(of: number) else { return }
-    accessTimes.keep(number, mtime: times.mtime)
+    if accessTimes[number] == nil { accessTimes[number] = times.mtime }
   }
-}
-
-/// A reader of the bytes in versions; missing and damaged bytes are an ``FSError/store(_:)``.
-package protocol ContentReading: AnyObject, Sendable {
-  /// Reads bytes of a stored content into a buffer, which must not reach beyond its end.
-  func read(
-    _ content: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(FSError)
-
-  /// Returns the run of bytes, or the hole, at an offset.
-  func run(_ content: StoredContent, at offset: UInt64) throws(FSError) -> ContentRun
-  /// Returns how many bytes of a stored content are zeros without room; 0 for a damaged one, so that it can be
-  /// listed.
-  func zeroBytes(_ content: StoredContent) throws(FSError) -> UInt64
 }
 
 /// Brings the recorded tree's rows to the disk.

@@ -13,7 +13,7 @@ extension WorkingTree {
       try change(by: process, mayUseReserve: true) { state, _ in
         guard let file = state.handles[handle] else { return Decision { _ in } }
         let saves =
-          file.wroteSinceFlush || state.isMapped(file.inode)
+          file.wroteSinceFlush || state.overlay.nodes.isMapped(file.inode)
           || file.flushes >= 1 && state.isEmptied(by: file)
         let operations = saves ? state.saving(file.inode) : []
         return Decision(operations: operations) { state in
@@ -118,9 +118,6 @@ extension TreeState {
     unsaved.contains { overlay.nodes[$0].map { $0.orphan != .gone } ?? false }
   }
 
-  /// True if unsaved bytes came from a mapping: the close of any writable handle saves them.
-  fileprivate func isMapped(_ number: InodeNumber) -> Bool { overlay.nodes.isMapped(number) }
-
   /// True if a handle's open made or truncated the file, and no write followed.
   fileprivate func isEmptied(by file: OpenFile) -> Bool {
     !file.wrote && !file.mode.isDisjoint(with: [.created, .truncate])
@@ -129,7 +126,9 @@ extension TreeState {
 
   fileprivate func isSavedAtRelease(of file: OpenFile) -> Bool {
     // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
-    let saves = file.wroteSinceFlush || isMapped(file.inode) || handles.hasOneWriter(file.inode)
+    let saves =
+      file.wroteSinceFlush || overlay.nodes.isMapped(file.inode)
+      || handles.hasOneWriter(file.inode)
     return saves && overlay.nodes.isUnsaved(file.inode)
   }
 

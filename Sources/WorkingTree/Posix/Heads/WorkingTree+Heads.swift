@@ -80,7 +80,10 @@ extension WorkingTree {
         return SeenNames(self)
       }
       state { state in
-        for replaced in new.replaced { state.note(replaced) }
+        for name in new.replaced {
+          state.writers.bringBack(name.name, name.after, isSame: name.alike.contains)
+          state.writers.leaveBehind(name.name, name.before, on: name.epoch)
+        }
         state.writers.lose(new.lost)
         state.writers.find(new.found)
         if forgetsReaders { state.writers.forgetAll() }
@@ -90,7 +93,6 @@ extension WorkingTree {
       return (before, new.overlay)
     }
   }
-
 }
 
 /// The names that processes read, while a head is being shown. Later opens wait for the head, so none is missed.
@@ -121,11 +123,4 @@ package struct ShownHead {
   package var lost: [TreePath: InodeNumber] = [:]
   /// The directories now at the paths of those and of ``SeenNames/lost``.
   package var found: [TreePath: InodeNumber] = [:]
-}
-
-extension TreeState {
-  fileprivate mutating func note(_ replaced: ReplacedName) {
-    writers.bringBack(replaced.name, replaced.after, isSame: replaced.alike.contains)
-    writers.leaveBehind(replaced.name, replaced.before, on: replaced.epoch)
-  }
 }

@@ -49,4 +49,53 @@ extension WorkingTree {
     if let names = state.overlay.nodes.names(of: number) { return names.count }
     return try FSError.translating(try base.inode(number)?.links ?? 0)
   }
+
+  /// Removes a name of a file, which lives on while a program has it open. Throws ``FSError/noEntry``,
+  /// ``FSError/isDirectory``, ``FSError/notDirectory``, ``FSError/stale``, or the error of the journal: then
+  /// nothing has changed.
+  package func unlink(
+    _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
+  ) throws(FSError) {
+    try remove(directory, name, process) { place, number, state, base throws(FSError) in
+      guard try kind(of: number, state, base) != .directory else { throw .isDirectory }
+      return .unlink(place, of: number, isKept: state.isHeld(number))
+    }
+  }
+
+  /// Removes an empty directory. Throws ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/notEmpty``,
+  /// ``FSError/stale``, or the error of the journal: then nothing has changed.
+  package func removeDirectory(
+    _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
+  ) throws(FSError) {
+    try remove(directory, name, process) { place, number, state, base throws(FSError) in
+      guard try kind(of: number, state, base) == .directory else { throw .notDirectory }
+      try checkEmpty(number, state, base)
+      return .rmdir(place, of: number)
+    }
+  }
+
+  private func remove(
+    _ directory: InodeNumber, _ name: FileName, _ process: Int32,
+    _ removal: (InodeName, InodeNumber, TreeState, RememberedBase) throws(FSError)
+      -> Change.Operation
+  ) throws(FSError) {
+    let shown = InodeName(directory: directory, name: name)
+    try withRoom { () throws(FSError) in
+      try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
+        let place = try place(shownAt: shown, state, base)
+        let number = try present(at: place, state, base)
+        let operation = try removal(place, number, state, base)
+        return Decision(concerned: [number, directory], operations: [operation]) { _ in }
+      }
+    }
+  }
+
+  /// Returns the inode at a name, with the lock held; throws ``FSError/noEntry`` if there is none.
+  func present(
+    at place: InodeName, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> InodeNumber {
+    try checkDirectory(place.directory, state, base)
+    guard let number = try inode(at: place, state, base) else { throw .noEntry }
+    return number
+  }
 }

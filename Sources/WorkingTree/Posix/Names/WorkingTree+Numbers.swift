@@ -60,7 +60,6 @@ extension WorkingTree {
     state { ($0.known[number]?.lookups ?? 0) > count }
   }
 
-  package var knownCount: Int { state { $0.known.count - 1 } }
   package func isOpen(_ number: InodeNumber) -> Bool { state { $0.handles.isOpen(number) } }
 }
 

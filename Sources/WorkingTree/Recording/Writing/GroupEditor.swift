@@ -58,7 +58,10 @@ struct GroupEditor {
     let hasOthers = !unshown.isEmpty || edits.contains { $0.kind == .move }
     let puts = hasOthers ? Set(edits.filter { $0.kind == .put }.map(\.path)) : []
     for edit in edits where edit.kind == .move { try copy(edit, puts) }
-    for edit in edits where edit.kind == .make { try make(edit) }
+    for edit in edits where edit.kind == .make {
+      renamedIn.insert(edit.path.parent)
+      map.put(try maker.directory(edit, at: KeyCoding.key(ofPath: edit.path.bytes), old: nil))
+    }
     for edit in edits where edit.kind == .setAttributes { try setAttributes(edit) }
     if !unshown.isEmpty {
       let changed = Set(edits.filter { $0.kind == .put || $0.kind == .remove }.map(\.path))
@@ -140,11 +143,6 @@ struct GroupEditor {
       if excluded.contains(TreePath(path[..<end])) { return true }
     }
     return excluded.contains(TreePath(path))
-  }
-
-  private mutating func make(_ edit: PathEdit) throws(StoreError) {
-    renamedIn.insert(edit.path.parent)
-    map.put(try maker.directory(edit, at: KeyCoding.key(ofPath: edit.path.bytes), old: nil))
   }
 
   private mutating func setAttributes(_ edit: PathEdit) throws(StoreError) {

@@ -1,5 +1,6 @@
 package import Inodes
 package import LLVSCore
+import Synchronization
 package import TreeNames
 
 /// The working tree's inode numbers for files and directories that a program made or moved and the cut took.
@@ -60,5 +61,57 @@ package struct NumberHints: Sendable {
     var trees = Dictionary(takers.values.map { ($0.map.root, $0) }) { first, _ in first }
     if let own { trees[own.map.root] = nil }
     return Array(trees.values)
+  }
+}
+
+/// The properties with which a file keeps its inode number under a new head: kind, bytes and device, not
+/// attributes.
+package struct FileIdentity: Hashable, Sendable {
+  private let kind: EntryKind
+  private let length: UInt64
+  private let digest: Digest
+  private let device: Attributes.Device?
+
+  package init(_ entry: Entry) {
+    kind = entry.kind
+    length = entry.stored.length
+    digest = entry.stored.digest
+    device = entry.attributes.device
+  }
+
+  package init(_ record: InodeRecord) {
+    kind = record.kind
+    length = record.stored.length
+    digest = record.stored.digest
+    device = record.attributes.device
+  }
+}
+
+/// Hands out unused inode numbers, which it reserves in batches.
+///
+/// - Concurrency: any thread.
+package final class NumberSource: Sendable {
+  private static let batch: UInt64 = 4096
+  private let allot: @Sendable (UInt64) throws(StoreError) -> UInt64
+  // A leaf lock.
+  private let spare = Mutex<Range<UInt64>>(0..<0)
+
+  /// Creates a source; `allot` reserves N numbers and returns the first.
+  package init(_ allot: @escaping @Sendable (UInt64) throws(StoreError) -> UInt64) {
+    self.allot = allot
+  }
+
+  package convenience init(of store: Store) {
+    self.init { (count) throws(StoreError) in try store.allotInodes(count) }
+  }
+
+  package func number() throws(StoreError) -> InodeNumber {
+    while true {
+      let next = spare.withLock { $0.popFirst() }
+      if let next { return InodeNumber(next) }
+      let first = try allot(Self.batch)
+      // If two threads reserved at once, the numbers of one are unused.
+      spare.withLock { if $0.isEmpty { $0 = first..<(first + Self.batch) } }
+    }
   }
 }

@@ -1,4 +1,3 @@
-import Inodes
 import LLVSCore
 import SQLite
 import Synchronization

@@ -1,4 +1,3 @@
-import Inodes
 import LLVSCore
 import Platform
 import SQLite

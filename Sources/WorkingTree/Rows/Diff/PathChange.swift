@@ -11,9 +11,7 @@ package struct PathChange: Hashable, Sendable {
   package var source: TreePath?
   /// The path at which the second tree shows the first's value, if that has its key and is elsewhere.
   package var target: TreePath?
-}
 
-extension PathChange {
   /// True if programs can tell the trees apart: a merge may store the same content as another version.
   var changesContent: Bool {
     switch (before, after) {
