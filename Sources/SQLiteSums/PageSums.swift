@@ -6,7 +6,7 @@ package import SQLite
 extension Database.Options {
   /// For a file whose pages have checksums, from its first page on.
   package static var withPageSums: Database.Options {
-    PageSums.register()
+    _ = PageSums.isRegistered
     var options = Database.Options()
     options.vfs = PageSums.name
     options.reservedBytes = PageSums.reserved
@@ -37,7 +37,8 @@ enum PageSums {
   // A leaf lock.
   private static let copies = Monitor(Copies())
 
-  private static let isRegistered: Bool = {
+  /// Makes the VFS known, once. Without it no file with checksums can be opened.
+  fileprivate static let isRegistered: Bool = {
     guard let unix = sqlite3_vfs_find("unix") else { return false }
     let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     own.initialize(to: unix.pointee)
@@ -47,9 +48,6 @@ enum PageSums {
     own.pointee.xOpen = { PageSums.open($1, $2, $3, $4) }
     return sqlite3_vfs_register(own, 0) == SQLITE_OK
   }()
-
-  /// Makes the VFS known, once. Without it no file with checksums can be opened.
-  static func register() { _ = isRegistered }
 
   private static func open(
     _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,

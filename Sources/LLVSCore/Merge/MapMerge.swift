@@ -51,7 +51,8 @@ struct MapMerge {
     var toSecond = try MapDiff(from: base, to: second)
     var a = try toFirst.nextPlace()
     var b = try toSecond.nextPlace()
-    var recorded = recordedKeys()[...]
+    var recorded: ArraySlice<Key> = []
+    if case .recorded(let changes) = rule { recorded = changes.keys.sorted()[...] }
     while true {
       let order = MapMerge.order(a, b)
       let next = order <= 0 ? a : b
@@ -60,7 +61,8 @@ struct MapMerge {
         next.map({ key < $0.key || (key == $0.key && $0.isDirectory) }) ?? true
       {
         recorded.removeFirst()
-        try mergeUnchanged(key)
+        let entry = try first.entry(at: key)
+        try mergeValue(key, MergeTriple(base: entry, first: entry, second: entry))
         continue
       }
       guard let next else { break }
@@ -121,16 +123,6 @@ struct MapMerge {
     } else {
       try mergeValue(place.key, triple, plain: plain)
     }
-  }
-
-  private func recordedKeys() -> [Key] {
-    guard case .recorded(let changes) = rule else { return [] }
-    return changes.keys.sorted()
-  }
-
-  private mutating func mergeUnchanged(_ key: Key) throws(StoreError) {
-    let entry = try first.entry(at: key)
-    try mergeValue(key, MergeTriple(base: entry, first: entry, second: entry))
   }
 
   /// Merges a value; `plain` is the outcome without an arbiter, if already known.

@@ -33,7 +33,6 @@ package final class VirtualBases: Sendable {
   }
 
   func isFull(_ batch: Batch) -> Bool { batch.overlay.byteCount >= limit }
-
   package var count: Int { batch.withLock { batch in batch.made.withLock { $0.count } } }
 }
 

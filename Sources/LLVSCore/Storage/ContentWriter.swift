@@ -68,7 +68,7 @@ struct ContentWriter<Source: ContentSource> {
     var node = base.top
     var start: UInt64 = 0
     let topEnd = base.stored.length
-    if position == 0, let location = base.stored.content.treeLocation,
+    if position == 0, case .tree(let location) = base.stored.content,
       isSettled(end: topEnd, unchanged, base.stored.length),
       builder.mayAdd(level: Int(node.level) + 1)
     {
@@ -275,12 +275,5 @@ struct ContentWriter<Source: ContentSource> {
       }
     }
     try outcome.get()
-  }
-}
-
-extension Content {
-  var treeLocation: Location? {
-    if case .tree(let location) = self { return location }
-    return nil
   }
 }

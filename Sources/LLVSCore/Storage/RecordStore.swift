@@ -151,6 +151,7 @@ final class RecordStore: NodeStorage, Sendable {
     }
   }
 
+  /// Changes the length at which a new segment begins from 256 MiB, for tests.
   func limitSegments(to bytes: UInt64) { writer.withLock { $0.limit = bytes } }
 
   /// Begins writing the appended records, to shorten the ``sync()`` that must follow.

@@ -76,7 +76,9 @@ package final class StoreDatabase {
 
   /// Copies the whole database, in its current state, into a new file; other connections may go on writing.
   func copy(to target: String) throws(StoreError) {
-    try StoreError.wrapping { () throws(DatabaseError) in try database.copy(to: target) }
+    try StoreError.wrapping { () throws(DatabaseError) in
+      try database.copy(into: try Database(path: target, mode: .create))
+    }
   }
 }
 

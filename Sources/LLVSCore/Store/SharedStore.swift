@@ -57,7 +57,9 @@ package final class SharedStore: Sendable {
   /// Opens a store for reading. A process has one object for each directory. With `create`, makes a missing store,
   /// but no directories above it.
   package static func open(path: String, create: Bool = false) throws(StoreError) -> SharedStore {
-    if let known = try known(path) { return known }
+    if let place = try place(path), let known = opened.withLock({ $0[place]?.store }) {
+      return known
+    }
     let shared = try SharedStore(path: path, try first(path, create: create))
     guard let place = try place(path) else { throw .notFound("store in \(path)") }
     return opened.withLock { opened in
@@ -67,11 +69,6 @@ package final class SharedStore: Sendable {
       opened[place] = Weak(store: shared)
       return shared
     }
-  }
-
-  private static func known(_ path: String) throws(StoreError) -> SharedStore? {
-    guard let place = try place(path) else { return nil }
-    return opened.withLock { $0[place]?.store }
   }
 
   /// Returns the identity of the store in a directory; nil if there is none.

@@ -35,7 +35,7 @@ extension Store {
       try StoreError.wrapping { () throws(SystemError) in
         for suffix in [""] + Self.logSuffixes { try FileSystem.removeTree(part + suffix) }
       }
-      try catalog.backup(to: part)
+      try catalog.read { (database) throws(StoreError) in try database.copy(to: part) }
     }
     if !settings.isEmpty { try Self.set(settings, inCatalog: part) }
     let total = try statistics().segmentBytes

@@ -24,7 +24,7 @@ extension Store {
       }
     }
     let (result, adds) = try outcome.get().value
-    if adds { notifyOfVersions() }
+    if adds { for listener in versionListeners.withLock({ Array($0.values) }) { listener() } }
     return result
   }
 

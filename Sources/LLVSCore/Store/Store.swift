@@ -57,7 +57,7 @@ package final class Store: Sendable {
   /// The version whose values were read last; a leaf lock.
   let lastAsked = Mutex<VersionRecord?>(nil)
   /// A leaf lock, not held while the listeners are called.
-  private let versionListeners = Mutex<[ListenerID: @Sendable () -> Void]>([:])
+  let versionListeners = Mutex<[ListenerID: @Sendable () -> Void]>([:])
 
   init(
     path: String, mode: AccessMode, storeID: [UInt8], replicaID: String, catalog: Catalog,
@@ -97,9 +97,6 @@ package final class Store: Sendable {
     records.trim()
   }
 
-  /// Changes the length at which a new segment begins from 256 MiB, for tests.
-  package func limitSegments(to bytes: UInt64) { records.limitSegments(to: bytes) }
-
   /// Returns the current committed state; a reader sees commits of other processes.
   package func state() throws(StoreError) -> State {
     guard mode == .reader else { return published.withLock { $0 } }
@@ -124,10 +121,6 @@ package final class Store: Sendable {
 
   /// Removes a listener; a call to it may still be running.
   package func stopListening(_ id: ListenerID) { versionListeners.withLock { $0[id] = nil } }
-
-  func notifyOfVersions() {
-    for listener in versionListeners.withLock({ Array($0.values) }) { listener() }
-  }
 
   static func loadState(_ database: StoreDatabase) throws(StoreError) -> State {
     let newest = try database.newestHead().entry
@@ -179,5 +172,35 @@ package final class Store: Sendable {
     }
     replica.withLock { $0 = renewed }
     return renewed
+  }
+
+  /// Checks that the files of this store are at their paths; does nothing for a reader, which can lose nothing.
+  package func checkPresence() throws(StoreError) { try openedFiles?.check() }
+}
+
+/// The files that a store was opened with; removed ones are lost with the last descriptor.
+struct OpenedFiles: Sendable {
+  private let directory: String
+  private let places: [(path: String, file: FileStatus.Identity)]
+
+  init(of directory: String) throws(StoreError) {
+    self.directory = directory
+    places = try StoreError.translating(
+      try ["", "/store.sqlite", "/segments"].map { (name) throws(SystemError) in
+        (path: directory + name, file: try FileSystem.status(directory + name).identity)
+      })
+  }
+
+  func check() throws(StoreError) {
+    for place in places {
+      do throws(SystemError) {
+        if try FileSystem.status(place.path).identity == place.file { continue }
+      } catch {
+        guard error.isAbsence else { throw .system(error) }
+      }
+      throw .notFound(
+        "store in \(directory) any more: \(place.path) was removed, moved or replaced, and what is "
+          + "still shown goes when this process ends")
+    }
   }
 }

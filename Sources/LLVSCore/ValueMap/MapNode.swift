@@ -147,11 +147,6 @@ final class MapNode: Sendable {
     return MapNode(node, starts: offsets, of: self, at: index, entryDigests: digests)
   }
 
-  /// Returns the first item that is not before a key; ``count`` if there is none.
-  func search(_ key: UnsafeRawBufferPointer, _ directory: Bool) -> Int {
-    find(key, directory).index
-  }
-
   /// The first item that is not before a key, or ``count``, and whether it has this key.
   func find(_ key: UnsafeRawBufferPointer, _ directory: Bool) -> (index: Int, isThere: Bool) {
     bytes.withUnsafeBytes { raw in
@@ -172,8 +167,9 @@ final class MapNode: Sendable {
     bytes.withUnsafeBytes { MapItem.compare($0, level, at: Int(starts[index]), to: key, directory) }
   }
 
+  /// Returns the first item that is not before a key; ``count`` if there is none.
   func search(_ key: [UInt8], _ directory: Bool) -> Int {
-    key.withUnsafeBytes { search($0, directory) }
+    key.withUnsafeBytes { find($0, directory).index }
   }
 
   func compare(_ index: Int, to key: [UInt8], _ directory: Bool) -> Int {

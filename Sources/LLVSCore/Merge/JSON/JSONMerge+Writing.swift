@@ -75,12 +75,9 @@ private struct JSONItemWriter {
 
   /// White space, without the line's end that a marker brought.
   private mutating func space(_ lead: ArraySlice<UInt8>) {
-    bytes += isBehindMarker ? Self.afterLineEnd(lead) : lead
+    let lineEnd = isBehindMarker ? lead.firstIndex(of: 0x0A) : nil
+    bytes += lineEnd.map { lead[($0 + 1)...] } ?? lead
     isBehindMarker = false
-  }
-
-  private static func afterLineEnd(_ lead: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    lead.firstIndex(of: 0x0A).map { lead[($0 + 1)...] } ?? lead
   }
 
   mutating func add(_ choice: JSONMerge.Choice, lead: ArraySlice<UInt8>, isLast: Bool) {

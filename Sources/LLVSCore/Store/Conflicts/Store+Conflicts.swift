@@ -14,9 +14,7 @@ extension Store: ConflictSource {
   package func keys(touchedBy number: VersionNumber) throws(StoreError) -> [Key] {
     try changedKeys(of: try history.record(number))
   }
-}
 
-extension Store {
   private var finder: ConflictFinder {
     ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
   }

@@ -148,7 +148,9 @@ extension WriteTransaction {
       let result = try merger.merge(
         first: first, second: second, bases: bases,
         options: options(number, arbiter), writingTo: nodes)
-      let branch = try metadata(of: first.number)[.branch]
+      let branch = try version(first.number).flatMap { (record) throws(StoreError) in
+        try store.metadata(of: record)[.branch]
+      }
       let version = Version(
         automatic: result, branch: branch, extra: result.droppedMetadata)
       let record = try add(result, version, number: number, flags: [.automatic, .madeHere])
@@ -226,11 +228,6 @@ extension WriteTransaction {
       arbiter: arbiter, number: number,
       allotRevision: { () throws(StoreError) in try self.allotRevisions() },
       write: { bytes throws(StoreError) in try self.write(bytes) })
-  }
-
-  private func metadata(of number: VersionNumber) throws(StoreError) -> Version.Metadata {
-    guard let record = try version(number) else { return [:] }
-    return try store.metadata(of: record)
   }
 
   /// Adds the version of a merge, with its change list in every form.
