@@ -182,7 +182,10 @@ extension ControlService {
     let address = try PeerAddress(peer.address)
     let key = address.reservation
     try reserve(key, session.context)
-    defer { release(key) }
+    defer {
+      busyPeers.withLock { _ = $0.remove(key) }
+      busyPeers.broadcast()
+    }
     let settings = try peerSettings(peer.name)
     let name = peer.name
     do throws(ControlError) {
@@ -207,11 +210,6 @@ extension ControlService {
       }
       if isMine == true { return }
     }
-  }
-
-  private func release(_ key: String) {
-    busyPeers.withLock { _ = $0.remove(key) }
-    busyPeers.broadcast()
   }
 
   private static let faultsLogged = 50

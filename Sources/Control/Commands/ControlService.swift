@@ -142,4 +142,31 @@ package final class ControlService: Sendable {
     service.recordOpening(state.mended + recovery.losses)
     return service
   }
+
+  /// Runs a command that the status shows, with its progress.
+  func shown(
+    _ command: any Command, _ context: CommandContext,
+    _ body: (CommandContext) throws -> CommandResult
+  ) throws -> CommandResult {
+    guard command.effect != .query else { return try body(context) }
+    let number = underWay.withLock { $0.begin(command.title) }
+    defer { underWay.withLock { $0.commands[number] = nil } }
+    var context = context
+    context.progress = { [underWay, progress = context.progress] now in
+      underWay.withLock { $0.commands[number]?.progress = now }
+      progress(now)
+    }
+    return try body(context)
+  }
+}
+
+struct UnderWay {
+  private var count = 0
+  var commands: [Int: (title: String, progress: CommandProgress)] = [:]
+
+  mutating func begin(_ title: String) -> Int {
+    count += 1
+    commands[count] = (title, CommandProgress("", done: 0, total: 0))
+    return count
+  }
 }

@@ -23,9 +23,7 @@ struct HoldCommand: Command {
       "held for \(Measure.text(duration: nanoseconds)); commit or close ends it",
       ["milliseconds": nanoseconds / 1_000_000])
   }
-}
 
-extension HoldCommand {
   /// A time up to ten minutes; default: one minute.
   init(_ arguments: inout Arguments) throws(ControlError) {
     guard let text = try arguments.textIfAny() else {

@@ -39,9 +39,7 @@ struct IgnoreCommand: Command {
     case .check(let paths): try service.checkIgnored(paths)
     }
   }
-}
 
-extension IgnoreCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
     guard !arguments.takes("--check") else {
       request = .check(try arguments.somePaths())

@@ -43,9 +43,7 @@ struct ImportCommand: Command {
       return try service.importDirectory(path, self, context)
     }
   }
-}
 
-extension ImportCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
     guard let first = arguments.takeFirst() else {
       throw arguments.misused("what to import is missing")

@@ -54,9 +54,7 @@ struct KeyCommand: Command {
     service.log.add("peer", "\(peer): key \(request.rawValue)")
     return result
   }
-}
 
-extension KeyCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
     let word = try arguments.text("list, open, add, remove or rotate")
     peer = try arguments.text("a peer")

@@ -5,7 +5,7 @@ import TreeNames
 struct MergePreview {
   private var signs: [[UInt8]: String] = [:]
   /// The makers of both sides of each value that both changed, by path.
-  private var sides: [[UInt8]: (ours: ConflictSide, theirs: ConflictSide)] = [:]
+  fileprivate var sides: [[UInt8]: (ours: ConflictSide, theirs: ConflictSide)] = [:]
   private(set) var clashes: [Key] = []
   private(set) var displaced: [Key] = []
   private static let limit = 10_000
@@ -30,10 +30,6 @@ struct MergePreview {
       !known.contains($0)
     }
     for key in clashes + displaced { signs[TreeView.ownPath(key)] = "!" }
-  }
-
-  mutating func note(_ ours: ConflictSide, _ theirs: ConflictSide, at key: Key) {
-    sides[TreeView.ownPath(key)] = (ours, theirs)
   }
 
   mutating func add(from old: ValueMap, to new: ValueMap) throws(StoreError) {
@@ -119,8 +115,9 @@ extension ControlService {
           result, to: store.map(record.map), displacing: displaced.keys(at: head, in: store))
         for drop in result.dropped {
           let key = drop.key
-          preview.note(
-            try self.side(of: key, in: record), try self.side(of: key, in: other), at: key)
+          preview.sides[TreeView.ownPath(key)] = (
+            try self.side(of: key, in: record), try self.side(of: key, in: other)
+          )
         }
       }
     }

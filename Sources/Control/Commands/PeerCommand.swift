@@ -35,9 +35,7 @@ struct PeerCommand: Command {
     service.log.add("peer", "\(peer): \(text)")
     return CommandResult(text, ["peer": peer])
   }
-}
 
-extension PeerCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
     peer = try arguments.text("a name")
     let word = try arguments.text("--reset or --force")

@@ -7,6 +7,7 @@ package import WorkingTree
 struct PendingCommand: Command {
   static let forms = [CommandForm("pending")]
   var effect: CommandEffect { .query }
+  init(_ arguments: inout Arguments) {}
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
     let lines = try service.tree.somePending().map { item in
@@ -16,10 +17,6 @@ struct PendingCommand: Command {
     return CommandResult(
       lines.isEmpty ? "nothing pending" : lines.joined(separator: "\n"), ["pending": lines])
   }
-}
-
-extension PendingCommand {
-  init(_ arguments: inout Arguments) {}
 }
 
 extension TreeSession {

@@ -178,7 +178,7 @@ private struct Restoration {
       if edits.count % 1024 == 0, isCancelled() { throw .cancelled }
       if !paths.isEmpty {
         let path = try (change.new == nil ? before : after).path(of: change.key)
-        if !isWanted(path) {
+        if !paths.contains(where: { PathFilter.isAtOrBelow(path, $0) }) {
           guard try isCompanion(path, of: [base, source]) else { continue }
         }
       }
@@ -200,10 +200,6 @@ private struct Restoration {
       edits.append(.put(entry))
     }
     return edits
-  }
-
-  private func isWanted(_ path: [UInt8]) -> Bool {
-    paths.contains { PathFilter.isAtOrBelow(path, $0) }
   }
 
   /// True for a file that SQLite keeps next to a wanted database (docs/merging.md, M9).

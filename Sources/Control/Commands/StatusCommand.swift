@@ -194,8 +194,8 @@ extension ControlService {
   }
 
   private func describeUnderWay(_ status: inout StoreStatus) {
-    let all = underWay.withLock { $0.all }
-    for (title, now) in all {
+    let all = underWay.withLock { $0.commands.sorted { $0.key < $1.key } }
+    for (_, (title, now)) in all {
       let steps = now.total > 0 ? " \(now.done) of \(now.total)" : ""
       status.add("running", now.what.isEmpty ? title : "\(title): \(now.what)\(steps)")
     }

@@ -142,7 +142,7 @@ package struct TreeImport {
     let puller = Puller(source: self, view: view, number: number, transaction: transaction)
     defer { count = puller.source.count }
     var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
-      .applying { () throws(StoreError) in try puller.next() }
+      .applying { () throws(StoreError) in try puller.source.next(view, number, transaction) }
     self = puller.source
     if !displaced.isEmpty {
       displaced.sort(by: MapEdit.precedes)
@@ -171,8 +171,6 @@ package struct TreeImport {
       self.number = number
       self.transaction = transaction
     }
-
-    func next() throws(StoreError) -> MapEdit? { try source.next(view, number, transaction) }
   }
 
   private mutating func descend(

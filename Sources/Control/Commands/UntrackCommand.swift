@@ -22,9 +22,7 @@ struct UntrackCommand: Command {
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
     try service.untrack(paths, context)
   }
-}
 
-extension UntrackCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
     paths = try arguments.somePaths()
     guard !paths.contains([]) else {

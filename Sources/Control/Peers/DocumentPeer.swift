@@ -173,10 +173,9 @@ struct DocumentPeer: RemoteLayout {
     do throws(DocumentProblem) { return try body() } catch { throw error.asStoreError }
   }
 
-  private var settingName: String { "document.\(address.path)#\(hex(address.directory.path))" }
-
-  private func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { String($0, radix: 16) }.joined(separator: ".")
+  private var settingName: String {
+    let directory = address.directory.path.map { String($0, radix: 16) }.joined(separator: ".")
+    return "document.\(address.path)#\(directory)"
   }
 
   private func line(of head: VersionNumber?, _ store: Store) throws(StoreError) -> Branch? {

@@ -1,6 +1,5 @@
 package import Documents
 package import Grammar
-import LLVSCore
 package import ObjectStores
 import Platform
 

@@ -1,5 +1,4 @@
 package import Grammar
-import LLVSCore
 import LLVSExchange
 import ObjectStores
 

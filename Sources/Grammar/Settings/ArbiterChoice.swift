@@ -39,9 +39,6 @@ package enum ArbiterChoice: Hashable, Sendable {
     self = .exec(command)
   }
 
-  /// True if the choice is only for the argument of a command, not for a setting.
-  package var isForCommandsOnly: Bool { isOneSide }
-
   package var runsProgram: Bool {
     if case .exec = self { return true }
     return false
@@ -82,7 +79,7 @@ package struct ArbiterRule: Hashable, Sendable {
     } else {
       arbiter = try ArbiterChoice(ArbiterRule.unescaped(part))
     }
-    guard !arbiter.isForCommandsOnly else {
+    guard !arbiter.isOneSide else {
       throw ControlError(.grammar, "\(arbiter.text) is for single commands, not a setting")
     }
   }
