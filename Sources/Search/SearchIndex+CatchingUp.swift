@@ -15,10 +15,6 @@ extension SearchIndex {
     ).bind(1, name).bind(2, value).run()
   }
 
-  private func unset(_ name: String) throws {
-    try database.prepared("DELETE FROM facts WHERE name = ?").bind(1, name).run()
-  }
-
   /// The text of a fact for a version, with the name, because a store that was set back reuses numbers.
   private static func name(_ record: VersionRecord) -> String {
     "\(record.number.rawValue) \(record.name)"
@@ -76,7 +72,7 @@ extension SearchIndex {
           try endIfFull(&size)
         }
         try set("head", to: Self.name(head))
-        try unset("towards")
+        try database.prepared("DELETE FROM facts WHERE name = 'towards'").run()
       }
     }
   }

@@ -38,7 +38,9 @@ package struct SearchQuery: Hashable, Sendable {
       case .term(let term):
         count += 1
         guard count <= Self.termLimit else { return nil }
-        if joinsNext, let last = groups.indices.last, groups[last][0].canBeEither(term) {
+        if joinsNext, !term.isExcluded, let last = groups.indices.last,
+          !groups[last][0].isExcluded
+        {
           groups[last].append(term)
         } else {
           groups.append([term])
@@ -95,11 +97,6 @@ package struct SearchQuery: Hashable, Sendable {
   var exactGroups: [[String]] {
     groups.map { $0.filter { !$0.isExcluded && !$0.isName }.map(\.text) }.filter { !$0.isEmpty }
   }
-}
-
-extension SearchQuery.Term {
-  /// True if one of two terms can be enough.
-  fileprivate func canBeEither(_ other: Self) -> Bool { !isExcluded && !other.isExcluded }
 }
 
 private struct Parser {

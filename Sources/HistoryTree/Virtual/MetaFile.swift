@@ -56,7 +56,8 @@ package final class MetaFile: Sendable {
     case .statusJSON: source = .text(try tree.services.status(asJSON: true))
     case .log: source = .log(tree.services.log.open())
     case .info(let number, let path): source = .text(try tree.info(number, path))
-    case .changes(let number, let path): source = .changes(try tree.changeText(number, path))
+    case .changes(let number, let path):
+      source = .changes(ChangeText(try tree.changes(of: number, path)))
     case .value(let number, let key):
       source = .value(try tree.entry(number, key).stored, number, key)
     case .writable(let file): source = .writable(file)

@@ -38,14 +38,10 @@ enum MetaListing {
         position = 0
       }
       while true {
-        guard let item = try advance() else { return nil }
+        guard let item = try FSError.translating(try listing.next()) else { return nil }
         position += 1
         if position > wanted { return try name(item, tree) }
       }
-    }
-
-    private mutating func advance() throws(FSError) -> TreeListing.Item? {
-      try FSError.translating(try listing.next())
     }
 
     private func name(_ item: TreeListing.Item, _ tree: MetaTree) throws(FSError) -> Name {

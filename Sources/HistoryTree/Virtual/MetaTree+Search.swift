@@ -39,7 +39,8 @@ extension MetaTree {
     guard number >= 1, number <= paths.count else { return nil }
     let path = paths[number - 1]
     guard Self.linkName(number, path) == name else { return nil }
-    return Found(.link(target: Self.target(path, from: directory)))
+    let below = path.dropFirst(directory.isEmpty ? 0 : directory.count + 1)
+    return Found(.link(target: Array("../../../".utf8) + below))
   }
 
   func foundNames(_ words: [UInt8], below directory: [UInt8]) throws(FSError) -> [MetaListing.Name]
@@ -67,18 +68,7 @@ extension MetaTree {
   private static func linkName(_ number: Int, _ path: [UInt8]) -> [UInt8] {
     let digits = String(number)
     let place = String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "-"
-    return Array((Array(place.utf8) + path.suffix(while: { $0 != 0x2F })).prefix(255))
-  }
-
-  private static func target(_ path: [UInt8], from directory: [UInt8]) -> [UInt8] {
-    let below = directory.isEmpty ? path : Array(path.dropFirst(directory.count + 1))
-    return Array("../../../".utf8) + below
-  }
-}
-
-extension Array {
-  fileprivate func suffix(while isPart: (Element) -> Bool) -> ArraySlice<Element> {
-    let start = lastIndex { !isPart($0) }.map { $0 + 1 } ?? startIndex
-    return self[start...]
+    let name = path[(path.lastIndex(of: 0x2F).map { $0 + 1 } ?? 0)...]
+    return Array((Array(place.utf8) + name).prefix(255))
   }
 }

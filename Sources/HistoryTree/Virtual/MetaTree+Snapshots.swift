@@ -12,9 +12,9 @@ extension MetaTree {
     let snapshot = try snapshots.snapshot(number)
     let record = snapshot.record
     let metadata = try FSError.translating(try store.metadata(of: record))
+    let time = TimestampText.utc(seconds: Attributes.Time(ofVersion: record.timestamp).seconds)
     var lines: [(String, String)] = [
-      ("version", record.name), ("id", record.id.rawValue), ("time", Self.text(record.timestamp)),
-      ("line", record.line),
+      ("version", record.name), ("id", record.id.rawValue), ("time", time), ("line", record.line),
     ]
     let author = Author(metadata)
     if let name = author.name { lines.append(("author", name)) }
@@ -67,11 +67,6 @@ extension MetaTree {
     return counts
   }
 
-  private static func text(_ timestamp: Double) -> String {
-    let time = Attributes.Time(ofVersion: timestamp)
-    return TimestampText.utc(seconds: time.seconds)
-  }
-
   /// Returns the changes of a version and its first predecessor below a path.
   func changes(of number: VersionNumber, _ path: [UInt8]) throws(FSError) -> SnapshotChanges {
     let snapshot = try snapshots.snapshot(number)
@@ -80,10 +75,6 @@ extension MetaTree {
     let empty = TreeView(map: store.map(.empty))
     return try FSError.translating(
       try SnapshotChanges(from: before?.view ?? empty, to: snapshot.view, below: path))
-  }
-
-  func changeText(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> ChangeText {
-    ChangeText(try changes(of: number, path))
   }
 
   // Access to history. Only the mounting user may read files with facts about the whole tree; files of a version have

@@ -89,7 +89,9 @@ final class WritablePlace: Sendable {
     case .ignore: return name == Self.ignoreName ? try services.ignoreText() : nil
     case .merged(let merged): return name == Self.mergedName ? try merged.text() : nil
     case .peers:
-      return try services.peers().first { Array($0.name.utf8) == name }?.shownAddress
+      return try services.peers().first { Array($0.name.utf8) == name }.map { peer in
+        peer.address.last == 0x0A ? peer.address : peer.address + [0x0A]
+      }
     }
   }
 
@@ -106,7 +108,7 @@ final class WritablePlace: Sendable {
         guard file.isInEffect, !file.isDirty else { return file }
         // Another command changed or removed the text.
         if let bytes {
-          if !Self.isSame(file.state.bytes, bytes) { file.state.bytes = bytes }
+          if bytes != file.state.bytes + [0x0A] { file.state.bytes = bytes }
           return file
         }
         // The conflict was settled; an editor that still writes continues with the value itself.
@@ -123,8 +125,6 @@ final class WritablePlace: Sendable {
       return file
     }
   }
-
-  private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool { a == b || a + [0x0A] == b }
 
   func names() throws(FSError) -> [(name: [UInt8], inode: UInt64)] {
     var all: Set<[UInt8]> = []
@@ -225,8 +225,4 @@ final class WritablePlace: Sendable {
       if let mtime { file.state.mtime = mtime }
     }
   }
-}
-
-extension MetaPeer {
-  var shownAddress: [UInt8] { address.last == 0x0A ? address : address + [0x0A] }
 }

@@ -1,7 +1,7 @@
 import Platform
 
 struct ByteSet: Hashable, Sendable {
-  private var words = SIMD4<UInt64>()
+  fileprivate var words = SIMD4<UInt64>()
   static let all = ByteSet().complement
 
   private static func bit(_ byte: UInt8) -> UInt64 { 1 << UInt64(byte & 63) }
@@ -13,8 +13,6 @@ struct ByteSet: Hashable, Sendable {
     set.words = ~words
     return set
   }
-
-  mutating func formUnion(_ other: ByteSet) { words |= other.words }
 }
 
 /// A pattern for one component of a path: `*`, `?`, `[...]` and bytes.
@@ -63,7 +61,7 @@ struct Glob: Hashable, Sendable {
       isFirst = false
       if byte == UInt8(ascii: "["), rest.first == UInt8(ascii: ":") {
         guard let named = characterClass(&rest) else { return nil }
-        set.formUnion(named)
+        set.words |= named.words
         continue
       }
       var low = byte

@@ -125,7 +125,7 @@ package struct TreeListing {
       if try view.hasEscaped() { claims.escaped = try view.escapedClaim(to: path) }
     }
     // The phase of literal keys came first.
-    let isFirst = !isEscaped || claims.literal.isEmpty
+    let isFirst = !isEscaped || claims.literal.value == nil && !claims.literal.isDirectory
     switch claims.winner {
     case nil: break
     case .directory(let entry):

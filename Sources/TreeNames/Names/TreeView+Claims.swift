@@ -7,7 +7,6 @@ struct PathClaim {
   var value: Entry?
   var directory: Entry?
   var hasBelow = false
-  var isEmpty: Bool { value == nil && !isDirectory }
   var isDirectory: Bool { directory != nil || hasBelow }
 }
 
