@@ -1,6 +1,5 @@
 internal import Foundation
 internal import SQLite
-internal import Synchronization
 
 extension KeyValueDatabase {
   /// Applies the writes and removals of another database, which stays unchanged.

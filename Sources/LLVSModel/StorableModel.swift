@@ -23,17 +23,9 @@ public func instanceIdentifier(from valueID: Value.ID) -> String? {
 
 /// The orders of a key: `INSTANCE/TYPE`, and `TYPE/INSTANCE` of older programs.
 enum ModelKey {
-  static func old(typeIdentifier: String, instanceIdentifier: String) -> Value.ID {
-    Value.ID("\(typeIdentifier)/\(instanceIdentifier)")
-  }
-
   /// The type by the present order first.
   static func typeIdentifiers(in id: Value.ID) -> [String] {
     [afterLastSlash(id), beforeFirstSlash(id)].compactMap(\.self)
-  }
-
-  static func isKey(_ id: Value.ID, of type: String) -> Bool {
-    typeIdentifiers(in: id).contains(type)
   }
 
   static func afterLastSlash(_ id: Value.ID) -> String? {

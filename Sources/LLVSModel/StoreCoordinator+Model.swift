@@ -35,7 +35,7 @@ extension StoreCoordinator {
   ) throws -> [T] {
     let version = version ?? currentVersion
     return try valueReferences(at: version)
-      .filter { ModelKey.isKey($0.valueId, of: type.modelTypeIdentifier) }
+      .filter { ModelKey.typeIdentifiers(in: $0.valueId).contains(type.modelTypeIdentifier) }
       .compactMap { try store.value(id: $0.valueId, at: version) }
       .map { try JSONDecoder().decode(type, from: $0.data) }
   }
@@ -55,7 +55,6 @@ extension StoreCoordinator {
     let name = type.modelTypeIdentifier
     let id = modelValueID(typeIdentifier: name, instanceIdentifier: instance)
     if let found = try value(id: id, on: branch) { return found }
-    return try value(
-      id: ModelKey.old(typeIdentifier: name, instanceIdentifier: instance), on: branch)
+    return try value(id: Value.ID("\(name)/\(instance)"), on: branch)
   }
 }

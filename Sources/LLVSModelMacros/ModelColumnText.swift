@@ -22,7 +22,8 @@ enum ModelColumnText {
       columns.append(
         "LLVSModel.ModelColumn(propertyName: \"\(name)\", columnName: \"\(columnName(name))\", "
           + "storage: .\(kind ?? "json"))")
-      if kind == nil { asJSON.append("\"\(name)\": \(quoted(type.trimmedDescription))") }
+      let line = type.trimmedDescription.split(whereSeparator: \.isNewline).joined(separator: " ")
+      if kind == nil { asJSON.append("\"\(name)\": #\"\(line)\"#") }
     }
     func list(_ texts: [String], _ empty: String = "[]") -> String {
       texts.isEmpty ? empty : "[\n" + texts.map { "        \($0),\n" }.joined() + "      ]"
@@ -73,11 +74,6 @@ enum ModelColumnText {
       column += isPlain ? letter.properties.lowercaseMapping : "_"
     }
     return keywords.contains(column) ? "\(column)_" : column
-  }
-
-  private static func quoted(_ text: String) -> String {
-    let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
-    return "#\"\(line)\"#"
   }
 
   /// The words of SQLite (sqlite.org/lang_keywords.html), and the column that every table has.

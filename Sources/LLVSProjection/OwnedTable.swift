@@ -1,3 +1,4 @@
+internal import Foundation
 public import LLVS
 public import LLVSModel
 
@@ -158,4 +159,94 @@ public struct OwnedTable: Sendable {
       try database.execute(statement: "UPDATE \(applyingName) SET flag = 0")
     }
   }
+
+  /// Writes changes of values into the table without noting them as the program's; returns the number of rows.
+  ///
+  /// Values of other types are ignored, and a value that is no JSON object has no row. The version is recorded as
+  /// that of the table, unless it is nil.
+  /// - Throws: ``Store/Error/invalid(_:)`` if a row has changes that ``drain(in:store:)`` has not made into a
+  ///   version; the error of SQLite. The table is then unchanged.
+  @discardableResult
+  public func apply(
+    _ changes: [Value.Change], in database: SQLiteDatabase, atVersion version: Version.ID? = nil
+  ) throws -> Int {
+    var count = 0
+    try whileApplyingRemoteChanges(in: database) {
+      let pending = Set(try changelogEntries(in: database).map(\.valueId))
+      for change in changes where owns(change.valueId) {
+        switch change {
+        // The table has these already.
+        case .preserve, .preserveRemoval: continue
+        case .insert, .update, .remove: break
+        }
+        guard !pending.contains(change.valueId) else {
+          throw Store.Error.invalid(
+            "the row \(change.valueId.rawValue) in \(tableName) has changes that are in no version "
+              + "yet: make one of them with drain first")
+        }
+        if try write(change, in: database) { count += 1 }
+      }
+      if let version { try record(version, in: database) }
+    }
+    return count
+  }
+
+  private func write(_ change: Value.Change, in database: SQLiteDatabase) throws -> Bool {
+    guard let value = change.value, let object = Self.object(of: value.data) else {
+      // The row would differ from a new value that cannot be read.
+      try database.execute(
+        statement: "DELETE FROM \(tableName) WHERE llvs_id = ?",
+        withBindingsList: [[change.valueId.rawValue]])
+      return change.value == nil
+    }
+    let places = Array(repeating: "?", count: schema.columns.count + 1).joined(separator: ", ")
+    let row: [Any?] = schema.columns.map { Self.binding(of: object[$0.propertyName], $0.storage) }
+    // Columns that the program has added stay.
+    let updates = schema.columns.map { "\($0.columnName) = excluded.\($0.columnName)" }
+    let conflict = updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates.joined(separator: ", "))"
+    try database.execute(
+      statement: """
+        INSERT INTO \(tableName) (\(columnList)) VALUES (\(places))
+        ON CONFLICT(llvs_id) DO \(conflict)
+        """,
+      withBindingsList: [[value.id.rawValue] + row])
+    return true
+  }
+
+  /// Returns rows as instances, in the order of the query, without those that cannot be read as the type.
+  /// The clause is the SQL after `WHERE`, and may end with `ORDER BY`. The version is returned with each row.
+  /// - Throws: ``SQLiteDatabase/Error``.
+  public func fetch<Model: StorableModel & Sendable>(
+    _ type: Model.Type, in database: SQLiteDatabase, where clause: String? = nil,
+    bindings: [Any?] = [], atVersion version: Version.ID? = nil
+  ) throws -> [ModelRow<Model>] {
+    let condition = clause.map { " WHERE \($0)" } ?? ""
+    var rows: [ModelRow<Model>] = []
+    try database.forEach(
+      matchingQuery: "SELECT \(columnList) FROM \(tableName)\(condition)", withBindings: bindings
+    ) { row in
+      guard let id: String = row.value(inColumnAtIndex: 0),
+        let object = try? object(of: row, over: [:]),
+        let data = try? Self.data(of: object),
+        let model = try? JSONDecoder().decode(type, from: data)
+      else { return }
+      rows.append(ModelRow(model: model, id: Value.ID(id), version: version))
+    }
+    return rows
+  }
+}
+
+extension Value.Change {
+  fileprivate var value: Value? {
+    switch self {
+    case .insert(let value), .update(let value): value
+    case .remove, .preserve, .preserveRemoval: nil
+    }
+  }
+}
+
+public struct ModelRow<Model: StorableModel & Sendable>: Sendable {
+  public let model: Model
+  public let id: Value.ID
+  public let version: Version.ID?
 }

@@ -23,9 +23,7 @@ package enum DocumentProblem: Error, Hashable, Sendable {
         + "they are copies of different data"
     }
   }
-}
 
-extension DocumentProblem {
   package var asStoreError: StoreError {
     switch self {
     case .missing(let text): .unreachable(text)

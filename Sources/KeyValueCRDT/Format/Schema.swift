@@ -99,12 +99,8 @@ enum Schema {
     + #"fts5(text, tokenize='''porter'' ''unicode61''', content='entry')"#
 
   static let triggers = [
-    "__entryFullText_ad", "__entryFullText_ai", "__entryFullText_au",
+    "__entryFullText_ad": deletion, "__entryFullText_ai": insertion, "__entryFullText_au": update,
   ]
-
-  fileprivate static var triggerTexts: [String: String] {
-    Dictionary(uniqueKeysWithValues: zip(triggers, [deletion, insertion, update]))
-  }
 
   private static let insertion =
     """
@@ -153,7 +149,7 @@ package enum DocumentFormat {
     "tombstone_deletingAuthor",
   ]
 
-  package static var triggers: [String: String] { Schema.triggerTexts }
+  package static var triggers: [String: String] { Schema.triggers }
 
   package static let columns: [String: [String]] = [
     "author": ["id", "name", "usn", "timestamp"],

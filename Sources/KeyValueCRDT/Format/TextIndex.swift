@@ -79,7 +79,7 @@ struct TextIndex {
       UNION ALL SELECT name FROM sqlite_temp_master WHERE type = 'trigger' ORDER BY name
       """
     ) { names.append($0.string(0)) }
-    return names == Schema.triggers
+    return names == Schema.triggers.keys.sorted()
   }
 
   /// The query for texts with all words; nil without a word.

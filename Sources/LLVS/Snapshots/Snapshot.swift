@@ -54,13 +54,9 @@ enum Snapshot {
         try StoreFile.write(file.data, to: target)
       }
     }
-    for file in files where isDatabase(file.path) {
+    for file in files where file.path.split(separator: "/").last ?? "" == SQLiteZone.fileName {
       try SQLiteZone.check(store.appendingPathComponent(file.path), named: file.path)
     }
-  }
-
-  private static func isDatabase(_ path: String) -> Bool {
-    path.split(separator: "/").last.map { $0 == SQLiteZone.fileName } ?? false
   }
 
   /// Returns the entry with its path below the store; nil if it does not belong to a store.
