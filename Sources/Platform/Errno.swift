@@ -7,7 +7,6 @@ package enum Errno {
   package static let interrupted = EINTR
   package static let inputOutput = EIO
   package static let tooBig = E2BIG
-  package static let again = EAGAIN
   package static let noMemory = ENOMEM
   package static let accessDenied = EACCES
   package static let busy = EBUSY

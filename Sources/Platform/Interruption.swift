@@ -25,7 +25,9 @@ package enum Interruption {
     guard handler != 1 else { return }
     var action = sigaction()
     // Without SA_RESTART, so that a waiting call returns; with SA_RESETHAND the second signal ends the program.
-    unsafe action.__sigaction_handler.sa_handler = { _ in Interruption.request() }
+    unsafe action.__sigaction_handler.sa_handler = { _ in
+      Interruption.requested.store(true, ordering: .relaxed)
+    }
     unsafe sigemptyset(&action.sa_mask)
     action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
     unsafe sigaction(SIGINT, &action, nil)
@@ -38,8 +40,6 @@ package enum Interruption {
       end()
     }
   }
-
-  private static func request() { requested.store(true, ordering: .relaxed) }
 
   package static var isRequested: Bool { requested.load(ordering: .relaxed) }
 

@@ -28,7 +28,7 @@ package final class WorkerPool: Sendable {
     state.broadcast()
     guard needsThread else { return }
     do throws(SystemError) {
-      try SystemThread.detach(name: name) { [self] in serve() }
+      try SystemThread.detach(name: name) { [self] in while let work = next() { work() } }
     } catch {
       // Another thread does the work when it is free; without one this thread does it now.
       let mine = state.withLock { state -> (@Sendable () -> Void)? in
@@ -37,10 +37,6 @@ package final class WorkerPool: Sendable {
       }
       mine?()
     }
-  }
-
-  private func serve() {
-    while let work = next() { work() }
   }
 
   private func next() -> (@Sendable () -> Void)? {

@@ -116,7 +116,8 @@ final class CurlHandle: @unchecked Sendable {
       }
       if control.isCancelled { return .cancelled }
       // Bytes that libcurl passed to the kernel may still be unsent.
-      let now = unsentBytes()
+      let socket = llvs_curl_socket(easy)
+      let now = socket >= 0 ? llvs_unsent_bytes(socket) : -1
       if now != unsent {
         transfer.noteMove(bytes: Int((now - unsent).magnitude))
         unsent = now
@@ -126,10 +127,5 @@ final class CurlHandle: @unchecked Sendable {
       if time - transfer.pieceBegun > settings.crawl { return .crawling }
       curl_multi_poll(multi, nil, 0, Int32(TransferControl.patience / 1_000_000), nil)
     }
-  }
-
-  private func unsentBytes() -> Int32 {
-    let socket = llvs_curl_socket(easy)
-    return socket >= 0 ? llvs_unsent_bytes(socket) : -1
   }
 }

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import Platform
-internal import Synchronization
 
 /// A remote of rclone: Google Drive, OneDrive, Box, SFTP and some sixty more.
 package final class RcloneStore: ObjectStore {

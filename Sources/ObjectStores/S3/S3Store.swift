@@ -139,7 +139,10 @@ package final class S3Store: ObjectStore {
         learnt.withLock { $0.region = region }
         continue
       }
-      if !hasSkewed, failure.code == "RequestTimeTooSkewed", let skew = skew(response) {
+      if !hasSkewed, failure.code == "RequestTimeTooSkewed",
+        let time = response.head["date"].flatMap(ServerTime.http)
+      {
+        let skew = time - SystemClock.realtime().seconds
         hasSkewed = true
         learnt.withLock { $0.skew = skew }
         let side = skew > 0 ? "behind" : "ahead"
@@ -164,10 +167,6 @@ package final class S3Store: ObjectStore {
       })
     else { return nil }
     return named
-  }
-
-  private func skew(_ response: HTTPResponse) -> Int64? {
-    response.head["date"].flatMap(ServerTime.http).map { $0 - SystemClock.realtime().seconds }
   }
 
   private func error(
