@@ -7,7 +7,7 @@ import TreeNames
 
 extension RecordedTree {
   /// Compares all rows with the tree of a map and with each other; returns the faults as sentences.
-  package func faults(comparedWith view: TreeView) throws(StoreError) -> [String] {
+  func faults(comparedWith view: TreeView) throws(StoreError) -> [String] {
     try read { try TreeCheck.faults(of: $0, comparedWith: view) }
   }
 }

@@ -199,8 +199,9 @@ extension ControlService {
       let steps = now.total > 0 ? " \(now.done) of \(now.total)" : ""
       status.add("running", now.what.isEmpty ? title : "\(title): \(now.what)\(steps)")
     }
-    let running = all.map { title, now -> ReplyValue in
-      ["command": title, "what": now.what, "done": now.done, "total": now.total]
+    let running = all.map { _, command -> ReplyValue in
+      let (title, now) = command
+      return ["command": title, "what": now.what, "done": now.done, "total": now.total]
     }
     status.add("running", nil, ["running": running])
   }

@@ -1,3 +1,4 @@
+import LLVSCore
 package import Documents
 package import Grammar
 package import ObjectStores

@@ -97,6 +97,9 @@ package final class Store: Sendable {
     records.trim()
   }
 
+  /// Changes the length at which a new segment begins from 256 MiB, for tests.
+  package func limitSegments(to bytes: UInt64) { records.limitSegments(to: bytes) }
+
   /// Returns the current committed state; a reader sees commits of other processes.
   package func state() throws(StoreError) -> State {
     guard mode == .reader else { return published.withLock { $0 } }

@@ -1,4 +1,4 @@
-package import Inodes
+import Inodes
 import Platform
 
 /// The bytes of data files to which anything refers.

@@ -48,8 +48,6 @@ extension RecordedTree {
     }
   }
 
-<<<<<<< HEAD
-extension RecordedTree {
   /// True if an inode of the prepared tree has a name and no other. A head must be prepared.
   func has(_ number: InodeNumber, onlyAt name: InodeName) throws(StoreError) -> Bool {
     try writer.withLock { (writer) throws(StoreError) in
@@ -58,8 +56,6 @@ extension RecordedTree {
     }
   }
 
-=======
->>>>>>> 35bcdb8a (WorkingTree: the tree names its rows and values by their types)
   /// Changes the times of an inode of the prepared tree, if it has a row. A head must be prepared. If it throws, the
   /// transaction is rolled back.
   func changeTimes(

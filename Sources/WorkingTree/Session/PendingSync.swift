@@ -1,5 +1,6 @@
 import Events
 package import Platform
+import TreeNames
 
 /// Syncs pending changes to the disk at least every five seconds (docs/writes.md, rule 6), on a thread of its own
 /// because making a version may take long.

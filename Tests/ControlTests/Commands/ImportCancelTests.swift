@@ -1,12 +1,12 @@
 import Foundation
 import Grammar
+import LLVSCore
 import Platform
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Control
-@testable import LLVSCore
 @testable import TreeSupport
 
 /// A cancelled import leaves nothing behind.
@@ -40,7 +40,7 @@ struct ImportCancelTests {
     try space.write("a", "before")
     try space.run("commit")
     // The later segments are filled within one import.
-    space.store.records.limitSegments(to: 1 << 20)
+    space.store.limitSegments(to: 1 << 20)
     let source = space.directory.file("source")
     try FileSystem.makeDirectory(source)
     for number in 0..<100 {
