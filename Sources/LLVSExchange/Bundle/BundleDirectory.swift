@@ -18,6 +18,7 @@ struct BundleNeed: Hashable, Sendable {
   var sequence: UInt64
   /// The first 8 bytes of its hash.
   var hashStart: UInt64
+
 }
 
 extension BundleNeed {

@@ -53,10 +53,7 @@ struct RemoteView: Sendable {
     self.leastLength = leastLength
     for bundle in bundles { note(bundle) }
     names = known.keys.sorted()
-    // O(runs of all statements), since the newest repeats what the others announce.
-    for (writer, all) in statements {
-      for statement in all.sorted(by: { $1.by < $0.by }) { gather(statement, of: writer) }
-    }
+    for (writer, all) in statements { announce(all, of: writer) }
   }
 
   private mutating func note(_ bundle: KnownBundle) {
@@ -81,6 +78,11 @@ struct RemoteView: Sendable {
     for claim in bundle.claims {
       gather(Statement(by: bundle.name, claim: claim), of: claim.writer)
     }
+  }
+
+  /// - Complexity: O(runs of all statements), since the newest repeats what the others announce.
+  private mutating func announce(_ all: [Statement], of writer: String) {
+    for statement in all.sorted(by: { $1.by < $0.by }) { gather(statement, of: writer) }
   }
 
   private mutating func gather(_ statement: Statement, of writer: String) {

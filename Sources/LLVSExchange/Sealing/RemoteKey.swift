@@ -1,3 +1,4 @@
+internal import Foundation
 import LLVSCore
 internal import Platform
 
@@ -23,6 +24,10 @@ package struct RemoteKey: Hashable, Sendable {
   package var name: String { Self.name(of: id[...]) }
 
   static func name(of id: ArraySlice<UInt8>) -> String { id.hex }
+
+  fileprivate func bundleKey(_ salt: [UInt8]) -> [UInt8] {
+    Sodium.hash(Array("llvs bundle 2".utf8) + salt, key: bytes)
+  }
 }
 
 /// Encrypts the frames of one bundle.
@@ -41,7 +46,7 @@ struct BundleSeal: Sendable {
   init(_ key: RemoteKey, salt: [UInt8], writer: String, sequence: UInt64) {
     keyID = key.id
     self.salt = salt
-    self.key = Sodium.hash(Array("llvs bundle 2".utf8) + salt, key: key.bytes)
+    self.key = key.bundleKey(salt)
     var context = BundleFormat.head(isSealed: true)
     context.append(UInt8(writer.utf8.count))
     context += Array(writer.utf8)

@@ -70,7 +70,7 @@ extension Version {
       isFirst = false
       try output.string(key.rawValue)
       output.write(",{\"data\":")
-      try output.base64 { (take) throws(StoreError) in try value.data.withPiece(take) }
+      try output.base64(value.data)
       output.write("}")
     }
     output.write("]}}")

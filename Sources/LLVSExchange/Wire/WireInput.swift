@@ -31,6 +31,16 @@ package final class WireInput {
     end = bytes.count
   }
 
+  package convenience init(name: String, bytes: [UInt8], pieceSize: Int) {
+    var offset = 0
+    self.init(name: name, pieceSize: pieceSize) { out in
+      let count = min(out.count, bytes.count - offset)
+      bytes.withUnsafeBytes { out.copyMemory(from: .init(rebasing: $0[offset..<(offset + count)])) }
+      offset += count
+      return count
+    }
+  }
+
   func malformed(_ reason: String) -> StoreError {
     .invalid("\(name): \(reason) at byte \(consumed + UInt64(position))")
   }

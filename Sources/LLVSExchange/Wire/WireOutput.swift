@@ -45,6 +45,10 @@ package final class WireOutput {
 
   func string(_ text: String) throws(StoreError) { try string(Array(text.utf8)) }
 
+  func base64(_ bytes: [UInt8]) throws(StoreError) {
+    try base64 { (take) throws(StoreError) in try bytes.withPiece(take) }
+  }
+
   func base64(
     _ read: (_ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
       -> Void

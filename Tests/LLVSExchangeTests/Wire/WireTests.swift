@@ -1,23 +1,11 @@
 import Foundation
 import LLVSCore
+import LLVSExchange
 import Platform
 import TestSupport
 import Testing
 
-@testable import LLVSExchange
 @testable import StoreSupport
-
-extension WireInput {
-  fileprivate convenience init(name: String, bytes: [UInt8], pieceSize: Int) {
-    var offset = 0
-    self.init(name: name, pieceSize: pieceSize) { out in
-      let count = min(out.count, bytes.count - offset)
-      bytes.withUnsafeBytes { out.copyMemory(from: .init(rebasing: $0[offset..<(offset + count)])) }
-      offset += count
-      return count
-    }
-  }
-}
 
 @Suite("The original's wire")
 struct WireTests {
