@@ -1,6 +1,6 @@
-import LLVSCore
 package import Documents
 package import Grammar
+import LLVSCore
 package import ObjectStores
 import Platform
 
