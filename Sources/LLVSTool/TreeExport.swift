@@ -55,15 +55,15 @@ struct TreeExport {
     }
     do {
       try write(view, part)
-    } catch StoreError.cancelled {
+    } catch {
       Interruption.answer()
+      var failure = ControlError(any: error)
+      if failure.kind == .interrupted { failure.message = "interrupted" }
       let isRemoved = (try? remove(isNew)) != nil
-      throw ControlError(
-        .interrupted,
-        "interrupted; "
-          + (isRemoved
-            ? "what was written into \(shown) is removed"
-            : "\(shown) holds a part of the files"))
+      failure.message +=
+        isRemoved
+        ? "; what was written into \(shown) is removed" : "; \(shown) holds a part of the files"
+      throw failure
     }
   }
 

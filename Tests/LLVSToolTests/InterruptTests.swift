@@ -81,6 +81,24 @@ struct InterruptTests {
       ) != nil, "\(result.output)")
   }
 
+  @Test("an export to a disk that is full removes what it wrote", .enabled(if: canTrace))
+  func fullDisk() throws {
+    let result = try Tool().run(
+      Self.setup + """
+        seq 9 | while read n; do echo $n > d/$n; done; llvs import d --store s -q; mkdir old
+        for target in new old; do
+          strace -f -o /dev/null -P $PWD/$target/5 -e trace=pwrite64 -e inject=pwrite64:error=ENOSPC \
+            '\(MountedStore.program)' export head $target --store s 2>&1; echo $?
+        done
+        ls -d new old; ls -A old
+        """)
+    #expect(
+      result.output.wholeMatch(
+        of:
+          /llvs: [^\n]*No space left on device; what was written into new is removed\.\n7\nllvs: [^\n]*; what was written into old is removed\.\n7\nold\n/
+      ) != nil, "\(result.output)")
+  }
+
   @Test(
     "a server that takes a request and does not answer, or not to its end",
     arguments: ["http+webdav", "s3+http"],
