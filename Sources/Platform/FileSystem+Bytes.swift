@@ -85,7 +85,7 @@ extension FileSystem {
   /// Returns the path without symbolic links, `.` and `..`.
   package static func resolve(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
     guard let raw = try unsafe reaching(path, { unsafe realpath($0, nil) }) else {
-      throw SystemError(errno: errno, call: "realpath", subject: text(path))
+      throw SystemError(errno: errno, call: "cannot find", subject: text(path))
     }
     defer { unsafe free(raw) }
     return unsafe Array(UnsafeRawBufferPointer(start: raw, count: strlen(raw)))

@@ -51,7 +51,7 @@ struct DocumentPeerTests {
       app note 'base\\n'; llvs sync -q
       echo mine > notes/note; app note 'app\\n'; llvs sync -q
       list() { llvs conflicts --json | grep -o '"path":"[^"]*"' | sort -u; cat notes/note; }
-      list > before; cat before
+      list > before; cat before; llvs conflicts | grep -c 'from .*kvcrdt, '
       llvs settle notes/note theirs -q; list; llvs undo | grep -o 'conflicts are open again'
       list > after; cmp before after
       ls .llvs/conflicts/notes/note
@@ -60,6 +60,7 @@ struct DocumentPeerTests {
       output == """
         "path":"notes/note"
         app
+        1
         mine
         conflicts are open again
         merged

@@ -10,6 +10,8 @@ package struct ConflictSide: Replying, Sendable {
   package let author: Author
   package let time: Int64
   package let isRemoval: Bool
+  /// For example `from phone.kvcrdt`.
+  private let message: String?
 
   init(_ node: HistoryNode, isRemoval: Bool, in store: Store) throws(StoreError) {
     guard let record = try store.version(node.number) else { throw .missingVersion(node.id) }
@@ -18,7 +20,9 @@ package struct ConflictSide: Replying, Sendable {
 
   init(_ record: VersionRecord, isRemoval: Bool = false, in store: Store) throws(StoreError) {
     version = record.name
-    author = Author(try store.metadata(of: record))
+    let metadata = try store.metadata(of: record)
+    author = Author(metadata)
+    message = metadata[.message]?.value()
     let time = Attributes.Time(ofVersion: record.timestamp)
     // Times may be some centuries beyond the range of nanoseconds in 64 bits.
     let seconds = min(max(time.seconds, -9_000_000_000), 9_000_000_000)
@@ -26,9 +30,10 @@ package struct ConflictSide: Replying, Sendable {
     self.isRemoval = isRemoval
   }
 
-  /// For example `laptop, Ann, 10:12`, without unknown parts.
+  /// For example `laptop, Ann, 10:12`, without unknown parts; with the message if both names are unknown.
   package var text: String {
-    let names = [author.machine, author.name].compactMap(\.self).filter { !$0.isEmpty }
+    let known = [author.machine, author.name].compactMap(\.self).filter { !$0.isEmpty }
+    let names = (known.isEmpty ? [message].compactMap(\.self) : known)
       .map { PrintableText.text(Array($0.utf8.prefix(200))) }
     return (names + [TimestampText.minute(time)]).joined(separator: ", ")
       + (isRemoval ? " (removed it)" : "")

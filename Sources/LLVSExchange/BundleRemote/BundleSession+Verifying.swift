@@ -168,7 +168,7 @@ extension BundleSession {
       }
       try control.check()
       guard hasher.finish() == name.hash else {
-        return "\(name.object): it is not what its name says"
+        return "\(name.object): damaged (checksum)"
       }
       return check.isRight ? nil : "\(name.object): its items are not what its table says"
     } catch {

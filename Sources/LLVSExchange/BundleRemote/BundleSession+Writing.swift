@@ -135,8 +135,8 @@ extension BundleSession {
     let files = try asking { () throws(RemoteError) in try objects.all(prefix, atMost: 4096) }
     guard !files.contains(where: { KeyFileName($0.name.last) != nil }) else {
       throw .denied(
-        "what is there is encrypted, and this peer is not set to be: nothing was exchanged; "
-          + "\"llvs peer \(options.peer) --encrypt\" asks for its passphrase")
+        "what is there is encrypted, and nothing was exchanged; \"llvs peer \(options.peer) --encrypt\", or "
+          + "\"llvs clone --encrypt\" for a new store, asks for its passphrase")
     }
   }
 }

@@ -116,7 +116,7 @@ final class RemoteBytes: BundleBytes {
     guard bytes.count == range.count else { throw .invalid("\(name.object): it is not whole") }
     if isWhole {
       guard Digest.of(bytes) == name.hash else {
-        throw .invalid("\(name.object): it is not what its name says")
+        throw .invalid("\(name.object): damaged (checksum)")
       }
       guard bytes.starts(with: BundleFormat.magic) else {
         throw .invalid("\(name.object): it is no bundle")

@@ -194,6 +194,10 @@ final class CurlTransfer {
       CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
       CURLE_SSL_PINNEDPUBKEYNOTMATCH:
       RemoteError(.unreachable, "the server's certificate is not trusted: \(text)")
+    case CURLE_COULDNT_CONNECT:
+      // libcurl's text ends with milliseconds, and says the same again.
+      RemoteError(
+        .unreachable, "no answer: \(text.split(separator: " after ")[0])", isTransient: true)
     default: RemoteError(.unreachable, text, isTransient: true)
     }
   }

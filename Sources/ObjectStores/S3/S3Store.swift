@@ -181,7 +181,8 @@ package final class S3Store: ObjectStore {
     }
     switch failure.code {
     case "NoSuchBucket":
-      return other(.noPlace, "there is no bucket \(place.bucket): make it, or mend the address")
+      return other(
+        .noPlace, "there is no bucket \(place.bucket): create it, or correct the address")
     case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
       return other(.denied, "the server does not know these keys: \(HTTPStatusError.shown(words))")
     case "QuotaExceeded": return other(.noSpace, HTTPStatusError.shown(words))

@@ -77,6 +77,7 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
   }
 
   package var description: String {
+    if kind == .noPlace { return words }
     let start = object.map { $0.isEmpty ? "" : "\($0): " } ?? ""
     let end = status.map { " (status \($0))" } ?? ""
     return start + words + end
