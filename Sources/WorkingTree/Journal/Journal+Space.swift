@@ -11,6 +11,7 @@ extension Journal {
   ///
   /// - Throws: ``StoreError/system(_:)`` of a sync; then nothing is removed.
   package func collect(_ live: () -> LiveBytes) throws(StoreError) {
+    files.leaveStage()
     let candidates = Set(idle.keys)
     guard !candidates.isEmpty else { return }
     let alive = live().sources

@@ -85,12 +85,13 @@ extension Journal {
   }
 
   /// Copies a journal that may be open, as a power failure could leave it, to a new directory; false if it was
-  /// renewed concurrently, which makes the copy useless.
+  /// renewed or lost a file concurrently, which makes the copy useless.
   package static func copy(_ directory: String, to target: String) throws(StoreError) -> Bool {
     do throws(SystemError) {
       guard try FileSystem.exists(directory) else { return true }
       try FileSystem.makeDirectory(target, permissions: 0o700)
-      let newest = try FileSystem.list(directory).compactMap(JournalFile.number).max()
+      let names = try FileSystem.list(directory)
+      let newest = names.compactMap(JournalFile.number).max()
       // A record names bytes that are in data files already, so these are copied after it.
       if let newest {
         let name = JournalFile.name(newest)
@@ -104,7 +105,8 @@ extension Journal {
         try File.regular("\(directory)/\(name)", .read).copy(to: "\(target)/\(name)")
       }
       try FileSystem.syncDirectory(target)
-      return try newest == FileSystem.list(directory).compactMap(JournalFile.number).max()
+      let left = try FileSystem.list(directory)
+      return newest == left.compactMap(JournalFile.number).max() && Set(left).isSuperset(of: names)
     } catch {
       if error.errno == Errno.noEntry { return false }
       throw .system(error)

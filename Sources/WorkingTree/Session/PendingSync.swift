@@ -41,6 +41,7 @@ package final class PendingSync: Sendable {
         for loss in try tree.files.renewJournal() { tree.damage.say(loss) }
       }
       try tree.files.sync()
+      try tree.files.collectJournal()
     } catch {
       // Logged once; until syncing works again, the journal's line in the status has it.
       tree.damage.tell("pending changes could not be written to the disk: \(error)")

@@ -183,7 +183,7 @@ struct JournalSpaceTests {
     }
   }
 
-  @Test("Copies that are made while programs are at work are a journal as it was at one time")
+  @Test("A copy is the journal as it was at one time")
   func copied() throws {
     let keeper = try JournalKeeper(path())
     for index in 0..<10 {

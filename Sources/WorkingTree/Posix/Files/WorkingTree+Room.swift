@@ -43,6 +43,12 @@ extension WorkingTree {
     }
   }
 
+  /// Removes the journal's files of changes that versions have, if nothing is pending.
+  package func collectJournal() throws(FSError) {
+    guard !hasPending else { return }
+    try FSError.wrapping { () throws(StoreError) in try journal.collect { liveBytes } }
+  }
+
   /// Renews a stopped journal, so that one call recovers from a failed sync. Errors are ignored: the journal stays
   /// stopped and says why.
   func heal() { if journal.awaitsRenewal { _ = try? renew(isForced: false, afterFailure: true) } }
