@@ -58,7 +58,7 @@ struct NumberedFormat: CustomTestStringConvertible {
 
 private let formats = [
   NumberedFormat("segment", "SegmentFormat.swift", "static let version: UInt8 = "),
-  NumberedFormat("catalog", "Catalog+Schema.swift", "static let formatVersion: Int64 = "),
+  NumberedFormat("catalog", "Catalog.swift", "static let formatVersion: Int64 = "),
   NumberedFormat("index", "Index.swift", "static let formatVersion: Int64 = "),
   NumberedFormat("journal", "JournalFileHeader.swift", "static let format: UInt32 = "),
   NumberedFormat("tree.sqlite", "TreeDatabase.swift", "static let formatVersion: Int64 = "),
