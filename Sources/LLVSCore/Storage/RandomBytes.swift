@@ -22,17 +22,14 @@ enum RandomBytes {
     withUnsafeTemporaryAllocation(of: UInt16.self, capacity: 256) { counts in
       counts.initialize(repeating: 0)
       let stride = (bytes.count - 8) / (sample - 1)
-      var squares = 0
       for index in 0..<sample {
         var word = bytes.loadUnaligned(fromByteOffset: index * stride, as: UInt64.self)
         for _ in 0..<8 {
-          let byte = Int(word & 255)
-          squares += 2 * Int(counts[byte]) + 1
-          counts[byte] += 1
+          counts[Int(word & 255)] += 1
           word >>= 8
         }
       }
-      return squares <= mostEven
+      return counts.reduce(0) { $0 &+ Int($1) &* Int($1) } <= mostEven
     }
   }
 
