@@ -111,10 +111,6 @@ struct Answer {
     self.reply = reply
     if case .text(let text)? = reply["text"] { self.text = text } else { text = json }
   }
-
-  var hasConflicts: Bool {
-    if case .list(let paths)? = reply["conflicts"] { !paths.isEmpty } else { false }
-  }
 }
 
 extension Console {

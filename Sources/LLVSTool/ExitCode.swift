@@ -90,19 +90,16 @@ struct Failure {
         "the program behind \(error.root) ended before it answered; mount the store again, which shows what it has done"
       )
     case let error as SystemError where error.tellsOfEndedDaemon:
+      let end = error.subject.firstRange(of: "/.llvs")?.lowerBound ?? error.subject.endIndex
+      let place = error.subject[..<end]
       self.init(
         .failed,
-        "the program behind \(Self.mountPoint(of: error.subject)) has ended; mount the store there again, nothing is lost"
+        "the program behind \(place) has ended; mount the store there again, nothing is lost"
       )
     case let error as SystemError: self.init(ControlError(.system(error)))
     case let error as FuseError: self.init(Self.code(error), error.description)
     default: self.init(.failed, "\(error)")
     }
-  }
-
-  private static func mountPoint(of path: String) -> String {
-    guard let end = path.firstRange(of: "/.llvs") else { return path }
-    return String(path[..<end.lowerBound])
   }
 
   /// For a failed write to standard output: the store is not affected.

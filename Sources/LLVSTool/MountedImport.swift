@@ -38,7 +38,6 @@ struct MountedImport {
   }
 
   /// - Throws: ``ControlError`` busy for an unsaved file, exists for a directory on one side only.
-  mutating func look() throws { try examine() }
 
   func copy() throws {
     for end in prefix.indices where prefix[end] == 0x2F {
@@ -84,7 +83,7 @@ struct MountedImport {
   }
 
   /// Searches for names that a copy omits or would fail at.
-  private mutating func examine() throws {
+  mutating func examine() throws {
     var open = [(path: directory, isThere: try hasTarget())]
     while let (path, isThere) = open.popLast() {
       for name in try FileSystem.names(in: path) {

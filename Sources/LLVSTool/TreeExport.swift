@@ -233,15 +233,12 @@ struct TreeExport {
       try FileSystem.setMode(
         path, attributes.mode == nil ? common & ~mask : defaults.mode(attributes, of: entry.kind))
     }
-    let time = try attributes.mtime ?? storedTime(entry)
+    // A file without a recorded time has that of the version that stored its bytes.
+    let time =
+      try attributes.mtime
+      ?? store.version(entry.storedVersion).map { Attributes.Time(ofVersion: $0.timestamp) }
     if let time, entry.kind != .directory || attributes.mtime != nil {
       try FileSystem.setModified(path, seconds: time.seconds, nanoseconds: time.nanoseconds)
     }
-  }
-
-  /// Returns the time of the version that stored the bytes, for a file without a recorded time.
-  private func storedTime(_ entry: Entry) throws -> Attributes.Time? {
-    guard let record = try store.version(entry.storedVersion) else { return nil }
-    return Attributes.Time(ofVersion: record.timestamp)
   }
 }

@@ -25,7 +25,10 @@ extension Verb {
     }
     let answer = try site.run(bytes: words, console)
     console.tell(answer, line)
-    return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
+    if line.failsOnConflict, case .list(let paths)? = answer.reply["conflicts"], !paths.isEmpty {
+      return .conflict
+    }
+    return .done
   }
 
   /// Asks before words that name files become a message, because in other programs they are files.
@@ -98,7 +101,11 @@ extension CommandTarget {
     let form = Commands.forms.first { $0.name == line.verb }
     let paths = line.has("check") ? 0..<Int.max : line.has("all") ? 0..<0 : form?.paths ?? 0..<0
     return try line.bytes.enumerated().map { index, word in
-      if paths.contains(index) { return try commandPath(word) }
+      if paths.contains(index) {
+        // The root is a slash.
+        let path = try path(word)
+        return path.isEmpty ? [0x2F] : path
+      }
       return line.verb == "commit" ? word : Self.withoutZone(word)
     }
   }
@@ -125,11 +132,5 @@ extension CommandTarget {
       guard case .mounted(let tree, _) = self, tree.below(path) != nil else { return false }
       return (try? FileSystem.exists(tree.place(path))) ?? false
     }
-  }
-
-  /// Returns a path of the tree as a command's word; the root is a slash.
-  func commandPath(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
-    let path = try self.path(word)
-    return path.isEmpty ? [0x2F] : path
   }
 }

@@ -85,7 +85,7 @@ extension Verb {
     }
     for record in recent.reversed() { try writer.write(record, predecessors: []) }
     while true {
-      writer.flush()
+      writer.console.flush()
       SystemClock.sleep(nanoseconds: 200_000_000)
       let newest = try store.state().lastNumber
       guard newest > last else { continue }

@@ -19,13 +19,9 @@ extension Verb {
     return .done
   }
 
-  static func mountWords(_ line: CommandLine) throws -> MountWords {
-    let places = try line.places(2...2)
-    return try MountWords(line.options["o"] ?? "", store: places[0], mountPoint: places[1])
-  }
-
   @Sendable static func mount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let words = try mountWords(line)
+    let places = try line.places(2...2)
+    let words = try MountWords(line.options["o"] ?? "", store: places[0], mountPoint: places[1])
     guard !words.isRemount else { return try remount(line, words.request, console) }
     var request = words.request
     request.isForced = request.isForced || line.has("force")
@@ -209,7 +205,8 @@ extension Verb {
     guard try mount(at: point)?.id != entry.id else {
       throw ControlError(.busy, "\(point) is still mounted though its daemon ended")
     }
-    let end = end(ofHolder: daemon, of: lock)
+    let bytes = try? File.regular(lock, .read).read(8192, at: 0)
+    let end = LastWriterStatus(of: daemon, inLock: String(decoding: bytes ?? [], as: UTF8.self))
     let unsaved = end.unsaved.map { "; not saved, and kept for the next mount: \($0)" } ?? ""
     let lost = end.failure ?? lostCut(&events)
     if !line.isJSON || lost == nil && end.damaged == nil {
@@ -291,11 +288,6 @@ extension Verb {
       .busy,
       "\(point) is busy: \(words.joined(separator: ", ")); close these files, leave these directories or end the "
         + "programs, and unmount again; --force detaches it all the same")
-  }
-
-  private static func end(ofHolder daemon: Int32, of lock: String) -> LastWriterStatus {
-    let bytes = try? File.regular(lock, .read).read(8192, at: 0)
-    return LastWriterStatus(of: daemon, inLock: String(decoding: bytes ?? [], as: UTF8.self))
   }
 
   /// Returns the logged reason why a mount's last version could not be made; nil if it was.

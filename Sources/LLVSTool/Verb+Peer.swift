@@ -159,7 +159,7 @@ extension Verb {
     let path = "\(tree.root)/.llvs/peers/\(name)"
     if let fault = StoreName.fault(name) { throw UsageError(fault) }
     _ = try PeerAddress(Array(address.utf8))
-    try write(address, to: path)
+    try File(path, [.readWrite, .create, .truncate]).write(Array("\(address)\n".utf8), at: 0)
     let isKnown = try site.reader().peers().contains {
       $0.name == name && self.address($0) == address
     }
@@ -178,14 +178,11 @@ extension Verb {
     guard case .remote(.directory(let path, _)) = try PeerAddress(Array(address.utf8)),
       try !site.reader().peers().contains(where: {
         $0.name == name && self.address($0) == address
-      }), try !isMountPoint(path)
+      }),
+      // The address of a mount point means the store behind it.
+      (try? FileSystem.exists("\(path)/.llvs/control")) != true
     else { return }
     try ControlService.refuseOccupied(path, name: name)
-  }
-
-  /// True for a mount point of another store; its address means that store.
-  private static func isMountPoint(_ path: String) throws -> Bool {
-    (try? FileSystem.exists("\(path)/.llvs/control")) ?? false
   }
 
   private static func address(_ peer: Peer) -> String {
@@ -209,11 +206,6 @@ extension Verb {
     }
     return prefix
       + FileSystem.text(try FileSystem.resolve(Array(path.utf8)))
-  }
-
-  private static func write(_ line: String, to path: String) throws {
-    let file = try File(path, [.readWrite, .create, .truncate])
-    try file.write(Array("\(line)\n".utf8), at: 0)
   }
 }
 

@@ -29,7 +29,10 @@ struct Operands {
       let path = try site.path(line.bytes[index])
       if index < dashes, try !isThere(path, site, store, live) {
         let mayBeVersion = versions.count < most && paths.isEmpty
-        if mayBeVersion, try Self.resemblesVersion(word, store) {
+        // A word that names no version was probably meant to.
+        if mayBeVersion,
+          try word == "head" || word.hasPrefix("at/") || !store.nearestNames(to: word).isEmpty
+        {
           _ = try store.version(meant: word)
         }
         let kind = mayBeVersion ? "neither a version nor a file here" : "no file here"
@@ -49,11 +52,6 @@ struct Operands {
       return true
     }
     return try store.version(named: word) != nil || store.version(Version.ID(word)) != nil
-  }
-
-  /// True if a word that names no version was probably meant to.
-  private static func resemblesVersion(_ word: String, _ store: Store) throws -> Bool {
-    try word == "head" || word.hasPrefix("at/") || !store.nearestNames(to: word).isEmpty
   }
 
   private mutating func take(_ word: String, _ store: Store, _ most: Int) throws -> Bool {

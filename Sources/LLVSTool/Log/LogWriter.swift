@@ -4,7 +4,7 @@ import Reports
 
 struct LogWriter {
   private let line: CommandLine
-  private let console: Console
+  let console: Console
   private let style: TextStyle
   private let changes: DiffWriter.Form?
   var story: VersionStory
@@ -65,8 +65,6 @@ struct LogWriter {
     for row in graph.skip(number, to: next) { stream(row, "") }
     self.graph = graph
   }
-
-  func flush() { console.flush() }
 
   private func stream(_ row: String, _ text: String) {
     let drawn = style.paint(row, .blue)
