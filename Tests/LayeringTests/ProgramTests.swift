@@ -9,7 +9,7 @@ private let starters: [String: String] = [
   "Sources/Control/Peers/Passphrase.swift": "the environment",
   "Sources/FuseSession/Mounts/MountPoint.swift": "llvs",
   "Sources/Grammar/Arbiters/CommandArbiter.swift": "a setting, which StoreSettings withholds",
-  "Sources/LLVSTool/Archive.swift": "llvs",
+  "Sources/LLVSTool/Verb+Transfer.swift": "llvs",
   "Sources/LLVSTool/Output/Output.swift": "the environment",
   "Sources/LLVSTool/Verb+Mergetool.swift":
     "the command line, the environment, or a setting, which StoreSettings withholds",
