@@ -375,12 +375,9 @@ final class ModelLife {
     log.append("close \(open.handle.inode)")
     try flush(open)
     try mounted.tree.release(open.handle)
-    if !open.everWrote, !open.mode.isDisjoint(with: [.created, .truncate]),
-      open.node.bytes.isEmpty
-    {
-      open.node.save()
-    }
     opened.removeAll { $0 === open }
+    let hasWriter = opened.contains { $0.node === open.node && $0.mode.contains(.write) }
+    if open.mode.contains(.write), !hasWriter { open.node.save() }
   }
 
   func cut() throws {
