@@ -129,25 +129,24 @@ struct OutgoingBundleTests {
     try world.make(a, ["one": shared])
     for key in ["two", "three", "four"] { try world.make(a, [key: random.bytes(400_000)]) }
     try world.make(a, ["five": shared + [1]])
-    // A send checks before each version that it adds to a bundle.
-    let checks = Monitor(0)
-    let waited = Mutex(false)
+    // A send reports before the first version and after each.
+    let reports = Monitor(0)
+    let isAhead = Mutex<Bool?>(nil)
     let objects = HookedStore(world.objects) {
-      // The first PUT is not answered before the send goes on with versions.
-      guard !waited.withLock({ $0 }) else { return }
-      let before = checks.withLock { $0 }
-      let isAhead = checks.wait(nanoseconds: 30_000_000_000) { $0 > before ? true : nil }
-      waited.withLock { $0 = isAhead == true }
+      // The first PUT is not answered before the fourth version is in the next bundle.
+      guard isAhead.withLock({ $0 }) == nil else { return }
+      let found = reports.wait(nanoseconds: 60_000_000_000) { $0 >= 5 ? true : nil }
+      isAhead.withLock { $0 = found == true }
     }
-    let control = ExchangeControl(isCancelled: {
-      checks.withLock { $0 += 1 }
-      checks.broadcast()
-      return false
-    })
+    let control = ExchangeControl(isCancelled: { false }) { progress in
+      guard progress.phase == .sending else { return }
+      reports.withLock { $0 += 1 }
+      reports.broadcast()
+    }
     var options = world.remote().options
     options.combining = CombiningRules(runLength: 100, goal: 1 << 20)
     let report = try BundleRemote(objects, options).send(from: a, control)
-    #expect(report.sent.count == 5 && waited.withLock { $0 })
+    #expect(report.sent.count == 5 && isAhead.withLock { $0 } == true)
     #expect(world.objects.counts.put < 1_800_000, "\(world.objects.counts.put)")
     let fresh = try world.store("fresh")
     try world.retrieve(fresh)
