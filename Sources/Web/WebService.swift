@@ -1,6 +1,7 @@
 import Control
 import Events
 import Grammar
+import HistoryTree
 package import LLVSCore
 import Platform
 import TreeNames
@@ -97,6 +98,14 @@ package final class WebService: WebAnswering {
         try versions.page(
           from: min(request.number("from") ?? 0, Int(UInt32.max)),
           count: request.number("count") ?? 100))
+    case "api/find":
+      return WebResponse(try versions.find(request, path: try history.path(request)))
+    case "api/undo":
+      let heads = HeadHistory(store, DamageReport())
+      let step = try request.number("redo") == 1 ? heads.redo() : heads.undo()
+      let change = try step.flatMap { try store.version($0.change.version) }
+      let story = try versions.current().story
+      return WebResponse(["change": try change.map { try VersionList.reply(of: $0, story) }])
     case "api/timeline": return WebResponse(try versions.timeline())
     case "api/index":
       return WebResponse(try versions.index(of: try history.version(request).number))

@@ -26,6 +26,11 @@ struct BrowserTests {
   func versions() throws {
     try Self.with(SampleScript.plain) { browser, _ in
       try browser.wait("document.querySelectorAll('[role=option]').length === 2")
+      // At first the head is shown, and the handle of the time line is at its right end.
+      try browser.wait("document.querySelector('.detail h2')?.textContent === 'second'")
+      try browser.wait("document.querySelector('.timeline input')?.value === '119'")
+      #expect(
+        try browser.text("document.querySelector('[role=option] .name').textContent.length") == "8")
       #expect(
         try browser.text("document.querySelector('[role=option]').innerText").contains("second"))
       #expect(try browser.text("document.querySelectorAll('svg.graph circle.node').length") == "2")
@@ -86,9 +91,78 @@ struct BrowserTests {
       try browser.go("#/versions")
       try browser.wait("document.querySelectorAll('[role=option]').length === 3")
       try browser.click("Undo")
+      try browser.wait(
+        "document.getElementById('question-text').innerText.includes('1 changed: notes.txt')")
+      try browser.evaluate("document.getElementById('question-yes').click()")
       try browser.wait("document.getElementById('notice').innerText.startsWith('undo: ')")
       try browser.wait("document.querySelectorAll('[role=option]').length > 3")
       #expect(try server.run("llvs show head:notes.txt $at") == "one\nTWO\nthree\nfour\n")
+    }
+  }
+
+  @Test("Versions are found by message, author and file")
+  func finding() throws {
+    try Self.with(SampleScript.conflict) { browser, _ in
+      func found(_ words: String, by field: String) throws -> String {
+        try browser.evaluate(
+          """
+          (() => {
+            const [words, field] = document.querySelectorAll('.find input, .find select');
+            words.value = '\(words)'; field.value = '\(field)'; field.dispatchEvent(new Event('change'));
+          })()
+          """)
+        try browser.wait("document.querySelector('.find [role=status]').textContent")
+        return try browser.text("document.querySelector('.find [role=status]').textContent")
+      }
+      try browser.wait("document.querySelectorAll('[role=option]').length === 4")
+      #expect(try found("RYE", by: "message") == "1 version")
+      try browser.wait("document.querySelectorAll('[role=option]').length === 1")
+      try browser.click("Files")
+      try browser.go("#/versions")
+      _ = try found("laptop", by: "author")
+      try browser.wait("document.querySelector('[role=option] .headline')?.textContent === 'rye'")
+      _ = try found("none", by: "p")
+      try browser.wait("document.querySelectorAll('[role=option]').length === 0")
+      _ = try found("/list", by: "p")
+      try browser.wait("document.querySelectorAll('[role=option]').length === 2")
+    }
+  }
+
+  @Test(
+    "Many changes are shown by directory, a renamed directory as one, and pictures with a slider")
+  func largeVersions() throws {
+    let script = """
+      llvs init s -q; mkdir m; llvs mount s m -q; cd m; trap 'cd ..; llvs unmount m -q' EXIT
+      mkdir -p new/sub; for i in $(seq 30); do echo a$i > new/$i; echo b$i > new/sub/$i; done
+      llvs commit -q -m many; mv new old; llvs commit -q -m moved
+      printf '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60"/>' > p.svg; llvs commit -q
+      printf '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"/>' > p.svg; llvs commit -q
+      """
+    try Self.with(script) { browser, _ in
+      let lines =
+        "[...document.querySelectorAll('.detail details summary')].map((one) => one.textContent)"
+      try browser.go("#/version/head~2")
+      try browser.wait("document.querySelector('.detail h2')?.textContent === 'moved'")
+      #expect(try browser.text(lines) == "renamed new/ to old/ (60 files)")
+      #expect(try browser.text("document.querySelectorAll('.detail li').length") == "0")
+      try browser.go("#/version/head~3")
+      try browser.wait("document.querySelector('.detail h2')?.textContent === 'many'")
+      #expect(try browser.text(lines) == "new/: 30 new, 111 B,new/sub/: 30 new, 111 B")
+      try browser.evaluate("document.querySelector('.detail details').open = true")
+      try browser.wait("document.querySelectorAll('.detail li').length === 30")
+      try browser.go("#/difference/-/head/p.svg")
+      try browser.wait("document.querySelector('.pair')?.innerText.includes(', 90 × 60')")
+      try browser.wait("document.querySelector('.pair')?.innerText.includes(', 40 × 30')")
+      try browser.wait("document.querySelector('main input[type=range]')")
+      try browser.evaluate(
+        "(() => { const range = document.querySelector('main input[type=range]'); range.value = 20; range.dispatchEvent(new Event('input')); })()"
+      )
+      try browser.wait(
+        "document.querySelector('.over img:last-child').style.clipPath.includes('20%')")
+      try browser.go("#/sync")
+      try browser.wait(
+        "/^[A-Z][a-z]{2} .* version [0-9A-F]{8} /.test(document.querySelector('.log')?.textContent)"
+      )
     }
   }
 
@@ -286,7 +360,7 @@ struct BrowserTests {
         seconds: 60)
       try browser.wait("document.querySelectorAll('.timeline rect').length > 1", seconds: 60)
       try browser.evaluate(
-        "(() => { const range = document.querySelector('.timeline input'); range.value = 0; range.dispatchEvent(new Event('input')); })()"
+        "(() => { const range = document.querySelector('.timeline input'); range.value = range.max; range.dispatchEvent(new Event('input')); })()"
       )
       try browser.wait(
         "document.querySelector('[role=option] .headline')?.innerText.includes('number \(count)')")

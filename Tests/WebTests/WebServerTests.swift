@@ -95,6 +95,13 @@ struct WebServerTests {
     let parts = try #require(difference["parts"] as? [[String: Any]])
     #expect(parts.map { $0["kind"] as? String } == ["same", "change", "same", "change"])
     #expect(parts[1]["old"] as? [String] == ["two"] && parts[1]["new"] as? [String] == ["TWO"])
+    let found = try server.json("api/find?message=SECO&author=ann&p=notes.txt")
+    #expect((found["rows"] as? [[String: Any]])?.map { $0["message"] as? String } == ["second"])
+    let other = try server.json("api/find?message=sec.nd")
+    #expect((other["rows"] as? [Any])?.isEmpty == true && other["isWhole"] as? Bool == true)
+    let undone = try server.json("api/undo")["change"] as? [String: Any]
+    #expect(undone?["message"] as? String == "second")
+    #expect(try server.json("api/undo?redo=1")["change"] is NSNull)
     let first = try server.json("api/difference?v=v1&p=long")
     #expect(first["old"] is NSNull && first["outcome"] as? String == "text")
   }

@@ -1,6 +1,7 @@
 import Grammar
 import HistoryTree
 import LLVSCore
+import WorkingTree
 
 /// Goes back by one change of the head, or repeats the change that undo took back.
 struct UndoCommand: Command {
@@ -19,7 +20,7 @@ struct UndoCommand: Command {
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
     try service.cut()
-    let history = HeadHistory(of: service.tree)
+    let history = HeadHistory(service.tree.store, service.tree.damage)
     guard let step = isRedo ? try history.redo() : try history.undo() else {
       let head = isRedo ? nil : try service.headRecord()
       throw ControlError(

@@ -1,6 +1,5 @@
-import Events
+package import Events
 package import LLVSCore
-package import WorkingTree
 
 // Undo and redo over the log of heads. Undo and redo add entries that name the position that they return to, so the
 // newest entry gives the current position, and the entries since the last ordinary one give the target of redo.
@@ -10,9 +9,9 @@ package struct HeadHistory {
   /// Receives damaged entries, which are skipped.
   private let damage: DamageReport
 
-  package init(of tree: TreeSession) {
-    store = tree.store
-    damage = tree.damage
+  package init(_ store: Store, _ damage: DamageReport) {
+    self.store = store
+    self.damage = damage
   }
 
   private func entry(newestBefore sequence: Int64) throws(StoreError) -> HeadLogEntry? {
@@ -21,7 +20,7 @@ package struct HeadHistory {
 
   package struct Step {
     /// The entry whose change is undone or redone.
-    var change: HeadLogEntry
+    package var change: HeadLogEntry
     /// The entry whose head is the outcome.
     package var target: HeadLogEntry
 

@@ -15,7 +15,11 @@ struct Conflicts: Sendable {
   func list() throws -> ReplyValue {
     let open = try ControlService.openConflicts(in: store)
     let values = try open.prefix(Self.mostListed).map { item -> ReplyValue in
-      ["path": ReplyBytes(item.path), "text": try ConflictSides(item.conflict, in: store).text]
+      let sides = try ConflictSides(item.conflict, in: store)
+      return [
+        "path": ReplyBytes(item.path), "kept": sides.kept?.reply,
+        "dropped": ReplyValue.list(sides.dropped.map(\.reply)),
+      ]
     }
     return ["conflicts": values, "count": open.count]
   }

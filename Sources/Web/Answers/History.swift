@@ -9,7 +9,7 @@ import TreeNames
 /// - Concurrency: any thread.
 struct History: Sendable {
   /// The most changed paths, names of a directory, and versions of a file in one answer.
-  static let mostChanges = 2000
+  static let mostChanges = 10_000
   static let mostNames = 5000
   static let mostRevisions = 1000
   /// The shown part of longer texts.
@@ -72,7 +72,8 @@ struct History: Sendable {
     do {
       try VersionDifferences(store, from: old, to: new, findingRenames: true).forEach {
         guard values.count < Self.mostChanges else { throw EnoughFound() }
-        values.append($0.reply(counts: nil))
+        // The page shows the files of a renamed directory as one change.
+        values.append($0.reply(counts: nil) + ["renamed": $0.directory?.reply])
       }
     } catch is EnoughFound {
       isWhole = false

@@ -64,6 +64,31 @@ final class VersionList: Sendable {
     return ["total": page.total, "complete": page.isComplete, "first": first, "rows": values]
   }
 
+  /// Answers with the newest versions of an author or machine, with words in the message, or that changed a path.
+  func find(_ request: WebRequest, path: [UInt8]) throws -> ReplyValue {
+    func pattern(_ name: String) throws(ControlError) -> RegularExpression? {
+      guard let words = request.arguments[name], !words.isEmpty else { return nil }
+      do throws(RegularExpression.Fault) {
+        return try RegularExpression(words, ignoringCase: true, isFixed: true)
+      } catch {
+        throw ControlError(.grammar, error.reason)
+      }
+    }
+    let (rows, story) = try current()
+    var limits = LogQuery.Limits(paths: path.isEmpty ? [] : [path])
+    limits.author = try pattern("author")
+    limits.message = try pattern("message")
+    var query = try LogQuery(
+      store, from: Array(rows.starts), limits: limits, order: .newestFirst)
+    var values: [ReplyValue] = []
+    while let step = try query.next() {
+      guard case .shown(let record, _) = step else { continue }
+      guard values.count < Self.longestPage else { return ["rows": values, "isWhole": false] }
+      values.append(try told(record.number, story) + story.labels.reply(record.number))
+    }
+    return ["rows": values, "isWhole": true]
+  }
+
   private func told(_ number: VersionNumber, _ story: VersionStory) throws -> ReplyValue {
     if let known = state.withLock({ $0.told[number] }) { return known }
     guard let record = try store.version(number) else { throw StoreError.notFound("version") }

@@ -1,6 +1,6 @@
 // The open conflicts, and one of them with its sides beside each other.
 
-import { decoded, encoded, h, maker, show, size, time } from "./elements.js";
+import { decoded, encoded, h, maker, named, size, time } from "./elements.js";
 import { address, get } from "./server.js";
 import { pictures, table } from "./difference.js";
 
@@ -14,9 +14,19 @@ export async function conflictsView() {
       : h("p", null, "Nothing was changed on two sides at once, or all of it is settled."),
     h("ul", { class: "cards" }, answer.conflicts.map((conflict) => h("li", null,
       h("a", { href: `#/conflict/theirs/${encoded(conflict.path, conflict.pathBase64)}` }, conflict.path),
-      h("div", { class: "small" }, conflict.text)))),
+      picture(conflict),
+      [["kept", conflict.kept], ...conflict.dropped.map((side) => ["dropped", side])].map(([word, side]) => side
+        && h("div", { class: "small" }, `${word}: `, maker(side) ? `${maker(side)}, ` : "", time(side.time),
+          side.isRemoval ? " (removed it)" : ""))))),
     answer.count > answer.conflicts.length
       ? h("p", { class: "hint" }, `Only ${answer.conflicts.length} are listed.`) : null);
+}
+
+/** A small picture of the kept side, if its name is that of a picture. */
+function picture({ path, pathBase64, kept }) {
+  if (!/\.(png|jpe?g|gif|webp|svg)$/i.test(path) || kept?.isRemoval) return null;
+  return h("img", { class: "small-picture", alt: `The picture ${path}`,
+    src: address("side", { side: "ours", p: encoded(path, pathBase64) }) });
 }
 
 function title(name) {
@@ -37,12 +47,14 @@ export async function conflictView(page, path, against) {
     side.isThere
       ? h("p", { class: "small" }, size(side.size)) : h("p", null, side.name === "base" ? "not there" : "removed it"),
     side.version ? h("p", { class: "small" }, maker(side) ? `${maker(side)}, ` : "", time(side.time), " ",
-      h("a", { href: `#/version/${encodeURIComponent(side.version)}`, class: "name" }, side.version)) : null,
+      h("a", { href: `#/version/${encodeURIComponent(side.version)}` }, named(side.version))) : null,
     h("p", { class: "buttons" },
       page.isReadOnly ? null : h("button", {
         type: "button", class: side.name === "ours" ? "primary" : "",
         onclick: () => settle(side.name, title(side.name)),
       }, verbs[side.name] ?? `Take ${side.name}`),
+      side.isThere
+        ? h("a", { class: "button", target: "_blank", href: address("side", { side: side.name, p: path }) }, "Show") : null,
       side.name.startsWith("theirs") && side.name !== against
         ? h("a", { class: "button", href: `#/conflict/${side.name}/${path}` }, "Compare") : null)));
   const { difference } = answer;
@@ -53,7 +65,8 @@ export async function conflictView(page, path, against) {
   } else if (difference.outcome === "same") {
     body = h("p", null, "Both sides have the same contents.");
   } else {
-    body = [h("p", null, "These are no texts, or too long to compare by line."),
+    body = [[difference.old, difference.new].some((side) => side?.type === "image") ? null
+      : h("p", null, "These are no texts, or too long to compare by line."),
       pictures(difference, titles, ["ours", against].map((side) => address("side", { side, p: path })))];
   }
   return h("section", { class: "wide" },
@@ -97,8 +110,13 @@ function merging(page, answer, path, titles) {
         },
       }), ` ${side} `)));
   make();
+  const jump = () => {
+    field.focus();
+    field.scrollIntoView();
+  };
   return [
     others,
+    h("p", { class: "buttons" }, h("button", { type: "button", onclick: jump }, "To the text that settles it")),
     table(difference, titles, beside, true),
     h("h3", null, h("label", { for: "merged" }, "The text that settles it")),
     h("p", { class: "hint", id: "merged-hint" }, "Choose above, or type here."),

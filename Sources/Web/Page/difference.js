@@ -1,7 +1,7 @@
 // Shows how a file differs between two versions: lines side by side, or below each other where the
 // page is narrow; pictures beside each other.
 
-import { decoded, failure, h, show, size } from "./elements.js";
+import { decoded, failure, h, short, show, size } from "./elements.js";
 import { address, get } from "./server.js";
 
 /** The parts at which two lines are equal at their beginning and end. */
@@ -88,19 +88,36 @@ export function table(difference, titles, beside, isNeutral) {
     h("tbody", null, (isNarrow ? narrowRows : wideRows)(difference.parts, beside)));
 }
 
-/** Two values beside each other that are no texts. */
+const isPicture = (side) => side?.type === "image";
+
+/** Two values that are no texts, next to each other; two pictures also one over the other. */
 export function pictures(difference, titles, sources) {
   const sides = [difference.old, difference.new];
-  return h("div", { class: "pair" }, sides.map((side, index) => h("figure", null,
-    h("figcaption", null, side ? `${titles[index]}, ${size(side.size)}` : `${titles[index]}: not there`),
-    side && side.type === "image"
-      ? h("img", { src: sources[index], alt: `The picture in ${titles[index]}` }) : null)));
+  const picture = (index, properties) => h("img",
+    { src: sources[index], alt: `The picture in ${titles[index]}`, ...properties });
+  const pair = h("div", { class: "pair" }, sides.map((side, index) => {
+    const caption = h("figcaption", null, side ? `${titles[index]}, ${size(side.size)}` : `${titles[index]}: not there`);
+    const note = ({ target }) => caption.append(`, ${target.naturalWidth} × ${target.naturalHeight}`);
+    return h("figure", null, caption, isPicture(side) ? picture(index, { onload: note }) : null);
+  }));
+  if (!sides.every(isPicture)) return pair;
+  const over = picture(1);
+  const range = h("input", {
+    type: "range", min: "0", max: "100", value: 50, "aria-label": `Part of ${titles[0]} that is shown`,
+    oninput: () => place(),
+  });
+  const place = () => { over.style.clipPath = `inset(0 0 0 ${range.value}%)`; };
+  place();
+  return [pair, h("h3", null, "One over the other"),
+    h("p", { class: "ends small" }, h("span", null, titles[0]), range, h("span", null, titles[1])),
+    h("div", { class: "over" }, picture(0), over)];
 }
 
 /** The view of what differs in one file. */
 export async function differenceView(before, after, path, from) {
   const body = h("div");
   const whole = h("input", { type: "checkbox", id: "whole", onchange: () => load() });
+  const choice = h("label", { for: "whole" }, whole, " all lines");
   const title = h("h2", { tabindex: "-1" }, decoded(path));
 
   async function load() {
@@ -108,12 +125,14 @@ export async function differenceView(before, after, path, from) {
       const answer = await get("difference", {
         a: before, v: after, p: path, from_path: from, whole: whole.checked ? 1 : null,
       });
-      const titles = [answer.before ?? "nothing", answer.after];
+      const titles = [short(answer.before) ?? "nothing", short(answer.after)];
+      const hasPicture = [answer.old, answer.new].some(isPicture);
+      choice.hidden = hasPicture && answer.outcome !== "text";
       if (answer.outcome === "same") {
         show(body, h("p", null, "The contents are equal."));
-      } else if (answer.outcome === "binary" || [answer.old, answer.new].some((side) => side?.type === "image")) {
+      } else if (answer.outcome === "binary" || hasPicture) {
         show(body,
-          h("p", null, answer.outcome === "binary" ? "This is no text, or too long to compare by line." : null),
+          hasPicture ? null : h("p", null, "This is no text, or too long to compare by line."),
           pictures(answer, titles, [
             address("raw", { v: answer.before, p: from ?? path }), address("raw", { v: after, p: path })]),
           answer.outcome === "text" ? table(answer, titles) : null);
@@ -132,6 +151,6 @@ export async function differenceView(before, after, path, from) {
     h("p", { class: "buttons" },
       h("a", { class: "button", href: `#/files/${link}/${path}` }, "The file"),
       h("a", { class: "button", href: `#/history/${link}/${path}` }, "Its history"),
-      h("label", { for: "whole" }, whole, " all lines")),
+      choice),
     body);
 }

@@ -28,14 +28,46 @@ export function show(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child));
 }
 
-const zone = { dateStyle: "medium", timeStyle: "short" };
-const shown = new Intl.DateTimeFormat(undefined, zone);
+const format = (style) => new Intl.DateTimeFormat(undefined, style);
+const shown = format({ dateStyle: "medium", timeStyle: "medium" });
+const days = format({ weekday: "short", year: "numeric", month: "short", day: "numeric" });
+const clocks = format({ timeStyle: "medium" });
 
-/** A time as an element; the exact one is its title. */
-export function time(iso) {
+/** A time as an element; the exact one is its title. With `isOfDay` the date is left out. */
+export function time(iso, isOfDay) {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return h("span", null, iso ?? "");
-  return h("time", { datetime: date.toISOString(), title: date.toISOString() }, shown.format(date));
+  return h("time", { datetime: date.toISOString(), title: date.toISOString() },
+    (isOfDay ? clocks : shown).format(date));
+}
+
+/** The day of a time, in words of the browser's language and zone. */
+export function day(iso) {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? "" : days.format(date);
+}
+
+const whole = String.raw`\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z-(\w+)`;
+
+/** A line of the log with its time in the browser's zone, and short names of versions. */
+export function localLine(line) {
+  return line.replace(/^\d{4}-\S+Z(?= )/, (iso) => shown.format(new Date(iso)))
+    .replace(new RegExp(whole, "g"), "$1");
+}
+
+/** The last eight letters of a version's name; any other name as it is. */
+export function short(name) {
+  return new RegExp(`^${whole}$`).exec(name ?? "")?.[1] ?? name;
+}
+
+/** A version's name in eight letters; the whole name is its title. */
+export function named(name) {
+  return h("span", { class: "name", title: name }, short(name));
+}
+
+/** A number with its noun. */
+export function count(number, noun, nouns = `${noun}s`) {
+  return `${number.toLocaleString()} ${number === 1 ? noun : nouns}`;
 }
 
 /** A time in seconds since 1970. */
@@ -65,16 +97,17 @@ export function maker(version) {
 /** The first line of a message, or what changed. */
 export function headline(version) {
   const first = (version.message ?? "").split("\n").find((line) => line.trim());
-  return first ?? `${version.isMerge ? "merge: " : ""}${version.changes}`;
+  return first ?? (version.isMerge && version.changes === "nothing changed" ? "Merge" : version.changes);
 }
 
-/** The names of a version: head, branches, tags. */
+/** The names of a version: head, branches, tags; and whether it is a merge. */
 export function labels(version) {
   const found = [];
   if (version.isHead) found.push(h("span", { class: "label head" }, "head"));
   for (const name of version.branches ?? []) {
     if (name !== "-") found.push(h("span", { class: "label branch" }, name));
   }
+  if (version.isMerge) found.push(h("span", { class: "label" }, "merge"));
   for (const name of version.tags ?? []) found.push(h("span", { class: "label tag" }, `tag ${name}`));
   return found;
 }

@@ -1,13 +1,13 @@
 // The tree of a version, a file in it, and the versions of a file.
 
-import { basename, decoded, encoded, failure, h, headline, maker, seconds, show, size, time } from "./elements.js";
+import { basename, decoded, encoded, failure, h, headline, maker, named, seconds, short, show, size, time } from "./elements.js";
 import { address, bytes, get } from "./server.js";
 
 function crumbs(version, path) {
   const link = encodeURIComponent(version);
   const parts = path ? path.split("/") : [];
   return h("nav", { class: "crumbs", "aria-label": "Path" },
-    h("a", { href: `#/files/${link}/` }, version),
+    h("a", { href: `#/files/${link}/`, title: version }, short(version)),
     parts.map((part, index) => [" / ", index === parts.length - 1
       ? h("span", { "aria-current": "page" }, decoded(part))
       : h("a", { href: `#/files/${link}/${parts.slice(0, index + 1).join("/")}` }, decoded(part))]));
@@ -51,13 +51,13 @@ function actions(page, version, path, name, file) {
   const link = encodeURIComponent(version);
   const shown = path ? decoded(path) : "";
   return h("p", { class: "buttons" },
-    h("a", { class: "button", href: `#/version/${encodeURIComponent(name)}` }, `Version ${name}`),
+    h("a", { class: "button", href: `#/version/${encodeURIComponent(name)}`, title: name }, `Version ${short(name)}`),
     file ? h("a", { class: "button", href: `#/history/${link}/${path}` }, "History") : null,
     file ? h("a", { class: "button", href: address("raw", { v: version, p: path }),
       download: decoded(basename(path)) }, "Download") : null,
     page.isReadOnly || !path || version === "head" ? null : h("button", {
       type: "button",
-      onclick: () => page.ask(`Make a new version in which ${shown} is as in ${name}? Undo goes back.`,
+      onclick: () => page.ask(`Make a new version in which ${shown} is as in ${short(name)}? Undo goes back.`,
         "Restore", { command: "restore", version: name, path }),
     }, file ? "Restore this file" : "Restore this directory"));
 }
@@ -67,7 +67,7 @@ async function fileView(page, version, path, file) {
     h("h2", { tabindex: "-1", class: "hidden" }, decoded(path)),
     crumbs(version, path),
     actions(page, version, path, file.version, file),
-    h("p", { class: "small" }, [size(file.size), `mode ${file.mode}`].join(", "),
+    h("p", { class: "small" }, size(file.size), parseInt(file.mode, 8) & 0o111 ? ", executable" : null,
       file.modified === null ? null : [", ", seconds(file.modified)]),
     content(file, "raw", { v: version, p: path }, decoded(path)));
 }
@@ -150,14 +150,14 @@ export async function historyView(page, version, path) {
     const link = encodeURIComponent(revision.name);
     const choice = (group, isChosen, choose) => h("td", { role: "cell" }, h("input", {
       type: "radio", name: group, checked: isChosen,
-      "aria-label": `${revision.name} as the ${group} one`, onchange: choose,
+      "aria-label": `${short(revision.name)} as the ${group} one`, onchange: choose,
     }));
     // The roles stay where a narrow page shows rows as blocks.
     return h("tr", { role: "row" },
       choice("older", index === older, () => { older = index; }),
       choice("newer", index === newer, () => { newer = index; }),
       h("td", { role: "cell" }, h("a", { href: `#/version/${link}` }, headline(revision)),
-        h("div", { class: "small" }, h("span", { class: "name" }, revision.name), " ", maker(revision))),
+        h("div", { class: "small" }, named(revision.name), " ", maker(revision))),
       h("td", { role: "cell" }, time(revision.time)),
       h("td", { role: "cell", class: "right" }, revision.size === null ? "removed" : size(revision.size)),
       h("td", { role: "cell", class: "buttons" },
@@ -166,7 +166,7 @@ export async function historyView(page, version, path) {
         page.isReadOnly || revision.size === null ? null : [" ", h("button", {
           type: "button", class: "plain",
           onclick: () => page.ask(
-            `Make a new version in which ${shown} is as in ${revision.name}? Undo goes back.`,
+            `Make a new version in which ${shown} is as in ${short(revision.name)}? Undo goes back.`,
             "Restore", { command: "restore", version: revision.name, path }),
         }, "Restore")]));
   });

@@ -1,6 +1,6 @@
 // Shows the view that the address names, and asks the server regularly whether anything changed.
 
-import { announce, decoded, failure, h, show } from "./elements.js";
+import { announce, day, decoded, failure, h, headline, maker, show } from "./elements.js";
 import { cancel, get, run } from "./server.js";
 import { VersionsView, compareView } from "./versions.js";
 import { filesView, historyView } from "./files.js";
@@ -30,8 +30,9 @@ class Page {
     document.title = `${element("store").textContent}: llvs`;
     this.versions = new VersionsView(this);
     this.sync = new SyncView(this);
-    element("undo").addEventListener("click", () => this.start({ command: "undo" }));
-    element("redo").addEventListener("click", () => this.start({ command: "redo" }));
+    for (const command of ["undo", "redo"]) {
+      element(command).addEventListener("click", () => this.askStep(command).catch((error) => this.fail(error)));
+    }
     element("task-cancel").addEventListener("click", () => cancel().catch((error) => this.fail(error)));
     element("skip").addEventListener("click", (event) => {
       event.preventDefault();
@@ -118,6 +119,24 @@ class Page {
     dialog.showModal();
   }
 
+  /** Asks whether to undo or redo, and says what. */
+  async askStep(command) {
+    const word = command === "undo" ? "Undo" : "Redo";
+    const { pending } = command === "undo" ? await get("status") : {};
+    const { change } = await get("undo", { redo: command === "redo" ? 1 : null });
+    const isPending = pending && pending.changed + pending.new + pending.removed > 0;
+    let what;
+    if (isPending) {
+      what = `the changes that are in no version yet: ${pending.changed} changed, ${pending.new} new, ${pending.removed} removed`;
+    } else if (change) {
+      const title = headline(change) === change.changes ? change.changes : `${headline(change)} (${change.changes})`;
+      const time = new Date(change.time).toLocaleTimeString();
+      what = [title, maker(change), `${day(change.time)}, ${time}`].filter((part) => part).join("; ");
+    }
+    if (what) this.ask(`${word}: ${what}. ${command === "undo" ? "Redo makes it again." : ""}`, word, { command });
+    else this.start({ command });
+  }
+
   fail(error) {
     this.say(error.message ?? String(error), true);
   }
@@ -197,7 +216,7 @@ class Page {
       await this.versions.refresh();
       // Views of the head, and of what is open, change with it; a text that somebody types stays.
       if (this.view === "conflicts" || (this.view === "files" && /^#\/files\/head\//.test(location.hash))) await this.route(false);
-      if (this.view === "version") await this.versions.open(this.versions.name);
+      if (this.view.startsWith("version")) await this.versions.open(this.versions.name);
     }
     if (this.view === "sync" && (isNew || state.running || before.newest !== state.newest)) await this.sync.refresh();
   }

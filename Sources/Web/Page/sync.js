@@ -1,6 +1,6 @@
 // Peers, what is in no version yet, and what happens now.
 
-import { failure, h, show, time } from "./elements.js";
+import { failure, h, localLine, show, time } from "./elements.js";
 import { get } from "./server.js";
 
 function peer(one) {
@@ -57,7 +57,7 @@ export class SyncView {
           ? h("ul", { class: "cards" }, status.peers.map(peer))
           : h("p", null, "There are none: ", h("code", null, "llvs peer NAME ADDRESS"), " adds one."));
       const isAtEnd = this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 4;
-      this.log.textContent = log.lines.join("\n");
+      this.log.textContent = log.lines.map(localLine).join("\n");
       if (isAtEnd) this.log.scrollTop = this.log.scrollHeight;
     } catch (error) {
       show(this.status, failure(error));
