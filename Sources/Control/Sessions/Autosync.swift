@@ -94,6 +94,7 @@ package final class Autosync: Sendable {
     do throws(ControlError) {
       guard try !service.allPeers().isEmpty else { return }
       let context = CommandContext(isCancelled: { [self] in thread.isEnding }, isAutomatic: true)
+      defer { service.store.contents.releaseMemory() }
       _ = try service.run(SyncCommand(peers: names), context: context)
     } catch {
       // The service has recorded the error in the log and in the status.

@@ -1,4 +1,5 @@
 package import Grammar
+import LLVSCore
 package import Platform
 private import Synchronization
 import TreeNames
@@ -153,6 +154,12 @@ package final class ControlSession: Sendable {
     var context = CommandContext(isCancelled: { pending.isCancelled }, progress: progress)
     context.handle = handle
     do throws(ControlError) {
+      // A mount may be idle for days after a sync. After a version PendingSync gives memory back.
+      defer {
+        if command.effect != .query, !(command is CommitCommand) {
+          service.store.contents.releaseMemory()
+        }
+      }
       let result = try service.run(command, context: context)
       guard !inJSON else { return say(result.json + "\n") }
       say((command.effect == .query ? result.text : ControlReply.done(result.text).text) + "\n")

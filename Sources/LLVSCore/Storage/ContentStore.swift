@@ -1,3 +1,4 @@
+internal import Platform
 internal import Synchronization
 
 /// The bytes of values: cut, hashed and stored once when written, verified and cached when read.
@@ -18,6 +19,14 @@ package final class ContentStore: Sendable {
     self.records = records
     self.index = index
     self.repairs = repairs
+  }
+
+  /// Empties the caches of bytes, and gives memory back to the system.
+  package func releaseMemory() {
+    nodes.removeAll()
+    chunks.removeAll()
+    records.bases.bytes.removeAll()
+    SystemMemory.trim()
   }
 
   /// Reads bytes of a value and returns how many; fewer than the buffer holds only at the value's end.

@@ -44,6 +44,8 @@ final class GenerationCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     }
   }
 
+  func removeAll() { for one in shards { one.shard.withLock { $0 = Shard() } } }
+
   private func put(_ key: Key, _ value: Value, _ cost: Int, in shard: inout Shard) {
     if shard.cost + cost > half {
       shard.old = shard.young

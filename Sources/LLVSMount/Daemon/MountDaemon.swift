@@ -39,6 +39,7 @@ package final class MountDaemon: Sendable {
   /// - Throws: ``ControlError``, ``StoreError``, ``FuseError``; then nothing stays mounted or locked.
   package init(_ request: MountRequest) throws {
     try request.checkPermission()
+    SystemMemory.shareArenas()
     mountPoint = try Self.prepared(request)
     let (reference, listings) = (SessionReference(), CachedListings())
     store = try Self.opened(request)

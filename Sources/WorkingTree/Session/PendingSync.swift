@@ -18,7 +18,10 @@ package final class PendingSync: Sendable {
   /// Called when something becomes pending.
   package func wake() { thread.wake() }
 
-  private func run() { while thread.sleep(isDue ? 0 : nil, wakes: true), pause() { sync() } }
+  private func run() {
+    var isClean = true
+    while thread.sleep(isDue || !isClean ? 0 : nil, wakes: true), pause() { isClean = sync() }
+  }
 
   /// Waits for the interval, or until the journal must be renewed. The system begins to write in the meantime, so that a cut's sync waits for little.
   private func pause() -> Bool {
@@ -35,16 +38,19 @@ package final class PendingSync: Sendable {
     tree.files.hasPending || tree.journal.hasUnsynced || tree.refusal != nil
   }
 
-  private func sync() {
+  /// Returns true if nothing is left to do until something becomes pending.
+  private func sync() -> Bool {
     do throws(FSError) {
       if tree.journal.needsRenewal(atRest: false) {
         for loss in try tree.files.renewJournal() { tree.damage.say(loss) }
       }
       try tree.files.sync()
-      try tree.files.collectJournal()
+      guard try tree.files.collectJournal() else { return false }
+      SystemMemory.trim()
     } catch {
       // Logged once; until syncing works again, the journal's line in the status has it.
       tree.damage.tell("pending changes could not be written to the disk: \(error)")
     }
+    return true
   }
 }

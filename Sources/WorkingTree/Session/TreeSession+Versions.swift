@@ -24,8 +24,6 @@ final class Listeners: Sendable {
 }
 
 extension TreeSession {
-  /// The number of changed names from which on returning a cut's memory pays; it takes some milliseconds.
-  private static let largeCut = 10_000
   /// Sets the closure called with the outcome of each transition, before the next one begins.
   package func listen(_ body: @escaping @Sendable (CutOutcome) -> Void) { listeners.listen(body) }
 
@@ -77,7 +75,6 @@ extension TreeSession {
         "its bytes cannot be read; versions leave it out",
         of: String(decoding: path.bytes, as: UTF8.self))
     }
-    if outcome.summary.count >= Self.largeCut { SystemMemory.trim() }
     listeners.notify(outcome)
     return outcome
   }

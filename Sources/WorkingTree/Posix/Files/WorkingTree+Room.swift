@@ -43,10 +43,11 @@ extension WorkingTree {
     }
   }
 
-  /// Removes the journal's files of changes that versions have, if nothing is pending.
-  package func collectJournal() throws(FSError) {
-    guard !hasPending else { return }
+  /// Removes the journal's files of changes that versions have; false while something is pending or recorded.
+  package func collectJournal() throws(FSError) -> Bool {
+    guard !hasPending, atRest({ $0.frozen == nil }) else { return false }
     try FSError.wrapping { () throws(StoreError) in try journal.collect { liveBytes } }
+    return true
   }
 
   /// Renews a stopped journal, so that one call recovers from a failed sync. Errors are ignored: the journal stays
