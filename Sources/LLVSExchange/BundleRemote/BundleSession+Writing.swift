@@ -109,7 +109,9 @@ extension BundleSession {
   private var isStrangerHere: Bool {
     // Torn bundles count: another writer must not choose the numbers of this store's next bundles.
     (listing.names + listing.torn.compactMap { BundleName($0) }).contains { name in
-      isOwn(name) && notes[name]?.state.contains(.named) != true
+      guard isOwn(name), notes[name]?.state.contains(.named) != true else { return false }
+      // Junk is no store's. The next bundle, with a greater number, restores the trust in this writer.
+      return seen.faults[name]?.reading != .malformed || name.sequence > .max / 2
     }
   }
 

@@ -75,8 +75,13 @@ struct BundleUpkeep {
     let view = session.view()
     let announced = ownListed().filter { view.isAnnounced($0) }
     guard !announced.isEmpty else { return [] }
-    // One that came back, or whose announcement was not noted, begins its grace period now.
-    let new = announced.filter { session.notes[$0]?.state.contains(.announced) != true }
+    // One that came back, or whose announcement was not noted, begins its grace period now. A store that cannot read
+    // the announcement learns of it from the newest bundle.
+    let newest = view.names.last(where: session.isOwn)
+    let new = announced.filter { name in
+      session.notes[name]?.state.contains(.announced) != true
+        && view.announcing(name).contains { $0 == newest }
+    }
     try session.note(
       new.compactMap { name in
         guard var noted = session.notes[name] else { return nil }

@@ -40,6 +40,8 @@ struct RemoteView: Sendable {
   private var ofThemselves: [String: [Statement]] = [:]
   /// For each writer the greatest sequence number of a bundle that could not be read.
   private var unread: [String: UInt64] = [:]
+  /// For each writer the greatest sequence number of its bundles whose claims are known.
+  private var claiming: [String: UInt64] = [:]
 
   /// The reading store's own writers. Their bundles count at any length.
   private let own: Set<String>
@@ -61,9 +63,11 @@ struct RemoteView: Sendable {
     for claim in bundle.claims {
       statements[claim.writer, default: []].append(Statement(by: bundle.name, claim: claim))
     }
+    let (writer, sequence) = (bundle.name.writer, bundle.name.sequence)
     if bundle.reading == .malformed || bundle.reading == .unknown {
-      let writer = bundle.name.writer
-      unread[writer] = max(unread[writer] ?? 0, bundle.name.sequence)
+      unread[writer] = max(unread[writer] ?? 0, sequence)
+    } else if bundle.claims.contains(where: { $0.writer == writer }) {
+      claiming[writer] = max(claiming[writer] ?? 0, sequence)
     }
   }
 
@@ -129,10 +133,13 @@ struct RemoteView: Sendable {
 
   /// Returns true if a bundle holds its contents, no unread bundle of its writer could announce it, and it is not
   /// so small that its writer may remove it before the grace period.
-  /// What is sent already does not depend on the second: a remover puts again what others need.
+  ///
+  /// A later bundle of the writer repeats what an unread one announces. What is sent already does not depend on
+  /// unread bundles: a remover puts again what others need.
   func counts(_ name: BundleName) -> Bool {
     guard holds(name), name.length >= leastLength || own.contains(name.writer) else { return false }
-    return unread[name.writer].map { $0 <= name.sequence } ?? true
+    guard let unread = unread[name.writer] else { return true }
+    return unread <= max(name.sequence, claiming[name.writer] ?? 0)
   }
 
   /// Bundles whose dependencies are unknown. While any exist, no bundle may be removed.

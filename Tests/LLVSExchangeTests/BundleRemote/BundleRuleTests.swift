@@ -179,6 +179,36 @@ struct BundleRuleTests {
     #expect(world.objects.counts.deletes.isEmpty)
   }
 
+  @Test("junk under a writer's name costs its bytes nothing, and no trust after its next bundle")
+  func junk() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    var random = SeededRandom(seed: 11)
+    let photo = random.bytes(700_000)
+    try world.make(a, ["photo": photo])
+    try world.send(a)
+    try world.retrieve(b)
+    let bytes = random.bytes(5000)
+    let name = BundleName(
+      writer: a.replicaID, sequence: 5, length: 5000, hash: Digest.of(bytes))
+    try world.objects.replace(name.text, by: bytes)
+    // What is in a readable bundle is not sent again; what is new relies on none that the junk may announce.
+    world.objects.reset()
+    try world.make(b, ["b": [1]])
+    #expect(try world.send(b).sent.count == 1)
+    #expect(world.objects.counts.put < 3000)
+    try world.make(b, ["copy": photo])
+    try world.send(b)
+    #expect(world.objects.counts.put > 700_000)
+    let other = random.bytes(700_000)
+    try world.make(a, ["other": other])
+    try world.send(a)
+    try world.retrieve(b)
+    world.objects.reset()
+    try world.make(b, ["copy of other": other])
+    try world.send(b)
+    #expect(world.objects.counts.put < 3000)
+  }
+
   @Test("bytes that only announced bundles hold are not relied on")
   func announced() throws {
     let (a, b) = (try world.store("a"), try world.store("b"))

@@ -16,6 +16,8 @@ struct RandomRemote {
     var writers = 4
     /// Half of the bundles are small: they count for their writers, and go without a grace period.
     var hasSmall = false
+    /// The chance that the last writer can never read a bundle.
+    var unreadable = 0.0
   }
 
   /// What bundles hold.
@@ -49,6 +51,7 @@ struct RandomRemote {
     var sequence: UInt64 = 0
     // Durable.
     var read: [BundleName: Bundle] = [:]
+    var unreadable: Set<BundleName> = []
     var kept: Set<UInt64> = []
     var announced: [BundleName: Int64] = [:]
     var removed: Set<BundleName> = []
@@ -140,10 +143,16 @@ struct RandomRemote {
   private static func takeIn(
     _ list: Set<BundleName>, _ writer: Writer, then next: @escaping Step
   ) -> [StepBox] {
-    list.filter { writer.read[$0] == nil }.sorted().map { name in
+    list.filter { writer.read[$0] == nil && !writer.unreadable.contains($0) }.sorted().map { name in
       StepBox { world, me in
         if world.writers[me].read[name] == nil, let bundle = world.get(name) {
-          world.writers[me].read[name] = bundle
+          if me == world.writers.count - 1, name.writer != writer.name,
+            world.happens(world.options.unreadable)
+          {
+            world.writers[me].unreadable.insert(name)
+          } else {
+            world.writers[me].read[name] = bundle
+          }
         }
         return []
       }

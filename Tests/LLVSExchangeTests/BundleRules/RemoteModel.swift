@@ -32,6 +32,10 @@ struct RemoteModel {
   var areSmall = false
   /// Small ones count for all the same.
   var smallCountForAll = false
+  /// A cannot read the bundles that announce first.
+  var isUnreadable = false
+  /// A relies on the other bundles all the same.
+  var ignoresUnreadable = false
 
   /// An object: a bundle of one of the three.
   struct Object: Hashable {
@@ -95,7 +99,12 @@ struct RemoteModel {
 
   private func view(_ objects: [Object], of writer: UInt8) -> RemoteView {
     RemoteView(
-      objects.map { KnownBundle(name: Self.name($0), claims: [claim($0)]) },
+      objects.compactMap { object in
+        guard isUnreadable, writer == 0, object.writer != 0, object.sequence == 2 else {
+          return KnownBundle(name: Self.name(object), claims: [claim(object)])
+        }
+        return ignoresUnreadable ? nil : KnownBundle(name: Self.name(object), reading: .malformed)
+      },
       own: smallCountForAll ? Set(Self.names) : [Self.names[Int(writer)]],
       leastLength: areSmall ? 2 : 0)
   }

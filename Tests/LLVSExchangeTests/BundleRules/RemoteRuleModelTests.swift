@@ -94,11 +94,25 @@ struct RemoteRuleModelTests {
   }
 
   @Test(
+    "a sender that cannot read an announcement relies on no bundle that it may name",
+    arguments: 1...2)
+  func unreadable(lag: Int) {
+    let grace = 2 * lag - 1
+    for twice in [false, true] {
+      Self.expectNoLoss(
+        RemoteModel(lag: lag, grace: grace, replacesTwice: twice, isUnreadable: true), atLeast: 200)
+    }
+    Self.expectLoss(
+      RemoteModel(lag: lag, grace: grace, isUnreadable: true, ignoresUnreadable: true))
+  }
+
+  @Test(
     "four writers lose nothing in long random runs with late and doubled PUTs",
     arguments: 0..<12, [false, true])
   func random(seed: Int, hasSmall: Bool) {
     var options = RandomRemote.Options()
     options.hasSmall = hasSmall
+    if seed % 2 == 1 { options.unreadable = 0.1 }
     var world = RandomRemote(seed: UInt64(seed), options)
     let lost = world.run(steps: 2000)
     #expect(lost == nil, "seed \(seed): \(lost ?? "")")
