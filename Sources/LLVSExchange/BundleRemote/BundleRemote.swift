@@ -183,6 +183,14 @@ package struct BundleRemote: RemoteLayout {
   ) throws(StoreError) -> ExchangeReport {
     let upkeep = BundleUpkeep(session, sender)
     var missing = try sender.missing()
+    if try session.lacksKey() {
+      guard missing.isEmpty else {
+        throw .denied(
+          "there is a key that this store lacks; \"llvs key open \(options.peer)\" asks for its passphrase"
+        )
+      }
+      return ExchangeReport()
+    }
     if !missing.isEmpty, try upkeep.findsDamage() { missing = try sender.missing() }
     var report = try sender.send(missing)
     let filled = try upkeep.fill()

@@ -130,6 +130,20 @@ extension BundleSession {
     try refuseKeys()
   }
 
+  /// Returns true if a bundle of an encrypted remote has a key that this store does not hold.
+  func lacksKey() throws(StoreError) -> Bool {
+    guard let keys = options.keys else { return false }
+    for (name, fault) in seen.faults where fault.reading == .unknown {
+      do throws(StoreError) {
+        let tail = try BundleReader.Tail(reading: bytes(of: name), of: name, name.text)
+        if tail.isSealed, !keys.keys.contains(where: { $0.id == tail.keyID }) { return true }
+      } catch .invalid, .notFound, .fromTheFuture {
+        continue  // It says nothing about keys.
+      }
+    }
+    return false
+  }
+
   private func refuseKeys() throws(StoreError) {
     guard options.keys == nil, let prefix = ObjectPrefix(folder: KeyFileName.directory) else {
       return

@@ -348,12 +348,15 @@ final class BundleSession {
     return opened
   }
 
-  private func read(_ name: BundleName) throws(StoreError) -> BundleReader {
+  func bytes(of name: BundleName) -> RemoteBytes {
     nonisolated(unsafe) let control = control
-    let bytes = RemoteBytes(name, objects, cache: open.parts) { () throws(StoreError) in
+    return RemoteBytes(name, objects, cache: open.parts) { () throws(StoreError) in
       try control.check()
     }
-    return try BundleReader(name, bytes, cache: open.frames, keys: options.keys)
+  }
+
+  private func read(_ name: BundleName) throws(StoreError) -> BundleReader {
+    try BundleReader(name, bytes(of: name), cache: open.frames, keys: options.keys)
   }
 
   /// Compares random items of a bundle with their digests, once; false if some of its bytes are wrong.

@@ -119,4 +119,29 @@ struct SealedRemoteTests {
     #expect(try ring(b).unlock(passphrase: [1]).keys.count == 2)
     #expect(try remote(b).retrieve(into: b, ExchangeControl()).taken.count == 2)
   }
+
+  @Test("a store that does not hold the newest key sends nothing, and shares bytes once it has it")
+  func oldKey() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    var random = SeededRandom(seed: 2)
+    let photo = random.bytes(300_000)
+    try ring(a).create(label: "one", passphrase: [1], strength: Self.weak)
+    try world.make(a, ["photo": photo])
+    _ = try remote(a).send(from: a, ExchangeControl())
+    _ = try ring(b).unlock(passphrase: [1])
+    _ = try remote(b).retrieve(into: b, ExchangeControl())
+    try ring(a).rotate(label: "one", passphrase: [2], strength: Self.weak)
+    try world.make(a, ["l": [1]])
+    _ = try remote(a).send(from: a, ExchangeControl())
+    #expect(try remote(b).retrieve(into: b, ExchangeControl()).refused.count == 1)
+    // Nothing is to be sent, so nothing is wrong.
+    #expect(try remote(b).send(from: b, ExchangeControl()).sent.isEmpty)
+    try world.make(b, ["moved": photo], removing: ["photo"])
+    world.objects.reset()
+    #expect(throws: StoreError.self) { try remote(b).send(from: b, ExchangeControl()) }
+    #expect(world.objects.counts.puts.isEmpty)
+    _ = try ring(b).unlock(passphrase: [2])
+    #expect(try remote(b).send(from: b, ExchangeControl()).sent.count == 1)
+    #expect(world.objects.counts.put < 3000)
+  }
 }
