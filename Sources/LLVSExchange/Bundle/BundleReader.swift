@@ -7,7 +7,24 @@ protocol BundleBytes: Sendable {
   /// Returns the bytes of a range that lies within the length in the bundle's name.
   /// - Throws: ``StoreError/notFound(_:)``, ``StoreError/invalid(_:)`` if it is short, or an error of the place.
   func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
+  /// Asks for bytes that did not match.
+  func readAgain(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
   func prepare(_ range: Range<UInt64>) throws(StoreError)
+}
+
+extension BundleBytes {
+  func readAgain(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] { try read(range) }
+
+  /// Returns bytes with a hash; nil if they do not match it, however often they are asked for.
+  fileprivate func read(
+    _ range: Range<UInt64>, hash: Digest
+  ) throws(StoreError) -> [UInt8]? {
+    var bytes = try read(range)
+    for _ in 1..<BundleReader.readings where Digest.of(bytes) != hash {
+      bytes = try readAgain(range)
+    }
+    return Digest.of(bytes) == hash ? bytes : nil
+  }
 }
 
 /// One bundle: its directory, its table, its outline and its items.
@@ -16,6 +33,8 @@ protocol BundleBytes: Sendable {
 /// items; each number is compared with its bound before memory is allocated for what it counts.
 /// - Concurrency: any thread.
 final class BundleReader: Sendable {
+  /// The times that bytes are asked for until they match.
+  static let readings = 3
   let name: BundleName
   let directory: BundleDirectory
   let label: String
@@ -61,8 +80,9 @@ final class BundleReader: Sendable {
       }
       seal = nil
     }
-    let standing = try bytes.read(tail.directory)
-    guard Digest.of(standing) == tail.hash else { throw malformed("its directory is damaged") }
+    guard let standing = try bytes.read(tail.directory, hash: tail.hash) else {
+      throw malformed("its directory is damaged")
+    }
     guard let unpacked = cache.compression.frame(standing, to: tail.unpacked, seal, .directory, 0)
     else { throw malformed("its directory does not unpack") }
     let space = tail.directory.lowerBound - BundleFormat.headLength
@@ -102,9 +122,11 @@ final class BundleReader: Sendable {
     return .invalid("\(label): \(reason)")
   }
 
-  private func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] {
+  private func reading<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
     do throws(StoreError) {
-      return try bytes.read(range)
+      return try body()
     } catch {
       if case .invalid = error { cache.noteDamage(of: name) }
       throw error
@@ -121,10 +143,9 @@ final class BundleReader: Sendable {
   ) throws(StoreError) -> [UInt8] {
     let place = FrameCache.Place(bundle: name.hash, kind: kind, number: number)
     if let known = cache.frame(place) { return known }
-    let standing = try read(offset..<(offset + UInt64(frame.stands)))
-    guard Digest.of(standing) == frame.hash else {
-      throw damaged("a frame of its \(kind) is damaged")
-    }
+    let range = offset..<(offset + UInt64(frame.stands))
+    let read = try reading { () throws(StoreError) in try bytes.read(range, hash: frame.hash) }
+    guard let standing = read else { throw damaged("a frame of its \(kind) is damaged") }
     guard let unpacked = cache.compression.frame(standing, to: frame.unpacked, seal, kind, number)
     else { throw damaged("a frame of its \(kind) does not unpack") }
     cache.keep(unpacked, at: place)
@@ -135,15 +156,17 @@ final class BundleReader: Sendable {
     contentOffsets[number]..<(contentOffsets[number] + UInt64(directory.content[number].stands))
   }
 
-  /// Returns a frame of items, whose bytes only the digests of the items prove.
-  func contentFrame(_ number: Int) throws(StoreError) -> [UInt8] {
+  /// Returns a frame of items, whose bytes only the digests of the items prove; nil if it does not unpack.
+  private func contentFrame(_ number: Int, isAgain: Bool) throws(StoreError) -> [UInt8]? {
     let place = FrameCache.Place(bundle: name.hash, kind: .content, number: number)
-    if let known = cache.frame(place) { return known }
-    let standing = try read(self.place(ofContentFrame: number))
+    if !isAgain, let known = cache.frame(place) { return known }
+    let range = self.place(ofContentFrame: number)
+    let standing = try reading { () throws(StoreError) in
+      try isAgain ? bytes.readAgain(range) : bytes.read(range)
+    }
     let length = directory.content[number].unpacked
-    guard let unpacked = cache.compression.frame(standing, to: length, seal, .content, number)
-    else { throw damaged("its frame \(number) does not unpack") }
-    cache.keep(unpacked, at: place)
+    let unpacked = cache.compression.frame(standing, to: length, seal, .content, number)
+    if let unpacked { cache.keep(unpacked, at: place) }
     return unpacked
   }
 
@@ -179,12 +202,17 @@ final class BundleReader: Sendable {
   /// - Throws: ``StoreError/invalid(_:)`` if they are other bytes.
   func item(_ number: Int, in table: BundleTable) throws(StoreError) -> [UInt8] {
     let place = table.place(of: number)
-    let frame = try contentFrame(place.frame)
-    let bytes = Array(frame[place.range])
-    guard bytes.withUnsafeBytes({ table.items[number].isProved(by: $0) }) else {
-      throw damaged("its item \(number) is damaged")
+    var fault = ""
+    for attempt in 0..<BundleReader.readings {
+      guard let frame = try contentFrame(place.frame, isAgain: attempt > 0) else {
+        fault = "its frame \(place.frame) does not unpack"
+        continue
+      }
+      let bytes = Array(frame[place.range])
+      if bytes.withUnsafeBytes({ table.items[number].isProved(by: $0) }) { return bytes }
+      fault = "its item \(number) is damaged"
     }
-    return bytes
+    throw damaged(fault)
   }
 }
 

@@ -98,7 +98,22 @@ final class RemoteBytes: BundleBytes {
     return range.lowerBound..<min(range.upperBound + ahead, name.length)
   }
 
+  func readAgain(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] { try get(range) }
+
   private func get(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] {
+    var attempt = 1
+    while true {
+      do throws(StoreError) {
+        return try getOnce(range)
+      } catch {
+        // Bytes may be cut or changed on their way.
+        guard case .invalid = error, attempt < BundleReader.readings else { throw error }
+        attempt += 1
+      }
+    }
+  }
+
+  private func getOnce(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] {
     try check()
     let isWhole = range == 0..<name.length
     var bytes: [UInt8] = []

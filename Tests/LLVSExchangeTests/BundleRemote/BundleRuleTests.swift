@@ -142,6 +142,31 @@ struct BundleRuleTests {
     #expect(throws: StoreError.self) { try world.send(a) }
   }
 
+  @Test("bytes that do not match are asked for twice more", arguments: [1000, 700_000], 0...3)
+  func garbled(_ length: Int, _ count: Int) throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    var random = SeededRandom(seed: 12)
+    try world.make(a, ["k": random.bytes(length)])
+    try world.send(a)
+    world.objects.garble(count)
+    let report = try world.retrieve(b)
+    #expect(report.taken.count == (count < 3 ? 1 : 0), "\(report.refused)")
+    // What was changed on its way is whole with the next exchange.
+    #expect(try world.retrieve(b).taken.count == (count < 3 ? 0 : 1))
+  }
+
+  @Test("a store that begins with an empty place after another one has begun sends nothing")
+  func beginning() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    for (store, byte) in [(a, 1), (b, 2)] { try world.make(store, ["k": [UInt8(byte)]]) }
+    let session = try BundleSession(a, world.objects, world.remote().options, ExchangeControl())
+    let sender = try BundleSender(session)
+    let missing = try sender.missing()
+    try world.send(b)
+    #expect(throws: StoreError.self) { try sender.send(missing) }
+    #expect(try world.objects.names.count == 1)
+  }
+
   @Test("an interrupted retrieval keeps what came, from the first MiB on")
   func interrupted() throws {
     let a = try world.store("a")

@@ -51,6 +51,7 @@ final class WatchedStore: ObjectStore {
     var swallows = false
     var largest = UInt64.max
     var refused = 0
+    var garbled = 0
   }
 
   let base: any ObjectStore
@@ -85,6 +86,9 @@ final class WatchedStore: ObjectStore {
       $0.refused = 0
     }
   }
+
+  /// Changes bytes of the next objects on their way to the reader, except the last ones.
+  func garble(_ count: Int) { state.withLock { $0.garbled = count } }
 
   func reset(kill: Kill? = nil) {
     state.withLock {
@@ -134,7 +138,17 @@ final class WatchedStore: ObjectStore {
     _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
   ) throws(RemoteError) -> UInt64 {
     try request { () throws(RemoteError) in
-      let count = try base.get(name, range: range, into: sink)
+      let isGarbled = state.withLock { state in
+        state.garbled -= 1
+        return state.garbled >= 0
+      }
+      let count = try base.get(name, range: range) { (piece) throws(RemoteError) in
+        guard isGarbled else { return try sink(piece) }
+        var bytes = Array(piece)
+        for index in stride(from: 0, to: bytes.count - 100, by: 50) { bytes[index] ^= 1 }
+        let garbled = bytes
+        return try garbled.withPiece { (raw) throws(RemoteError) in try sink(raw) }
+      }
       state.withLock { $0.counts.got += count }
       return count
     }
