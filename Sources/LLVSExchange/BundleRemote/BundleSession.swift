@@ -162,6 +162,11 @@ final class BundleSession {
 
   func prepare() throws(StoreError) {
     guard listing.names.isEmpty, !isPrepared else { return }
+    // The histories of two stores that begin at once may be unrelated: the next exchange compares them.
+    try listAgain()
+    guard listing.names.isEmpty else {
+      throw .busy("another store has begun to send there at the same time; sync again")
+    }
     try asking { () throws(RemoteError) in try objects.prepare([BundleFormat.folder]) }
     isPrepared = true
   }

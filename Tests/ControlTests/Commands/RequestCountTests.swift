@@ -59,7 +59,8 @@ struct RequestCountTests {
     defer { bucket.stop() }
     let (a, b) = (try space(), try space())
     try a.write("one", "first")
-    try expect("sync", a, [look, list, keys, put])
+    // Another store may have begun at the empty place.
+    try expect("sync", a, [look, list, keys, list, put])
     try expect("sync", a, [list])
     try a.write("one", "second")
     try expect("sync", a, [list, put])
