@@ -244,9 +244,11 @@ extension ControlService {
         state.failed = nil
       }
     }
+    silentPeers.withLock { $0.noteAnswer(of: peer.name) }
   }
 
   func record(_ error: ControlError, with peer: Peer) {
+    if error.kind == .timedOut { silentPeers.withLock { $0.noteSilence(of: peer.name) } }
     update(peer) { state in
       state.failed = TimestampText.now()
       state.message = error.message

@@ -37,6 +37,8 @@ package final class ControlService: Sendable {
 
   let state: Monitor<State>
   let busyPeers = Monitor<Set<String>>([])
+  /// The peers that did not answer in time; its lock is a leaf.
+  let silentPeers = Monitor(SilentPeers())
   /// The running commands, for the status; its lock is a leaf.
   let underWay = Monitor(UnderWay())
   /// A counter of changes of settings and peers; threads wait for it.

@@ -1,4 +1,5 @@
 import Grammar
+import Platform
 
 struct SyncCommand: Command {
   static let forms = [
@@ -11,7 +12,9 @@ struct SyncCommand: Command {
   var title: String { (["sync"] + peers).joined(separator: " ") }
 
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
-    let all = try service.peers(named: peers)
+    let named = try service.peers(named: peers)
+    let all =
+      context.isAutomatic ? service.silentPeers.withLock { $0.without(named) } : named
     let before = try service.headRecord()
     defer { if !all.isEmpty { service.noteSync(from: before) } }
     var outcome = ExchangeOutcome()

@@ -106,7 +106,9 @@ package final class RetryingStore: ObjectStore {
   /// Waits for the next attempt; throws the error if there is none.
   private func wait(after error: RemoteError, _ failures: inout Int) throws(RemoteError) {
     failures += 1
-    guard error.isTransient, failures < limits.attempts, !control.isCancelled else {
+    // A server that never answered costs one time limit, not one for each attempt.
+    let isSilent = error.kind == .stalled && !hasAnswered.load(ordering: .relaxed)
+    guard error.isTransient, !isSilent, failures < limits.attempts, !control.isCancelled else {
       throw control.isCancelled ? .cancelled : error
     }
     guard let asked = error.retryAfter else {

@@ -198,6 +198,8 @@ final class CurlTransfer {
       // libcurl's text ends with milliseconds, and says the same again.
       RemoteError(
         .unreachable, "no answer: \(text.split(separator: " after ")[0])", isTransient: true)
+    // Only connecting has a limit of libcurl's.
+    case CURLE_OPERATION_TIMEDOUT: RemoteError(.stalled, text, isTransient: true)
     default: RemoteError(.unreachable, text, isTransient: true)
     }
   }

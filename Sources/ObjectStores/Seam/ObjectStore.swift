@@ -98,10 +98,12 @@ extension ObjectStore {
     _ body: ([ListedObject]) throws(RemoteError) -> Void
   ) throws(RemoteError) {
     var next: ListPage.Next?
+    var emptyPages = 0
     repeat {
       let page = try list(prefix, after: after, page: next)
       try body(page.objects)
-      guard page.next == nil || page.next != next else {
+      emptyPages = page.objects.isEmpty ? emptyPages + 1 : 0
+      guard page.next == nil || page.next != next && emptyPages < 256 else {
         throw RemoteError(.malformed, "the list of \(prefix) goes on where it began")
       }
       next = page.next

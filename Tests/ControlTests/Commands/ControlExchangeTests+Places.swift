@@ -101,6 +101,33 @@ extension ControlExchangeTests {
       "\(told)")
   }
 
+  @Test("autosync leaves a peer that did not answer in time alone for a pause that grows")
+  func silent() throws {
+    let asked = Monitor(0)
+    let space = try ControlWorkspace(
+      opener: PeerOpener { (_, _) throws(ControlError) in
+        asked.withLock { $0 += 1 }
+        throw ControlError(.timedOut, "nothing came")
+      })
+    try space.service.setPeer("p", address: Array("/x".utf8))
+    let automatic = CommandContext(isAutomatic: true)
+    for _ in 0..<3 { try space.service.run(SyncCommand(), context: automatic) }
+    #expect(asked.withLock { $0 } == 1)
+    // A person does not wait.
+    try space.run("sync")
+    #expect(asked.withLock { $0 } == 2)
+    let minute: UInt64 = 60_000_000_000
+    let peer = Peer(name: "p", address: [])
+    var silent = SilentPeers()
+    for pause in [1, 2, 4, 8, 16, 32, 60, 60] as [UInt64] {
+      silent.noteSilence(of: "p", now: 5)
+      #expect(silent.without([peer], now: 4 + pause * minute).isEmpty)
+      #expect(silent.without([peer], now: 5 + pause * minute) == [peer])
+    }
+    silent.noteAnswer(of: "p")
+    #expect(silent.without([peer], now: 6) == [peer])
+  }
+
   @Test("four peers are served at once, and the reply names them in their order")
   func severalAtOnce() throws {
     let serving = Monitor((now: 0, most: 0))

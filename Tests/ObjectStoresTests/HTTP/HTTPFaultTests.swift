@@ -229,6 +229,38 @@ struct HTTPFaultTests {
   }
 
   @Test(
+    "a server that never answered is asked once, and one that did again", arguments: HTTPKind.all)
+  func silent(_ kind: HTTPKind) throws {
+    for answers in [0, 1] {
+      let server = try FakeServer { [bytes] _, number in
+        number <= answers ? .init(200, [], bytes) : .silence
+      }
+      defer { server.stop() }
+      let store = try kind.open(server, attempts: 2)
+      for _ in 0..<answers { #expect(try store.bytes(of: name, atMost: 1 << 20) == bytes) }
+      let error = #expect(throws: RemoteError.self) { try store.bytes(of: name, atMost: 1 << 20) }
+      #expect(error?.kind == .stalled)
+      #expect(server.seen.count == (answers == 0 ? 1 : 3))
+    }
+  }
+
+  @Test("a list of pages without an entry ends, also if each has another next one")
+  func emptyPages() throws {
+    let server = try FakeServer { _, number in
+      .init(
+        200, [],
+        text: "<ListBucketResult><IsTruncated>true</IsTruncated>"
+          + "<NextContinuationToken>\(number)</NextContinuationToken></ListBucketResult>")
+    }
+    defer { server.stop() }
+    let error = #expect(throws: RemoteError.self) {
+      try HTTPKind.s3.open(server).all(try #require(ObjectPrefix("folder/")))
+    }
+    #expect(error?.kind == .malformed)
+    #expect(server.seen.count == 256)
+  }
+
+  @Test(
     "a request to a server that stalls ends within a second of being told to stop",
     arguments: HTTPKind.all)
   func cancelling(_ kind: HTTPKind) throws {
