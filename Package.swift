@@ -234,7 +234,7 @@ let package = Package(
       name: "SystemTests",
       dependencies: store + tree + [
         "llvs", "oracle", "conformance", "LoCo", "Control", "HistoryTree", "KeyValueCRDT", "SQLite",
-        "StoreSupport", "TestSupport", "TreeSupport",
+        "ObjectStoreSupport", "StoreSupport", "TestSupport", "TreeSupport",
       ],
       resources: [.copy("Fixtures")]),
     .testTarget(name: "LayeringTests", dependencies: []),

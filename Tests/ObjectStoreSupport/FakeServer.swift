@@ -77,9 +77,7 @@ package final class FakeServer: Sendable {
     self.answer = answer
     // 1 is SOCK_STREAM, an enumeration that the importer keeps as such.
     listener = socket(AF_INET, 1, 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var address = Self.loopback(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let (socket, size) = (listener, length)
     let bound = withUnsafeMutablePointer(to: &address) { pointer in
@@ -91,6 +89,14 @@ package final class FakeServer: Sendable {
     guard bound else { throw SystemError(errno: errno, call: "bind") }
     port = UInt16(bigEndian: address.sin_port)
     try SystemThread.detach { [self] in accepting() }
+  }
+
+  static func loopback(port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = port.bigEndian
+    return address
   }
 
   /// Ends it and its connections.
@@ -149,14 +155,16 @@ package final class FakeServer: Sendable {
       let most = answer.cut ?? answer.stall ?? answer.body.count
       let isHead = request.method == "HEAD"
       if let pace = answer.pace {
-        guard send(connection, Array((head + "\r\n").utf8)) else { return }
+        guard Self.send(connection, Array((head + "\r\n").utf8)) else { return }
         for byte in answer.body {
           SystemClock.sleep(nanoseconds: pace)
-          guard send(connection, [byte]) else { return }
+          guard Self.send(connection, [byte]) else { return }
         }
         continue
       }
-      guard send(connection, Array((head + "\r\n").utf8) + (isHead ? [] : answer.body.prefix(most)))
+      guard
+        Self.send(
+          connection, Array((head + "\r\n").utf8) + (isHead ? [] : answer.body.prefix(most)))
       else { return }
       if answer.stall != nil { wait(connection) }
       guard answer.cut == nil, answer.stall == nil else { return }
@@ -169,7 +177,7 @@ package final class FakeServer: Sendable {
     while recv(connection, &bytes, bytes.count, 0) > 0 {}
   }
 
-  private func send(_ connection: Int32, _ bytes: [UInt8]) -> Bool {
+  static func send(_ connection: Int32, _ bytes: [UInt8]) -> Bool {
     var done = 0
     while done < bytes.count {
       let count = bytes.withUnsafeBytes {
