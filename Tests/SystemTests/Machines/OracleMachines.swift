@@ -129,6 +129,8 @@ final class OracleMachines: Sendable {
     }
   }
 
+  var kills: Int { notes.withLock { $0.count { $0.hasSuffix("killed") } } }
+
   private func note(_ what: String) {
     notes.withLock { $0.append("\(Date().timeIntervalSince1970) \(what)") }
   }

@@ -48,6 +48,7 @@ extension Machines {
         left -= 30
         seed += 1
       }
+      if trouble == .kills { print("\(machines.kills) kills") }
     }
   }
 }
