@@ -18,17 +18,3 @@ int llvs_processor_count(void) {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
-
-int llvs_keep_thread_on(int thread, int processor) {
-  if (processor < 0 || processor >= CPU_SETSIZE) return EINVAL;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(processor, &set);
-  return sched_setaffinity(thread, sizeof set, &set) == 0 ? 0 : errno;
-}
-
-int llvs_let_thread_roam(int thread, int model) {
-  cpu_set_t set;
-  if (sched_getaffinity(model, sizeof set, &set) != 0) return errno;
-  return sched_setaffinity(thread, sizeof set, &set) == 0 ? 0 : errno;
-}

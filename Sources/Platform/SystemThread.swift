@@ -50,8 +50,6 @@ package struct SystemThread: ~Copyable {
         guard let argument = unsafe argument else { return nil }
         let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
         if let name = body.name { unsafe llvs_name_thread(name) }
-        // The thread may inherit the processor that its creator is bound to, but must run on any.
-        _ = llvs_let_thread_roam(0, getpid())
         body.run()
         return nil
       }, box.toOpaque())

@@ -67,11 +67,6 @@ int llvs_signal_thread(int thread, int signal);
 
 /// gettid(2).
 int llvs_thread_id(void);
-/// sched_setaffinity(2), whose sets are made by macros: binds a thread to a processor. Returns 0 or
-/// an errno.
-int llvs_keep_thread_on(int thread, int processor);
-/// Gives a thread the affinity of the thread `model`. Returns 0 or an errno.
-int llvs_let_thread_roam(int thread, int model);
 
 /// Executes the processor's instruction for waiting in a loop, `times` times.
 static inline void llvs_rest(int times) {

@@ -10,12 +10,9 @@
 //   requests and waits for this answer, no thread is woken, because that would cost more than an fsync(2).
 //
 // A woken thread goes back to sleep when, after a request, another thread waits and nothing is pending. Waking a
-// sleeping processor costs more than the rest of a round trip, so the warden also
-//
-// - keeps the answering thread on the processor of the calling program while one thread is enough, except while the
-//   kernel reads ahead (large READs), when the program needs the other processor;
-// - keeps all processors from deep sleep during a stream of requests (`RequestRate`), or, without permission, makes the
-//   waiting thread poll for a short time (`AdaptiveSpin`).
+// sleeping processor costs more than the rest of a round trip. So during a stream of requests (`RequestRate`) the
+// warden keeps all processors from deep sleep, or, without permission, makes the waiting thread poll for a short time
+// (`AdaptiveSpin`).
 //
 // The thread that wakes another raises `waiting`, so that no second one is woken for the same need. The monitors' locks
 // are held for counting only, and never one inside the other.
@@ -48,8 +45,6 @@ final class RequestLoop: Sendable {
   private static let overloadTicks = 6
   /// The ticks without a request before the warden sleeps.
   private static let quietTicks = 20
-  /// The size of a READ that counts as readahead: copying it takes as long as waking a processor.
-  private static let largeRead: UInt32 = 64 << 10
   /// After this many requests in a row from one thread, other threads are not expected to make any while it waits.
   private static let aloneRequests = 64
   private let session: SessionPointer
@@ -63,16 +58,12 @@ final class RequestLoop: Sendable {
   /// The number of threads that wait for a request, or are about to.
   private let waiting = Atomic<Int>(0)
   private let taken = Atomic<UInt64>(0)
-  /// The thread that made the last request, and the thread that took it.
+  /// The thread that made the last request.
   private let caller = Atomic<Int32>(0)
-  private let taker = Atomic<Int32>(0)
   /// The requests from `caller` since the last request from another thread.
   private let alone = Atomic<Int>(0)
-  private let readsAhead = Atomic<Bool>(false)
   private let wardenSleeps = Atomic<Bool>(true)
   private let looksOut = Atomic<Bool>(false)
-  /// True if the answering thread is bound to the program's processor, which polling would keep busy.
-  private let isPlaced = Atomic<Bool>(false)
 
   init(_ session: SessionPointer, _ box: SessionBox) {
     privileges = box.privileges
@@ -90,7 +81,7 @@ final class RequestLoop: Sendable {
     monitor.withLock { $0.threads = 1 }
     waiting.add(1, ordering: .sequentiallyConsistent)
     do throws(SystemError) {
-      // The caller's thread would remain bound to a processor.
+      // Signals interrupt the caller's thread.
       try SystemThread(name: "llvs-fuse") { [self] in serve() }.join()
     } catch {
       monitor.withLock { $0.threads = 0 }
@@ -110,10 +101,9 @@ final class RequestLoop: Sendable {
   /// The body of one thread, which starts as a waiting one.
   private func serve() {
     var buffer = unsafe fuse_buf()
-    let thread = llvs_thread_id()
     var lookout = AdaptiveSpin()
     while unsafe take(&buffer, &lookout) {
-      unsafe look(at: buffer, thread)
+      unsafe look(at: buffer)
       unsafe fuse_session_process_buf(session.raw, &buffer)
       if !goesOn() { break }
     }
@@ -123,13 +113,11 @@ final class RequestLoop: Sendable {
   }
 
   /// Reads fields that libfuse does not pass on.
-  private func look(at buffer: fuse_buf, _ thread: Int32) {
-    taker.store(thread, ordering: .relaxed)
+  private func look(at buffer: fuse_buf) {
     guard unsafe buffer.size >= MemoryLayout<fuse_in_header>.size else { return }
     let request = unsafe UnsafeMutableRawBufferPointer(start: buffer.mem, count: buffer.size)
     let header = unsafe request.loadUnaligned(as: fuse_in_header.self)
     note(Int32(bitPattern: header.pid), header.opcode)
-    if unsafe Self.isLargeRead(header, request) { readsAhead.store(true, ordering: .relaxed) }
     unsafe privileges.prepare(request)
   }
 
@@ -147,23 +135,10 @@ final class RequestLoop: Sendable {
     if !isSame { caller.store(thread, ordering: .relaxed) }
   }
 
-  private static func isLargeRead(
-    _ header: fuse_in_header, _ request: UnsafeMutableRawBufferPointer
-  ) -> Bool {
-    let body = MemoryLayout<fuse_in_header>.size
-    guard header.opcode == FUSE_READ.rawValue,
-      request.count >= body + MemoryLayout<fuse_read_in>.size
-    else { return false }
-    let read = unsafe request.loadUnaligned(fromByteOffset: body, as: fuse_read_in.self)
-    return read.size >= largeRead
-  }
-
   /// Waits for a request; returns false at the end.
   private func take(_ buffer: inout fuse_buf, _ lookout: inout AdaptiveSpin) -> Bool {
     // The kernel wakes the other waiting threads.
-    if looksOut.load(ordering: .relaxed), !isPlaced.load(ordering: .relaxed),
-      waiting.load(ordering: .relaxed) == 1
-    {
+    if looksOut.load(ordering: .relaxed), waiting.load(ordering: .relaxed) == 1 {
       lookout.wait(clock: SystemClock.monotonic) { isPending }
     }
     var status: Int32
@@ -263,10 +238,8 @@ final class RequestLoop: Sendable {
     var lastTaken: UInt64 = 0
     var quiet = 0
     var unattended = 0
-    var placement = CPUAffinity(model: getpid())
     var pace = RequestRate()
     var latency = ProcessorLatency()
-    defer { placement.end() }
     while true {
       let isOver: Bool? = watchMonitor.wait { watch in
         watch.isOver || !watch.isAsleep ? watch.isOver : nil
@@ -277,7 +250,6 @@ final class RequestLoop: Sendable {
       if waiting.load(ordering: .sequentiallyConsistent) == 0, isPending {
         unattended += 1
         if now == lastTaken || unattended >= Self.overloadTicks {
-          placement.end()
           call()
           unattended = 0
         }
@@ -286,21 +258,12 @@ final class RequestLoop: Sendable {
       }
       let isIdle = now == lastTaken && waiting.load(ordering: .sequentiallyConsistent) > 0
       quiet = isIdle ? quiet + 1 : 0
-      if readsAhead.exchange(false, ordering: .relaxed) {
-        placement.end()
-      } else if now != lastTaken {
-        placement.follow(
-          caller.load(ordering: .relaxed), with: taker.load(ordering: .relaxed))
-      }
-      isPlaced.store(placement.isMade, ordering: .relaxed)
       lastTaken = now
       if staysAwake, pace.note(now, at: SystemClock.monotonic()) {
         stayAwake(pace.isStream, &latency)
       }
       if quiet >= Self.quietTicks {
         quiet = 0
-        placement.end()
-        isPlaced.store(false, ordering: .relaxed)
         if pace.pause() { stayAwake(false, &latency) }
         watchMonitor.withLock { watch in
           watch.isAsleep = true
