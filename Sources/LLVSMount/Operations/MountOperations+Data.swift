@@ -107,6 +107,8 @@ extension MountOperations {
     do throws(FSError) {
       if file.clearsSetIDs { try clearSetIDs(of: node, reply.request) }
       try tree.write(handle, at: UInt64(offset), bytes, mapped: file.isFromPageCache)
+      // An answer on its way to another program may have the old times, and the kernel would keep them.
+      if file.isFromPageCache { session.value?.notifier.invalidateAttributesAtOnce(node) }
       reply.wrote(bytes.count)
     } catch {
       reply.error(errno(of: error))

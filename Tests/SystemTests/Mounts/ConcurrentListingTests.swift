@@ -52,5 +52,38 @@ extension Mounted {
         #expect(Int(lists.filter(\.isNumber)) ?? 0 > 100)
       }
     }
+
+    private static let times = #"""
+      os.mkdir('d')
+      for k in range(40):
+          with open('d/%d' % k, 'w') as f: f.write('x' * 5000)
+      end = time.time() + 8
+      for _ in range(3):
+          if os.fork() == 0:
+              while time.time() < end:
+                  with os.scandir('d') as found:
+                      for entry in found: entry.stat()
+              os._exit(0)
+      maps = 0
+      while time.time() < end:
+          path = 'd/%d' % (maps % 40)
+          with open(path, 'r+b') as f, mmap.mmap(f.fileno(), 4096) as m:
+              m[5] = maps % 100
+              m.flush()
+          first = os.stat(path).st_mtime_ns
+          time.sleep(0.004)
+          later = os.stat(path).st_mtime_ns
+          maps += 1
+          if first != later: sys.exit('map %d: the mtime moved by %d ns' % (maps, later - first))
+      print(maps)
+      """#
+
+    @Test("A file that a mapping changed has its new times at once", .timeLimit(.minutes(1)))
+    func mappedTimes() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { store in
+        let maps = try store.python(Self.times)
+        #expect(Int(maps.filter(\.isNumber)) ?? 0 > 100)
+      }
+    }
   }
 }
