@@ -46,7 +46,7 @@ package struct KeyRing {
       let status = try file.status()
       isPrivate = status.kind == .regular && status.mode & 0o077 == 0
       isReadable = trust.readsFile(ownedBy: status.uid)
-      text = isPrivate && isReadable ? try file.read(65_536, at: 0) : []
+      text = isPrivate && isReadable ? try file.read(1 << 20, at: 0) : []
     } catch {
       guard error.errno != Errno.noEntry else { return [] }
       throw .system(error)

@@ -60,7 +60,7 @@ extension Machines.GrowthTests {
         $LLVS sync sealed; $LLVS peer sealed rm; rm -r $T/sealed
         """,
       // A place that lost its bundles gets one with everything, and one that announces the lost ones.
-      reasons: [.event: 6, .bundle: 4]),
+      reasons: [.event: 6, .bundle: 4, .key: 1]),
     Work(
       name: "tags, branches, patterns and settings",
       script: """
