@@ -239,7 +239,9 @@ final class DataFiles: Sendable {
     }
   }
 
+  /// The journal may name bytes of a file that is gone: its number is not given again.
   private func note(_ sums: [BytesSum], _ source: UInt32, _ s: inout State) {
+    s.lastNumber = max(s.lastNumber, source)
     for sum in sums { s.sums[source, default: ByteSums()].add(sum) }
   }
 

@@ -76,8 +76,8 @@ extension Journal {
 
   /// The files to which nothing is added; none while it is unknown which journal file the next mount finds.
   private var idle: [UInt32: File] {
-    let current = state.withLock { $0.phase.stop == nil ? $0.file.number : nil }
-    return current.map { files.idle(besides: $0) } ?? [:]
+    // Under one lock, since a renewal on another thread adds a file and makes it the current one.
+    state.withLock { $0.phase.stop == nil ? files.idle(besides: $0.file.number) : [:] }
   }
 
   /// The whole blocks between ascending ranges, without the header's block.

@@ -1,6 +1,8 @@
+import Dispatch
 import Inodes
 import LLVSCore
 import Platform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -45,6 +47,42 @@ struct JournalSpaceTests {
     try keeper.collect()
     #expect(try Set(files).isDisjoint(with: FileSystem.list(keeper.directory)))
     #expect(try keeper.text("a") == "a" && keeper.text("b") == "b")
+  }
+
+  @Test("The next journal gives no number of a data file that is gone (I9)")
+  func numbers() throws {
+    let keeper = try JournalKeeper(path())
+    try keeper.save("a", [UInt8].random(seed: 1, 2_000_000))
+    try keeper.save("a", "a")
+    try keeper.collect()
+    #expect(try !FileSystem.list(keeper.directory).contains { $0.hasSuffix(".stage") })
+    let next = try JournalKeeper(copied(keeper))
+    try next.save("b", "inline")
+    #expect(try next.text("b") == "inline" && next.text("a") == "a")
+  }
+
+  @Test("A collection next to renewals leaves the file that takes the records (I9)")
+  func collectedNextToRenewals() throws {
+    let keeper = try JournalKeeper(path())
+    let isOver = Mutex(false)
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 3) { lane in
+      do {
+        while lane > 0, !isOver.withLock({ $0 }) { try keeper.collect() }
+        guard lane == 0 else { return }
+        defer { isOver.withLock { $0 = true } }
+        for index in 0..<400 {
+          try keeper.renew()
+          try keeper.save("a", "\(index)")
+          let found = try keeper.text("a")
+          if found != "\(index)" { failures.withLock { $0.append("\(index): \(found ?? "nothing")") } }
+        }
+      } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
+    #expect(try JournalKeeper(copied(keeper)).text("a") == "399")
   }
 
   @Test("Bytes that a new file begins with keep no data file once they are gone (I9)")
