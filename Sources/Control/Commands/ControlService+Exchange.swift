@@ -231,11 +231,14 @@ extension ControlService {
     let unsent = half == .send ? report.refused : []
     // A version that this store no longer has counts as the next to send.
     let numbers = unsent.compactMap { (try? store.version($0.id))?.number.rawValue }
+    let isRetrieveOnly = (try? peerSettings(peer.name))?.direction == .retrieveOnly
     update(peer) { state in
       switch half {
       case .retrieve: state.retrieved(report)
       case .send: state.sent(report, newest: newest, without: numbers)
       }
+      // A peer that gets nothing is not synced because its list could be read.
+      guard half == .send || isRetrieveOnly || state.countToSend(newest: newest) == 0 else { return }
       if let fault = unsent.first {
         state.failed = TimestampText.now()
         state.message = "\(unsent.count) not sent (\(fault.reason))"

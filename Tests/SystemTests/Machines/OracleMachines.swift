@@ -217,6 +217,9 @@ final class OracleMachines: Sendable {
     }
     guard wrong.isEmpty else {
       wrong += ["The last deaths:"] + notes.withLock { $0.suffix(12) }
+      for store in stores.withLock({ [$0.first.store, $0.second.store] }) {
+        wrong += ["The log of \(store):", (try? shell("tail -n 30 '\(store)/log'").output) ?? ""]
+      }
       throw Failure(description: wrong.joined(separator: "\n"))
     }
   }
