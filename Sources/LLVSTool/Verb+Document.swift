@@ -28,25 +28,20 @@ struct DocumentCommand {
   init(_ line: CommandLine, _ console: Console) throws {
     self.line = line
     self.console = console
-    let path = line.words[0]
-    let action = line.words.dropFirst().first
-    if let action, !Self.actions.contains(where: { $0.name == action }) {
-      throw Self.unknown(action)
-    }
-    let isMade = action == "put"
-    guard try isMade || FileSystem.exists(path) else {
+    database = try Self.open(line.words[0], isMade: line.words.dropFirst().first == "put")
+  }
+
+  /// Opens a document; `isMade` makes a missing file, and the tables of an empty one.
+  private static func open(_ path: String, isMade: Bool = false) throws -> KeyValueDatabase {
+    guard try FileSystem.exists(path) || isMade else {
       throw ControlError(.notFound, "there is no document \(path)")
     }
-    database = try Self.open(path)
-  }
-
-  private static func unknown(_ action: String) -> UsageError {
-    UsageError("there is no action \"\(action)\" of a document; \"llvs help document\" lists them")
-  }
-
-  private static func open(_ path: String) throws -> KeyValueDatabase {
-    try KeyValueDatabase(
-      fileURL: URL(fileURLWithPath: path), authorDescription: SystemProcess.hostName)
+    let isEmpty = (try? FileSystem.status(path).size) ?? 0 == 0
+    return try KeyValueDatabase(
+      databaseWriter: isMade && isEmpty
+        ? KeyValueDatabase.DatabaseQueue(path: path)
+        : KeyValueDatabase.DatabaseQueue(existing: path),
+      authorDescription: SystemProcess.hostName)
   }
 
   @Sendable static func run(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -60,15 +55,12 @@ struct DocumentCommand {
     } catch let error as KeyValueCRDTError {
       throw ControlError(.refused, "\(line.words[0]): \(error)")
     } catch let error as KeyValueDatabase.DatabaseError {
-      throw ControlError(.damaged, "\(line.words[0]): \(error)")
+      throw ControlError(.damaged, "\(error)")
     }
   }
 
   /// Merges a document into another by the vectors of both, as an arbiter's command; no other process may write.
   private static func join(into path: String, _ other: String) throws {
-    for file in [path, other] where try FileSystem.status(file).size == 0 {
-      throw ControlError(.refused, "\(file) is empty, and no document")
-    }
     _ = try open(path).merge(source: try open(other))
   }
 
@@ -98,7 +90,10 @@ struct DocumentCommand {
           line, "\(author.id.uuidString)  \(author.lastWrite)  \(author.name)",
           json: ["id": author.id.uuidString, "name": author.name, "usn": author.lastWrite])
       }
-    case "merge": try merge()
+    case "merge":
+      let other = try Self.open(try word("the other document"))
+      let changed = try database.merge(source: other, dryRun: line.words.contains("--dry-run"))
+      for key in changed.sorted(by: { "\($0)" < "\($1)" }) { tell(key) }
     case "search":
       let found = try database.searchText(for: try word("what to search for"))
       for key in found { tell(key) }
@@ -109,7 +104,9 @@ struct DocumentCommand {
       for fault in faults { console.complain("llvs: \(fault).") }
       if faults.isEmpty { console.say("no damage found") }
       return faults.isEmpty ? .done : .damaged
-    default: throw Self.unknown(action)
+    default:
+      throw UsageError(
+        "there is no action \"\(action)\" of a document; \"llvs help document\" lists them")
     }
     return .done
   }
@@ -206,15 +203,5 @@ struct DocumentCommand {
       throw UsageError("standard input is not UTF-8, as a \(type) is")
     case (let type, _): throw UsageError("--type is text, json or blob, not \(type)")
     }
-  }
-
-  private func merge() throws {
-    let path = try word("the other document")
-    guard try FileSystem.exists(path) else {
-      throw ControlError(.notFound, "there is no document \(path)")
-    }
-    let changed = try database.merge(
-      source: try Self.open(path), dryRun: line.words.contains("--dry-run"))
-    for key in changed.sorted(by: { "\($0)" < "\($1)" }) { tell(key) }
   }
 }

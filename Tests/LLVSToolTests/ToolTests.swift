@@ -118,6 +118,34 @@ struct ToolTests {
     let tool = try Tool()
     let made = try tool.run(
       """
+  @Test("llvs document changes no file that is not a document, and only put makes one")
+  func documentFiles() throws {
+    let result = try Tool().run(
+      """
+      llvs init s -q; cp s/store.sqlite sqlite; : > empty; printf a > letter; printf %99d 1 > text
+      printf n | llvs document real put n; mkdir before; cp sqlite empty letter text before
+      for verb in stats list 'get n' 'delete n' conflicts authors 'merge real' 'search n' erase verify; do
+        for file in sqlite empty letter text none; do
+          llvs document $file $verb > said 2>&1; [ $? = 2 ] && cat said
+          llvs document $file $verb > said 2>&1 && echo "$verb $file: done"
+        done
+      done
+      for file in sqlite letter text; do
+        printf n | llvs document $file put n 2> said && echo "put $file: done"
+        llvs document real merge $file 2> said && echo "merge $file: done"
+        llvs document join real $file 2> said && echo "join $file: done"
+      done
+      for file in before/*; do cmp $file ${file#before/}; done; ls
+      llvs document letter verify 2>&1; llvs document join real empty 2>&1
+      printf n | llvs document empty put n && llvs document empty verify
+      llvs import empty --store s -q; llvs log --oneline --store s | tail -n 1 | cut -d ' ' -f 2-
+      """)
+    let names = "before\nempty\nletter\nreal\ns\nsaid\nsqlite\ntext\n"
+    let refusals = "llvs: letter is no document.\nllvs: empty is no document.\n"
+    #expect(
+      result.output == names + refusals + "no damage found\nbegins empty\n", "\(result.output)")
+  }
+
       mkdir -p d/sub/deep d/empty && cd d
       echo one > a; echo two > a.b; echo three > sub/c; printf '\\303\\251' > 'sub/deep/\u{E9}'
       : > nothing; ln -s ../a sub/link; ln a hard; mkfifo pipe; head -c 300000 /dev/urandom > big

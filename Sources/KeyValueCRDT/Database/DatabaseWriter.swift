@@ -16,11 +16,14 @@ extension KeyValueDatabase {
     let order: Int
     private static let count = Atomic<Int>(0)
 
-    init(path: String, setUp: (SQLite.Database) throws -> Void) throws {
+    init(
+      path: String, mode: SQLite.Database.Mode = .create,
+      setUp: (SQLite.Database) throws -> Void = { _ in }
+    ) throws {
       let (connection, schema) = try DatabaseError.wrapping {
-        let connection = try Connection(path: path, mode: .create)
+        let connection = try Connection(path: path, mode: mode)
         try setUp(connection.sqlite)
-        return (connection, try Schema.prepare(connection))
+        return (connection, try Schema.prepare(connection, makesTables: mode == .create))
       }
       writing = connection
       self.schema = Mutex(schema)
@@ -83,9 +86,11 @@ extension KeyValueDatabase {
   /// A power failure after a transaction (SQLite's `synchronous=FULL`) may undo the last one as a whole.
   public final class DatabaseQueue: DatabaseWriter, @unchecked Sendable {
     /// - Throws: ``DatabaseError``.
-    public init(path: String) throws {
-      try super.init(path: path) { _ in }
-    }
+    public init(path: String) throws { try super.init(path: path) }
+
+    /// Opens a document, without making a file or the tables of a document.
+    /// - Throws: ``DatabaseError``, with `corrupt` for a file that is no document.
+    package init(existing path: String) throws { try super.init(path: path, mode: .readWrite) }
 
     /// Makes an empty database in memory.
     /// - Throws: ``DatabaseError``.

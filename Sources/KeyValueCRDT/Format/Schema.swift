@@ -22,10 +22,13 @@ enum Schema {
   private static let steps = [initial, tombstones, timestamps, application]
 
   /// Reads the steps of a file, and makes all tables if there are none.
-  static func prepare(_ connection: Connection) throws -> Schema {
+  static func prepare(_ connection: Connection, makesTables: Bool = true) throws -> Schema {
     let sqlite = connection.sqlite
     var made = try connection.read { try stepsMade(sqlite) }
     if !made.contains(initial) {
+      guard makesTables else {
+        throw KeyValueDatabase.DatabaseError(.corrupt, "\(sqlite.path) is no document")
+      }
       try connection.write {
         // Another process may have been faster.
         made = try stepsMade(sqlite)
