@@ -9,16 +9,10 @@ extension Verb {
     let site = try CommandTarget(line)
     let store = try site.reader()
     // The tree of an unmounted store is opened only if it is compared.
-    var unmounted: LivePlace??
+    var opened: LivePlace??
     func live() -> LivePlace? {
-      switch site {
-      case .mounted(let tree, _): return .mount(tree)
-      case .store:
-        if let unmounted { return unmounted }
-        let found = LivePlace(unmounted: site, console)
-        unmounted = .some(found)
-        return found
-      }
+      if opened == nil { opened = .some(livePlace(site, console)) }
+      return opened ?? nil
     }
     let operands = try Operands(line, site, store, versions: 2, live: live)
     let place = operands.versions.count < 2 ? live() : nil
@@ -79,12 +73,18 @@ extension Verb {
     _ word: [UInt8], _ site: CommandTarget, _ store: Store
   ) throws -> (record: VersionRecord, path: [UInt8])? {
     let colon = UInt8(ascii: ":")
-    guard word.contains(colon),
-      (try? store.version(meant: String(decoding: word, as: UTF8.self))) == nil
-    else { return nil }
+    guard word.contains(colon) else { return nil }
+    let isTime = word.starts(with: "at/".utf8)
     var failure: ControlError?
+    do throws(ControlError) {
+      _ = try store.version(meant: String(decoding: word, as: UTF8.self))
+      return nil
+    } catch {
+      // The whole word is a time, before the first version.
+      if isTime, error.kind == .notFound { throw error }
+    }
     let marks = word.indices.filter { word[$0] == colon }
-    for mark in word.starts(with: "at/".utf8) ? marks.reversed() : marks {
+    for mark in isTime ? marks.reversed() : marks {
       let name = String(decoding: word[..<mark], as: UTF8.self)
       do throws(ControlError) {
         let record = try store.version(meant: name.isEmpty ? "head" : name)

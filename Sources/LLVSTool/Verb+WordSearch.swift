@@ -63,7 +63,7 @@ extension Verb {
     return request
   }
 
-  private static func livePlace(_ site: CommandTarget, _ console: Console) -> LivePlace? {
+  static func livePlace(_ site: CommandTarget, _ console: Console) -> LivePlace? {
     switch site {
     case .mounted(let view, _): .mount(view)
     case .store: LivePlace(unmounted: site, console)

@@ -58,8 +58,7 @@ extension Store {
     for folder in ["versions/", "heads/", "tags/"] where word.hasPrefix(folder) {
       let name = String(word.dropFirst(folder.count))
       let found = try translating {
-        if folder == "tags/" { return try version(tagged: name) }
-        return try version(exactly: name)
+        try folder == "tags/" ? version(tagged: name) : version(exactly: name)
       }
       if found != nil || folder == "tags/" { return found }
       return try beginning(with: name)
@@ -124,9 +123,11 @@ extension Store {
     }
     guard let first else { throw ControlError(.notFound, "there is no version yet") }
     let made = Int64(((first.timestamp + 978_307_200) * 1e9).rounded())
+    // The command line replaces a time by `@` and its seconds.
+    let shown = time.hasPrefix("@") ? TimestampText.short(instant) : time
     throw ControlError(
       .notFound,
-      "nothing was stored at \(time) yet: the first version is of \(TimestampText.minute(made)), \(first.name)"
+      "nothing was stored at \(shown) yet: the first version is of \(TimestampText.short(made)), \(first.name)"
     )
   }
 

@@ -154,6 +154,12 @@ struct LogTests {
       #expect(try tool.run("llvs show '\(word)' --store s").status == code, "\(word)")
     }
     #expect(try tool.run("llvs show \(head.prefix(4)) --store s").status == 2)
+    for command in ["show at/-2d:a", "show 'at/yesterday 14:00'", "show at/2001-01-01T13:00"] {
+      let said = try tool.run("llvs \(command) --store s 2>&1").output
+      #expect(said.contains("nothing was stored at ") && !said.contains("14 "), "\(said)")
+    }
+    let said = try tool.run("llvs restore 'at/yesterday 14:00' z --store s 2>&1").output
+    #expect(said.contains(" 14:00 yet"), "\(said)")
   }
 
   @Test("show writes the bytes of a file, lists a directory, and tells a version")
