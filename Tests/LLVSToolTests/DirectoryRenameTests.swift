@@ -12,11 +12,12 @@ struct DirectoryRenameTests {
 
     """
 
-  @Test("replies, the log and --stat name the directory, not its files")
+  @Test("replies, both logs and --stat name the directory, not its files")
   func told() throws {
     let result = try Tool().run(
       Self.setup + """
         mv photos pictures; echo 2 > todo; llvs commit | V; llvs log --oneline -1 | V
+        grep -o 'renamed.*' .llvs/log
         llvs diff --stat head~ head; llvs undo | V; llvs log --json -1 | grep -o '"new":.*'
         mv photos pictures; echo 4 > pictures/sub/1; echo 5 > pictures/new; llvs commit | V
         """)
@@ -24,6 +25,7 @@ struct DirectoryRenameTests {
       result.output == """
         V renamed photos/ to pictures/ (6 files); 1 changed: todo
         V (head) renamed photos/ to pictures/ (6 files); 1 changed: todo
+        renamed photos/ to pictures/ (6 files); 1 changed: todo
          photos/ -> pictures/ | 6 files
          todo                 | 2 +-
          7 files changed, 1 insertion(+), 1 deletion(-)

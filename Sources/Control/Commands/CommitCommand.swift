@@ -36,19 +36,24 @@ extension VerbOption {
     "m", "message", value: "TEXT", help: "the message of the version")
 }
 
+extension CutOutcome {
+  /// The name of the version and its changes; nil if there were none.
+  func made(in store: Store) -> String? {
+    guard let cut else { return nil }
+    let canRename = summary.new > 0 && summary.removed > 0
+    let text = summary.text
+    return "\(cut.name) \(canRename ? ChangeSummary.text(of: cut, in: store, or: text) : text)"
+  }
+}
+
 struct Commit {
-  /// The name of the version and the number of its changes; nil if there were none.
   let made: String?
   /// Clauses about changes that are in no version.
   let notes: String
   let reply: ReplyValue
 
   init(_ outcome: CutOutcome, in store: Store) {
-    made = outcome.cut.map { cut in
-      let text = outcome.summary.text
-      return "\(cut.name) "
-        + (outcome.summary.removed > 0 ? ChangeSummary.text(of: cut, in: store, or: text) : text)
-    }
+    made = outcome.made(in: store)
     let unsaved = outcome.allUnsaved
     var notes = ""
     if !unsaved.isEmpty { notes += "; not saved yet: \(ControlService.names(unsaved))" }

@@ -7,8 +7,10 @@ import WorkingTree
 // Finds out when to run the commands of on-version, on-conflict and on-sync.
 
 extension ControlService {
-  /// Queues the hooks of a transition; the caller blocks other transitions, so nothing runs here.
+  /// Logs the version of a transition and queues its hooks, which do not run here because the caller blocks other
+  /// transitions.
   func noteTransition(_ outcome: CutOutcome) {
+    if let made = outcome.made(in: store) { log.add(.version, made) }
     guard let head = outcome.head, head.number != outcome.before else { return }
     let (before, settings) = (outcome.before, settings)
     if settings.isolated { return }

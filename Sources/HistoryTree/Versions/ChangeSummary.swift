@@ -1,5 +1,6 @@
 package import LLVSCore
 import TreeNames
+import WorkingTree
 
 /// What a version changed: numbers, first names, and renamed directories.
 package struct ChangeSummary {
@@ -67,15 +68,8 @@ package struct ChangeSummary {
 
   /// For example `renamed photos/ to pictures/ (30 files); 2 changed, 1 new: a, b, c`.
   package var text: String {
-    let counts = [(rest.changed, "changed"), (rest.new, "new"), (rest.removed, "removed")]
-      .filter { $0.0 > 0 }
-    let sum = counts.reduce(0) { $0 + $1.0 }
-    var parts = renames.map(\.text)
-    if sum > 0 {
-      parts.append(
-        counts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-          + ": \(names.joined(separator: ", "))\(sum > names.count ? " ..." : "")")
-    }
+    let others = CutSummary.text(changed: rest.changed, new: rest.new, removed: rest.removed, names)
+    let parts = renames.map(\.text) + [others].compactMap(\.self)
     return parts.isEmpty ? "nothing changed" : parts.joined(separator: "; ")
   }
 }

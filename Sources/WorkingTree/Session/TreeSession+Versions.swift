@@ -69,7 +69,6 @@ extension TreeSession {
       try files.savePaused(at: .now, settle: settings.settle, isOverdue: reason == .overdue)
     }
     let outcome = try versioner.transition(request, goOn: goOn)
-    if let version = outcome.cut { log.add(.version, "\(version.name) \(outcome.summary.text)") }
     for path in outcome.unreadable {
       damage.tell(
         "its bytes cannot be read; versions leave it out",

@@ -87,7 +87,7 @@ package final class TreeSession: Sendable {
 
   /// Opens the working tree of a store that is open for writing, and returns what opening found.
   ///
-  /// `defaults` apply where no owner or mode is recorded; `log` gets a line for each version and failure. From
+  /// `defaults` apply where no owner or mode is recorded; `log` gets a line for each failure. From
   /// `longCut` changed names on, a version does not wait for its rows. `notify` returns after the kernel's answer.
   /// - Throws: as ``OpenedWorkingTree/open(_:of:report:)``.
   package static func open(

@@ -53,12 +53,13 @@ package struct CutSummary: Hashable, Sendable {
 
   /// For example `3 changed, 1 new: notes/a, notes/b ...`.
   package var text: String {
-    var parts: [String] = []
-    if changed > 0 { parts.append("\(changed) changed") }
-    if new > 0 { parts.append("\(new) new") }
-    if removed > 0 { parts.append("\(removed) removed") }
-    if parts.isEmpty { return "nothing changed" }
-    return parts.joined(separator: ", ") + ": " + names.joined(separator: ", ")
-      + (count > names.count ? " ..." : "")
+    Self.text(changed: changed, new: new, removed: removed, names) ?? "nothing changed"
+  }
+
+  package static func text(changed: Int, new: Int, removed: Int, _ names: [String]) -> String? {
+    let counts = [(changed, "changed"), (new, "new"), (removed, "removed")].filter { $0.0 > 0 }
+    guard !counts.isEmpty else { return nil }
+    return counts.map { "\($0.0) \($0.1)" }.joined(separator: ", ") + ": "
+      + names.joined(separator: ", ") + (changed + new + removed > names.count ? " ..." : "")
   }
 }
