@@ -80,6 +80,8 @@ struct StoreReport: Decodable {
   var belowReserve: Bool?
   var last: String?
   var lastTime: String?
+  var lastIsFault: Bool?
+  var failedHooks: [String]?
   private static let pathsShown = 10
 
   init(json: String) throws {
@@ -125,7 +127,8 @@ struct StoreReport: Decodable {
     if belowReserve == true {
       lines.append("Little space is free, so no versions are made by themselves.")
     }
-    if let last, case .failed(let message) = ControlReply(last) {
+    lines += (failedHooks ?? []).map { "The last error of a hook: \($0)." }
+    if lastIsFault == true, let last, case .failed(let message) = ControlReply(last) {
       let time = Self.ago(lastTime).map { " was \($0)" } ?? ""
       lines.append("The last error\(time): \(message).")
     }

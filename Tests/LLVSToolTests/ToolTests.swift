@@ -102,13 +102,16 @@ struct ToolTests {
     let result = try tool.run(
       """
       mkdir m && llvs mount s m -q && trap 'llvs unmount m -q' EXIT
-      llvs sync nobody --mount m 2>/dev/null; llvs status --mount m | tail -n 1
-      llvs set settle=1s --mount m -q; llvs status --mount m | grep -c failed
+      cd m; mkdir ../p; llvs peer p ../p -q; rmdir ../p; llvs sync p 2> /dev/null; llvs status | grep 'last error'
+      llvs set settle=1s on-version=false -q; llvs sync nobody 2> /dev/null; llvs redo 2> /dev/null
+      llvs status | grep error; echo 1 > a; llvs commit -q
+      for i in $(seq 100); do llvs status | grep error && break; sleep 0.1; done
+      llvs set on-version=true -q; llvs status | grep error; cd ..
       """)
     #expect(
       result.output == """
-        The last error was just now: sync nobody: there is no peer nobody.
-        0
+        The last error was just now: sync p: p is away: \(tool.directory.path)/p is not there.
+        The last error of a hook: on-version: false ended with 1.
 
         """, "\(result.output)")
   }

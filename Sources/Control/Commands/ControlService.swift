@@ -27,8 +27,8 @@ package final class ControlService: Sendable {
     var settings: StoreSettings
     /// The settings that were changed since the store was opened.
     var confirmed: Set<StoreSettings.Assignment> = []
-    /// The newest result in the status, and its time.
-    var last: (reply: ControlReply, time: Int64)?
+    /// The newest result in the status, and its time; `isFault` is false for an error of the command's words.
+    var last: (reply: ControlReply, time: Int64, isFault: Bool)?
     /// True if the log reports that the store's directory is no longer at its path.
     var isGone = false
     /// The last peer whose address was refused: a shell's write and close both fail, but only one is logged.
@@ -91,18 +91,19 @@ package final class ControlService: Sendable {
   /// Records a failure for the status and the log; without a title it is a line that could not be parsed.
   func recordFailure(of title: String?, _ error: ControlError) {
     let subject = title.map { error.message.hasPrefix($0) ? "" : "\($0): " } ?? ""
-    record(.failed("\(subject)\(error.message)"))
+    let isOfWords = [.grammar, .notFound, .exists, .interrupted, .refused].contains(error.kind)
+    record(.failed("\(subject)\(error.message)"), isFault: !isOfWords)
     if error.kind != .grammar && error.kind != .interrupted && error.kind != .refused {
       log.add("error", "\(subject)\(error.message)")
     }
   }
 
   package func recordOpening(_ faults: [String]) {
-    if let first = faults.first { record(.failed(first)) }
+    if let first = faults.first { record(.failed(first), isFault: true) }
   }
 
-  private func record(_ reply: ControlReply) {
-    state.withLock { $0.last = (reply.firstLine, TimestampText.now()) }
+  private func record(_ reply: ControlReply, isFault: Bool = false) {
+    state.withLock { $0.last = (reply.firstLine, TimestampText.now(), isFault) }
   }
 
   /// The most files in a directory below `.llvs/search`.

@@ -4,7 +4,8 @@ import Platform
 
 /// Runs the commands of `on-version`, `on-conflict` and `on-sync`, one after the other, concurrently with the rest.
 /// The shell runs a command as the mounting user, with paths as arguments, which never become part of the script.
-/// `LLVS_EVENT`, `LLVS_VERSION` and `LLVS_STORE` describe the event. Failures and timeouts are logged only.
+/// `LLVS_EVENT`, `LLVS_VERSION` and `LLVS_STORE` describe the event. A failure is in the log, and in the status
+/// until a success.
 /// - Concurrency: any thread; its lock is a leaf and not held while a command runs.
 package final class HookRunner: Sendable {
   struct Call: Sendable {
@@ -27,6 +28,8 @@ package final class HookRunner: Sendable {
     var waiting: [@Sendable () -> Call?] = []
     var isRunning = false
     var isEnding = false
+    /// The commands whose last run failed.
+    var failures: [StoreSettings.Name: (command: String, text: String)] = [:]
   }
 
   private let state = Monitor(State())
@@ -102,18 +105,24 @@ package final class HookRunner: Sendable {
       let ending = try ChildProcess.run(
         bytes: words.map { Array($0.utf8) } + paths, patience: Self.patience)
       guard let code = ending.code else {
-        return fail(call, "took longer than \(Self.patience / 1_000_000_000) s")
+        return note(call, "took longer than \(Self.patience / 1_000_000_000) s")
       }
-      if code != 0 {
-        let said = String(decoding: ending.said.prefix { $0 != 0x0A }.prefix(200), as: UTF8.self)
-        fail(call, "ended with \(code)" + (said.isEmpty ? "" : ": \(said)"))
-      }
+      let said = String(decoding: ending.said.prefix { $0 != 0x0A }.prefix(200), as: UTF8.self)
+      note(call, code == 0 ? nil : "ended with \(code)" + (said.isEmpty ? "" : ": \(said)"))
     } catch {
-      fail(call, "could not be run: \(error)")
+      note(call, "could not be run: \(error)")
     }
   }
 
-  private func fail(_ call: Call, _ reason: String) {
-    log.add("error", "\(call.setting.rawValue): \(call.command) \(reason)")
+  private func note(_ call: Call, _ failure: String?) {
+    let text = failure.map { "\(call.setting.rawValue): \(call.command) \($0)" }
+    state.withLock { $0.failures[call.setting] = text.map { (call.command, $0) } }
+    if let text { log.add("error", text) }
+  }
+
+  /// The failures of commands that are set now and have not succeeded since.
+  func failures(in settings: StoreSettings) -> [String] {
+    state.withLock { $0.failures }.filter { settings.text(of: $0.key) == $0.value.command }
+      .map(\.value.text).sorted()
   }
 }

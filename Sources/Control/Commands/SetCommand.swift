@@ -134,7 +134,7 @@ extension ControlService {
     settingsChanged.broadcast()
   }
 
-  /// Makes autosync compute its next sync again.
+  /// Makes autosync compute its next sync again, or notice its end.
   func wakeAutosync() {
     // Acquires the lock once, so that the thread either checks after this or is waiting already.
     settingsChanged.withLock { _ in }

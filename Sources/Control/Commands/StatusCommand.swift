@@ -81,6 +81,9 @@ extension ControlService {
           + "they shall", ["withheld": withheld])
     let refusal = tree.refusal
     status.add("journal", refusal, ["refusal": refusal])
+    let failed = hooks.failures(in: settings)
+    let text = failed.isEmpty ? nil : failed.joined(separator: "; ")
+    status.add("hooks", text, ["failedHooks": failed])
     describeLast(&status)
     let settings = settings
     let values = StoreSettings.Name.allCases.map {
@@ -255,7 +258,10 @@ extension ControlService {
     if let last, case .failed = last.reply { text += " (\(TimestampText.short(last.time)))" }
     status.add(
       "last", text,
-      ["last": last?.reply.text, "lastTime": last.map { TimestampText.iso($0.time) }])
+      [
+        "last": last?.reply.text, "lastTime": last.map { TimestampText.iso($0.time) },
+        "lastIsFault": last?.isFault ?? false,
+      ])
   }
 
   /// True if free space is too low for automatic versions.

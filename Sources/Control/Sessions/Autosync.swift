@@ -26,16 +26,7 @@ package final class Autosync: Sendable {
   /// Ends the thread and its exchange, and waits for it.
   package func stop() {
     documents.stop()
-    thread.end {
-      // Acquires the lock once, so that the thread either notices the end or is waiting already.
-      service.settingsChanged.withLock { _ in }
-      service.settingsChanged.broadcast()
-    }
-  }
-
-  static func jittered(_ interval: UInt64) -> UInt64 {
-    let quarter = interval / 4
-    return interval - quarter + UInt64.random(in: 0...(2 * quarter))
+    thread.end { service.wakeAutosync() }
   }
 
   private func run() {
@@ -44,8 +35,9 @@ package final class Autosync: Sendable {
       let settings = service.settings
       let interval = settings.isolated ? nil : settings.autosync
       followDocuments(interval != nil)
-      // A changed setting, or another peer, starts a new interval.
-      waitForChange(of: seen, interval.map { SystemClock.monotonic() + Self.jittered($0) })
+      // A changed setting, or another peer, starts a new interval, which varies by a quarter.
+      let wait = interval.map { $0 - $0 / 4 + UInt64.random(in: 0...$0 / 2) }
+      waitForChange(of: seen, wait.map { SystemClock.monotonic() + $0 })
     }
   }
 
@@ -66,7 +58,10 @@ package final class Autosync: Sendable {
       case nil: break
       }
       if let end, SystemClock.monotonic() >= end { return sync([]) }
-      syncDocuments()
+      // Documents that other programs changed and that are now idle.
+      let names = documents.take(at: SystemClock.monotonic())
+        .filter { !service.documentMemory.isUntouched($0.address, service.store) }.map(\.name)
+      if !names.isEmpty { sync(names) }
     }
   }
 
@@ -81,13 +76,6 @@ package final class Autosync: Sendable {
       }
     }
     documents.follow(addresses)
-  }
-
-  /// Syncs the documents that other programs changed and that are now idle.
-  private func syncDocuments() {
-    let names = documents.take(at: SystemClock.monotonic())
-      .filter { !service.documentMemory.isUntouched($0.address, service.store) }.map(\.name)
-    if !names.isEmpty { sync(names) }
   }
 
   private func sync(_ names: [String]) {

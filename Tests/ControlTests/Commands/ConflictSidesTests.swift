@@ -328,5 +328,14 @@ struct ConflictSidesTests {
     #expect(try String(contentsOfFile: program + ".said", encoding: .utf8) == "2 word\n")
     let log = EventLog(directory: space.store.path).lastLines(5)
     #expect(log.contains { $0.contains("on-version: ") && $0.hasSuffix("ended with 3: no way") })
+    func shown() throws -> Bool {
+      try space.service.status().text.contains("\nhooks     on-version: ")
+    }
+    #expect(try shown())
+    try "#!/bin/sh\n".write(toFile: program, atomically: false, encoding: .utf8)
+    try space.write("b", "1")
+    try space.run("commit")
+    space.service.hooks.drain()
+    #expect(try !shown())
   }
 }
