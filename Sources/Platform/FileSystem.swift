@@ -107,6 +107,11 @@ package enum FileSystem {
     return resolved
   }
 
+  /// True if this process may write a file, or make files in a directory.
+  package static func isWritable(_ path: String) -> Bool {
+    (try? reaching(Array(path.utf8)) { unsafe access($0, W_OK) }) == 0
+  }
+
   /// Returns the part of a path before its last `/`; `.` without one.
   package static func directory(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }

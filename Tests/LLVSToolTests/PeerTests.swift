@@ -85,6 +85,22 @@ struct PeerTests {
 
   @Test(
     "the mount of another store stands for that store, and a directory in it is no peer",
+  @Test("a directory that cannot be written is named when it becomes a peer")
+  func readOnly() throws {
+    let tool = try Tool()
+    let peer = "'\(MountedStore.program)' peer p \"$PWD/p\" --store s"
+    let result = try tool.run(
+      """
+      llvs init s -q; mkdir p; chmod 555 p
+      if [ $(id -u) = 0 ]; then chmod 777 . s; chown -R 65534 s p
+        setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$PWD" \(peer)
+      else \(peer); fi
+      """)
+    #expect(
+      result.output.hasSuffix("/p, which is empty and is read-only here, so nothing can be sent\n"),
+      "\(result.output)")
+  }
+
     .enabled(if: MountedStore.isPossible))
   func otherMount() throws {
     try MountedStore.with(settings: ["settle=1h"]) { other in

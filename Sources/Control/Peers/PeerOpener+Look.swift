@@ -1,6 +1,7 @@
 package import Grammar
 import LLVSExchange
 import ObjectStores
+import Platform
 
 /// The contents of a peer's place before an exchange.
 package struct PlaceContents: Sendable {
@@ -22,9 +23,7 @@ extension PeerOpener {
     guard case .remote(let remote) = address else {
       return PlaceContents(text: "is a document")
     }
-    let bundles: Int
-    let files: Int
-    let keys: Int
+    let (bundles, files, keys): (Int, Int, Int)
     do throws(ControlError) {
       (bundles, files, keys) = try translating {
         try asking { () throws(RemoteError) in try Self.counts(at: remote, opening) }
@@ -38,8 +37,11 @@ extension PeerOpener {
       found.append("has \(files) version\(files == 1 ? "" : "s") as the original has them")
     }
     if keys > 0 { found.append("is encrypted") }
-    return PlaceContents(
-      text: found.isEmpty ? "is empty" : found.joined(separator: " and "), isEncrypted: keys > 0)
+    if found.isEmpty { found.append("is empty") }
+    if let path = address.directoryPath, !FileSystem.isWritable(path) {
+      found.append("is read-only here, so nothing can be sent")
+    }
+    return PlaceContents(text: found.joined(separator: " and "), isEncrypted: keys > 0)
   }
 
   /// The numbers of bundles, of the original's versions, and of keys.
