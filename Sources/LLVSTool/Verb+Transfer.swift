@@ -40,7 +40,9 @@ extension Verb {
     default: break
     }
     if let base = line.options["on"] {
-      return try importAtOnce(directory, on: base, into: into, site, line, console)
+      let source = try FileSystem.resolve(directory)
+      console.tell(try importAtOnce(source, ["on", base], into: into, site, line, console), line)
+      return .done
     }
     switch site {
     case .mounted(let tree, _):
@@ -110,14 +112,9 @@ extension Verb {
     let real = try FileSystem.resolve(directory)
     let status = try FileSystem.status(real)
     guard try status.device != FileSystem.status(tree.root).device else { return nil }
-    var words = [
-      Array("import".utf8), real, Array("same".utf8),
-      Array("\(status.device):\(status.inode)".utf8),
-    ]
-    if !into.isEmpty { words += [Array("into".utf8), into] }
-    if let message = line.options["message"] { words += [Array("as".utf8), Array(message.utf8)] }
+    let options = ["same", "\(status.device):\(status.inode)"]
     do {
-      return try site.run(bytes: words, console)
+      return try importAtOnce(real, options, into: into, site, line, console)
     } catch let error as ControlError where error.kind == .notFound {
       return nil
     }
@@ -221,7 +218,7 @@ extension Verb {
     console.reply(
       line,
       "\(store.path) is copied to \(target)"
-        + (isUpdate ? "; \(ByteCount.text(written)) were not there yet" : ""),
+        + (isUpdate ? "; \(ByteCount.text(written)) of versions were not there yet" : ""),
       ["store": store.path, "directory": target, "written": written])
     return .done
   }

@@ -28,16 +28,13 @@ extension Verb {
 
   /// Makes the mount read the directory itself, so that all files appear at once.
   static func importAtOnce(
-    _ directory: [UInt8], on base: String, into path: [UInt8], _ site: CommandTarget,
+    _ directory: [UInt8], _ options: [String], into path: [UInt8], _ site: CommandTarget,
     _ line: CommandLine, _ console: Console
-  ) throws -> ExitCode {
-    let source = try FileSystem.resolve(directory)
-    var words = [Array("import".utf8), source, Array("on".utf8), Array(base.utf8)]
+  ) throws -> Answer {
+    var words = [Array("import".utf8), directory] + options.map { Array($0.utf8) }
     if !path.isEmpty { words += [Array("into".utf8), path] }
     if let message = line.options["message"] { words += [Array("as".utf8), Array(message.utf8)] }
-    let answer = try site.run(bytes: words, console)
-    console.tell(answer, line)
-    return .done
+    return try site.run(bytes: words, console)
   }
 
   static func exportDocument(
