@@ -216,7 +216,7 @@ package struct KeyRing {
   package func remove(label: String) throws(StoreError) {
     let all = try files()
     let going = all.filter { $0.label == label }
-    guard !going.isEmpty else { throw .notFound("key \(label)") }
+    guard !going.isEmpty else { throw .notFound("passphrase \(label)") }
     guard going.count < all.count else {
       throw .invalid("\(label) is the only key: without it nobody could read this remote again")
     }
