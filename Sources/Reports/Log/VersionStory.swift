@@ -34,8 +34,7 @@ package struct VersionStory {
   }
 
   package static func seconds(_ record: VersionRecord) -> Int64 {
-    let time = Attributes.Time(ofVersion: record.timestamp)
-    return time.seconds
+    Attributes.Time(ofVersion: record.timestamp).seconds
   }
 
   /// The time of a version for programs: ISO 8601 in UTC, with milliseconds.
@@ -56,13 +55,14 @@ package struct VersionStory {
     return "\(name) \(merge)\(try changesText(of: record))"
   }
 
-  /// Describes the changes of a version, or reports that it begins a branch.
+  /// Describes the changes of a version, or reports that it begins a branch or an empty history.
   package func changesText(of record: VersionRecord) throws -> String {
     let summary = try ChangeSummary(of: record, in: store)
-    guard summary.new + summary.changed + summary.removed == 0, record.second == nil,
-      let parent = try record.first.map({ try store.version($0) }) ?? nil,
-      parent.line != record.line
-    else { return summary.text }
+    let isEmpty = summary.new + summary.changed + summary.removed == 0 && record.second == nil
+    guard isEmpty, let first = record.first else { return isEmpty ? "begins empty" : summary.text }
+    guard let parent = try store.version(first), parent.line != record.line else {
+      return summary.text
+    }
     let isUnnamed = record.line == VersionRecord.unnamedLine
     return isUnnamed ? "goes on without a branch" : "begins \(Self.clean(record.line))"
   }
