@@ -60,7 +60,7 @@ struct PeerOptionTests {
     #expect(lines[6...7] == ["No changes here", "hub: sent 1 version"])
     #expect(lines[8...9] == ["hub.direction=both", "No changes here"])
     #expect(lines[10] == "hub: received 1 version, sent 2 versions")
-    #expect(lines[11].hasSuffix(" merged 2 heads, 1 value"))
+    #expect(lines[11].hasSuffix(" merged 2 heads, 1 change"))
   }
 
   @Test("a limit holds, settings of peers are listed and checked, and go with the peer")

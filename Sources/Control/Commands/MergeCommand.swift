@@ -112,7 +112,7 @@ struct MergeSummary {
     func count(_ number: Int, _ word: String) -> String {
       PrintableText.count(number, word, word == "clash settled" ? "clashes settled" : nil)
     }
-    var text = count(heads, "head") + (values > 0 ? ", \(count(values, "value"))" : "")
+    var text = count(heads, "head") + (values > 0 ? ", \(count(values, "change"))" : "")
     for (paths, word) in [(settled, "clash settled"), (conflicts, "conflict")] where !paths.isEmpty
     {
       text += ", \(count(paths.count, word))\(list(paths))"

@@ -23,9 +23,9 @@ struct MergeReplyTests {
       try a.run("commit")
       try a.run("retrieve")
       let preview = try a.run("merge --dry-run").text
-      #expect(preview.contains("would merge 2 heads, 2 values\n"), "\(preview)")
+      #expect(preview.contains("would merge 2 heads, 2 changes\n"), "\(preview)")
       let reply = try a.run("merge").text
-      #expect(reply.hasSuffix(" merged 2 heads, 2 values"), "\(reply)")
+      #expect(reply.hasSuffix(" merged 2 heads, 2 changes"), "\(reply)")
       try a.run("send")
     }
   }

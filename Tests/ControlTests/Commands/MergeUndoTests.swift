@@ -145,7 +145,7 @@ struct MergeUndoTests {
     #expect(dry.text.contains(sides))
     #expect(
       dry.text.replacing(sides, with: "")
-        == "would merge 2 heads, 4 values, 1 conflict: both\n! both\n- gone\n+ new\n* there")
+        == "would merge 2 heads, 4 changes, 1 conflict: both\n! both\n- gone\n+ new\n* there")
     #expect(dry.json.contains(#"{"path":"gone","change":"-"}"#))
     #expect(try a.head == head)
     #expect(try contents(a) == Self.before)
@@ -158,7 +158,7 @@ struct MergeUndoTests {
     try a.run("commit")
     try a.run("switch -")
     let forward = try a.run("merge side --dry-run")
-    #expect(forward.text == "would merge 2 heads, 1 value\n* new")
+    #expect(forward.text == "would merge 2 heads, 1 change\n* new")
     #expect(try a.read("new") == "of b")
   }
 
