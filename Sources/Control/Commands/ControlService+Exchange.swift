@@ -84,7 +84,7 @@ extension ControlService {
           notes.append("\(report.refused.count) \(what) (\(fault.reason))")
         }
         if lacks == nil, !report.waiting.isEmpty {
-          notes.append("\(report.waiting.count) not whole yet")
+          notes.append(Self.incomplete(report.waiting.count))
         }
         notes += report.notes
         outcome.note(peer.name) { peer in

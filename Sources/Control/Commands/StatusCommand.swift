@@ -228,7 +228,7 @@ extension ControlService {
         parts.append("never exchanged")
       }
       if state.refused > 0 { parts.append("\(state.refused) refused: \(state.refusal)") }
-      if state.waiting > 0 { parts.append("\(state.waiting) not whole yet") }
+      if state.waiting > 0 { parts.append(Self.incomplete(state.waiting)) }
       if count > 0 { parts.append("\(PrintableText.count(count, "version")) to send") }
       parts += state.notes
       status.add(peer.name, parts.joined(separator: "; "))
@@ -241,6 +241,10 @@ extension ControlService {
       ])
     }
     status.add("peers", nil, ["peers": values])
+  }
+
+  static func incomplete(_ versions: Int) -> String {
+    "INCOMPLETE there: \(PrintableText.count(versions, "version"))"
   }
 
   private func firstConflicts() throws -> [(item: OpenConflict, sides: ConflictSides)] {

@@ -182,12 +182,12 @@ struct ControlExchangeTests {
     let changes = try FileSystem.read("\(folder)/changes/\(next.rawValue)", atMost: 1 << 20)
     try FileSystem.unlink("\(folder)/changes/\(next.rawValue)")
     try b.run("sync")
-    #expect(try b.service.status().text.contains("; 1 not whole yet"))
+    #expect(try b.service.status().text.contains("; INCOMPLETE there: 1 version"))
     try FileSystem.replace(
       "\(folder)/changes/\(next.rawValue)", with: changes, permissions: 0o644)
     try b.run("sync")
     #expect(try b.read("a") == "again")
-    #expect(try !b.service.status().text.contains("not whole"))
+    #expect(try !b.service.status().text.contains("INCOMPLETE"))
   }
 
   @Test("a clash is a result, and ours and theirs are as they say")
