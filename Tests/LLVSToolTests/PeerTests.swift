@@ -68,6 +68,7 @@ struct PeerTests {
       llvs peer '' --store s 2>&1; llvs peer hub ./hub --store s; llvs sync --store s -q
       llvs peer again ./hub --store s; llvs peer own ./s --store s 2>&1
       llvs peer gone /nowhere/at/all --store s 2>&1; echo $?; llvs peer --store s | wc -l
+      llvs peer ghost http://127.0.0.1:9/x --store s 2>&1 | grep -o '^llvs: ghost: no answer'
       """)
     #expect(
       result.output == """
@@ -79,12 +80,11 @@ struct PeerTests {
         gone is /nowhere/at/all
         0
         3
+        llvs: ghost: no answer
 
         """, "\(result.output)")
   }
 
-  @Test(
-    "the mount of another store stands for that store, and a directory in it is no peer",
   @Test("a directory that cannot be written is named when it becomes a peer")
   func readOnly() throws {
     let tool = try Tool()
@@ -101,6 +101,8 @@ struct PeerTests {
       "\(result.output)")
   }
 
+  @Test(
+    "the mount of another store stands for that store, and a directory in it is no peer",
     .enabled(if: MountedStore.isPossible))
   func otherMount() throws {
     try MountedStore.with(settings: ["settle=1h"]) { other in

@@ -56,8 +56,10 @@ extension PeerOpener {
         return try objects.all(prefix).count
       } catch {
         // The first exchange makes the folder.
-        guard error.kind == .noPlace, case .webDAV = address else { throw error }
-        return 0
+        if error.kind == .noPlace, case .webDAV = address { return 0 }
+        var error = error
+        if [.unreachable, .stalled].contains(error.kind) { error.object = nil }
+        throw error
       }
     }
     return (
