@@ -22,9 +22,9 @@ package enum PrintableText {
     "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
   }
 
-  /// Returns a number of files and directories.
+  /// Returns a number of files and directories; a tree of one entry is nearly always a file.
   package static func entries(_ number: Int) -> String {
-    count(number, "file or directory", "files and directories")
+    count(number, "file", "files and directories")
   }
 
   /// Writes control characters other than newlines as `\ooo`.

@@ -23,7 +23,7 @@ struct CloneTests {
     let lines = result.output.split(separator: "\n").map(String.init)
     try #require(lines.count == 6, "\(result.output)")
     #expect(
-      lines[0].contains("holds 1 version of ") && lines[0].hasSuffix(", with 1 file or directory"))
+      lines[0].contains("holds 1 version of ") && lines[0].hasSuffix(", with 1 file"))
     #expect(lines[1] == "one" && lines[2].hasPrefix("origin  /"))
     #expect(lines[3...4] == ["No changes here", "origin: received nothing, sent 1 version"])
     #expect(lines[5] == "0")
