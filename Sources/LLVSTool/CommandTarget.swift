@@ -15,7 +15,10 @@ enum CommandTarget {
   init(_ line: CommandLine) throws {
     let mounts = HistoryMount.others(of: try MountTable())
     if let store = line.store {
-      let path = try Self.resolve(store: store)
+      guard try FileSystem.exists(store) else {
+        throw ControlError(.notFound, "there is no store at \(store)")
+      }
+      let path = try FileSystem.resolve(store)
       try MountedStores.release(path)
       self =
         MountedStores.mount(of: path, in: mounts)
@@ -24,9 +27,10 @@ enum CommandTarget {
       return
     }
     if let mount = line.mount { try MountedStores.release(at: mount) }
-    let path =
-      try line.mount.map { Array(try FileSystem.resolve($0).utf8) }
-      ?? SystemProcess.workingDirectory
+    let mount = try line.mount.map { Array(try FileSystem.resolve($0).utf8) }
+    guard let path = mount ?? SystemProcess.workingDirectory else {
+      throw ControlError(.notFound, "the current directory was removed; change to another")
+    }
     // The deepest mount that contains the path; of several at one directory, the last.
     var found: MountEntry?
     for entry in mounts where Self.contains(entry.path, path) {
@@ -46,34 +50,18 @@ enum CommandTarget {
     }
   }
 
-  private static func resolve(store: String) throws -> String {
-    guard try FileSystem.exists(store) else {
-      throw ControlError(.notFound, "there is no store at \(store)")
-    }
-    return try FileSystem.resolve(store)
-  }
-
   private static func contains(_ directory: [UInt8], _ path: [UInt8]) -> Bool {
     directory == [0x2F] || path == directory
       || path.starts(with: directory) && path[directory.count] == 0x2F
   }
 
-  func reader() throws -> Store {
-    switch self {
-    case .mounted(_, let store):
-      // The writing daemon is on this machine, so locks work between the two processes.
-      return try Store.open(path: store, mode: .reader, isForced: true)
-    case .store(let store, let isForced):
-      return try Store.open(path: store, mode: .reader, isForced: isForced)
-    }
-  }
+  // The daemon that writes a mounted store is on this machine, so locks work between it and a reader.
+  func reader() throws -> Store { try open(.reader, ifMounted: true) }
+  func writer() throws -> Store { try open(.writer, ifMounted: false) }
 
-  func writer() throws -> Store {
-    switch self {
-    case .mounted(_, let store): try Store.open(path: store, mode: .writer)
-    case .store(let store, let isForced):
-      try Store.open(path: store, mode: .writer, isForced: isForced)
-    }
+  private func open(_ mode: AccessMode, ifMounted: Bool) throws -> Store {
+    let isForced = if case .store(_, let isForced) = self { isForced } else { ifMounted }
+    return try Store.open(path: storePath, mode: mode, isForced: isForced)
   }
 
   var storePath: String {

@@ -200,7 +200,7 @@ extension Verb {
     let isThere = (try? FileSystem.exists(path)) ?? false
     let isRelative = path == "." || path == ".." || path.hasPrefix("./") || path.hasPrefix("../")
     guard isRelative || isThere else {
-      let here = FileSystem.text(SystemProcess.workingDirectory)
+      let here = SystemProcess.workingDirectory.map(FileSystem.text) ?? "/"
       throw UsageError(
         "\"\(path)\" is not a full path. Write \(prefix)\(here == "/" ? "" : here)/\(path)")
     }

@@ -168,8 +168,8 @@ extension SystemProcess {
   /// Ends the process after the handlers of atexit(3) have run.
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
-  /// `/` if it cannot be found.
-  package static var workingDirectory: [UInt8] { (try? FileSystem.resolve([0x2E])) ?? [0x2F] }
+  /// Nil if it was removed, or cannot be reached.
+  package static var workingDirectory: [UInt8]? { try? FileSystem.resolve([0x2E]) }
 
   package static func leaveWorkingDirectory() { _ = unsafe chdir("/") }
 }

@@ -120,7 +120,7 @@ extension CommandTarget {
     var parts: [ArraySlice<UInt8>] = []
     var rest = word[...]
     if case .mounted(let tree, _) = self {
-      let directory = SystemProcess.workingDirectory
+      let directory = SystemProcess.workingDirectory ?? [slash]
       let root = Array(tree.root.utf8)
       let top = root == [slash] ? root : root + [slash]
       if word.starts(with: top) || word == root {
