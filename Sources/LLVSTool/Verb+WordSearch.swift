@@ -11,7 +11,7 @@ extension Verb {
     let words = try line.operands(1...256).joined(separator: " ")
     guard let query = SearchQuery(words) else {
       let hasWord = words.contains { $0.isLetter || $0.isNumber }
-      throw UsageError(hasWord ? "only excluded or too many words" : "there is no word to search for")
+      throw UsageError(hasWord ? "only excluded or too many words" : "no word to search for")
     }
     let site = try CommandTarget(line)
     let store = try site.reader()

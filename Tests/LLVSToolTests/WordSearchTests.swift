@@ -32,7 +32,7 @@ struct WordSearchTests {
         0
         sub/b
         1
-        llvs: there is no word to search for.
+        llvs: no word to search for.
         2
         llvs: only excluded or too many words.
         llvs: --sort is rank, time or path, not nothing.
