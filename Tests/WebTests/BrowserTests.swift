@@ -270,6 +270,7 @@ struct BrowserTests {
         const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
         if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(2)}: ${one.className} ${one.textContent.slice(0, 30)}`);
       }
+      if (document.documentElement.scrollHeight > innerHeight) faults.push('the page is higher than the window');
       if (document.documentElement.scrollWidth > innerWidth) faults.push('the page is wider than the window');
       const revisions = document.querySelector('.revisions');
       if (revisions && revisions.scrollWidth > revisions.parentElement.clientWidth + 1) faults.push('the history of a file is cut');
