@@ -31,7 +31,7 @@ package final class WebService: WebAnswering {
   private let desk: CommandQueue
   private let conflictCount: ConflictCount
   private var history: History { History(store: store) }
-  private var conflicts: Conflicts { Conflicts(history) }
+  private var conflicts: Conflicts { Conflicts(history: history) }
 
   package init(_ store: Store, _ commands: WebCommands, _ options: Options, gate: Gate) {
     let pool = WorkerPool(name: "llvs-web", limit: 4)

@@ -280,7 +280,7 @@ struct BrowserTests {
 
   @Test("Everything has a name and contrast enough, at three widths, light and dark")
   func accessible() throws {
-    try Self.with(SampleScript.conflict + "\n" + Self.more) { browser, _ in
+    try Self.with(SampleScript.longConflict + "\n" + Self.more) { browser, _ in
       let places = [
         "#/versions", "#/version/head", "#/files/head/", "#/files/head/list", "#/files/head/bin",
         "#/files/head/dot.png", "#/history/head/list", "#/difference/-/head/list", "#/conflicts",

@@ -103,4 +103,17 @@ enum SampleScript {
     printf 'milk\nwhite bread\ncheese\neggs\n' > d/list; llvs import d -q $at -m white
     llvs sync -q $at
     """#
+
+  /// Two stores that changed two lines of a long text, and each one more line; `s` has the conflict.
+  static let longConflict = #"""
+    llvs init s -q; at='--store s'; mkdir d hub; llvs set author=Ann machine=desk $at -q
+    seq 200 > d/list; llvs import d -q $at -m start
+    llvs peer hub "$PWD/hub" -q $at; llvs sync -q $at
+    llvs init t -q; bt='--store t'; llvs set author=Bob machine=laptop $bt -q
+    llvs peer hub "$PWD/hub" -q $bt; llvs sync -q $bt
+    seq 200 | sed 's/^50$/rye/; s/^150$/more rye/; s/^100$/Bob/' > d/list
+    llvs import d -q $bt -m rye; llvs sync -q $bt
+    seq 200 | sed 's/^50$/white/; s/^150$/more white/; s/^10$/Ann/' > d/list
+    llvs import d -q $at -m white; llvs sync -q $at
+    """#
 }

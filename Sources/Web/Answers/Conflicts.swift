@@ -10,7 +10,6 @@ struct Conflicts: Sendable {
   static let mostListed = 1000
   let history: History
   private var store: Store { history.store }
-  init(_ history: History) { self.history = history }
 
   func list() throws -> ReplyValue {
     let open = try ControlService.openConflicts(in: store)
@@ -49,28 +48,30 @@ struct Conflicts: Sendable {
 
   /// Returns the value of a side: `base`, `ours`, `theirs`, `theirs.2` and so on; nil for a removal.
   func side(_ name: String, of conflict: ValueConflict) throws(ControlError) -> Entry? {
-    switch name {
-    case "base": return conflict.base
-    case "ours": return conflict.ours
-    default:
-      let index = conflict.theirs.indices.first { ConflictTexts.name(ofTheirs: $0) == name }
-      guard let index else { throw ControlError(.notFound, "there is no side \(name)") }
-      return conflict.theirs[index].entry
-    }
+    if name == "base" { return conflict.base }
+    if name == "ours" { return conflict.ours }
+    let index = conflict.theirs.indices.first { ConflictTexts.name(ofTheirs: $0) == name }
+    guard let index else { throw ControlError(.notFound, "there is no side \(name)") }
+    return conflict.theirs[index].entry
   }
 
-  /// Returns the kept value with a dropped one's lines where both clash, and the number of its other lines that the
-  /// dropped one lacks; nil if the two are not merged by line.
+  /// Returns the kept value with a dropped one's lines where both clash, and the numbers of its other lines that the
+  /// dropped one and the file of the kept side's maker lack; nil if the two are not merged by line.
   private func mixed(
-    _ conflict: ValueConflict, with other: Entry?
-  ) throws(StoreError) -> (text: [UInt8], others: Int)? {
+    _ conflict: ValueConflict, with other: Entry?, keptBy maker: ConflictSide?
+  ) throws -> (text: [UInt8], kept: Int, dropped: Int)? {
     let arbiter = ContentArbiter(.automatic, store.graph, store.contents)
     guard let ours = conflict.ours, let other,
       let text = try arbiter.settling(conflict.key, base: conflict.base, kept: ours, with: other)
     else { return nil }
-    let dropped = try store.contents.bytes(
-      other.stored, atMost: UInt64(TextMerge.maximumLength))
-    return (text, TextDiff.count(from: dropped, to: text))
+    func bytes(_ entry: Entry) throws -> [UInt8] {
+      try history.bytes(entry, from: 0, count: TextMerge.maximumLength)
+    }
+    let made = try maker.flatMap {
+      try store.map(of: store.version(meant: $0.version)).entry(at: conflict.key)
+    }
+    let dropped = try made.map { try TextDiff.count(from: bytes($0), to: bytes(ours)) }
+    return (text, TextDiff.count(from: try bytes(other), to: text), dropped ?? 0)
   }
 
   /// Returns the sides of a conflict, and the kept value's difference from itself with a dropped one's lines where
@@ -89,20 +90,19 @@ struct Conflicts: Sendable {
     var values = [
       try record("base", nil, conflict.base), try record("ours", makers.kept, conflict.ours),
     ]
-    for (index, revision) in conflict.theirs.enumerated() {
-      values.append(
-        try record(
-          ConflictTexts.name(ofTheirs: index),
-          makers.dropped.indices.contains(index) ? makers.dropped[index] : nil, revision.entry))
+    for (index, maker) in makers.dropped.enumerated() {
+      let entry = conflict.theirs[index].entry
+      values.append(try record(ConflictTexts.name(ofTheirs: index), maker, entry))
     }
     let other = try side(name, of: conflict)
     let isText = try ConflictTexts(conflict, in: store)?.marked != nil
-    let mixed = try mixed(conflict, with: other)
+    let mixed = try mixed(conflict, with: other, keptBy: makers.kept)
     let difference = try history.difference(
       from: conflict.ours, to: other, path: path, isWhole: true, showing: mixed?.text)
     return [
       "path": ReplyBytes(path), "seen": Self.state(conflict), "sides": values, "against": name,
-      "isText": isText, "difference": difference, "others": mixed?.others ?? 0,
+      "isText": isText, "difference": difference, "others": mixed?.kept ?? 0,
+      "theirOthers": mixed?.dropped ?? 0,
     ]
   }
 }

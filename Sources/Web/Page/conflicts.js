@@ -1,6 +1,6 @@
 // The open conflicts, and one of them with its sides beside each other.
 
-import { decoded, encoded, h, maker, named, size, time } from "./elements.js";
+import { count, decoded, encoded, h, maker, named, size, time } from "./elements.js";
 import { address, get } from "./server.js";
 import { pictures, table } from "./difference.js";
 
@@ -58,7 +58,8 @@ export async function conflictView(page, path, against) {
       side.name.startsWith("theirs") && side.name !== against
         ? h("a", { class: "button", href: `#/conflict/${side.name}/${path}` }, "Compare") : null)));
   const { difference } = answer;
-  const titles = [title("ours"), against];
+  const titles = ["ours", against].map((name) => [
+    title(name), maker(answer.sides.find((side) => side.name === name))].filter((part) => part).join(": "));
   let body;
   if (difference.outcome === "text" && !difference.isCut) {
     body = merging(page, answer, path, titles);
@@ -76,11 +77,14 @@ export async function conflictView(page, path, against) {
 /** Texts beside each other with a choice at each change, and the text that comes of it. */
 function merging(page, answer, path, titles) {
   const { difference, against } = answer;
-  const kept = answer.sides.find((side) => side.name === "ours");
-  const others = answer.others
-    ? h("p", { class: "hint" }, `${answer.others === 1 ? "1 other line" : `${answer.others} other lines`} `
-      + `that only ${maker(kept) || "ours"} changed: kept with either side.`)
-    : null;
+  const other = (number, name) => (number
+    ? `${number} other ${number === 1 ? "line" : "lines"} that only `
+      + `${maker(answer.sides.find((side) => side.name === name)) || name} changed`
+    : null);
+  const lines = [other(answer.others, "ours"), other(answer.theirOthers, against)].filter((part) => part);
+  const number = difference.parts.filter((part) => part.kind === "change").length;
+  const others = h("p", { class: "hint" }, count(number, "clash", "clashes"),
+    lines.length ? [". ", lines.join(", "), ": kept with either side."] : null);
   if (page.isReadOnly || !answer.isText) return [others, table(difference, titles, null, true)];
   const choices = new Map();
   const end = endsWithNewline(answer, "ours");
@@ -99,25 +103,39 @@ function merging(page, answer, path, titles) {
     isEdited = false;
   }
 
-  const beside = (part, index) => h("fieldset", null,
-    h("legend", null, "Both changed this: take"),
-    ["ours", against, "both"].map((side) => h("label", null,
+  const clashes = [];
+  // The clash that had the focus last.
+  let at = -1;
+  const beside = (part, index) => {
+    const number = clashes.length;
+    const sides = ["ours", against, "both"].map((side) => h("label", null,
       h("input", {
         type: "radio", name: `change-${index}`, value: side, checked: side === "ours",
         onchange: () => {
           choices.set(index, side);
           if (!isEdited || confirm("Replace what you typed below?")) make();
         },
-      }), ` ${side} `)));
+      }), ` ${side}`));
+    clashes.push(h("fieldset", { onfocusin: () => { at = number; } },
+      h("legend", null, "Both changed this: take"), sides));
+    return clashes[number];
+  };
+  const rows = table(difference, titles, beside, true);
   make();
-  const jump = () => {
-    field.focus();
-    field.scrollIntoView();
+  const jump = (target, middle = target) => {
+    target.focus({ preventScroll: true });
+    middle.scrollIntoView({ block: "center" });
+  };
+  const next = () => {
+    const clash = clashes[(at + 1) % clashes.length];
+    jump(clash.querySelector("input:checked"), clash);
   };
   return [
     others,
-    h("p", { class: "buttons" }, h("button", { type: "button", onclick: jump }, "To the text that settles it")),
-    table(difference, titles, beside, true),
+    h("p", { class: "buttons jumps" },
+      clashes.length > 1 ? h("button", { type: "button", onclick: next }, "Next clash") : null,
+      h("button", { type: "button", onclick: () => jump(field) }, "To the text that settles it")),
+    rows,
     h("h3", null, h("label", { for: "merged" }, "The text that settles it")),
     h("p", { class: "hint", id: "merged-hint" }, "Choose above, or type here."),
     field,

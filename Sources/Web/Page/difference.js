@@ -18,11 +18,14 @@ function marked(line, other, kind) {
   return [line.slice(0, start), h("mark", { class: kind }, middle), line.slice(line.length - end)];
 }
 
-function cells(number, text, kind, other) {
+const changeWords = { old: "removed: ", new: "added: " };
+const sideWords = { old: "ours: ", new: "theirs: " };
+
+function cells(number, text, kind, other, words) {
   if (text === undefined) {
-    return [h("td", { class: "number" }), h("td", { class: "text empty" })];
+    return [h("td", { class: "number empty" }), h("td", { class: "text empty" })];
   }
-  const word = { old: "removed: ", new: "added: " }[kind];
+  const word = words?.[kind];
   return [
     h("td", { class: `number ${kind}` }, String(number)),
     h("td", { class: `text ${kind}` }, word ? h("span", { class: "hidden" }, word) : null,
@@ -31,11 +34,11 @@ function cells(number, text, kind, other) {
 }
 
 /** Rows of a table of two columns of lines. */
-function wideRows(parts, beside) {
+function wideRows(parts, beside, words, isFolded) {
   return parts.flatMap((part, index) => {
-    if (part.kind === "gap") return [gap(part, 4)];
+    if (part.kind === "gap") return [gap(part.count, 4)];
     if (part.kind === "same") {
-      return part.old.map((line, offset) => h("tr", null,
+      return equal(parts, index, 4, isFolded, (line, offset) => h("tr", null,
         cells(part.oldLine + offset, line, "same"), cells(part.newLine + offset, line, "same")));
     }
     const rows = [];
@@ -43,37 +46,61 @@ function wideRows(parts, beside) {
     for (let offset = 0; offset < Math.max(part.old.length, part.new.length); offset += 1) {
       const [a, b] = [part.old[offset], part.new[offset]];
       rows.push(h("tr", null,
-        cells(part.oldLine + offset, a, "old", b), cells(part.newLine + offset, b, "new", a)));
+        cells(part.oldLine + offset, a, "old", b, words), cells(part.newLine + offset, b, "new", a, words)));
     }
     return rows;
   });
 }
 
 /** Rows of a table of one column of lines. */
-function narrowRows(parts, beside) {
+function narrowRows(parts, beside, words, isFolded) {
   return parts.flatMap((part, index) => {
-    if (part.kind === "gap") return [gap(part, 2)];
+    if (part.kind === "gap") return [gap(part.count, 2)];
     if (part.kind === "same") {
-      return part.old.map((line, offset) => h("tr", null, cells(part.newLine + offset, line, "same")));
+      return equal(parts, index, 2, isFolded,
+        (line, offset) => h("tr", null, cells(part.newLine + offset, line, "same")));
     }
     return [
       beside ? h("tr", null, h("td", { colspan: "2", class: "choice" }, beside(part, index))) : null,
       ...part.old.map((line, offset) => h("tr", null,
-        cells(part.oldLine + offset, line, "old", part.new[offset]))),
+        cells(part.oldLine + offset, line, "old", part.new[offset], words))),
       ...part.new.map((line, offset) => h("tr", null,
-        cells(part.newLine + offset, line, "new", part.old[offset]))),
+        cells(part.newLine + offset, line, "new", part.old[offset], words))),
     ].filter((row) => row);
   });
 }
 
-function gap(part, columns) {
-  return h("tr", { class: "gap" },
-    h("td", { colspan: String(columns) }, `${part.count} lines are equal`));
+function gap(count, columns, open) {
+  const text = `${count} lines are equal`;
+  return h("tr", { class: "gap" }, h("td", { colspan: String(columns) },
+    open ? h("button", { type: "button", class: "plain", onclick: open }, `${text}: show them`) : text));
+}
+
+// Of more equal lines only those next to a change are shown at first.
+const mostEqual = 12;
+const nearLines = 4;
+
+/** Rows of equal lines; of many, those next to a change, and a button for the others. */
+function equal(parts, index, columns, isFolded, row) {
+  const { old } = parts[index];
+  const rows = (from, to) => old.slice(from, to).map((line, offset) => row(line, from + offset));
+  if (!isFolded || old.length <= mostEqual || parts.length === 1) return rows(0, old.length);
+  const start = index ? nearLines : 0;
+  const end = old.length - (index < parts.length - 1 ? nearLines : 0);
+  const fold = gap(end - start, columns, () => {
+    const opened = rows(start, end);
+    fold.replaceWith(...opened);
+    // The button had the focus.
+    opened[0].tabIndex = -1;
+    opened[0].focus({ preventScroll: true });
+  });
+  return [...rows(0, start), fold, ...rows(end, old.length)];
 }
 
 /**
  * A difference of texts as a table. `beside` makes what stands above each change, for example a
- * choice of sides. With `isNeutral` neither side is shown as removed or added.
+ * choice of sides. With `isNeutral` neither side is shown as removed or added, and runs of equal
+ * lines are folded.
  */
 export function table(difference, titles, beside, isNeutral) {
   const isNarrow = matchMedia("(max-width: 700px)").matches;
@@ -85,7 +112,8 @@ export function table(difference, titles, beside, isNeutral) {
     h("colgroup", null, (isNarrow ? titles.slice(1) : titles).map(() => [
       h("col", { class: "number" }), h("col", { class: "text" })])),
     h("thead", null, head),
-    h("tbody", null, (isNarrow ? narrowRows : wideRows)(difference.parts, beside)));
+    h("tbody", null, (isNarrow ? narrowRows : wideRows)(
+      difference.parts, beside, isNeutral ? sideWords : changeWords, isNeutral)));
 }
 
 const isPicture = (side) => side?.type === "image";
