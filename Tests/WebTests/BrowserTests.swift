@@ -123,8 +123,95 @@ struct BrowserTests {
       try browser.wait("document.querySelector('[role=option] .headline')?.textContent === 'rye'")
       _ = try found("none", by: "p")
       try browser.wait("document.querySelectorAll('[role=option]').length === 0")
+      #expect(
+        try browser.text("document.querySelector('.none').innerText").hasPrefix(
+          "No version changed this path. It begins at the top"))
+      #expect(
+        try browser.text("document.querySelector('.find input').placeholder").hasPrefix(
+          "Path from the top"))
       _ = try found("/list", by: "p")
       try browser.wait("document.querySelectorAll('[role=option]').length === 2")
+      #expect(try browser.text("document.querySelector('.none').innerText") == "")
+    }
+  }
+
+  @Test(
+    "The time line and the list have the same days, and a version opened by a link is in the list")
+  func days() throws {
+    let made = "/tmp/llvs-days-\(UUID().uuidString.prefix(13))"
+    defer { try? FileManager.default.removeItem(atPath: made) }
+    try LongHistory.makeDays(300, in: made)
+    try Self.with("mv '\(made)' s") { browser, _ in
+      let ends = "[...document.querySelectorAll('.ends span')].map((one) => one.textContent).join()"
+      try browser.wait("document.querySelectorAll('[role=option]').length > 10")
+      try browser.wait("document.querySelector('.ends output')?.textContent")
+      let newest = try browser.text(
+        "new Date(document.querySelector('[role=option] time').dateTime).toLocaleDateString(undefined, { month: 'short', day: 'numeric' })"
+      )
+      let shown = try browser.text(ends)
+      #expect(shown.contains(",\(newest)"), "\(shown), not \(newest)")
+      let day = try browser.text("document.querySelector('.today').textContent")
+      #expect(
+        try browser.text("document.querySelector('.ends output').textContent").hasPrefix(day))
+      try browser.go("#/version/head~200")
+      try browser.wait(
+        """
+        (() => {
+          const row = document.querySelector('[role=option][aria-selected=true]')?.getBoundingClientRect();
+          const list = document.querySelector('.list').getBoundingClientRect();
+          return row && row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
+        })()
+        """)
+      for width in [1440, 390] {
+        try browser.look(width: width, height: 844, isDark: false)
+        try browser.go("#/versions")
+        try browser.wait("!document.querySelector('.versions.open')")
+        try browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+        #expect(try browser.text("document.querySelector('.ends').clientHeight < 30") == "true")
+        try Self.keep(browser, "days-\(width)", "#/versions")
+      }
+    }
+  }
+
+  @Test("A conflict of a long text shows what clashes, and the rest on request")
+  func longConflict() throws {
+    try Self.with(SampleScript.longConflict) { browser, _ in
+      try browser.go("#/conflict/theirs/list")
+      try browser.wait("document.querySelectorAll('main fieldset').length === 2")
+      #expect(
+        try browser.text("document.querySelector('main .hint').textContent")
+          == "2 clashes. 1 other line that only Ann on desk changed, 1 other line that only Bob on laptop changed: kept with either side."
+      )
+      #expect(
+        try browser.text("document.querySelector('.difference th').textContent")
+          == "ours (in the tree): Ann on desk")
+      #expect(
+        try browser.text("document.querySelector('td.text.old').textContent") == "ours: white")
+      let rows = "document.querySelectorAll('.difference tbody tr').length"
+      // Two clashes with a choice each, four equal lines at each side of both, and three folds.
+      #expect(try browser.text(rows) == "23")
+      #expect(
+        try browser.text("document.getElementById('merged').value.split('\\n').length") == "201")
+      let clash =
+        "[...document.querySelectorAll('fieldset')].findIndex((one) => one.contains(document.activeElement))"
+      let isSeen = """
+        (() => {
+          const place = document.activeElement.getBoundingClientRect();
+          return document.elementFromPoint(place.left + 4, place.top + 4) === document.activeElement;
+        })()
+        """
+      for index in [0, 1, 0] {
+        try browser.click("Next clash")
+        try browser.wait("\(clash) === \(index)")
+        try browser.wait(isSeen)
+      }
+      try browser.click("91 lines are equal: show them")
+      #expect(try browser.text(rows) == "113")
+      #expect(try browser.text("document.querySelector('.difference').innerText").contains("Bob"))
+      try browser.click("To the text that settles it")
+      try browser.wait("document.activeElement.id === 'merged'")
+      #expect(
+        try browser.text("document.documentElement.scrollHeight <= innerHeight") == "true")
     }
   }
 

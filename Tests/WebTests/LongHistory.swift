@@ -31,4 +31,19 @@ enum LongHistory {
       made += batch
     }
   }
+
+  /// Fills a new store with empty versions, a day apart.
+  static func makeDays(_ count: Int, in path: String) throws {
+    let store = try Store.open(path: path, mode: .writer, create: true)
+    try store.write { (transaction) throws(StoreError) in
+      var last: VersionRecord?
+      for day in 0..<count {
+        last = try transaction.add(
+          NewVersion(
+            number: try transaction.reserveVersion(), id: Version.ID("day\(day)"),
+            first: last?.number, timestamp: 800_000_000 + 86_400 * Double(day), map: .empty))
+      }
+      if let last { try transaction.setHead(last.number, map: last.map, reason: .imported) }
+    }
+  }
 }

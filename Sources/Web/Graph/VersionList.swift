@@ -112,11 +112,10 @@ final class VersionList: Sendable {
 
   /// Answers with the index of a version's row; null if it is in no branch.
   func index(of number: VersionNumber) throws -> ReplyValue {
-    let index = try current().rows.withAll { $0.firstIndex { $0.number == number } }
-    return ["index": index]
+    ["index": try current().rows.withAll { $0.firstIndex { $0.number == number } }]
   }
 
-  /// Answers with the versions in equal parts of history's time span, and each part's first row.
+  /// Answers with the versions in equal parts of history's time span, and each part's first row and its time.
   func timeline() throws -> ReplyValue {
     let rows = try current().rows
     return try rows.withAll { rows in
@@ -135,7 +134,8 @@ final class VersionList: Sendable {
       }
       let values = zip(counts, starts).enumerated().map { part, value -> ReplyValue in
         let seconds = Self.seconds(first + Double(part) * width)
-        return ["count": value.0, "row": value.1, "seconds": seconds]
+        let newest = value.1.map { Self.seconds(times[$0]) }
+        return ["count": value.0, "row": value.1, "seconds": seconds, "newest": newest]
       }
       return ["total": rows.count, "parts": values]
     }

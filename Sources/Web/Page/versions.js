@@ -30,7 +30,8 @@ class VersionList {
     }, this.space);
     this.observer = new ResizeObserver(() => this.schedule());
     this.observer.observe(this.scroller);
-    this.element = h("div", { class: "days" }, this.day, this.scroller);
+    this.hint = h("p", { class: "none hint" });
+    this.element = h("div", { class: "days" }, this.day, this.hint, this.scroller);
   }
 
   get scale() {
@@ -138,10 +139,12 @@ class VersionList {
     const newer = this.row(index - 1);
     const begins = newer && day(newer.time) !== day(row.time) ? day(row.time) : null;
     if (begins) properties.class += " begins";
+    const mark = begins ? h("span", { class: "day" }, begins) : null;
+    const isNarrow = this.scroller.clientWidth < 560;
     return h("div", properties,
       h("span", { class: "line" }, h("span", { class: "headline" }, headline(row)), labels(row),
-        begins ? h("span", { class: "day" }, begins) : null),
-      h("span", { class: "line small" }, time(row.time, true), maker(row) ? h("span", null, maker(row)) : null,
+        isNarrow ? null : mark),
+      h("span", { class: "line small" }, isNarrow ? mark : null, time(row.time, true), maker(row) ? h("span", null, maker(row)) : null,
         named(row.name)));
   }
 
@@ -188,7 +191,7 @@ function timeline(list) {
   let parts = [];
 
   function say(part) {
-    const text = `${day(part.seconds * 1000)}, ${count(part.count, "version")}`;
+    const text = `${day((part.newest ?? part.seconds) * 1000)}, ${count(part.count, "version")}`;
     label.textContent = text;
     range.setAttribute("aria-valuetext", text);
   }
@@ -216,8 +219,11 @@ function timeline(list) {
         const height = part.count ? Math.max(2, 38 * Math.sqrt(part.count / most)) : 0;
         return svg("rect", { x: index * width + 0.5, y: 40 - height, width: Math.max(1, width - 1), height });
       })));
-    const [first, last] = [parts[0], parts[parts.length - 1]].map((part) => new Date(part.seconds * 1000));
-    const style = day(first) === day(last) ? { timeStyle: "short" } : { dateStyle: "medium" };
+    const [first, last] = [parts[0].seconds, parts.at(-1).newest].map((seconds) => new Date(seconds * 1000));
+    const year = new Date().getFullYear();
+    const isThisYear = first.getFullYear() === year && last.getFullYear() === year;
+    const style = day(first) === day(last)
+      ? { timeStyle: "short" } : { month: "short", day: "numeric", year: isThisYear ? undefined : "numeric" };
     [first, last].forEach((date, index) => { ends[index].textContent = date.toLocaleString(undefined, style); });
     moved(list.first);
   }
@@ -233,6 +239,21 @@ function timeline(list) {
   return { element, refresh, moved };
 }
 
+/** How versions are found. */
+const fields = {
+  message: {
+    text: "by message", hint: "Words of the message",
+    none: "No version has this in its message. Versions without a message are found by file or directory.",
+  },
+  author: {
+    text: "by author or machine", hint: "Author or machine", none: "No version has this author or machine.",
+  },
+  p: {
+    text: "by file or directory", hint: "Path from the top, as notes/n3.md",
+    none: "No version changed this path. It begins at the top of the tree, as notes/n3.md.",
+  },
+};
+
 /** The view of all versions, and of one beside it. */
 export class VersionsView {
   constructor(page) {
@@ -242,10 +263,10 @@ export class VersionsView {
     this.list.onmove = (row) => this.timeline.moved(row);
     this.list.onfailure = (error) => this.page.fail(error);
     this.detail = h("section", { class: "detail", "aria-label": "Version" });
-    this.words = h("input", { type: "search", "aria-label": "Find versions", placeholder: "Find versions", oninput: () => this.find(250) });
+    this.words = h("input", { type: "search", "aria-label": "Find versions", oninput: () => this.find(250) });
     this.field = h("select", { "aria-label": "Find by", onchange: () => this.find(0) },
-      [["message", "by message"], ["author", "by author or machine"], ["p", "by file or directory"]]
-        .map(([value, text]) => h("option", { value }, text)));
+      Object.entries(fields).map(([value, { text }]) => h("option", { value }, text)));
+    this.hint();
     this.result = h("span", { class: "small", role: "status" });
     this.element = h("div", { class: "versions" },
       h("section", { class: "side", "aria-label": "History" },
@@ -256,30 +277,37 @@ export class VersionsView {
   }
 
   async open(name) {
+    const isOther = name !== this.name;
     this.name = name;
     this.list.selected = name;
     this.element.classList.toggle("open", Boolean(name));
     if (!this.isLoaded) {
       this.isLoaded = true;
       await this.refresh();
-      if (name) await this.reveal(name);
       // Another version was chosen meanwhile.
       if (this.name !== name) return;
     }
+    if (name && isOther) this.reveal(name);
     this.list.schedule();
     if (!name && !this.page.state.head) show(this.detail, h("p", { class: "hint" }, "There is no version yet."));
     else await this.showVersion(name);
   }
 
+  hint() {
+    this.words.placeholder = fields[this.field.value].hint;
+  }
+
   /** Shows the versions that the words name, or all if there are none. */
   find(pause) {
+    this.hint();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.refresh().catch((error) => this.page.fail(error)), pause);
   }
 
+  /** Brings a version into view in the list of all. A version that is in no branch, or is unknown, has no row. */
   async reveal(name) {
-    const { index } = await get("index", { v: name });
-    if (index !== null) this.list.goTo(index);
+    const { index } = await get("index", { v: name }).catch(() => ({ index: null }));
+    if (index !== null && this.name === name && !this.list.found) this.list.goTo(index);
   }
 
   async refresh() {
@@ -291,6 +319,7 @@ export class VersionsView {
     if (turn !== this.turn) return;
     this.result.textContent = answer ? `${answer.isWhole ? "" : "the newest "}${count(answer.rows.length, "version")}` : "";
     if (Boolean(answer) !== Boolean(this.list.found)) this.list.scroller.scrollTop = 0;
+    this.list.hint.textContent = answer && !answer.rows.length ? fields[this.field.value].none : "";
     await this.list.refresh(answer?.rows ?? null);
     if (answer) this.timeline.element.hidden = true;
     else await this.timeline.refresh();
