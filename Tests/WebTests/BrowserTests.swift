@@ -223,24 +223,32 @@ struct BrowserTests {
       mkdir -p new/sub; for i in $(seq 30); do echo a$i > new/$i; echo b$i > new/sub/$i; done
       llvs commit -q -m many; mv new old; llvs commit -q -m moved
       printf '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60"/>' > p.svg; llvs commit -q
-      printf '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"/>' > p.svg; llvs commit -q
+      printf '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"/>' > p.svg
+      printf '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="60"/>' > q.svg; llvs commit -q
+      printf '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="60"><g/></svg>' > q.svg; llvs commit -q
       """
     try Self.with(script) { browser, _ in
       let lines =
         "[...document.querySelectorAll('.detail details summary')].map((one) => one.textContent)"
-      try browser.go("#/version/head~2")
+      try browser.go("#/version/head~3")
       try browser.wait("document.querySelector('.detail h2')?.textContent === 'moved'")
       #expect(try browser.text(lines) == "renamed new/ to old/ (60 files)")
       #expect(try browser.text("document.querySelectorAll('.detail li').length") == "0")
-      try browser.go("#/version/head~3")
+      try browser.go("#/version/head~4")
       try browser.wait("document.querySelector('.detail h2')?.textContent === 'many'")
       #expect(try browser.text(lines) == "new/: 30 new, 111 B,new/sub/: 30 new, 111 B")
       try browser.evaluate("document.querySelector('.detail details').open = true")
       try browser.wait("document.querySelectorAll('.detail li').length === 30")
-      try browser.go("#/difference/-/head/p.svg")
+      try browser.go("#/difference/-/head~/p.svg")
       try browser.wait("document.querySelector('.pair')?.innerText.includes(', 90 × 60')")
       try browser.wait("document.querySelector('.pair')?.innerText.includes(', 40 × 30')")
-      try browser.wait("document.querySelector('main input[type=range]')")
+      // Pictures of two sizes have no slider.
+      #expect(try browser.text("document.querySelector('.slider').hidden") == "true")
+      try browser.go("#/difference/head~/head/q.svg")
+      try browser.wait("document.querySelector('.slider')?.hidden === false")
+      let widths =
+        "['.slider input', '.over img'].map((one) => Math.round(document.querySelector(one).getBoundingClientRect().width)).join()"
+      #expect(try browser.text(widths) == "300,300")
       try browser.evaluate(
         "(() => { const range = document.querySelector('main input[type=range]'); range.value = 20; range.dispatchEvent(new Event('input')); })()"
       )
@@ -371,7 +379,7 @@ struct BrowserTests {
       let places = [
         "#/versions", "#/version/head", "#/files/head/", "#/files/head/list", "#/files/head/bin",
         "#/files/head/dot.png", "#/history/head/list", "#/difference/-/head/list", "#/conflicts",
-        "#/conflict/theirs/list", "#/sync", "#/compare/head~/head",
+        "#/conflict/theirs/list", "#/sync", "#/compare/head~/head", "#/difference/-/head/p.svg",
       ]
       for (width, height) in [(390, 844), (820, 1100), (1440, 900)] {
         for isDark in [false, true] {
@@ -394,6 +402,10 @@ struct BrowserTests {
     printf 'a\0b' > d/bin
     printf 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' | base64 -d > d/dot.png
     mkdir e; cp d/bin d/dot.png e; llvs import e -q $at -m 'a picture and bytes'
+    for fill in teal red; do
+      echo "<svg xmlns='http://www.w3.org/2000/svg' width='640' height='240'><rect width='500' height='160' fill='$fill'/></svg>" > e/p.svg
+      llvs import e -q $at -m "a $fill picture"
+    done
     """#
 
   /// Writes a picture of the page, if a directory for pictures is named.

@@ -123,11 +123,18 @@ export function pictures(difference, titles, sources) {
   const sides = [difference.old, difference.new];
   const picture = (index, properties) => h("img",
     { src: sources[index], alt: `The picture in ${titles[index]}`, ...properties });
+  const sizes = [];
   const pair = h("div", { class: "pair" }, sides.map((side, index) => {
     const caption = h("figcaption", null, side ? `${titles[index]}, ${size(side.size)}` : `${titles[index]}: not there`);
-    const note = ({ target }) => caption.append(`, ${target.naturalWidth} × ${target.naturalHeight}`);
+    const note = ({ target }) => {
+      sizes[index] = `${target.naturalWidth} × ${target.naturalHeight}`;
+      caption.append(`, ${sizes[index]}`);
+      // Pictures of two sizes do not fit over each other.
+      slider.hidden = !(sizes[0] && sizes[0] === sizes[1]);
+    };
     return h("figure", null, caption, isPicture(side) ? picture(index, { onload: note }) : null);
   }));
+  const slider = h("div", { class: "slider", hidden: true });
   if (!sides.every(isPicture)) return pair;
   const over = picture(1);
   const range = h("input", {
@@ -136,9 +143,10 @@ export function pictures(difference, titles, sources) {
   });
   const place = () => { over.style.clipPath = `inset(0 0 0 ${range.value}%)`; };
   place();
-  return [pair, h("h3", null, "One over the other"),
-    h("p", { class: "ends small" }, h("span", null, titles[0]), range, h("span", null, titles[1])),
-    h("div", { class: "over" }, picture(0), over)];
+  slider.append(h("h3", null, "One over the other"),
+    h("p", { class: "ends small" }, h("span", null, titles[0]), h("span", null, titles[1])),
+    range, h("div", { class: "over" }, picture(0), over));
+  return [pair, slider];
 }
 
 /** The view of what differs in one file. */
