@@ -86,13 +86,13 @@ package final class WebService: WebAnswering {
   }
 
   private func get(_ place: String, _ request: WebRequest) throws -> WebResponse? {
-    let history = history
     switch place {
     case "api/state": return WebResponse(json: try state())
     case "api/status": return WebResponse(json: try commands.status())
+    case "api/pending":
+      return WebResponse(json: try commands.run([Array("pending".utf8)], CommandContext()))
     case "api/log":
-      let lines = EventLog(directory: store.path).lastLines(100)
-      return WebResponse(["lines": lines])
+      return WebResponse(["lines": EventLog(directory: store.path).lastLines(100)])
     case "api/versions":
       return WebResponse(
         try versions.page(

@@ -295,6 +295,14 @@ struct BrowserTests {
       try browser.wait("document.getElementById('notice').innerText.startsWith('sync: ')")
       try browser.wait(
         "document.querySelector('.log').textContent.split('exchange hub').length === 5")
+      // The log is at its end, at a second visit too.
+      try browser.look(width: 390, height: 400, isDark: false)
+      try browser.go("#/versions")
+      try browser.wait("!document.querySelector('.log')")
+      try browser.go("#/sync")
+      try browser.wait(
+        "(() => { const log = document.querySelector('.log'); return log && log.scrollTop > 0 && log.scrollTop + log.clientHeight >= log.scrollHeight - 4; })()"
+      )
     }
   }
 

@@ -211,12 +211,13 @@ struct WebServerTests {
     let said = try server.run(
       #"""
       task 'command=settle-text&path=list&text=milk%0Aboth%0A&seen=\#(seen)'; cat m/list
-      echo new > m/new; task 'command=commit&message=by+hand'; llvs log -1 $at | grep hand
+      echo new > m/new; get api/pending | grep -o '"pending":[^]]*'; task 'command=commit&message=by+hand'; llvs log -1 $at | grep hand
       task command=sync; ls m; task command=undo; ls m
       """#)
     #expect(
       said.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) } == [
-        "true", "milk", "both", "true", "by hand", "true", "list", "new", "true", "list",
+        "true", "milk", "both", #""pending":["+ new""#, "true", "by hand", "true", "list", "new",
+        "true", "list",
       ], "\(said)")
   }
 }

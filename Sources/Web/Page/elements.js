@@ -70,6 +70,12 @@ export function count(number, noun, nouns = `${noun}s`) {
   return `${number.toLocaleString()} ${number === 1 ? noun : nouns}`;
 }
 
+/** For example "1 changed, 2 new"; empty if everything is in a version. */
+export function pendingText(pending) {
+  return ["changed", "new", "removed"].filter((kind) => pending[kind])
+    .map((kind) => `${pending[kind].toLocaleString()} ${kind}`).join(", ");
+}
+
 /** A time in seconds since 1970. */
 export function seconds(value) {
   return value === null || value === undefined ? "" : time(value * 1000);

@@ -1,6 +1,6 @@
 // Shows the view that the address names, and asks the server regularly whether anything changed.
 
-import { announce, day, decoded, failure, h, headline, maker, show } from "./elements.js";
+import { announce, day, decoded, failure, h, headline, maker, pendingText, show } from "./elements.js";
 import { cancel, get, run } from "./server.js";
 import { VersionsView, compareView } from "./versions.js";
 import { filesView, historyView } from "./files.js";
@@ -82,7 +82,7 @@ class Page {
         case "conflict": shown = await conflictView(this, rest(2), name(1)); break;
         case "sync":
           shown = this.sync.element;
-          this.sync.refresh();
+          this.sync.open();
           break;
         default: throw new Error("There is no such view.");
       }
@@ -124,10 +124,10 @@ class Page {
     const word = command === "undo" ? "Undo" : "Redo";
     const { pending } = command === "undo" ? await get("status") : {};
     const { change } = await get("undo", { redo: command === "redo" ? 1 : null });
-    const isPending = pending && pending.changed + pending.new + pending.removed > 0;
+    const unsaved = pending && pendingText(pending);
     let what;
-    if (isPending) {
-      what = `the changes that are in no version yet: ${pending.changed} changed, ${pending.new} new, ${pending.removed} removed`;
+    if (unsaved) {
+      what = `the changes that are in no version yet: ${unsaved}`;
     } else if (change) {
       const title = headline(change) === change.changes ? change.changes : `${headline(change)} (${change.changes})`;
       const time = new Date(change.time).toLocaleTimeString();

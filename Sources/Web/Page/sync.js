@@ -1,12 +1,17 @@
 // Peers, what is in no version yet, and what happens now.
 
-import { failure, h, localLine, show, time } from "./elements.js";
+import { count, failure, h, localLine, pendingText, show, time } from "./elements.js";
 import { get } from "./server.js";
+import { words } from "./versions.js";
+
+// The most names shown of what is in no version; of very many none are read.
+const mostPaths = 12;
+const mostRead = 1000;
 
 function peer(one) {
   const facts = [];
   if (one.failed !== null) facts.push([h("strong", { class: "failure" }, "failed "), time(one.failed), `: ${one.message}`]);
-  const versions = (count) => `${count} ${count === 1 ? "version" : "versions"}`;
+  const versions = (number) => count(number, "version");
   if (one.refused) facts.push(`${one.refused} refused: ${one.refusal}`);
   if (one.waiting) facts.push(`INCOMPLETE there: ${versions(one.waiting)}`);
   if (one.toSend) facts.push(`${versions(one.toSend)} to send`);
@@ -41,24 +46,36 @@ export class SyncView {
       h("h3", null, "What happened"), this.log);
   }
 
+  /** Reads everything for a view that was out of the page. */
+  open() {
+    this.isOpened = true;
+    return this.refresh();
+  }
+
   /** Reads everything again. */
   async refresh() {
     try {
       const [status, log] = await Promise.all([get("status"), get("log")]);
       const { pending } = status;
-      const count = pending.changed + pending.new + pending.removed;
+      const text = pendingText(pending);
+      const total = pending.changed + pending.new + pending.removed;
+      const { pending: paths } = total && total <= mostRead
+        ? await get("pending").catch(() => ({ pending: [] })) : { pending: [] };
       show(this.status,
-        h("p", null, count
-          ? `In no version yet: ${pending.changed} changed, ${pending.new} new, ${pending.removed} removed.`
-          : "Everything is in a version.",
-          status.toMerge ? ` ${status.toMerge} other ${status.toMerge === 1 ? "head" : "heads"} to merge.` : ""),
+        h("p", null, text ? `In no version yet: ${text}.` : "Everything is in a version.",
+          status.toMerge ? ` ${count(status.toMerge, "other head")} to merge.` : ""),
+        h("ul", { class: "changes" }, paths.slice(0, mostPaths).map((line) => h("li", null,
+          h("span", { class: `change change-${words[line[0]]}` }, words[line[0]]), line.slice(2)))),
+        paths.length > mostPaths ? h("p", { class: "hint" }, `And ${paths.length - mostPaths} more.`) : null,
         h("h3", null, "Peers"),
         status.peers.length
           ? h("ul", { class: "cards" }, status.peers.map(peer))
           : h("p", null, "There are none: ", h("code", null, "llvs peer NAME ADDRESS"), " adds one."));
-      const isAtEnd = this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 4;
+      // The scroll position of an element is lost while it is out of the page.
+      const isAtEnd = this.isOpened || this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 4;
       this.log.textContent = log.lines.map(localLine).join("\n");
       if (isAtEnd) this.log.scrollTop = this.log.scrollHeight;
+      if (this.log.isConnected) this.isOpened = false;
     } catch (error) {
       show(this.status, failure(error));
     }

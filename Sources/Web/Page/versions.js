@@ -372,7 +372,8 @@ export class VersionsView {
   }
 }
 
-const words = { "+": "new", "-": "removed", "*": "changed", R: "renamed" };
+/** The words for changes of files. */
+export const words = { "+": "new", "-": "removed", "*": "changed", R: "renamed" };
 
 // More changes than these are shown by directory.
 const mostFlat = 40;
