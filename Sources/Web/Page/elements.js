@@ -125,7 +125,7 @@ export function announce(text) {
 
 /** An error, in words. */
 export function failure(error) {
-  return h("p", { class: "failure", role: "alert" }, error.message ?? String(error));
+  return h("p", { class: "failure", role: "alert" }, localLine(error.message ?? String(error)));
 }
 
 // Paths are bytes. In this page they are percent-encoded, with slashes as they are: the form that

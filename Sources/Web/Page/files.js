@@ -15,7 +15,13 @@ function crumbs(version, path) {
 
 /** The view of a directory or file of a version. */
 export async function filesView(page, version, path) {
-  const file = await get("file", { v: version, p: path });
+  let file;
+  try {
+    file = await get("file", { v: version, p: path });
+  } catch (error) {
+    return h("section", null, h("h2", { tabindex: "-1", class: "hidden" }, decoded(path)),
+      crumbs(version, path), failure(error));
+  }
   if (file.kind === "directory") return directory(page, version, path);
   return fileView(page, version, path, file);
 }
@@ -51,7 +57,7 @@ function actions(page, version, path, name, file) {
   const link = encodeURIComponent(version);
   const shown = path ? decoded(path) : "";
   return h("p", { class: "buttons" },
-    h("a", { class: "button", href: `#/version/${encodeURIComponent(name)}`, title: name }, `Version ${short(name)}`),
+    h("a", { class: "button", href: `#/version/${encodeURIComponent(name)}`, title: name }, "Its version"),
     file ? h("a", { class: "button", href: `#/history/${link}/${path}` }, "History") : null,
     file ? h("a", { class: "button", href: address("raw", { v: version, p: path }),
       download: decoded(basename(path)) }, "Download") : null,
