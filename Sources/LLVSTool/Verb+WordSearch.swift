@@ -10,8 +10,7 @@ extension Verb {
   @Sendable static func search(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(1...256).joined(separator: " ")
     guard let query = SearchQuery(words) else {
-      let hasWord = words.contains { $0.isLetter || $0.isNumber }
-      throw UsageError(hasWord ? "only excluded or too many words" : "no word to search for")
+      throw UsageError("nothing to search for, or too much, in: \(words)")
     }
     let site = try CommandTarget(line)
     let store = try site.reader()

@@ -238,7 +238,8 @@ extension ControlService {
       case .send: state.sent(report, newest: newest, without: numbers)
       }
       // A peer that gets nothing is not synced because its list could be read.
-      guard half == .send || isRetrieveOnly || state.countToSend(newest: newest) == 0 else { return }
+      let isDone = half == .send || isRetrieveOnly || state.countToSend(newest: newest) == 0
+      guard isDone else { return }
       if let fault = unsent.first {
         state.failed = TimestampText.now()
         state.message = "\(unsent.count) not sent (\(fault.reason))"

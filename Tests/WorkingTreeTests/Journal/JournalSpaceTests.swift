@@ -75,7 +75,7 @@ struct JournalSpaceTests {
           try keeper.renew()
           try keeper.save("a", "\(index)")
           let found = try keeper.text("a")
-          if found != "\(index)" { failures.withLock { $0.append("\(index): \(found ?? "nothing")") } }
+          if found != "\(index)" { failures.withLock { $0.append("\(index) is not there") } }
         }
       } catch {
         failures.withLock { $0.append("\(error)") }
