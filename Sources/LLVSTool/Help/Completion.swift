@@ -41,7 +41,8 @@ struct Completion {
     var seen: Set<String> = []
     // A common option may also be an option of the verb.
     return candidates().filter {
-      ($0.hasSuffix(Self.files) || $0.hasPrefix(word)) && seen.insert($0).inserted
+      ($0.hasSuffix(Self.files) || $0.hasPrefix(word)) && !$0.contains(where: \.isNewline)
+        && seen.insert($0).inserted
     }
   }
 
@@ -145,8 +146,7 @@ struct Completion {
 
   private func versions(beginning word: String) -> [String] {
     guard let store = store(), let names = try? store.lineNames() else { return [] }
-    var words =
-      ["head", "at/"] + names.branches.filter { $0 != VersionRecord.unnamedLine } + names.tags
+    var words = ["head", "at/"] + branches() + names.tags
     guard !word.isEmpty else { return words }
     let newest = (try? store.versionsNewestFirst(before: nil, limit: Self.versionLimit)) ?? []
     if word.hasPrefix("at/") {
@@ -169,8 +169,7 @@ struct Completion {
       if meant.isEmpty || page.count < Self.versionLimit { break }
       last = end.name
     }
-    var seen: Set<String> = []
-    return words.filter { seen.insert($0).inserted }
+    return words
   }
 
   private func inVersions() -> [String] {
@@ -195,7 +194,8 @@ struct Completion {
 
   /// Returns the paths of conflicts, relative to the current directory.
   private func conflicts() -> [String] {
-    guard let site = site(), let store = try? site.reader(), let here = try? site.path([]),
+    guard let site = site(), let store = try? site.reader(),
+      let here = try? site.path([UInt8(ascii: ".")]),
       let open = try? ControlService.openConflicts(in: store)
     else { return [] }
     let (slash, depth) = (UInt8(ascii: "/"), here.split(separator: UInt8(ascii: "/")).count)

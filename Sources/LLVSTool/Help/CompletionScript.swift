@@ -18,7 +18,9 @@ enum CompletionScript {
         fi
         rest=${rest#"$part"}
       done
-      word=${words[-1]}
+      # An open quote and backslashes are no part of a name.
+      { IFS= read word; IFS= read part; } <<< "${words[-1]#[\"\']}"$'\n'"${part#[\"\']}"
+      words[-1]=$word
       # What is before the last piece is not replaced.
       start=${word%"$part"}
       [[ $part == [=:] ]] && start=$word
@@ -27,7 +29,10 @@ enum CompletionScript {
         if [[ $line == *:files ]]; then
           files=1
         else
-          COMPREPLY+=("${line#"$start"}")
+          line=${line#"$start"}
+          # Readline quotes what it takes for file names.
+          [[ $line == *[!-[:alnum:]_./:=,@~^]* ]] && compopt -o filenames 2>/dev/null
+          COMPREPLY+=("$line")
         fi
       done < <(llvs completion words -- "${words[@]:1}" 2>/dev/null)
       if [[ $files ]]; then
