@@ -156,7 +156,8 @@ struct GuestView {
       throw refusal("show VERSION; show VERSION:PATH reads a file")
     }
     let named = try version(colon == word.startIndex ? "head" : String(word[..<colon]))
-    let path = try path(Array(word[word.index(after: colon)...].utf8))
+    let below = Array(word[word.index(after: colon)...].utf8)
+    let path = below.isEmpty ? [] : try path(below)
     let place = named.path + (path.isEmpty ? [] : [0x2F] + (mount.below(path) ?? path))
     guard try FileSystem.exists(place) else {
       throw ControlError(.notFound, "\(named.name) has no \(PrintableText.text(path))")

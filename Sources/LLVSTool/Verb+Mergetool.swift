@@ -15,11 +15,11 @@ extension Verb {
     }
     let tool = try chosenTool(line, place.store, console)
     var open: [ControlService.OpenConflict] = []
-    for word in line.bytes.isEmpty ? [[]] : line.bytes {
-      let path = word.isEmpty ? site.shownPaths.first ?? [] : try site.path(word)
+    let shown = [site.shownPaths.first ?? []]
+    for path in line.bytes.isEmpty ? shown : try line.bytes.map({ try site.path($0) }) {
       let found = try ControlService.openConflicts(in: place.store, below: path)
       if found.isEmpty, !path.isEmpty {
-        throw ControlError(.notFound, "there is no conflict at \(PrintableText.text(word))")
+        throw ControlError(.notFound, "there is no conflict at \(PrintableText.text(path))")
       }
       open += found.filter { new in !open.contains { $0.path == new.path } }
     }

@@ -26,7 +26,7 @@ extension Verb {
       throw UsageError("\(shown) is not a directory")
     }
     let site = try CommandTarget(line)
-    let into = try site.path(line.optionBytes["into"] ?? [])
+    let into = try site.path(line.optionBytes["into"] ?? [UInt8(ascii: ".")])
     guard !into.split(separator: 0x2F).contains(where: { $0.elementsEqual(TreeImport.reserved) })
     else { throw UsageError("--into takes a path of the tree") }
     let relation = try PathRelation.of(
@@ -149,7 +149,7 @@ extension Verb {
     let store = try site.reader()
     let named = try place(line.bytes[0], site, store)
     let record = try named?.record ?? store.version(meant: words[0])
-    let from = line.optionBytes["from"]
+    let from = try line.optionBytes["from"].map { try site.path($0) }
     guard named == nil || from == nil else {
       throw UsageError("VERSION:PATH and --from both name a directory")
     }
@@ -157,7 +157,7 @@ extension Verb {
       guard named == nil else { throw UsageError("--from PATH names a document's directory") }
       return try exportDocument(record, store, line, console)
     }
-    let part = try from.map { try site.path($0) } ?? named?.path ?? []
+    let part = from ?? named?.path ?? []
     try refuseInside(store, words[1])
     var export = TreeExport(
       store: store, target: line.bytes[1], isCancelled: console.context.isCancelled,

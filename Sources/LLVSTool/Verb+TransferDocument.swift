@@ -18,7 +18,7 @@ extension Verb {
     }
     let path = try FileSystem.resolve(line.words[0])
     let site = try CommandTarget(line)
-    let into = try site.path(line.optionBytes["into"] ?? [])
+    let into = try site.path(line.optionBytes["into"] ?? [UInt8(ascii: ".")])
     let address = "kvcrdt:\(path)#\(String(decoding: into, as: UTF8.self))"
     let answer = try site.run(
       ["import", address] + (line.has("unrelated") ? ["unrelated"] : []), console)

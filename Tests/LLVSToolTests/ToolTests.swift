@@ -343,6 +343,19 @@ struct ToolTests {
     "mergetool works in a mount, with vimdiff too", .enabled(if: MountedStore.isPossible))
   func mountedMergetool() throws {
     let tool = try Tool()
+  @Test(
+    "an empty path is refused, not taken for the whole tree",
+    arguments: [
+      "settle '' theirs", "restore head ''", "export head out --from ''", "log ''", "diff head ''",
+      "conflicts ''", "import d --into ''", "history ''", "mergetool '' --tool true",
+    ])
+  func emptyPath(command: String) throws {
+    let result = try Tool().run(
+      "mkdir d; echo 1 > d/a; llvs init s -q; llvs import d --store s -q; llvs \(command) --store s"
+    )
+    #expect(result.status == 2 && result.output == "llvs: a path is empty.\n", "\(result.output)")
+  }
+
     let result = try tool.run(
       """
       \(Self.merger)

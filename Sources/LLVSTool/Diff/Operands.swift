@@ -106,7 +106,7 @@ extension CommandTarget {
   /// the current directory.
   func pathInVersion(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
     guard case .mounted(let tree, _) = self, word.first != UInt8(ascii: "/") else {
-      return try path(word)
+      return try path(word.isEmpty ? [UInt8(ascii: "/")] : word)
     }
     let first = word.prefix { $0 != UInt8(ascii: "/") }
     if first.elementsEqual(".".utf8) || first.elementsEqual("..".utf8) { return try path(word) }
@@ -114,9 +114,11 @@ extension CommandTarget {
   }
 
   /// Returns the path of a word: relative to the current directory in the mount, else from the root.
-  /// - Throws: ``ControlError`` of kind grammar for a path out of the tree.
+  /// - Throws: ``ControlError`` of kind grammar for an empty path, or one out of the tree.
   func path(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
     let slash = UInt8(ascii: "/")
+    // An unset variable of a script must not mean the whole tree.
+    guard !word.isEmpty else { throw ControlError(.grammar, "a path is empty") }
     var parts: [ArraySlice<UInt8>] = []
     var rest = word[...]
     if case .mounted(let tree, _) = self {
