@@ -62,20 +62,35 @@ package struct ConflictSides: Sendable {
     }
   }
 
-  /// Returns the version that made the kept value, even if undo of settling restored its bytes.
+  /// Returns the version that made the kept value, or the newest of its group of files.
   static func maker(
     ofKept conflict: ValueConflict, in store: Store
   ) throws(StoreError) -> HistoryNode? {
-    guard let node = conflict.kept, let ours = conflict.ours,
-      let record = try store.version(node.number),
+    guard let kept = conflict.kept else { return nil }
+    var newest = try maker(of: conflict.ours, at: conflict.key, in: kept, store)
+    let head = store.map(of: try store.headRecord())
+    for key in FileGroup(around: conflict.key).members where key != conflict.key {
+      guard let entry = try head.entry(at: key) else { continue }
+      let node = try maker(of: entry, at: key, in: try store.maker(of: entry), store)
+      if HistoryNode.isOlder(newest, node) { newest = node }
+    }
+    return newest
+  }
+
+  /// Returns the version that first made a value, if undo of settling restored it in `node`.
+  private static func maker(
+    of entry: Entry?, at key: Key, in node: HistoryNode, _ store: Store
+  ) throws(StoreError) -> HistoryNode {
+    func isUndo(_ record: VersionRecord) throws(StoreError) -> Bool {
       try store.metadata(of: record)[.reopened] != nil
-    else { return conflict.kept }
-    for before in try store.versions(changing: conflict.key).reversed()
-    where before.number < node.number {
-      guard let entry = try store.map(of: before).entry(at: conflict.key),
-        entry.stored.digest == ours.stored.digest
-      else { continue }
-      return try store.maker(of: entry)
+    }
+    guard let record = try store.version(node.number), try isUndo(record) else { return node }
+    for before in try store.versions(changing: key).reversed() where before.number < node.number {
+      let held = try store.map(of: before).entry(at: key)
+      guard held?.stored.digest == entry?.stored.digest, try !isUndo(before) else { continue }
+      if let held { return try store.maker(of: held) }
+      // A merge keeps a removal that another version made.
+      if before.second == nil { return try store.graph.node(before.number) }
     }
     return node
   }

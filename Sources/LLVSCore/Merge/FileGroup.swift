@@ -21,6 +21,9 @@ package struct FileGroup: Hashable, Sendable {
     return nil
   }
 
+  /// The group of a database or a companion.
+  package init(around key: Key) { self = FileGroup(companion: key) ?? FileGroup(of: key) }
+
   /// The entries of all members, in their order.
   func triples(
     base: ValueMap, first: ValueMap, second: ValueMap

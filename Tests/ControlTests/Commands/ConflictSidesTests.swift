@@ -79,8 +79,10 @@ struct ConflictSidesTests {
   }
 
   @Test(
-    "a database and its log are taken from one side, by settling too", arguments: [false, true])
-  func database(settlesLog: Bool) throws {
+    "a database and its log are taken from one side, also by settling one of them",
+    arguments: ["x.db-wal ours", "x.db-wal theirs"])
+  func database(settled: String) throws {
+    let settlesLog = settled.hasSuffix("theirs")
     let (a, b) = try pair()
     try a.write("x.db", "base")
     try a.write("x.db-wal", "base")
@@ -96,9 +98,11 @@ struct ConflictSidesTests {
       #expect(try space.read("x.db") == "of b")
       #expect(try space.read("x.db-wal") == "base")
       let list = try space.run("conflicts").text
-      #expect(list.contains("x.db-wal: kept: ") && list.contains("dropped: laptop, Ann"), "\(list)")
+      #expect(
+        list.contains("x.db-wal: kept: desk, Bob") && list.contains("dropped: laptop, Ann"),
+        "\(list)")
     }
-    try a.run("settle x.db-wal \(settlesLog ? "theirs" : "ours")")
+    try a.run("settle \(settled)")
     try a.run("sync")
     try b.run("sync")
     for space in [a, b] {
@@ -187,6 +191,33 @@ struct ConflictSidesTests {
       try space.run("settle f \(side)")
       try space.run("undo")
       #expect(try space.run("conflicts").text == before)
+    }
+    try space.run("settle --whole f ours")
+    #expect(try space.read("f") == "B\n2\n3\n")
+  }
+
+  @Test(
+    "after several settlings and undos it is still told who made or removed what is kept",
+    arguments: [false, true])
+  func keptTwice(isRemoval: Bool) throws {
+    let (a, b) = try pair()
+    for space in [a, b] { try space.run("set arbiter=most-recent-change") }
+    try a.write("f", "base\n")
+    try a.run("sync")
+    try b.run("sync")
+    try a.write("f", "of a\n")
+    try a.run("sync")
+    if isRemoval { try b.remove("f") } else { try b.write("f", "of b\n") }
+    try b.run("commit")
+    try b.run("sync")
+    try a.run("sync")
+    let before = try a.run("conflicts").text
+    #expect(before.contains("kept: desk, Bob") && before.contains("dropped: laptop, Ann"))
+    #expect(before.contains("(removed it)") == isRemoval)
+    for _ in 0..<3 {
+      try a.run("settle f theirs")
+      try a.run("undo")
+      #expect(try a.run("conflicts").text == before)
     }
   }
 
