@@ -63,14 +63,10 @@ extension SettleCommand {
   init(_ arguments: inout Arguments) throws(ControlError) {
     isWhole = arguments.takes("--whole")
     // The top of the tree means everything below it.
-    if arguments.takes("--all") {
-      path = []
-    } else {
-      guard let first = try arguments.pathIfAny() else {
-        throw arguments.misused("a path is missing")
-      }
-      path = first
+    guard let named = try arguments.takes("--all") ? [] : arguments.pathIfAny() else {
+      throw arguments.misused("a path is missing")
     }
+    path = named
     isWhole = arguments.takes("--whole") || isWhole
     settlement = Settlement(try arguments.textIfAny())
     isWhole = arguments.takes("--whole") || isWhole
@@ -93,7 +89,9 @@ extension ControlService {
     if case .version(let word) = settlement { source = store.map(try version(word).map) }
     // Changes that were already written may have settled it.
     try cut()
-    let named = try openConflicts(below: path)
+    let group = FileGroup(around: Key(bytes: path)).members
+    var named = try openConflicts(below: path)
+    if named.isEmpty { named = try openConflicts().filter { group.contains($0.conflict.key) } }
     let shown = path.isEmpty ? "all" : String(decoding: path, as: UTF8.self)
     guard !named.isEmpty else {
       if path.isEmpty, try displacedValues(below: path).isEmpty {
@@ -176,11 +174,8 @@ extension ControlService {
     let keys = Set(named.map(\.conflict.key))
     let groups = Set(all.compactMap { FileGroup(companion: $0.conflict.key) })
       .filter { !keys.isDisjoint(with: $0.members) }
-    let open = all.filter { item in
-      keys.contains(item.conflict.key)
-        || groups.contains { $0.members.contains(item.conflict.key) }
-    }
-    return (open, Array(groups))
+    let wanted = keys.union(groups.flatMap(\.members))
+    return (all.filter { wanted.contains($0.conflict.key) }, Array(groups))
   }
 
   /// Returns the map of the newest version that changed a group on a dropped side.

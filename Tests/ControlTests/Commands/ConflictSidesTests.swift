@@ -80,7 +80,7 @@ struct ConflictSidesTests {
 
   @Test(
     "a database and its log are taken from one side, also by settling one of them",
-    arguments: ["x.db-wal ours", "x.db-wal theirs"])
+    arguments: ["x.db-wal ours", "x.db-wal theirs", "x.db theirs", "x.db-journal theirs"])
   func database(settled: String) throws {
     let settlesLog = settled.hasSuffix("theirs")
     let (a, b) = try pair()
