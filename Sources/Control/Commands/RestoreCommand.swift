@@ -179,7 +179,7 @@ private struct Restoration {
       if !paths.isEmpty {
         let path = try (change.new == nil ? before : after).path(of: change.key)
         if !paths.contains(where: { PathFilter.isAtOrBelow(path, $0) }) {
-          guard try isCompanion(path, of: [base, source]) else { continue }
+          guard try isOfGroup(path, base, source) else { continue }
         }
       }
       guard var entry = change.new else {
@@ -202,12 +202,16 @@ private struct Restoration {
     return edits
   }
 
-  /// True for a file that SQLite keeps next to a wanted database (docs/merging.md, M9).
-  private func isCompanion(_ path: [UInt8], of maps: [ValueMap]) throws(StoreError) -> Bool {
-    guard let database = FileGroup(companion: Key(bytes: path))?.members[0],
-      paths.contains(database.bytes)
-    else { return false }
-    for map in maps { if try map.entry(at: database) != nil { return true } }
+  /// True for a file of a group that contains a wanted one (docs/merging.md, M9).
+  private func isOfGroup(
+    _ path: [UInt8], _ base: ValueMap, _ source: ValueMap
+  ) throws(StoreError) -> Bool {
+    let group = FileGroup(around: Key(bytes: path)).members
+    guard group.contains(where: { paths.contains($0.bytes) }) else { return false }
+    let isNamed = paths.contains(group[0].bytes)
+    for map in isNamed ? [base, source] : [source] {
+      if try map.entry(at: group[0]) != nil { return true }
+    }
     return false
   }
 

@@ -128,6 +128,14 @@ struct ControlServiceTests {
     try space.run("restore head~ x.db")
     #expect(try space.read("x.db-wal") == "two")
     #expect(try space.read("d") == "two")
+    // The log names its database, but not a file that was no database then.
+    try space.run("restore head~ x.db-wal")
+    #expect(try space.read("x.db") == "one")
+    #expect(try space.read("x.db-wal") == nil)
+    try space.write("d-wal", "two")
+    try space.run("commit")
+    try space.run("restore head~5 d-wal")
+    #expect(try space.read("d") == "two" && space.read("d-wal") == "one")
   }
 
   @Test("a restore makes a new version with the old content, whole or at a path")
