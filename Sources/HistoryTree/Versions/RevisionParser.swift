@@ -14,6 +14,9 @@ extension Store {
   package func version(meant word: String) throws(ControlError) -> VersionRecord {
     if let found = try exactly(word) { return found }
     if let found = try stepped(word) { return found }
+    if word.hasPrefix("at/") {
+      throw ControlError(.grammar, TimeExpression.refusal(String(word.dropFirst(3))))
+    }
     let names = try nearestNames(to: word)
     throw ControlError(
       .notFound,
@@ -29,7 +32,9 @@ extension Store {
       }
       return head
     }
-    if word.hasPrefix("at/") { return try version(at: String(word.dropFirst(3))) }
+    if word.hasPrefix("at/"), let found = try version(at: String(word.dropFirst(3))) {
+      return found
+    }
     if let line = try line(meant: word) { return try newestHead(ofLine: line) }
     do throws(StoreError) {
       return try resolve(word)
@@ -106,10 +111,9 @@ extension Store {
     return record
   }
 
-  private func version(at time: String) throws(ControlError) -> VersionRecord {
-    guard let instant = TimeExpression(now: TimestampText.now()).instant(time) else {
-      throw ControlError(.grammar, TimeExpression.refusal(time))
-    }
+  /// Nil for a text that is no time, for example one with steps after it.
+  private func version(at time: String) throws(ControlError) -> VersionRecord? {
+    guard let instant = TimeExpression(now: TimestampText.now()).instant(time) else { return nil }
     let found = try translating {
       if let logged = try head(at: instant) { return try version(logged.version) }
       // Before the first entry of the log, ancestors of the head count.

@@ -73,7 +73,8 @@ struct Operands {
     do throws(ControlError) {
       return try store.version(meant: word)
     } catch {
-      guard error.kind == .notFound, word != "head" else { throw error }
+      let mayBeRange = word.hasPrefix("at/") && word.contains("..")
+      guard error.kind == .notFound && word != "head" || mayBeRange else { throw error }
       return nil
     }
   }
@@ -116,9 +117,9 @@ extension CommandTarget {
   /// Returns the path of a word: relative to the current directory in the mount, else from the root.
   /// - Throws: ``ControlError`` of kind grammar for an empty path, or one out of the tree.
   func path(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
-    let slash = UInt8(ascii: "/")
     // An unset variable of a script must not mean the whole tree.
     guard !word.isEmpty else { throw ControlError(.grammar, "a path is empty") }
+    let slash = UInt8(ascii: "/")
     var parts: [ArraySlice<UInt8>] = []
     var rest = word[...]
     if case .mounted(let tree, _) = self {

@@ -132,6 +132,11 @@ struct LogTests {
     let head = try name("head")
     let id = try tool.json("llvs show --store s --json")["id"] as? String ?? ""
     let first = try name("head~3")
+    #expect(try name("at/now~") == name("v1"))
+    let last = try tool.run("llvs log --oneline at/now~..head --store s").output
+    #expect(last.hasSuffix(" last\n") && last.split(separator: "\n").count == 1, "\(last)")
+    #expect(try tool.run("llvs diff at/now..head --store s").status == 0)
+    #expect(try tool.run("llvs diff at/nonsense..head --store s").status == 2)
     for word in [
       head, id, String(id.prefix(9)), id.lowercased(), String(head.dropLast()), "-", "at/now",
       "versions/\(head)", "at/-0s",
