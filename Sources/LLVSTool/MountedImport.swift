@@ -37,8 +37,6 @@ struct MountedImport {
     self.patterns = patterns
   }
 
-  /// - Throws: ``ControlError`` busy for an unsaved file, exists for a directory on one side only.
-
   func copy() throws {
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
@@ -51,11 +49,8 @@ struct MountedImport {
 
   /// Copies the files that are kept out of versions.
   func copyIgnored() throws {
-    let state = Array("user.llvs.state".utf8)
     try copy { (path) throws(SystemError) in
-      guard try TreeCopy.kind(at: path) != nil else { return true }
-      let answer = try? FileSystem.extended(path, state)
-      return answer?.elementsEqual("scratch".utf8) ?? false
+      try TreeCopy.kind(at: path) == nil || Self.isFile(path, "scratch")
     }
   }
 
@@ -68,21 +63,20 @@ struct MountedImport {
       guard error.errno == Errno.interrupted, isCancelled() else { throw error }
       throw ControlError(
         .interrupted,
-        "interrupted; \(PrintableText.entries(copy.count)) are already in \(FileSystem.text(target)), and become "
-          + "part of the next version unless you remove them")
+        isWanted == nil
+          ? "interrupted; \(PrintableText.entries(copy.count)) are already in \(FileSystem.text(target)), and become "
+            + "part of the next version unless you remove them"
+          : "interrupted; the version is made, but not all ignored files are copied to \(FileSystem.text(target))"
+      )
     }
   }
 
   func scratch() -> [[UInt8]] {
-    let state = Array("user.llvs.state".utf8)
-    return ignored.filter { path in
-      // A removed file has no such attribute.
-      let answer = try? FileSystem.extended(tree.place(path), state)
-      return answer?.elementsEqual("scratch".utf8) ?? false
-    }
+    ignored.filter { path in (try? tree.place(path)).map { Self.isFile($0, "scratch") } ?? false }
   }
 
   /// Searches for names that a copy omits or would fail at.
+  /// - Throws: ``ControlError`` busy for an unsaved file, exists for a directory on one side only.
   mutating func examine() throws {
     var open = [(path: directory, isThere: try hasTarget())]
     while let (path, isThere) = open.popLast() {
@@ -111,6 +105,12 @@ struct MountedImport {
     }
   }
 
+  /// False also for a file without the attribute, for example a removed one.
+  private static func isFile(_ path: [UInt8], _ state: String) -> Bool {
+    let held = try? FileSystem.extended(path, Array("user.llvs.state".utf8))
+    return held?.elementsEqual(state.utf8) ?? false
+  }
+
   private func hasTarget() throws -> Bool {
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
@@ -126,9 +126,7 @@ struct MountedImport {
   private func inTree(_ place: ArraySlice<UInt8>) -> [UInt8] { prefix + place.dropFirst() }
 
   private func spare(_ place: ArraySlice<UInt8>) throws {
-    // A file without this attribute cannot be unsaved.
-    let state = try? FileSystem.extended(target + place, Array("user.llvs.state".utf8))
-    guard let state, state.elementsEqual("unsaved".utf8) else { return }
+    guard Self.isFile(target + place, "unsaved") else { return }
     throw ControlError(.busy, "not saved yet: \(PrintableText.text(inTree(place)))")
   }
 }

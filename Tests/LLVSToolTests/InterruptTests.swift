@@ -81,6 +81,26 @@ struct InterruptTests {
       ) != nil, "\(result.output)")
   }
 
+  @Test(
+    "an import that copies ignored files says that its version is made",
+    .enabled(if: canTrace && MountedStore.isPossible))
+  func ignoredFiles() throws {
+    let result = try Tool().run(
+      Self.setup + """
+        for i in $(seq 40); do echo $i > d/$i.o; done
+        mkdir m; llvs mount s m -q; trap 'llvs unmount m -q' EXIT; llvs ignore '*.o' --mount m -q
+        strace -f -o /dev/null -e trace=ftruncate -e inject=ftruncate:delay_enter=300000 \
+          '\(MountedStore.program)' import d --into new -m brought --mount m > out 2> err &
+        sleep 4; interrupt "$(pgrep -P $! llvs)" $!; cat out err
+        llvs log --grep '^brought$' --oneline --mount m | wc -l
+        """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    try #require(lines.count == 3, "\(result.output)")
+    #expect(lines[0] == "130 quick" && lines[2] == "1", "\(result.output)")
+    #expect(
+      lines[1].hasPrefix("llvs: interrupted; the version is made, but not all ignored files"))
+  }
+
   @Test("an export to a disk that is full removes what it wrote", .enabled(if: canTrace))
   func fullDisk() throws {
     let result = try Tool().run(
