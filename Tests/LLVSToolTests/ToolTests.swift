@@ -190,6 +190,10 @@ struct ToolTests {
     #expect(try tool.run("llvs events --store s -n 1").output.contains(" restore "))
     let backup = try tool.run("llvs backup b --store s -q && llvs verify --store b")
     #expect(backup.status == 0, "\(backup.output)")
+    let history = "llvs history a --store"
+    #expect(try tool.run("\(history) b").output == tool.run("\(history) s").output)
+    #expect(try tool.run("\(history) b | wc -l").output != "0\n")
+    #expect(try tool.run("llvs backup b --store s -q").status == 0)
   }
 
   @Test("two stores sync through a folder, and a conflict ends with 1 where asked for")
@@ -340,10 +344,6 @@ struct ToolTests {
   }
 
   @Test(
-    "mergetool works in a mount, with vimdiff too", .enabled(if: MountedStore.isPossible))
-  func mountedMergetool() throws {
-    let tool = try Tool()
-  @Test(
     "an empty path is refused, not taken for the whole tree",
     arguments: [
       "settle '' theirs", "restore head ''", "export head out --from ''", "log ''", "diff head ''",
@@ -356,6 +356,10 @@ struct ToolTests {
     #expect(result.status == 2 && result.output == "llvs: a path is empty.\n", "\(result.output)")
   }
 
+  @Test(
+    "mergetool works in a mount, with vimdiff too", .enabled(if: MountedStore.isPossible))
+  func mountedMergetool() throws {
+    let tool = try Tool()
     let result = try tool.run(
       """
       \(Self.merger)

@@ -83,7 +83,8 @@ extension Store {
       + others + others.map { "\($0).part" }
     guard names.isSubset(of: own) else {
       throw .exists(
-        "\(target) is not empty, and no unchanged copy of this store; name another directory")
+        "\(target) is not empty, and no unchanged copy of this store: name another directory. Commands such as "
+          + "status and diff open a copy for changes; remove such a copy first")
     }
     if names.contains(Self.catalogName) {
       let copy = try Store.open(path: target, mode: .reader, isForced: true)
@@ -165,8 +166,7 @@ extension Store {
       var bytes: UInt64 = 0
       for name in names { bytes += try FileSystem.status("\(path)/segments/\(name)").size }
       var databases: UInt64 = 0
-      for name in ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
-      where try FileSystem.exists("\(path)/\(name)") {
+      for name in ReadableCopy.databases where try FileSystem.exists("\(path)/\(name)") {
         databases += try FileSystem.status("\(path)/\(name)").size
       }
       return StoreStatistics(

@@ -1,3 +1,4 @@
+internal import Platform
 internal import Synchronization
 
 extension Store {
@@ -156,8 +157,11 @@ extension Store {
   /// version before its maker has written the index.
   func numbers(changing key: Key, upTo last: UInt32) throws(StoreError) -> [VersionNumber] {
     // Read first: versions that are indexed concurrently are then examined twice, not missed.
-    let known = try index.lastVersion()
-    let numbers = try index.versions(changing: key).filter { $0.rawValue <= last }
+    // A backup has no index.
+    let hasIndex = try StoreError.translating(try FileSystem.exists("\(path)/index.sqlite"))
+    let known = try hasIndex ? index.lastVersion() : 0
+    let numbers =
+      try hasIndex ? index.versions(changing: key).filter { $0.rawValue <= last } : []
     guard known < last else { return numbers }
     return numbers.filter { $0.rawValue <= known } + ((known + 1)...last).map { VersionNumber($0) }
   }
