@@ -59,16 +59,10 @@ extension Verb {
   private static func starts(
     _ line: CommandLine, _ operands: Operands, _ store: Store
   ) throws -> [VersionNumber] {
-    if line.has("all") {
-      guard operands.versions.isEmpty else { throw UsageError("--all goes with no version") }
-      var numbers: [VersionNumber] = []
-      for branch in try store.lineNames().branches {
-        numbers += try store.headNumbers(ofLine: branch)
-      }
-      return numbers + (try store.state().head.map { [$0] } ?? [])
-    }
-    if let version = operands.versions.last { return [version.number] }
-    return try store.state().head.map { [$0] } ?? []
+    let head = try store.state().head.map { [$0] } ?? []
+    guard line.has("all") else { return operands.versions.last.map { [$0.number] } ?? head }
+    guard operands.versions.isEmpty else { throw UsageError("--all goes with no version") }
+    return try store.lineNames().branches.flatMap { try store.headNumbers(ofLine: $0) } + head
   }
 
   /// Shows the last versions, oldest first, and then new ones as they come, until the process is ended.
@@ -108,9 +102,7 @@ extension Verb {
     var reader = log.reader()
     var lines = EventLines()
     var last: [[UInt8]] = []
-    while true {
-      let part = reader.next()
-      guard !part.isEmpty else { break }
+    while case let part = reader.next(), !part.isEmpty {
       for text in lines.take(part) {
         last.append(text)
         if last.count > 2 * count + 64 { last.removeFirst(last.count - count) }
@@ -121,9 +113,7 @@ extension Verb {
     while true {
       console.flush()
       SystemClock.sleep(nanoseconds: 200_000_000)
-      while true {
-        let part = reader.next()
-        guard !part.isEmpty else { break }
+      while case let part = reader.next(), !part.isEmpty {
         for text in lines.take(part) { show(text, line, console) }
       }
     }
