@@ -40,18 +40,11 @@ package struct Arguments {
   /// Takes `--delete NAME` or `--rename NAME NEW`; nil, and takes nothing, without either.
   mutating func change() throws(ControlError) -> NameChange? {
     if takes("--delete") {
-      var name: String?
-      var isForced = false
-      while let word = try textIfAny() {
-        if word == "--force" || word == "-f" {
-          isForced = true
-        } else {
-          guard name == nil else { throw misused("\"\(word)\" is one word too many") }
-          name = word
-        }
-      }
-      guard let name else { throw misused("a name is missing") }
-      return .delete(name, isForced: isForced)
+      let words = try remainingTexts()
+      let names = words.filter { $0 != "--force" && $0 != "-f" }
+      guard let name = names.first else { throw misused("a name is missing") }
+      guard names.count == 1 else { throw misused("\"\(names[1])\" is one word too many") }
+      return .delete(name, isForced: words.count > 1)
     }
     return takes("--rename") ? .rename(try text("a name"), try text("the new name")) : nil
   }
