@@ -25,7 +25,6 @@ package final class DamageReport: Sendable {
     for one in waiting { tell(one) }
   }
 
-  /// Reports a sentence each time.
   package func say(_ text: String) {
     let listener = state.withLock { s -> (@Sendable (String) -> Void)? in
       if s.tell == nil { s.waiting.append(text) }

@@ -67,7 +67,6 @@ package final class EventLog: Sendable {
     return bytes.split(separator: 0x0A).suffix(count).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Opens the log for reading anywhere.
   package func open() -> EventFile { EventFile(path: path, kept: file.withLock { $0.0 }) }
   package func reader() -> EventReader { EventReader(path: path) }
 }
@@ -85,7 +84,6 @@ package struct EventReader {
 
   fileprivate init(path: String) { self.path = path }
 
-  /// Returns the next bytes; none at the end.
   package mutating func next() -> [UInt8] {
     if let part = piece() { return part }
     guard let now = try? FileSystem.status(path), file == nil || now.inode != inode,

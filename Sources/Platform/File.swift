@@ -23,7 +23,6 @@ package final class File: Sendable {
   }
 
   package let descriptor: Int32
-  /// The path at the opening, for messages.
   package let path: String
 
   /// Opens a file with O_CLOEXEC, relative to a directory. `permissions` is the mode of a new file before the

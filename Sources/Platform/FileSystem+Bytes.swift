@@ -22,7 +22,6 @@ package struct DirectoryName: Sendable {
 }
 
 extension FileSystem {
-  /// Returns a path for messages.
   package static func text(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
   /// Returns bytes with a NUL at the end; EINVAL for bytes with a NUL.

@@ -87,7 +87,6 @@ package final class OwnedProcess: Sendable {
     state.broadcast()
   }
 
-  /// The first bytes of both outputs together.
   package var said: String { state.withLock { String(decoding: $0.said, as: UTF8.self) } }
 
   /// True if the program has ended or closed its outputs.

@@ -2,7 +2,6 @@ import Glibc
 
 /// A failed system call: its name, its subject and its errno.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The errno, as `<errno.h>` numbers it.
   public let errno: Int32
   /// The call that failed, for example `"pwrite"`.
   public let call: String

@@ -13,7 +13,6 @@ package struct FileSystemUse: Hashable, Sendable {
   /// The file or directory in use, by the kernel's name for it.
   package var path: [UInt8]
   package var process: Int32
-  /// The process's name, as ps(1) shows it.
   package var program: String
 }
 

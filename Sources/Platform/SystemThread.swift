@@ -12,7 +12,6 @@ package struct SystemThread: ~Copyable {
 
   package consuming func join() { pthread_join(thread, nil) }
 
-  /// Starts a thread that cannot be joined.
   package static func detach(
     name: String? = nil, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
@@ -73,7 +72,6 @@ package struct SystemThread: ~Copyable {
 }
 
 package enum Signals {
-  /// SIGTERM, SIGINT and SIGHUP: requests to end.
   package static let endings: [Int32] = [SIGTERM, SIGINT, SIGHUP]
 
   /// Blocks signals in this thread and in all that it starts; call before starting the first.

@@ -10,7 +10,6 @@ package enum DatabaseError: Error, Sendable {
   /// The system failed below SQLite, a full disk included.
   case system(SystemError)
 
-  /// SQLite's primary result code.
   package var code: Int32 {
     switch self {
     case .busy: 5

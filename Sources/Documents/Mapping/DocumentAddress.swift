@@ -40,7 +40,6 @@ package struct DocumentAddress: Hashable, Sendable {
     return DocumentDirectory(path: Array(path.utf8))
   }
 
-  /// The last component of the path.
   package var name: String {
     path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
   }

@@ -22,7 +22,6 @@ package struct Blame {
   private typealias Pair = (final: Int, line: Int)
   private let store: Store
   private var table = LineTable()
-  /// Texts that are compared with several others.
   private var texts: [Digest: TextLines] = [:]
   private var changing: [Key: Set<VersionNumber>] = [:]
   package init(_ store: Store) { self.store = store }

@@ -5,7 +5,6 @@ import TreeNames
 package struct TreeDifference {
   /// The path; for a removed file, its former path.
   package var path: [UInt8]
-  /// The former path of a renamed file.
   package var renamedFrom: [UInt8]?
   /// The rename of a directory that a renamed file is a part of.
   package var directory: DirectoryRenames.Item?

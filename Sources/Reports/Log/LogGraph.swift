@@ -80,7 +80,6 @@ package struct LogGraph<ID: Hashable> {
     columns.remove(at: column)
   }
 
-  /// Joins columns that lead to the same version.
   private mutating func collapse(_ rows: inout [String]) {
     while let (left, right) = pair() {
       var row = Row(columns.count)

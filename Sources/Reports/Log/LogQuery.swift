@@ -70,7 +70,6 @@ package struct LogQuery {
     return .shown(record, predecessors: predecessors)
   }
 
-  /// Returns the version if the limits permit it.
   private func meant(_ node: HistoryNode) throws -> VersionRecord? {
     guard filter.isShown(node.number), node.timestamp >= limits.since ?? -.infinity,
       node.timestamp <= limits.until ?? .infinity, let record = try store.version(node.number),

@@ -122,7 +122,6 @@ package struct VersionLabels {
 
   private var labels: [VersionNumber: [Label]] = [:]
 
-  /// - Complexity: O(branches + tags).
   package init(_ store: Store) throws {
     if let head = try store.state().head { labels[head] = [Label(kind: .head, name: "head")] }
     let names = try store.lineNames()
