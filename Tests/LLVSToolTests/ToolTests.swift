@@ -106,13 +106,13 @@ struct ToolTests {
       mkdir m && llvs mount s m -q && trap 'llvs unmount m -q' EXIT
       cd m; mkdir ../p; llvs peer p ../p -q; rmdir ../p; llvs sync p 2> /dev/null; llvs status | grep 'last error'
       llvs set settle=1s on-version=false -q; llvs sync nobody 2> /dev/null; llvs redo 2> /dev/null
-      llvs status | grep error; echo 1 > a; llvs commit -q
+      llvs status | grep error; echo 1 > a; llvs commit -q > /dev/null
       for i in $(seq 100); do llvs status | grep error && break; sleep 0.1; done
       llvs set on-version=true -q; llvs status | grep error; cd ..
       """)
     #expect(
       result.output == """
-        The last error was just now: sync p: p is away: \(tool.directory.path)/p is not there.
+        The last error was just now: sync p: p: \(tool.directory.path)/p is not there.
         The last error of a hook: on-version: false ended with 1.
 
         """, "\(result.output)")
@@ -133,10 +133,10 @@ struct ToolTests {
       for file in sqlite letter text; do
         printf n | llvs document $file put n 2> said && echo "put $file: done"
         llvs document real merge $file 2> said && echo "merge $file: done"
-        llvs document join real $file 2> said && echo "join $file: done"
+        llvs document join real real $file 2> said && echo "join $file: done"
       done
       for file in before/*; do cmp $file ${file#before/}; done; ls
-      llvs document letter verify 2>&1; llvs document join real empty 2>&1
+      llvs document letter verify 2>&1; llvs document join real real empty 2>&1
       printf n | llvs document empty put n && llvs document empty verify
       llvs import empty --store s -q; llvs log --oneline --store s | tail -n 1 | cut -d ' ' -f 2-
       """)
