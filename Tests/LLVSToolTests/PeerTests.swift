@@ -68,7 +68,7 @@ struct PeerTests {
       llvs peer '' --store s 2>&1; llvs peer hub ./hub --store s; llvs sync --store s -q
       llvs peer again ./hub --store s; llvs peer own ./s --store s 2>&1
       llvs peer gone /nowhere/at/all --store s 2>&1; echo $?; llvs peer --store s | wc -l
-      llvs peer ghost http://127.0.0.1:9/x --store s 2>&1 | grep -o '^llvs: ghost: no answer'
+      llvs peer ghost http+webdav://127.0.0.1:9/x --store s 2>&1 | grep -o '^llvs: ghost: no answer'
       """)
     #expect(
       result.output == """

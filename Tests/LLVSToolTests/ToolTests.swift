@@ -112,6 +112,7 @@ struct ToolTests {
       """)
     #expect(
       result.output == """
+        No changes here
         The last error was just now: sync p: p: \(tool.directory.path)/p is not there.
         The last error of a hook: on-version: false ended with 1.
 

@@ -135,22 +135,15 @@ struct HelpTests {
     #expect(versions.count == 2 && versions.allSatisfy { $0.hasPrefix("20") }, "\(versions)")
   }
 
-  @Test("a name that a shell would expand is completed quoted")
+  @Test("readline quotes a name that a shell would expand, and one with a newline is left out")
   func quoted() throws {
-    let result = try Tool().run(
-      #"""
-      mkdir d bin; echo dollar > 'd/x$(touch pwned)'; echo blank > 'd/a b'; echo quote > "d/it's"
-      echo line > d/$'n\nm'; llvs init s -q; llvs import d --store s -q
-      ln -s '\#(MountedStore.program)' bin/llvs; export PATH=$PWD/bin:$PATH TERM=dumb PS1='$ '
-      script -qec 'bash --norc --noprofile -i' /dev/null > out < <(
-        sleep 1; echo 'eval "$(llvs completion bash)"'; sleep 1
-        for word in x a '"i' 'a\ '; do printf 'llvs show --store s head:%s\t\n' "$word"; sleep 1; done
-        printf 'llvs show --store s "head:x\t\n'; sleep 1; printf 'llvs show --store s head:n\t\n'; sleep 1
-        echo exit; sleep 1)
-      tr -d '\r' < out | grep -xE 'dollar|blank|quote|line'; test -e pwned && echo pwned
-      llvs completion words -- show --store s head:n
-      """#)
-    #expect(result.output == "dollar\nblank\nblank\ndollar\n", "\(result.output)")
+    let setup = #"""
+      mkdir d; echo 1 > 'd/x$(touch pwned)'; echo 2 > d/$'n\nm'; llvs init s -q; llvs import d --store s -q
+      compopt() { echo "compopt $*"; }; export -f compopt
+      """#
+    let found = try complete("llvs show --store s head : x", setup: setup)
+    #expect(found == ["compopt -o filenames", "x$(touch pwned)"])
+    #expect(try complete("llvs show --store s head : n", setup: setup) == [])
   }
 
   @Test("zsh and fish complete the same words, where they are installed")
