@@ -5,7 +5,6 @@ internal import Platform
 ///
 ///     "LLVSKEY" | 1 | passes u32 | memory KiB u32 | salt 16 | nonce 24 | sealed 40 + 16 | check 32
 package struct KeyFile: Hashable, Sendable {
-  /// The work that it takes to try a passphrase.
   package struct Strength: Hashable, Sendable {
     var passes: UInt32
     var kibibytes: UInt32

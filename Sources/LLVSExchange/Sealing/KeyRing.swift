@@ -129,7 +129,6 @@ package struct KeyRing {
   }
 
   /// Opens all key files that a passphrase opens, and holds their keys.
-  /// - Returns: the keys that are held now.
   /// - Throws: ``StoreError/denied(_:)`` with the labels if it opens none.
   package func unlock(passphrase: [UInt8]) throws(StoreError) -> HeldKeys {
     var opened: [RemoteKey] = []
@@ -203,6 +202,10 @@ package struct KeyRing {
     let old = HeldKeys(try held()).keys
     guard !old.isEmpty else { throw .denied("this store holds no key of this remote") }
     let before = try files().filter { $0.label == label }
+    // Each label has a file for each key that its maker held.
+    guard before.count <= old.count else {
+      throw .denied("this store lacks a key; \"llvs key open\" asks for its passphrase")
+    }
     let key = try create(label: label, passphrase: passphrase, strength: strength)
     for (_, file) in try Self.made(old, label, passphrase, strength) {
       try put(file, label: label)
@@ -214,10 +217,9 @@ package struct KeyRing {
   /// Removes the files with a label; a copy of one still opens.
   /// - Throws: ``StoreError/notFound(_:)`` if there is none, ``StoreError/invalid(_:)`` if none is left.
   package func remove(label: String) throws(StoreError) {
-    let all = try files()
-    let going = all.filter { $0.label == label }
-    guard !going.isEmpty else { throw .notFound("passphrase \(label)") }
-    guard going.count < all.count else {
+    let labels = Dictionary(grouping: try files(), by: \.label)
+    guard let going = labels[label] else { throw .notFound("passphrase \(label)") }
+    guard labels.contains(where: { $0.key != label && $0.value.count >= going.count }) else {
       throw .invalid("\(label) is the only key: without it nobody could read this remote again")
     }
     for name in going { try delete(name) }
