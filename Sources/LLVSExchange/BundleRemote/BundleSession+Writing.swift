@@ -130,13 +130,13 @@ extension BundleSession {
     try refuseKeys()
   }
 
-  /// Returns true if a bundle of an encrypted remote has a key that this store does not hold.
+  /// Returns true if a bundle is encrypted with a key that this store does not hold.
   func lacksKey() throws(StoreError) -> Bool {
-    guard let keys = options.keys else { return false }
+    let keys = options.keys?.keys ?? []
     for (name, fault) in seen.faults where fault.reading == .unknown {
       do throws(StoreError) {
         let tail = try BundleReader.Tail(reading: bytes(of: name), of: name, name.text)
-        if tail.isSealed, !keys.keys.contains(where: { $0.id == tail.keyID }) { return true }
+        if tail.isSealed, !keys.contains(where: { $0.id == tail.keyID }) { return true }
       } catch .invalid, .notFound, .fromTheFuture {
         continue  // It says nothing about keys.
       }

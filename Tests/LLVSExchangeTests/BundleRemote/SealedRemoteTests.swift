@@ -76,6 +76,13 @@ struct SealedRemoteTests {
     let before = try world.objects.names
     #expect(throws: StoreError.self) { try world.send(other) }
     #expect(try world.objects.names == before)
+    // Also where the key files are gone.
+    for name in try ring(a).files() {
+      try world.objects.delete(try #require(ObjectName("keys/\(name.text)")))
+    }
+    let left = try world.objects.names
+    #expect(throws: StoreError.self) { try world.send(other) }
+    #expect(try world.objects.names == left)
   }
 
   @Test("a second passphrase opens the same key, a removed one does not, and one is always left")
