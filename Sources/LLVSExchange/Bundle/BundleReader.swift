@@ -19,11 +19,11 @@ extension BundleBytes {
   fileprivate func read(
     _ range: Range<UInt64>, hash: Digest
   ) throws(StoreError) -> [UInt8]? {
-    var bytes = try read(range)
-    for _ in 1..<BundleReader.readings where Digest.of(bytes) != hash {
-      bytes = try readAgain(range)
+    for attempt in 0..<BundleReader.readings {
+      let bytes = try attempt == 0 ? read(range) : readAgain(range)
+      if Digest.of(bytes) == hash { return bytes }
     }
-    return Digest.of(bytes) == hash ? bytes : nil
+    return nil
   }
 }
 

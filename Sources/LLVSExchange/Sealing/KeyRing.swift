@@ -212,12 +212,12 @@ package struct KeyRing {
   }
 
   /// Removes the files with a label; a copy of one still opens.
-  /// - Throws: ``StoreError/notFound(_:)`` if there is none, ``StoreError/invalid(_:)`` if none is left.
+  /// - Throws: ``StoreError/notFound(_:)`` if there is none, ``StoreError/invalid(_:)`` if a key would have none.
   package func remove(label: String) throws(StoreError) {
     let labels = Dictionary(grouping: try files(), by: \.label)
     guard let going = labels[label] else { throw .notFound("passphrase \(label)") }
     guard labels.contains(where: { $0.key != label && $0.value.count >= going.count }) else {
-      throw .invalid("\(label) is the only key: without it nobody could read this remote again")
+      throw .invalid("\(label) is the only passphrase of a key: nobody could read its bundles again")
     }
     for name in going { try delete(name) }
   }

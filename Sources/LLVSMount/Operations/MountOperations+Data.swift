@@ -165,7 +165,7 @@ extension MountOperations {
       try tree.allocate(
         handle, range: UInt64(offset)..<UInt64(end), zeroing: zeroes, keepingSize: keeps,
         room: punches ? nil : try freeBytes())
-      // As after a WRITE of mapped pages.
+      // The kernel would keep older times, as after a WRITE of mapped pages.
       session.value?.notifier.invalidateAttributesAtOnce(node)
     }
   }
