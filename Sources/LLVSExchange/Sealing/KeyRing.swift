@@ -217,7 +217,7 @@ package struct KeyRing {
     let labels = Dictionary(grouping: try files(), by: \.label)
     guard let going = labels[label] else { throw .notFound("passphrase \(label)") }
     guard labels.contains(where: { $0.key != label && $0.value.count >= going.count }) else {
-      throw .invalid("\(label) is the only passphrase of a key: nobody could read its bundles again")
+      throw .invalid("\(label) is the only passphrase of a key, which nobody could open again")
     }
     for name in going { try delete(name) }
   }
