@@ -41,11 +41,11 @@ extension Change.Operation: JournalCoded {
       bytes.append(coded: Tag.link, number, place)
       bytes.append(counted: id)
       bytes.append(coded: seen)
-    case .unlink(let place, let number, let isKept):
-      bytes.append(coded: Tag.unlink, place, number, isKept)
+    case .unlink(let place, let number, let isKept, let isRead):
+      bytes.append(coded: Tag.unlink, place, number, isKept, isRead)
     case .rmdir(let place, let number): bytes.append(coded: Tag.rmdir, place, number)
-    case .rename(let number, let from, let to, let over, let isKept, let seen):
-      bytes.append(coded: Tag.rename, number, from, to, over, isKept, seen)
+    case .rename(let number, let from, let to, let over, let isKept, let isRead, let seen):
+      bytes.append(coded: Tag.rename, number, from, to, over, isKept, isRead, seen)
     case .exchange(let one, let place, let other, let otherPlace, let seen, let otherSeen):
       bytes.append(coded: Tag.exchange, one, place, other, otherPlace, seen, otherSeen)
     case .release(let number): bytes.append(coded: Tag.release, number)
@@ -113,7 +113,8 @@ extension Change.Operation: JournalCoded {
         return nil
       }
       if tag == .rmdir { return .rmdir(place, of: number) }
-      return Bool(from: &reader).map { .unlink(place, of: number, isKept: $0) }
+      guard let isKept = Bool(from: &reader), let isRead = Bool(from: &reader) else { return nil }
+      return .unlink(place, of: number, isKept: isKept, isRead: isRead)
     }
     guard let number = InodeNumber(from: &reader), let place = InodeName(from: &reader) else {
       return nil
@@ -130,9 +131,11 @@ extension Change.Operation: JournalCoded {
         number, at: place, with: other, otherAt: otherPlace, seen: seen, otherSeen: otherSeen)
     default:
       guard let to = InodeName(from: &reader), let over = InodeNumber?(from: &reader),
-        let isKept = Bool(from: &reader), let seen = Epoch?(from: &reader)
+        let isKept = Bool(from: &reader), let isRead = Bool(from: &reader),
+        let seen = Epoch?(from: &reader)
       else { return nil }
-      return .rename(number, from: place, to: to, over: over, isKept: isKept, seen: seen)
+      return .rename(
+        number, from: place, to: to, over: over, isKept: isKept, isRead: isRead, seen: seen)
     }
   }
 }

@@ -35,12 +35,14 @@ package struct Change: Equatable, Sendable {
       InodeNumber, Attributes, lacksExtended: Bool = false, setsTime: Bool = false)
     /// A further name of a file, and the link id that all its names carry.
     indirect case link(InodeNumber, at: InodeName, id: [UInt8], seen: Epoch?)
-    /// The name of a file goes away; `isKept` while a handle holds the file.
-    case unlink(InodeName, of: InodeNumber, isKept: Bool)
+    /// The name of a file goes away; `isKept` while a handle holds the file, `isRead` if the process had opened it.
+    case unlink(InodeName, of: InodeNumber, isKept: Bool, isRead: Bool = false)
     case rmdir(InodeName, of: InodeNumber)
-    /// A name goes to another place, over what was there; `isKept` while a handle holds that.
+    /// A name goes to another place, over what was there; `isKept` while a handle holds that, `isRead` if the
+    /// process had opened what it moves.
     indirect case rename(
-      InodeNumber, from: InodeName, to: InodeName, over: InodeNumber?, isKept: Bool, seen: Epoch?)
+      InodeNumber, from: InodeName, to: InodeName, over: InodeNumber?, isKept: Bool,
+      isRead: Bool = false, seen: Epoch?)
     indirect case exchange(
       InodeNumber, at: InodeName, with: InodeNumber, otherAt: InodeName, seen: Epoch? = nil,
       otherSeen: Epoch? = nil)

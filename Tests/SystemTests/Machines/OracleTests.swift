@@ -7,14 +7,15 @@ extension Machines {
   /// call must return.
   @Suite(.serialized) struct OracleTests {
     private static let environment = ProcessInfo.processInfo.environment
-    /// `LLVS_TEST_ORACLE=600`: the seconds of work in each test.
+    /// `LLVS_TEST_ORACLE=600`: the seconds of work in each test. `LLVS_TEST_BESIDE=syncs`: no test next to commits.
     private static let seconds = Double(environment["LLVS_TEST_ORACLE"] ?? "") ?? 12
     private static let seed = UInt64(environment["LLVS_TEST_SEED"] ?? "") ?? 1
 
     @Test(
       "Every call is answered as if the program was alone, and both machines have what it made",
       .timeLimit(.minutes(60)),
-      arguments: [OracleMachines.Trouble.commits, .syncs])
+      arguments: environment["LLVS_TEST_BESIDE"] == "syncs"
+        ? [OracleMachines.Trouble.syncs] : [.commits, .syncs])
     func answers(trouble: OracleMachines.Trouble) throws {
       try work(beside: trouble)
     }

@@ -183,6 +183,36 @@ extension BehindTests {
     try behind.expectNoConflict()
   }
 
+  @Test(
+    "A database program that removes the journal it opened does not remove what another saves in the old one",
+    arguments: [true, false])
+  func removedByReader(isSavedBefore: Bool) throws {
+    let (_, old) = try work.open("f")
+    try behind.transition(["f": text([4: "four F"])])
+    if isSavedBefore { try work.write("ONE", through: old) }
+    try behind.read("f", by: BehindWork.q)
+    let place = try work.place("f")
+    try work.tree.unlink(place.directory, place.name, process: BehindWork.q)
+    if !isSavedBefore { try work.write("ONE", through: old) }
+    try work.close(old)
+    #expect(try behind.settled()["f"] == text([1: "ONE"]))
+  }
+
+  @Test("A removal by a program that never read the name ends a file without pending bytes")
+  func removedByStranger() throws {
+    for isSavedBefore in [true, false] {
+      let behind = try BehindWork()
+      let work = behind.work
+      let (_, old) = try work.open("f")
+      try behind.transition(["f": text([4: "four F"])])
+      if isSavedBefore { try work.write("ONE", through: old) }
+      try work.unlink("f")
+      if !isSavedBefore { try work.write("ONE", through: old) }
+      try work.close(old)
+      #expect(try behind.settled()["f"] == (isSavedBefore ? text([1: "ONE"]) : nil))
+    }
+  }
+
   @Test("Each name is on the version that its program saw, and later saves go on from the first")
   func severalNames() throws {
     let start = try behind.head

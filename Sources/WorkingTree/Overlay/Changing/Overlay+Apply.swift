@@ -21,12 +21,13 @@ extension Overlay {
       set(attributes, of: number, change.time, setsTime: setsTime)
       nodes[number]?.lacksExtended = lacksExtended
     case .link(let number, let place, let id, let seen): link(number, at: place, id, seen, change)
-    case .unlink(let place, let number, let isKept):
+    case .unlink(let place, let number, let isKept, let isRead):
       put(nil, at: place, over: number, seen: nil, change)
       lose(number, place, isKept: isKept, change.time)
-      giveAway(place)
+      if !isRead { giveAway(place) }
     case .rmdir(let place, let number): removeDirectory(place, of: number, change)
-    case .rename(let number, let from, let to, let over, let isKept, let seen):
+    case .rename(let number, let from, let to, let over, let isKept, let isRead, let seen):
+      if !isRead, number != over, nodes.contains(number) { giveAway(from) }
       rename(number, from, to, over: over, isKept: isKept, seen, change)
     case .exchange(let one, let place, let other, let otherPlace, let seen, let otherSeen):
       exchange(one, place, other, otherPlace, (seen, otherSeen), change)
@@ -129,7 +130,6 @@ extension Overlay {
     _ seen: Epoch?, _ change: Change
   ) {
     guard number != over, nodes.contains(number) else { return }
-    giveAway(from)
     put(nil, at: from, over: number, seen: nil, change)
     let replacesDirectory = isDirectory(over)
     let emptied = over.flatMap { replacesDirectory ? epochOfEmptiness(of: $0) : nil }
@@ -170,13 +170,14 @@ extension Overlay {
     put(number, at: place, over: nil, seen: seen, change)
   }
 
-  /// A program removes the name or reuses it, so files that heads detached from it are gone.
+  /// A program that saw no other file there removes or moves a name, so files that heads detached from it are gone.
+  /// Those with pending bytes are not: a version is to have the bytes.
   private mutating func giveAway(_ place: InodeName) {
     guard !orphans.isEmpty else { return }
     let path = path(of: place.directory)?.appending(place.name)
     for orphan in orphans {
       guard case .detached(let name, let above, _)? = nodes[orphan]?.orphan,
-        name == place || above != nil && above == path
+        name == place || above != nil && above == path, !(nodes[orphan]?.isPending ?? false)
       else { continue }
       nodes[orphan]?.orphan = .gone
     }

@@ -128,9 +128,9 @@ struct TreeState {
         rooms.cutOff(number, at: size)
       }
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _),
-      .unlink(let place, _, _), .rmdir(let place, _):
+      .unlink(let place, _, _, _), .rmdir(let place, _):
       keepAccessTime(of: place.directory)
-    case .rename(_, let from, let to, _, _, _), .exchange(_, let from, _, let to, _, _):
+    case .rename(_, let from, let to, _, _, _, _), .exchange(_, let from, _, let to, _, _):
       keepAccessTime(of: from.directory)
       keepAccessTime(of: to.directory)
     case .node, .save, .release: break
@@ -147,7 +147,7 @@ struct TreeState {
       noteUnsaved(number)
     case .create(let number, _, _, _, _, _, _), .resize(let number, _, _, _), .save(let number, _):
       noteUnsaved(number)
-    case .unlink(_, let number, _), .rename(_, _, _, let number?, _, _), .release(let number):
+    case .unlink(_, let number, _, _), .rename(_, _, _, let number?, _, _, _), .release(let number):
       noteRemoved(number)
       guard !overlay.nodes.contains(number) else { break }
       rooms.remove(number)
@@ -166,8 +166,8 @@ struct TreeState {
   /// changed.
   private mutating func noteNames(_ operation: Change.Operation, by process: Int32) {
     switch operation {
-    case .unlink(let place, let number, _): writers.leave(place, by: number)
-    case .rename(let number, let from, let to, let over, _, _):
+    case .unlink(let place, let number, _, _): writers.leave(place, by: number)
+    case .rename(let number, let from, let to, let over, _, _, _):
       writers.leave(from, by: number)
       if let over { writers.leave(to, by: over) }
       writers.note(process, replacing: [to])
@@ -188,7 +188,7 @@ struct TreeState {
   private mutating func noteMoved(_ operation: Change.Operation) {
     guard moved != nil else { return }
     switch operation {
-    case .rename(_, let from, let to, _, _, _): moved?.append((from, to))
+    case .rename(_, let from, let to, _, _, _, _): moved?.append((from, to))
     case .exchange(_, let one, _, let other, _, _): moved? += [(one, other), (other, one)]
     default: break
     }

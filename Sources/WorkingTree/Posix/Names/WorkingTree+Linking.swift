@@ -58,7 +58,9 @@ extension WorkingTree {
   ) throws(FSError) {
     try remove(directory, name, process) { place, number, state, base throws(FSError) in
       guard try kind(of: number, state, base) != .directory else { throw .isDirectory }
-      return .unlink(place, of: number, isKept: state.isHeld(number))
+      return .unlink(
+        place, of: number, isKept: state.isHeld(number),
+        isRead: state.writers.hasRead(process, number))
     }
   }
 

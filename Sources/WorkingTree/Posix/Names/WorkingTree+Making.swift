@@ -103,7 +103,8 @@ extension WorkingTree {
       ) { state in
         state.noteLookup(number)
         let handle = new.opening.map {
-          state.open(number, $0.union(.created), process: caller.process)
+          if $0.contains(.read) { state.noteReading(caller.process, of: number, names: []) }
+          return state.open(number, $0.union(.created), process: caller.process)
         }
         // A status that needs rows of the recorded tree is read after the change.
         return (try? self.status(of: number, state, base), handle)

@@ -67,7 +67,10 @@ extension WorkingTree {
     let moved = over.map { [number, $0] } ?? [number]
     return Decision(
       concerned: moved + [from.directory, target.directory],
-      operations: [rename.operation(isKept: isKept, seen: seen)]
+      operations: [
+        rename.operation(
+          isKept: isKept, isRead: state.writers.hasRead(process, number), seen: seen)
+      ]
     ) { _ in (moved, []) }
   }
 
@@ -91,12 +94,15 @@ extension WorkingTree {
     let to: InodeName
     let mode: RenameMode
 
-    func operation(isKept: Bool, seen: (target: Epoch?, from: Epoch?)) -> Change.Operation {
+    func operation(
+      isKept: Bool, isRead: Bool, seen: (target: Epoch?, from: Epoch?)
+    ) -> Change.Operation {
       if mode == .exchange, let over {
         return .exchange(
           number, at: from, with: over, otherAt: to, seen: seen.from, otherSeen: seen.target)
       }
-      return .rename(number, from: from, to: to, over: over, isKept: isKept, seen: seen.target)
+      return .rename(
+        number, from: from, to: to, over: over, isKept: isKept, isRead: isRead, seen: seen.target)
     }
   }
 

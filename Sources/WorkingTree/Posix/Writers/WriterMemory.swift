@@ -36,6 +36,10 @@ struct WriterMemory {
     return mark.epoch
   }
 
+  func hasRead(_ process: Int32, _ number: InodeNumber) -> Bool {
+    fileReaders.value(process, at: number) != nil
+  }
+
   func epochs(at name: InodeName) -> Set<Epoch> { Set(marks.values(at: name).values.map(\.epoch)) }
 
   var epochs: Set<Epoch> {
