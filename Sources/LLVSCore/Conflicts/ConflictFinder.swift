@@ -231,6 +231,7 @@ package struct ConflictFinder: Sendable {
       }
     }
     if Version.settledKeys(metadata).contains(drop.key) { return true }
+    if try isOfDatabase(drop) { return false }
     let held = try merger.maps.valueMap(ofVersion: node.number).entry(at: drop.key)
     if let held { return held.storedVersion == node.number }
     // Removed here: a merge removes only what one side has removed.
@@ -239,6 +240,18 @@ package struct ConflictFinder: Sendable {
       if try map.entry(at: drop.key) == nil { return false }
     }
     return true
+  }
+
+  /// True if a side of the merge had a companion of a database: programs write such files when they read.
+  private func isOfDatabase(_ drop: UnsettledDrop) throws(StoreError) -> Bool {
+    let merge = try graph.node(drop.merge)
+    for side in [MergeSide.first, .second] {
+      guard let map = try map(side, of: merge) else { continue }
+      for companion in FileGroup(around: drop.key).members.dropFirst() {
+        if try map.entry(at: companion) != nil { return true }
+      }
+    }
+    return false
   }
 
   /// The wanted open conflicts among unsettled drops, in ascending order of keys.

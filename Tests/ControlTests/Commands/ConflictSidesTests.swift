@@ -102,6 +102,12 @@ struct ConflictSidesTests {
         list.contains("x.db-wal: kept: desk, Bob") && list.contains("dropped: laptop, Ann"),
         "\(list)")
     }
+    // A program that reads the database writes it, and removes its log.
+    try b.write("x.db", "of b, read")
+    try b.remove("x.db-wal")
+    try b.run("commit")
+    #expect(try b.run("conflicts").text.contains("x.db-wal: kept"))
+    try b.run("undo")
     try a.run("settle \(settled)")
     try a.run("sync")
     try b.run("sync")
