@@ -99,8 +99,10 @@ extension ControlService {
       }
       lines.append(
         "\(PrintableText.text(scratch.path.bytes)): from \(side?.text ?? "another version"), shown as "
-          + "\(PrintableText.text(scratch.shown.bytes)); your ignored \(scratch.isDirectory ? "directory" : "file") "
-          + "has the name: rename or remove one of them")
+          + "\(PrintableText.text(scratch.shown.bytes)); your ignored "
+          + (scratch.isDirectory
+            ? "directory has the name, and nothing in it is in a version" : "file has the name")
+          + ": rename or remove one of them")
       values.append([
         "path": ReplyBytes(scratch.path.bytes), "hasBase": false, "hasOurs": true,
         "kept": side?.reply,

@@ -38,6 +38,28 @@ extension Checkout {
     }
     return replaced
   }
+
+  /// Removes the names of SQLite's shared memory (`X-shm`) of replaced databases: a program that opens the new files
+  /// must not share the memory of programs that have the old ones. SQLite makes the file again.
+  func forgetSharedMemory(besides replaced: [ReplacedName], in overlay: inout Overlay) {
+    for place in Set(replaced.map(\.sharedMemory)) {
+      guard let change = overlay.changes[place], !change.hidesRecorded, !change.isDirectory,
+        let number = change.inode
+      else { continue }
+      overlay.apply(
+        Change(time: .now, .unlink(place, of: number, isKept: tree.isHeld(number))))
+    }
+  }
+}
+
+extension ReplacedName {
+  /// The name of the shared memory if this is a database or its write-ahead log.
+  fileprivate var sharedMemory: InodeName {
+    let log = Array("-wal".utf8)
+    let bytes = name.name.bytes
+    let database = bytes.suffix(log.count) == log[...] ? bytes.dropLast(log.count) : bytes[...]
+    return InodeName(directory: name.directory, name: FileName(database + "-shm".utf8))
+  }
 }
 
 /// The versions that processes saw, compared with a head.

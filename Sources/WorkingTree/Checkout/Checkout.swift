@@ -99,13 +99,14 @@ final class Checkout: @unchecked Sendable {
     let settled = try self.settled(by: head)
     let pending = try tree.publish(forgetsReaders: head.leavesHistory) {
       pending, willShow throws(StoreError) in
-      let new = try follow(head, settled, difference, pending, &renumbered)
+      var new = try follow(head, settled, difference, pending, &renumbered)
       let removed = try self.removed(by: difference, pending, new)
       let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
       let seen = willShow()
       let replaced =
         head.record.isForeign
         ? try replaced(by: head, difference, from: pending, to: new, seen) : []
+      forgetSharedMemory(besides: replaced, in: &new)
       let found = try difference.found(besides: seen.lost, over: recorded.prepared, new)
       try recorded.publish()
       journal.settle(

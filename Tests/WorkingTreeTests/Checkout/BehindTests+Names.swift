@@ -213,6 +213,20 @@ extension BehindTests {
     }
   }
 
+  @Test("The shared memory of a replaced database loses its name, and keeps its bytes for programs")
+  func sharedMemory() throws {
+    let (number, memory) = try work.open("f-shm")
+    try work.write("memory", through: memory)
+    try behind.read("f")
+    try behind.transition(["f": text([4: "four F"])])
+    #expect((try? work.number("f-shm")) == nil)
+    #expect(try work.tree.status(of: number).size == 6)
+    try work.close(memory)
+    try work.save("f-shm", "new memory")
+    try behind.transition(["g": text([4: "four G"])])
+    #expect(try work.number("f-shm") != number)
+  }
+
   @Test("Each name is on the version that its program saw, and later saves go on from the first")
   func severalNames() throws {
     let start = try behind.head
