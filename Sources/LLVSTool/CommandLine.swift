@@ -17,7 +17,9 @@ struct CommandLine: Equatable {
   var wantsHelp = false
   /// The options of single verbs by the last of their names, without dashes.
   var options: [String: String] = [:]
-  var optionBytes: [String: [UInt8]] = [:]
+  /// All values of each option, in the order in which they were given.
+  var optionValues: [String: [[UInt8]]] = [:]
+  var optionBytes: [String: [UInt8]] { optionValues.compactMapValues(\.last) }
   init(_ arguments: [String]) throws { try self.init(bytes: arguments.map { Array($0.utf8) }) }
 
   init(bytes arguments: [[UInt8]]) throws {
@@ -80,7 +82,7 @@ struct CommandLine: Equatable {
     }
     if option.name == "store" || option.name == "mount", let bytes { try Self.checkPlace(bytes) }
     set(option.name, value ?? "")
-    optionBytes[option.name] = bytes ?? Array((value ?? "").utf8)
+    optionValues[option.name, default: []].append(bytes ?? Array((value ?? "").utf8))
   }
 
   private mutating func set(_ name: String, _ value: String) {

@@ -18,8 +18,8 @@ extension Verb {
     limits.since = try time(line, "since")
     limits.until = try time(line, "until")
     if operands.isRange { limits.notBefore = operands.versions[0].number }
-    limits.author = try line.optionBytes["author"].map { try pattern($0, line) }
-    limits.message = try line.optionBytes["grep"].map { try pattern($0, line) }
+    limits.author = try line.optionValues["author", default: []].map { try pattern($0, line) }
+    limits.message = try line.optionValues["grep", default: []].map { try pattern($0, line) }
     limits.content = line.optionBytes["content"]
     if limits.content?.isEmpty == true { throw UsageError("-S needs a text") }
     limits.followsRenames = line.has("follow")

@@ -22,10 +22,10 @@ package struct LogQuery {
     package var until: Double?
     /// This version and its ancestors are not shown.
     package var notBefore: VersionNumber?
-    /// Matches the author or the machine of each version; nil for any.
-    package var author: RegularExpression?
-    /// Matches the message of each version; nil for any.
-    package var message: RegularExpression?
+    /// One of them matches the author or the machine of each version; empty for any.
+    package var author: [RegularExpression] = []
+    /// One of them matches the message of each version; empty for any.
+    package var message: [RegularExpression] = []
     /// Each version changed how often the files have these bytes; nil for any.
     package var content: [UInt8]?
     /// The one path is followed to the names that it had before.
@@ -79,14 +79,13 @@ package struct LogQuery {
   }
 
   private func hasWords(_ record: VersionRecord) throws -> Bool {
-    guard limits.author != nil || limits.message != nil else { return true }
+    guard !limits.author.isEmpty || !limits.message.isEmpty else { return true }
     let metadata = try store.metadata(of: record)
     let author = Author(metadata)
-    func matches(_ pattern: RegularExpression?, _ texts: [String?]) -> Bool {
-      guard let pattern else { return true }
-      return texts.contains { text in
-        text.map { pattern.firstMatch(in: Array($0.utf8)) != nil } ?? false
-      }
+    func matches(_ patterns: [RegularExpression], _ texts: [String?]) -> Bool {
+      let texts = texts.compactMap { $0.map { Array($0.utf8) } }
+      return patterns.isEmpty
+        || patterns.contains { pattern in texts.contains { pattern.firstMatch(in: $0) != nil } }
     }
     return matches(limits.author, [author.name, author.machine])
       && matches(limits.message, [metadata[.message]?.value()])

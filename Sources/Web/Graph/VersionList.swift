@@ -66,18 +66,18 @@ final class VersionList: Sendable {
 
   /// Answers with the newest versions of an author or machine, with words in the message, or that changed a path.
   func find(_ request: WebRequest, path: [UInt8]) throws -> ReplyValue {
-    func pattern(_ name: String) throws(ControlError) -> RegularExpression? {
-      guard let words = request.arguments[name], !words.isEmpty else { return nil }
+    func patterns(_ name: String) throws(ControlError) -> [RegularExpression] {
+      guard let words = request.arguments[name], !words.isEmpty else { return [] }
       do throws(RegularExpression.Fault) {
-        return try RegularExpression(words, ignoringCase: true, isFixed: true)
+        return [try RegularExpression(words, ignoringCase: true, isFixed: true)]
       } catch {
         throw ControlError(.grammar, error.reason)
       }
     }
     let (rows, story) = try current()
     var limits = LogQuery.Limits(paths: path.isEmpty ? [] : [path])
-    limits.author = try pattern("author")
-    limits.message = try pattern("message")
+    limits.author = try patterns("author")
+    limits.message = try patterns("message")
     var query = try LogQuery(
       store, from: Array(rows.starts), limits: limits, order: .newestFirst)
     var values: [ReplyValue] = []

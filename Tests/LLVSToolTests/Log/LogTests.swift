@@ -99,6 +99,8 @@ struct LogTests {
     }
     #expect(try messages("-n 1") == ["last"])
     #expect(try messages("-1") == ["last"])
+    #expect(try messages("--grep first --grep last") == ["last", "first"])
+    #expect(try messages("--author=nobody --author=Anna").count == 6)
     #expect(try messages("side -n2") == ["on the side", "-"])
     #expect(try messages("sub/b") == ["on the side", "first"])
     #expect(try messages("c") == ["on the main line"])
