@@ -151,9 +151,9 @@ struct LogTests {
     #expect(try name("v1^2~2") == first)
     // Less than four letters begin no name; they may begin an id.
     let ids = try tool.run("llvs log --all --json --store s").output
-    let isID = ids.range(of: #""id":"20"#) != nil
+    let isID = ids.range(of: #""id":"202"#) != nil
     // Before the log of heads begins there is nothing.
-    for (word, code) in [("at/-1d", 3), ("head~9", 3), ("at/nonsense", 2), (isID ? "!" : "20", 3)]
+    for (word, code) in [("at/-1d", 3), ("head~9", 3), ("at/nonsense", 2), (isID ? "!" : "202", 3)]
       as [(
         String, Int32
       )]
