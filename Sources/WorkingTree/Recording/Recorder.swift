@@ -198,8 +198,9 @@ package struct Recorder {
     guard let bytes = try bytes(of: node, number) else {
       recording.left.insert(place)
       guard let file = node.file,
-        file.isNeverSaved || file.saved != nil || saves.leavesOut(number, file),
-        over?.record.isDirectory ?? false
+        file.isNeverSaved || file.saved != nil || saves.leavesOut(number, file), let over,
+        // The log of an older state of a database would damage the new one.
+        over.record.isDirectory || FileGroup(companion: Key(bytes: path.bytes)) != nil
       else { return }
       recording.exclude(place)
       return try remove(path, change.on, at: place)

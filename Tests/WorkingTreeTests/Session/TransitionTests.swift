@@ -188,6 +188,28 @@ struct TransitionTests {
     try work.check()
   }
 
+  @Test(
+    "A version has no older journal of a database while the new one was never saved",
+    arguments: ["x-journal", "x-wal", "x.new"])
+  func companion(name: String) throws {
+    try work.save("x", "one")
+    try work.save(name, "of one")
+    try work.cut()
+    try work.unlink(name)
+    try work.save("x", "two")
+    let (_, handle) = try work.open(name)
+    try work.write("of two", through: handle)
+    try work.cut()
+    let old: String? = name == "x.new" ? "of one" : nil
+    #expect(
+      try work.recordedTexts().compactMapValues(\.self)
+        == ["x": "two", name: old].compactMapValues(\.self))
+    try work.close(handle)
+    try work.cut()
+    #expect(try work.recordedTexts() == ["x": "two", name: "of two"])
+    try work.check()
+  }
+
   @Test("A merge shows what others made, and the kernel is told of the names")
   func merge() throws {
     try work.save("mine", "one")
