@@ -33,7 +33,8 @@ enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
     case .unread(let changes): try changes.read(into: sink, body)
     case .read(let changes):
       for change in changes {
-        try body(change.map { (value) throws(StoreError) in try sink.store(value) })
+        try body(
+          change.map { (value) throws(StoreError) in try sink.store(value, at: change.key) })
       }
     case .malformed(let error): throw error
     }
@@ -64,7 +65,7 @@ private final class ReadyValueSink: WireValueSink {
     bytes.append(contentsOf: piece)
   }
 
-  func finish() -> ReadyValue {
+  func finish(at key: Key?) -> ReadyValue {
     defer { bytes = [] }
     return contents.ready(bytes)
   }

@@ -101,6 +101,8 @@ final class TransactionSink: WireValueSink {
   private let spool: Spool
   /// The name of the current version in messages.
   private var label = ""
+  /// The map of the version before the current one.
+  var base: ValueMap?
 
   init(_ transaction: WriteTransaction) {
     self.transaction = transaction
@@ -113,14 +115,20 @@ final class TransactionSink: WireValueSink {
     try named { () throws(StoreError) in try spool.append(zeros: count) }
   }
 
-  func finish() throws(StoreError) -> StoredContent {
+  func finish(at key: Key?) throws(StoreError) -> StoredContent {
     let (bytes, file, length) = try named { () throws(StoreError) in try spool.drain() }
-    guard let file else { return try transaction.write(bytes) }
-    return try transaction.write(FileSource(file, length: length))
+    let prior = prior(at: key)
+    guard let file else { return try transaction.write(bytes, after: prior) }
+    return try transaction.write(FileSource(file, length: length), after: prior)
   }
 
-  func store(_ value: ReadyValue) throws(StoreError) -> StoredContent {
-    try transaction.write(value)
+  func store(_ value: ReadyValue, at key: Key) throws(StoreError) -> StoredContent {
+    try transaction.write(value, after: prior(at: key))
+  }
+
+  /// The value that the version before has; a map that cannot be read fails where its entries are needed.
+  private func prior(at key: Key?) -> StoredContent? {
+    key.flatMap { try? base?.entry(at: $0) }?.stored
   }
 
   /// Drops a value that came in part, and begins with the next version.

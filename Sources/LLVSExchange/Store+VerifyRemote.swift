@@ -92,7 +92,7 @@ extension Store {
       let what = try self.difference(of: change, map, record) { (stored, seen) throws(StoreError) in
         let sink = DigestSink()
         try contents.forEachPiece(of: stored) { (piece) throws(StoreError) in sink.append(piece) }
-        return sink.finish() == seen
+        return sink.finish(at: nil) == seen
       }
       difference = what.map { "\(name): \($0)" }
     }
@@ -137,7 +137,7 @@ private final class DigestSink: WireValueSink {
     length += UInt64(bytes.count)
   }
 
-  func finish() -> Seen {
+  func finish(at key: Key?) -> Seen {
     defer {
       hasher = SHA256Hasher()
       length = 0

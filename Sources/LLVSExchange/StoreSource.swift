@@ -72,7 +72,7 @@ package struct StoredChanges: ChangeSource {
             try control.check()
             try taking { () throws(StoreError) in try sink.append(piece) }
           }
-          return try taking { () throws(StoreError) in try sink.finish() }
+          return try taking { () throws(StoreError) in try sink.finish(at: change.key) }
         }
         try taking { () throws(StoreError) in try body(stored) }
       }

@@ -32,6 +32,7 @@ final class VersionInstaller {
     let number: VersionNumber
     if let spare { number = spare } else { number = try transaction.reserveVersion() }
     spare = number
+    sink.base = predecessors.first.map { store.map(of: $0) }
     let changes = try read(source)
     do throws(StoreError) {
       try add(version, number, predecessors, changes, digest)

@@ -41,10 +41,16 @@ struct FormatsPageTests {
   private func fill(_ store: Store) throws -> (all: [Value], changed: [Value]) {
     let all = Self.values()
     let first = try store.makeVersion(basedOnPredecessor: nil, inserting: all)
-    let changed = [
+    var changed = [
       Value(id: Value.ID("many/7"), data: Array("now".utf8)),
       Value(id: Value.ID("many/450"), data: Array("then".utf8)),
     ]
+    // Stored as patches.
+    for index in [5, 7] {
+      var value = all[index]
+      value.data[50_000] ^= 1
+      changed.append(value)
+    }
     _ = try store.makeVersion(
       basedOnPredecessor: first.id, inserting: [Value(id: Value.ID("new"), data: [2])],
       updating: changed, removing: [Value.ID("one")])
@@ -72,7 +78,7 @@ struct FormatsPageTests {
       #expect(found == held, "version \(version.number)")
       #expect(version.entries.map(\.key).isSorted)
       let changed = version.entries.filter { $0.storingVersion == 2 }.map(\.key)
-      #expect(changed.count == (version.number == 2 ? 3 : 0))
+      #expect(changed.count == (version.number == 2 ? 5 : 0))
       let digest = try #require(version.metadata["llvs.digest"])
       #expect(digest.first == UInt8(ascii: "\"") && digest.count == 66)
     }
@@ -95,7 +101,7 @@ struct FormatsPageTests {
       found.versions.map { (Self.hex($0.id), $0.changes.map(\.kind).sorted()) }
     ) { $1 }
     #expect(kinds[id(versions[0])] == [UInt64](repeating: 1, count: 608))
-    #expect(kinds[id(versions[1])] == [1, 2, 2, 3])
+    #expect(kinds[id(versions[1])] == [1, 2, 2, 2, 2, 3])
     #expect(kinds.count == 2)
     // And the bytes of every value.
     let all = Dictionary(Self.values().map { (Array($0.id.rawValue.utf8), $0.data) }) { $1 }

@@ -120,7 +120,11 @@ struct PageStore {
     case 0: raw = payload.bytes
     case 1: raw = Zstd.unpack(payload.bytes, atMost: rawLength)
     case 3:
-      let base = try record(at: Place(&payload), kind)
+      // A patch of a chunk or of a value's node has several bases.
+      let count = kind == 3 ? 1 : try payload.count(1)
+      guard (1...4).contains(count) else { throw PageBytes.Wrong("a number of bases") }
+      let places = try (0..<count).map { _ in try Place(&payload) }
+      let base = try places.flatMap { try record(at: $0, kind) }
       raw = Compression().undelta(try payload.rest()[...], from: base, length: rawLength)
     default: throw PageBytes.Wrong("unknown flags")
     }

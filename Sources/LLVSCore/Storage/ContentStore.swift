@@ -26,6 +26,7 @@ package final class ContentStore: Sendable {
     nodes.removeAll()
     chunks.removeAll()
     records.bases.bytes.removeAll()
+    records.patchBases.removeAll()
     SystemMemory.trim()
   }
 
@@ -182,16 +183,22 @@ package final class ContentStore: Sendable {
     }
   }
 
+  /// Stores a value. `prior` is the value that was at the key before, which new parts may be stored against.
   package func write(
-    _ source: some ContentSource, in transaction: any ChunkTransaction
+    _ source: some ContentSource, after prior: StoredContent? = nil,
+    in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
     guard source.length <= UInt64(ValueChunking.singleChunk) else {
-      var writer = try ContentWriter(source: source, store: self, transaction: transaction)
+      var writer = try ContentWriter(
+        source: source, prior: source.base ?? prior, store: self, transaction: transaction)
       let stored = try writer.run()
       try repairNodes(of: stored)
       return stored
     }
-    return try write(try bytes(of: source), in: transaction)
+    let bytes = try bytes(of: source)
+    return try write(
+      ReadyValue(bytes: bytes, digest: Digest.of(bytes), chunk: nil), after: source.base ?? prior,
+      in: transaction)
   }
 
   private func bytes(of source: some ContentSource) throws(StoreError) -> [UInt8] {
@@ -201,16 +208,6 @@ package final class ContentStore: Sendable {
       try source.read(at: 0, into: out)
       return length
     }
-  }
-
-  package func write(
-    _ bytes: [UInt8], in transaction: any ChunkTransaction
-  ) throws(StoreError) -> StoredContent {
-    guard bytes.count <= ValueChunking.singleChunk else {
-      return try write(BytesSource(bytes), in: transaction)
-    }
-    return try write(
-      ReadyValue(bytes: bytes, digest: Digest.of(bytes), chunk: nil), in: transaction)
   }
 
   /// Hashes and compresses a value of at most 65,536 bytes outside of a transaction.
@@ -242,19 +239,18 @@ package final class ContentStore: Sendable {
   }
 
   package func write(
-    _ value: ReadyValue, in transaction: any ChunkTransaction
+    _ value: ReadyValue, after prior: StoredContent? = nil, in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
     let (bytes, digest) = (value.bytes, value.digest)
     guard bytes.count <= ValueChunking.singleChunk else {
-      return try write(BytesSource(bytes), in: transaction)
+      return try write(BytesSource(bytes), after: prior, in: transaction)
     }
     if let stored = ContentStore.inlined(bytes, digest) { return stored }
     let location = try bytes.withPiece { (raw) throws(StoreError) -> Location in
-      guard value.isLookedUp else {
-        return try writeChunk(raw, digest, packed: value.chunk, in: transaction)
-      }
       if let known = value.known ?? newChunk(raw, digest, in: transaction) { return known }
-      return try append(raw, digest, packed: value.chunk, in: transaction)
+      if !value.isLookedUp, let known = storedChunk(raw, digest) { return known }
+      let places = prior.map { chunks(of: $0, in: 0..<UInt64(raw.count)) } ?? []
+      return try append(raw, digest, packed: value.chunk, after: places, in: transaction)
     }
     return StoredContent(length: UInt64(bytes.count), digest: digest, content: .chunk(location))
   }
@@ -268,21 +264,24 @@ package final class ContentStore: Sendable {
 
   /// Stores a chunk, or returns the location of the same bytes.
   func writeChunk(
-    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord? = nil,
-    in transaction: any ChunkTransaction
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, after prior: StoredContent?,
+    at offset: UInt64, in transaction: any ChunkTransaction
   ) throws(StoreError) -> Location {
     if let known = newChunk(bytes, digest, in: transaction) ?? storedChunk(bytes, digest) {
       return known
     }
-    return try append(bytes, digest, packed: packed, in: transaction)
+    let places = prior.map { chunks(of: $0, in: offset..<(offset + UInt64(bytes.count))) } ?? []
+    return try append(bytes, digest, packed: nil, after: places, in: transaction)
   }
 
+  /// Appends a chunk, as a patch of chunks at `places` if that is short.
   private func append(
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord?,
-    in transaction: any ChunkTransaction
+    after places: [Location], in transaction: any ChunkTransaction
   ) throws(StoreError) -> Location {
     if let repaired = repaired(.chunk, bytes, digest) { return repaired }
-    let location = try records.append(.chunk, bytes, packed: packed)
+    let location = try records.append(
+      .chunk, bytes, packed: records.patch(.chunk, bytes, after: places) ?? packed)
     if bytes.count >= ContentStore.sharedFrom { transaction.remember(chunk: digest, at: location) }
     return location
   }
@@ -318,7 +317,7 @@ package final class ContentStore: Sendable {
     let bytes = Version.encode(metadata)
     if bytes.count <= 4096 { return [0] + bytes }
     var packed: [UInt8] = [1]
-    packed.append(try write(bytes, in: transaction))
+    packed.append(try write(BytesSource(bytes), in: transaction))
     return packed
   }
 

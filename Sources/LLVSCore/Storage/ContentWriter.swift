@@ -10,6 +10,8 @@ struct ContentWriter<Source: ContentSource> {
   private let transaction: any ChunkTransaction
   private let length: UInt64
   private let base: (stored: StoredContent, top: ValueNode)?
+  /// The value that new parts may be stored against.
+  private let prior: StoredContent?
   private var builder: ValueTreeBuilder
 
   /// Bytes `[windowStart, windowStart + filled)` of the value.
@@ -24,12 +26,15 @@ struct ContentWriter<Source: ContentSource> {
   /// The bytes that determine a cut: a longest chunk, and a run of zeros that begins at its last byte.
   private static var lookahead: Int { ValueChunking.maximum + ValueChunking.zeroRun }
 
-  init(source: Source, store: ContentStore, transaction: any ChunkTransaction) throws(StoreError) {
+  init(
+    source: Source, prior: StoredContent?, store: ContentStore, transaction: any ChunkTransaction
+  ) throws(StoreError) {
     self.source = source
+    self.prior = prior
     self.store = store
     self.transaction = transaction
     length = source.length
-    builder = ValueTreeBuilder(records: store.records)
+    builder = ValueTreeBuilder(store: store, prior: prior)
     window = [UInt8](repeating: 0, count: 1 << 20)
     var base: (StoredContent, ValueNode)?
     if let stored = source.base, case .tree(let location) = stored.content {
@@ -126,7 +131,8 @@ struct ContentWriter<Source: ContentSource> {
       let count = ValueChunking.cut(data)
       let bytes = UnsafeRawBufferPointer(rebasing: data[..<count])
       let digest = Digest.of(bytes)
-      let location = try store.writeChunk(bytes, digest, in: transaction)
+      let location = try store.writeChunk(
+        bytes, digest, after: prior, at: position, in: transaction)
       return ValueNode.Item(
         kind: .chunk, length: UInt64(count), digest: digest, location: location)
     }

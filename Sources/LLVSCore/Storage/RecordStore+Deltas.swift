@@ -53,36 +53,47 @@ extension RecordStore {
     if let place = bases.base(of: prior) { return (place, try bytes(ofBase: place)) }
     let (header, payload) = try readPacked(at: prior)
     guard header.isDelta else { return (prior, try bytes(ofBase: prior, header, payload)) }
-    let place = try baseLocation(payload, of: prior)
+    let place = try bases(of: prior, .mapNode, payload).places[0]
     bases.record(prior, base: place)
     return (place, try bytes(ofBase: place))
   }
 
-  private func baseLocation(
-    _ payload: [UInt8], of location: Location
-  ) throws(StoreError) -> Location {
-    guard let base = Array(payload.prefix(SegmentFormat.baseLength)).parsed({ $0.location() }),
-      (base.segment, base.offset) < (location.segment, location.offset)
+  /// Returns the places of the bases of a difference, and the length of the payload before its frame.
+  func bases(
+    of location: Location, _ kind: RecordKind, _ payload: [UInt8]
+  ) throws(StoreError) -> (places: [Location], head: Int) {
+    let isPatch = kind != .mapNode
+    let count = isPatch ? Int(payload.first ?? 0) : 1
+    let head = (isPatch ? 1 : 0) + count * SegmentFormat.baseLength
+    let places = Array(payload.prefix(head).dropFirst(isPatch ? 1 : 0)).parsed { reader in
+      var places: [Location] = []
+      while places.count < count, let place = reader.location() { places.append(place) }
+      return places
+    }
+    guard let places, (1...SegmentFormat.mostBases).contains(count), places.count == count,
+      places.allSatisfy({ ($0.segment, $0.offset) < (location.segment, location.offset) })
     else { throw damage(location, "rests on no record before it") }
-    return base
+    return (places, head)
   }
 
   func readDelta(
     _ header: RecordHeader, _ payload: [UInt8], at location: Location
   ) throws(StoreError) -> [UInt8] {
-    let place = try baseLocation(payload, of: location)
+    let (places, head) = try bases(of: location, header.kind, payload)
     let base: [UInt8]
     do throws(StoreError) {
-      base = try bytes(ofBase: place)
+      base =
+        try header.kind == .mapNode
+        ? bytes(ofBase: places[0]) : bytes(ofBases: places, header.kind)
     } catch {
       guard case .corrupt(let reason) = error else { throw error }
       throw damage(location, "rests on another: \(reason)")
     }
-    let frame = payload.dropFirst(SegmentFormat.baseLength)
+    let frame = payload.dropFirst(head)
     guard let raw = compression.undelta(frame, from: base, length: header.rawLength) else {
       throw damage(location, "does not decompress")
     }
-    bases.record(location, base: place)
+    if header.kind == .mapNode { bases.record(location, base: places[0]) }
     return raw
   }
 

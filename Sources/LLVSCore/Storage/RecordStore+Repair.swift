@@ -9,13 +9,6 @@ extension RecordStore {
   /// Rewrites a damaged record in its place; the caller knows its bytes by their digest.
   /// - Returns: true if the record can be read now, durably; false also if nothing proves that it held these bytes.
   func repair(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location) -> Bool {
-    let packed = packed(kind, bytes)
-    let payload = packed.payload ?? Array(bytes)
-    guard Int(location.length) == SegmentFormat.recordHeaderSize + payload.count else {
-      return false
-    }
-    var fields = [UInt8](repeating: 0, count: SegmentFormat.recordHeaderSize)
-    fields.withUnsafeMutableBytes { packed.header.write(to: $0) }
     do {
       if let there = try? read(kind, at: location) {
         return there.withUnsafeBytes { $0.compare(to: bytes) == 0 }
@@ -25,7 +18,19 @@ extension RecordStore {
       let file = try File(files.path(location.segment), [.readWrite, .noFollow, .nonBlocking])
       guard try file.status().kind == .regular else { return false }
       let left = try file.read(Int(location.length), at: location.offset)
-      guard left.count == Int(location.length),
+      var packed = packed(kind, bytes)
+      var payload = packed.payload ?? Array(bytes)
+      var fields = [UInt8](repeating: 0, count: SegmentFormat.recordHeaderSize)
+      if left.count != fields.count + payload.count {
+        let rest = Array(left.dropFirst(fields.count))
+        let places = try bases(of: location, kind, rest).places
+        guard let patch = patch(kind, bytes, from: places), let made = patch.payload else {
+          return false
+        }
+        (packed, payload) = (patch, made)
+      }
+      fields.withUnsafeMutableBytes { packed.header.write(to: $0) }
+      guard left.count == Int(location.length), left.count == fields.count + payload.count,
         left.starts(with: fields) || left.dropFirst(fields.count).elementsEqual(payload)
           || left.allSatisfy({ $0 == 0 })
       else { return false }

@@ -59,6 +59,8 @@ final class RecordStore: NodeStorage, Sendable {
   let files: SegmentFiles
   let compression = Compression()
   let bases = DeltaBases()
+  /// Raw bytes of records that patches rest on.
+  let patchBases = GenerationCache<Location, [UInt8]>(budget: 16 << 20)
   let mapNodes = NodeCache(budget: 64 << 20)
   // Acquired by the writing thread, and by readers of records that are still in its buffer; held while the buffer
   // is flushed. Order: writer, then the locks inside SegmentFiles and Compression.

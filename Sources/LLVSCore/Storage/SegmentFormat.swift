@@ -35,19 +35,22 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
 /// | 1 | the above |
 /// | 2 | records that are differences: their payload begins with the location of another (16) |
 /// | 3 | nodes of values that record how many bytes below them are zeros |
+/// | 4 | patches: the payload of a chunk's or a value node's difference begins with a count(u8) of 1 to 4 and as many locations |
 ///
 /// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so a length is used
 /// only after it was checked together with the bytes.
 enum SegmentFormat {
-  static let version: UInt8 = 3
+  static let version: UInt8 = 4
   static let headerSize = 40
   static let recordHeaderSize = 20
   /// Flag: the payload is one zstd frame of `raw length` bytes.
   static let isCompressed: UInt8 = 1
-  /// Flag, with the other: the payload is the location of another record, then a frame to unpack with that record's
-  /// raw bytes before it.
+  /// Flag, with the other: the payload is the location of another record, or several, then a frame to unpack with
+  /// their raw bytes before it.
   static let isDelta: UInt8 = 2
   static let baseLength = 16
+  /// The most bases of a patch.
+  static let mostBases = 4
 
   static func name(of segment: UInt32) -> String {
     let digits = String(segment)
@@ -120,7 +123,7 @@ struct RecordHeader: Sendable {
     checksum = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt64.self))
     guard rawLength <= kind.bound, payloadLength <= rawLength,
       isCompressed || payloadLength == rawLength,
-      !isDelta || (isCompressed && kind == .mapNode && payloadLength > SegmentFormat.baseLength)
+      !isDelta || (isCompressed && payloadLength > SegmentFormat.baseLength)
     else { return nil }
   }
 

@@ -1,11 +1,16 @@
 /// Builds the tree of a long value from its items, bottom up; each node is written when it ends.
 struct ValueTreeBuilder {
   typealias Item = ValueNode.Item
-  private let records: RecordStore
+  private let store: ContentStore
+  /// The value that nodes may be stored against.
+  private let prior: StoredContent?
   private var open: [[Item]] = [[]]
   private var length: UInt64 = 0
 
-  init(records: RecordStore) { self.records = records }
+  init(store: ContentStore, prior: StoredContent?) {
+    self.store = store
+    self.prior = prior
+  }
 
   /// Returns true if a whole node of a level may be added: all nodes below it are closed.
   func mayAdd(level: Int) -> Bool { open.prefix(level).allSatisfy { $0.isEmpty } }
@@ -31,8 +36,12 @@ struct ValueTreeBuilder {
       throw .invalid("a value is too long")
     }
     open[level] = []
+    // Lower levels are closed, so the node ends where the value ends so far.
+    let range = (length - node.length)..<length
+    let places = prior.map { store.nodes(of: $0, level: level, in: range) } ?? []
     let location = try node.encoded().withPiece { (bytes) throws(StoreError) in
-      try records.append(.valueNode, bytes)
+      try store.records.append(
+        .valueNode, bytes, packed: store.records.patch(.valueNode, bytes, after: places))
     }
     return Item(
       kind: .node, length: node.length, digest: node.digest, location: location,

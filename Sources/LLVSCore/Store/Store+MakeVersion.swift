@@ -93,7 +93,8 @@ extension WriteTransaction {
     attributes.device = nil
     let kind = old.map { $0.kind == .symlink ? .symlink : .regular } ?? EntryKind.regular
     return Entry(
-      key: value.id, kind: kind, attributes: attributes, stored: try write(value.data),
+      key: value.id, kind: kind, attributes: attributes,
+      stored: try write(value.data, after: old?.stored),
       storedVersion: number, revision: try allotRevisions())
   }
 

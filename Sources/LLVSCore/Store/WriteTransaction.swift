@@ -175,18 +175,23 @@ package final class WriteTransaction: ChunkTransaction {
       && bundles.isEmpty && linkedKeys.isEmpty && remoteBundles.isEmpty
   }
 
-  package func write(_ value: ReadyValue) throws(StoreError) -> StoredContent {
-    try store.contents.write(value, in: self)
+  /// Stores a value; `prior` is the one that was at the key before.
+  package func write(
+    _ value: ReadyValue, after prior: StoredContent? = nil
+  ) throws(StoreError) -> StoredContent {
+    try store.contents.write(value, after: prior, in: self)
   }
 
-  /// Stores a value's bytes in bounded memory.
-  package func write(_ source: some ContentSource) throws(StoreError) -> StoredContent {
-    try store.contents.write(source, in: self)
+  /// Stores a value's bytes in bounded memory; `prior` is the value that was at the key before.
+  package func write(
+    _ source: some ContentSource, after prior: StoredContent? = nil
+  ) throws(StoreError) -> StoredContent {
+    try store.contents.write(source, after: prior, in: self)
   }
 
-  package func write(_ bytes: [UInt8]) throws(StoreError) -> StoredContent {
-    try store.contents.write(bytes, in: self)
-  }
+  package func write(
+    _ bytes: [UInt8], after prior: StoredContent? = nil
+  ) throws(StoreError) -> StoredContent { try write(BytesSource(bytes), after: prior) }
 
   package func newChunk(_ digest: Digest) -> Location? { newChunks[digest] }
 

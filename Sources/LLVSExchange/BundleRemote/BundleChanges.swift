@@ -29,15 +29,14 @@ final class BundleChanges: ChangeSource {
   ) throws(StoreError) {
     let stream = OutlineStream(bundle, range, label: label)
     while !stream.isAtEnd {
+      let change = try stream.change(in: bundle.directory)
       try body(
-        try stream.change(in: bundle.directory).map { (value) throws(StoreError) in
-          try store(value, sink)
-        })
+        try change.map { (value) throws(StoreError) in try store(value, at: change.key, sink) })
     }
   }
 
   private func store<Sink: WireValueSink>(
-    _ value: OutlineValue, _ sink: Sink
+    _ value: OutlineValue, at key: Key, _ sink: Sink
   ) throws(StoreError) -> Sink.Stored {
     switch value {
     case .inline(let bytes):
@@ -49,7 +48,7 @@ final class BundleChanges: ChangeSource {
       try append(item, length, try bytes(of: item), sink)
     case .forgotten: throw malformed("a value whose bytes its writer has forgotten")
     }
-    return try sink.finish()
+    return try sink.finish(at: key)
   }
 
   private func bytes(of item: BundleItem) throws(StoreError) -> [UInt8] {

@@ -9,8 +9,9 @@ package protocol WireValueSink: AnyObject {
   func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
   /// Receives zeros of the value, perhaps a great many.
   func append(zeros count: UInt64) throws(StoreError)
-  func finish() throws(StoreError) -> Stored
-  func store(_ value: ReadyValue) throws(StoreError) -> Stored
+  /// Ends a value; `key` is nil if it is not known yet.
+  func finish(at key: Key?) throws(StoreError) -> Stored
+  func store(_ value: ReadyValue, at key: Key) throws(StoreError) -> Stored
 }
 
 extension WireValueSink {
@@ -24,9 +25,9 @@ extension WireValueSink {
     }
   }
 
-  package func store(_ value: ReadyValue) throws(StoreError) -> Stored {
+  package func store(_ value: ReadyValue, at key: Key) throws(StoreError) -> Stored {
     try value.bytes.withPiece { (piece) throws(StoreError) in try append(piece) }
-    return try finish()
+    return try finish(at: key)
   }
 }
 
@@ -108,7 +109,7 @@ extension WireInput: ChangeSource {
         key = try self.key()
       } else {
         try base64 { (piece) throws(StoreError) in try sink.append(piece) }
-        stored = try sink.finish()
+        stored = try sink.finish(at: key)
       }
     }
     guard let key else { throw malformed("a value without id") }
@@ -141,7 +142,7 @@ package final class MemorySink: WireValueSink {
     bytes.append(contentsOf: piece)
   }
 
-  package func finish() -> [UInt8] {
+  package func finish(at key: Key?) -> [UInt8] {
     defer { bytes = [] }
     return bytes
   }

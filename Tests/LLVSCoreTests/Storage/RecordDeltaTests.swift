@@ -164,7 +164,7 @@ struct RecordDeltaTests {
     }
   }
 
-  @Test("a segment of formats 1 and 2 is read, of format 4 refused by name")
+  @Test("a segment of formats 1 to 3 is read, of format 5 refused by name")
   func formats() throws {
     let value = Value(id: key(1), data: [1, 2, 3])
     let id: Version.ID
@@ -174,23 +174,23 @@ struct RecordDeltaTests {
     }
     let file = try File(segment, .readWrite)
     let header = try file.read(SegmentFormat.headerSize, at: 0)
-    #expect(header[7] == 3)
+    #expect(header[7] == 4)
     func become(_ format: UInt8) throws {
       let other = SegmentFormat.header(
         number: 1, store: Array(header[16..<32]), version: format)
       try file.write(other, at: 0)
     }
-    for format: UInt8 in [1, 2] {
+    for format: UInt8 in [1, 2, 3] {
       try become(format)
       let store = try Store.open(path: directory.file("s"))
       #expect(try store.value(id: key(1), at: id)?.data == value.data)
     }
-    try become(4)
+    try become(5)
     #expect {
       _ = try Store.open(path: directory.file("s")).value(id: key(1), at: id)
     } throws: { error in
       guard case StoreError.fromTheFuture(let reason) = error else { return false }
-      return reason.contains("format 4")
+      return reason.contains("format 5")
     }
     try become(0)
     #expect {

@@ -78,14 +78,14 @@ final class EntryMaker {
     case .save(let save):
       // Prepared bytes are for this one name in one version.
       if let ready {
-        content = try transaction.write(ready)
+        content = try transaction.write(ready, after: old?.stored)
       } else {
-        content = try store(save.content, of: number)
+        content = try store(save.content, of: number, after: old)
       }
       attributes.mtime = save.mtime
       hasSetTime = save.hasSetTime
     case .kept(let kept):
-      content = try store(kept, of: number)
+      content = try store(kept, of: number, after: old)
       hasSetTime = node.hasSetTime
     case .recorded:
       guard let recorded else { throw .corrupt("a file of the tree is missing in the head's map") }
@@ -130,11 +130,11 @@ final class EntryMaker {
   }
 
   private func store(
-    _ content: FileContent, of number: InodeNumber
+    _ content: FileContent, of number: InodeNumber, after old: Entry?
   ) throws(StoreError) -> StoredContent {
     if let known = stored[number], known.content == content { return known.stored }
     do throws(StoreError) {
-      let stored = try store(content)
+      let stored = try store(content, after: old?.stored)
       // Needed again for another name or another version.
       self.stored[number] = (content, stored)
       return stored
@@ -144,13 +144,16 @@ final class EntryMaker {
     }
   }
 
-  private func store(_ content: FileContent) throws(StoreError) -> StoredContent {
+  private func store(
+    _ content: FileContent, after prior: StoredContent?
+  ) throws(StoreError) -> StoredContent {
     if let stored = content.unchangedBase {
       guard case .inline(let bytes) = stored.content, bytes.count > Entry.inlineLimit
       else { return stored }
       return try transaction.write(bytes)
     }
-    return try transaction.write(PendingSource(contents: contents, content: content))
+    return try transaction.write(
+      PendingSource(contents: contents, content: content), after: prior)
   }
 
   /// nil if the recorded tree does not have the file.

@@ -1,0 +1,201 @@
+import Platform
+import TestSupport
+import Testing
+
+@testable import LLVSCore
+@testable import StoreSupport
+
+/// Chunks and nodes of values that are written as what differs from older ones (`RecordStore+Patches`).
+@Suite(.timeLimit(.minutes(1)))
+struct RecordPatchTests {
+  let directory: TemporaryDirectory
+  private let key = Value.ID("x.db")
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private var path: String { directory.file("s") }
+
+  private struct Found {
+    var location: Location
+    var header: RecordHeader
+    var payload: [UInt8]
+    /// The places of the bases of a patch.
+    var bases: [Location] {
+      guard header.isDelta, header.kind != .mapNode else { return [] }
+      let count = Int(payload[0])
+      return Array(payload[1..<(1 + count * SegmentFormat.baseLength)]).parsed { reader in
+        (0..<count).compactMap { _ in reader.location() }
+      } ?? []
+    }
+  }
+
+  /// The records of all segments, in their order.
+  private func records() throws -> [Found] {
+    var found: [Found] = []
+    for segment: UInt32 in 1...9 {
+      let file = "\(path)/segments/\(SegmentFormat.name(of: segment))"
+      guard try FileSystem.exists(file) else { continue }
+      let bytes = try FileSystem.read(file, atMost: 256 << 20)
+      var offset = SegmentFormat.headerSize
+      while offset + SegmentFormat.recordHeaderSize <= bytes.count,
+        let header = bytes.withUnsafeBytes({
+          RecordHeader(UnsafeRawBufferPointer(rebasing: $0[offset...]))
+        })
+      {
+        let start = offset + SegmentFormat.recordHeaderSize
+        found.append(
+          Found(
+            location: Location(
+              segment: segment, offset: UInt64(offset),
+              length: UInt32(SegmentFormat.recordHeaderSize + header.payloadLength)),
+            header: header, payload: Array(bytes[start..<(start + header.payloadLength)])))
+        offset = start + header.payloadLength
+      }
+    }
+    return found
+  }
+
+  /// A store with versions of one value; each changes some pages of 4 KiB.
+  private func make(
+    pages: Int, versions: Int, changed: Int, from random: inout SeededRandom
+  ) throws -> (ids: [Version.ID], texts: [[UInt8]]) {
+    let store = try Store.open(path: path, create: true)
+    var bytes = random.bytes(pages * 4096)
+    var texts = [bytes]
+    var ids = [
+      try store.makeVersion(
+        basedOnPredecessor: nil, inserting: [Value(id: key, data: bytes)]
+      ).id
+    ]
+    for _ in 0..<versions {
+      for _ in 0..<changed {
+        let start = Int.random(in: 0..<pages, using: &random) * 4096
+        bytes.replaceSubrange(start..<(start + 4096), with: random.bytes(4096))
+      }
+      ids.append(
+        try store.makeVersion(
+          basedOnPredecessor: ids[ids.count - 1], updating: [Value(id: key, data: bytes)]
+        ).id)
+      texts.append(bytes)
+    }
+    return (ids, texts)
+  }
+
+  @Test("A changed page of a long value takes little more than the page")
+  func small() throws {
+    var random = SeededRandom(seed: 5)
+    let (ids, texts) = try make(pages: 2048, versions: 8, changed: 4, from: &random)
+    let found = try records()
+    let whole = Set(found.filter { !$0.header.isDelta }.map(\.location))
+    let patches = found.filter { !$0.bases.isEmpty }
+    #expect(patches.contains { $0.header.kind == .valueNode })
+    for patch in patches {
+      for base in patch.bases {
+        #expect(whole.contains(base) && base.offset < patch.location.offset)
+      }
+    }
+    let taken = found.reduce(0) { $0 + Int($1.location.length) } - texts[0].count
+    let changed = 8 * 4 * 4096
+    #expect(taken < changed * 3 / 2, "\(taken) bytes for \(changed)")
+    let store = try Store.open(path: path)
+    for (id, text) in zip(ids, texts) {
+      #expect(try store.value(id: key, at: id)?.data == text)
+    }
+    #expect(try store.verify().isSound)
+  }
+
+  @Test("Whatever is done to values, each version is read as it was made", arguments: 1...6)
+  func random(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    var texts: [(id: Version.ID, bytes: [UInt8])] = []
+    var bytes = random.bytes(Int.random(in: 0...400_000, using: &random))
+    for version in 0..<40 {
+      // Each process has segments of its own.
+      let store = try Store.open(path: path, create: version == 0)
+      for _ in 0..<3 {
+        let at = Int.random(in: 0...bytes.count, using: &random)
+        let length = Int.random(in: 0...20_000, using: &random)
+        let end = min(bytes.count, at + length)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: bytes.removeSubrange(at..<end)
+        case 1: bytes.insert(contentsOf: random.bytes(length), at: at)
+        case 2: bytes.replaceSubrange(at..<end, with: [UInt8](repeating: 0, count: end - at))
+        case 3: bytes += [UInt8](repeating: 0, count: Int.random(in: 0...200_000, using: &random))
+        case 4: bytes.removeLast(bytes.count / 4)
+        default: bytes.replaceSubrange(at..<end, with: random.bytes(end - at))
+        }
+        let value = Value(id: key, data: bytes)
+        let id =
+          try texts.last.map {
+            try store.makeVersion(basedOnPredecessor: $0.id, updating: [value]).id
+          } ?? store.makeVersion(basedOnPredecessor: nil, inserting: [value]).id
+        texts.append((id, bytes))
+      }
+      if version % 8 == 7 {
+        for text in texts { #expect(try store.value(id: key, at: text.id)?.data == text.bytes) }
+        #expect(try store.verify().isSound)
+      }
+    }
+  }
+
+  @Test("Damage of a patch is repaired in place, and damage of a base names what rests on it")
+  func damage() throws {
+    var random = SeededRandom(seed: 7)
+    let (ids, texts) = try make(pages: 16, versions: 1, changed: 1, from: &random)
+    let patch = try #require(try records().first { !$0.bases.isEmpty })
+    for (place, isBase) in [(patch.location, false), (patch.bases[0], true)] {
+      let segment = "\(path)/segments/\(SegmentFormat.name(of: place.segment))"
+      let file = try File(segment, .readWrite)
+      let offset = place.offset + UInt64(place.length) - 9
+      let old = try file.read(1, at: offset)
+      try file.write([old[0] ^ 4], at: offset)
+      do {
+        let store = try Store.open(path: path)
+        let damage = try store.verify().damage
+        #expect(damage.contains { $0.contains("rests on another") } == isBase, "\(damage)")
+        #expect(throws: StoreError.self) { try store.value(id: key, at: ids[1]) }
+        // The bytes come again, as from another store.
+        let again = Value(id: Value.ID("again\(isBase)"), data: texts[isBase ? 0 : 1])
+        try store.makeVersion(basedOnPredecessor: ids[1], inserting: [again])
+      }
+      #expect(try file.read(1, at: offset) == old)
+      #expect(try Store.open(path: path).verify().isSound)
+    }
+  }
+
+  @Test("A patch on a patch, on itself, on too many or on later records is refused")
+  func badBases() throws {
+    var random = SeededRandom(seed: 9)
+    _ = try make(pages: 16, versions: 1, changed: 1, from: &random)
+    let store = try Store.open(path: path)
+    let patch = try #require(try records().first { !$0.bases.isEmpty })
+    let base = patch.bases[0]
+    let frame = patch.payload.dropFirst(1 + patch.bases.count * SegmentFormat.baseLength)
+    store.records.beginWriting()
+    defer { store.records.endWriting() }
+    func append(_ count: UInt8, on bases: [Location]) throws -> Location {
+      var payload = [count]
+      for base in bases { payload.append(base) }
+      payload += frame
+      return try payload.withUnsafeBytes { raw in
+        try store.records.append(
+          RecordHeader(
+            kind: .chunk, flags: patch.header.flags, payload: raw,
+            rawLength: patch.header.rawLength), raw)
+      }
+    }
+    let copy = try append(1, on: [base])
+    #expect(
+      try store.records.read(.chunk, at: copy) == store.records.read(.chunk, at: patch.location))
+    let later = Location(
+      segment: copy.segment, offset: copy.offset + 1_048_576, length: copy.length)
+    let node = try #require(try records().first { $0.header.kind == .mapNode }).location
+    for (count, bases) in [
+      (1, [patch.location]), (1, [copy]), (1, [later]), (1, [node]), (0, []), (2, [base]),
+      (5, [base, base, base, base, base]), (255, [base]),
+    ] as [(UInt8, [Location])] {
+      let place = try append(count, on: bases)
+      #expect(throws: StoreError.self) { try store.records.read(.chunk, at: place) }
+    }
+  }
+}
