@@ -33,6 +33,12 @@ struct HTTPHead {
   /// A header by its lower-case name.
   subscript(_ name: String) -> String? { values[name] }
 
+  /// Returns true for the beginning of a page of HTML. No object begins with `<`.
+  func isPage(_ bytes: some Sequence<UInt8>) -> Bool {
+    self["content-type"]?.hasPrefix("text/html") == true
+      && bytes.first { !(9...13 ~= $0 || $0 == 32) } == UInt8(ascii: "<")
+  }
+
   /// Adds a line; a line with `HTTP/` clears the others, as after `100 Continue`. False after too many headers.
   mutating func add(line: String) -> Bool {
     if line.hasPrefix("HTTP/") {

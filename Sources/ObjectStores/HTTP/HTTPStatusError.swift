@@ -2,10 +2,13 @@ internal import Platform
 
 extension RemoteError {
   /// The error of an answer that the remote did not give.
-  static func answeredByAnother(_ object: String, status: Int) -> RemoteError {
-    RemoteError(
+  static func answeredByAnother(
+    _ object: String? = nil, status: Int = 200, place: String? = nil
+  ) -> RemoteError {
+    let what = place.map { "the server sends us elsewhere\($0), which the address does not name" }
+    return RemoteError(
       .unreachable,
-      "something on the way answered for the server: does this network have a login page?",
+      "\(what ?? "something on the way answered for the server"): does this network have a login page?",
       object: object, status: status)
   }
 }
@@ -44,8 +47,8 @@ enum HTTPStatusError {
       return passing
     case 300..<400:
       let place = response.head["location"].map { " to \(shown($0))" } ?? ""
-      return error(
-        .invalid, "the server sends us elsewhere\(place), which the address does not name")
+      return .answeredByAnother(object, status: status, place: place)
+    case 200: return .answeredByAnother(object, status: status)
     case 400..<500: return error(.invalid, "the server refuses the request")
     default: return error(.malformed, "the answer has a status that makes no sense")
     }

@@ -36,6 +36,8 @@ struct RangeFilter {
   ) throws(RemoteError) -> Bool {
     let start: UInt64
     if let position { start = position } else { start = try self.start(head) }
+    // Another answer than the server's is no damage of the object.
+    guard position != nil || start > 0 || !head.isPage(bytes) else { throw .answeredByAnother() }
     guard start < range.upperBound else { return false }
     let (end, overflows) = start.addingReportingOverflow(UInt64(bytes.count))
     guard !overflows else { throw RemoteError(.malformed, "the answer has no end") }

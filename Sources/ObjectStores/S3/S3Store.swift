@@ -62,6 +62,7 @@ package final class S3Store: ObjectStore {
     }
     let response = try send(
       "GET", nil, query: query, object: "\(prefix)", expecting: [200], bound: 16 << 20)
+    guard !response.head.isPage(response.body) else { throw .answeredByAnother("\(prefix)") }
     learnt.withLock { $0.hasListed = true }
     let start = Array(key("").utf8)
     return try S3Response.list(response.body) { key in

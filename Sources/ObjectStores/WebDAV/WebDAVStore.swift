@@ -64,7 +64,6 @@ package final class WebDAVStore: ObjectStore {
     switch response.status {
     case 207: return true
     case 404, 410: return false
-    case 200: throw RemoteError.answeredByAnother(object, status: 200)
     case 405, 501:
       throw RemoteError(
         .noPlace, "\(place.origin) does not speak WebDAV there", object: object,

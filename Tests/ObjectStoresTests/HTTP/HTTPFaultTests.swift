@@ -38,7 +38,7 @@ struct HTTPFaultTests {
   func refused(_ kind: HTTPKind) throws {
     let kinds: [Int: RemoteError.Kind] = [
       400: .invalid, 401: .denied, 403: .denied, 404: .absent, 412: .exists, 413: .tooLarge,
-      507: .noSpace, 501: .unsupported, 302: .invalid,
+      507: .noSpace, 501: .unsupported, 302: .unreachable,
     ]
     for (status, expected) in kinds {
       let server = try FakeServer { _, _ in
@@ -125,6 +125,30 @@ struct HTTPFaultTests {
       #expect(error?.kind == .unreachable)
       #expect(error?.words.contains("login page") == true)
     }
+  }
+
+  @Test("a page or a redirect for a GET or a list is of the network", arguments: HTTPKind.all)
+  func portalOfReads(_ kind: HTTPKind) throws {
+    let portal = [("Location", "http://portal.example/login"), ("Content-Type", "text/html")]
+    for (status, isObject) in [(200, true), (200, false), (302, true), (302, false)] {
+      let server = try FakeServer { _, _ in
+        .init(status, portal, text: "\n<!DOCTYPE html><p>Please log in")
+      }
+      defer { server.stop() }
+      let store = try kind.open(server)
+      let error = #expect(throws: RemoteError.self) {
+        _ =
+          try isObject
+          ? store.bytes(of: name, range: 3..<9, atMost: 6).count
+          : store.all(#require(ObjectPrefix(folder: "folder"))).count
+      }
+      #expect(error?.kind == .unreachable)
+      #expect(error?.words.contains("login page") == true, "\(status), \(isObject)")
+    }
+    // An object that a server takes for a page is none.
+    let server = try FakeServer { _, _ in .init(200, portal, text: "{}") }
+    defer { server.stop() }
+    #expect(try kind.open(server).bytes(of: name, atMost: 2) == Array("{}".utf8))
   }
 
   @Test("a WebDAV server may answer a PUT with 200 if the object is there then")

@@ -91,7 +91,7 @@ struct WebDAVStoreTests {
       let error = #expect(throws: RemoteError.self) {
         try kind.open(server).bytes(of: name, atMost: 9)
       }
-      #expect(error?.kind == .invalid)
+      #expect(error?.kind == .unreachable)
       #expect(server.seen.count == 1)
     }
     #expect(other.seen.isEmpty)
