@@ -87,6 +87,10 @@ extension RemoteAddress {
         "options of a remote belong in rclone's own configuration (\"rclone config\"), not in an "
           + "address")
     }
+    // rclone writes to such a path, and its own server redirects each GET of it.
+    let parts = place[colon...].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    guard !parts.contains(".."), !parts.contains("."), !parts.dropFirst().dropLast().contains("")
+    else { throw wrong("\"\(place)\" is not a path: it has an empty part, . or ..") }
     return .rclone(place)
   }
 

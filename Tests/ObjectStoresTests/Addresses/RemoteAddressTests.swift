@@ -25,6 +25,7 @@ struct RemoteAddressTests {
       ("http+webdav://127.0.0.1/x?insecure=1", "http+webdav://127.0.0.1/x?insecure=1"),
       ("rclone:drive:a b/%20?c", "rclone:drive:a b/%20?c"),
       ("rclone::local:/srv/x", "rclone::local:/srv/x"), ("rclone:drive:", "rclone:drive:"),
+      ("rclone:drive:/a/", "rclone:drive:/a/"),
     ])
   func forms(_ text: String, _ printed: String) throws {
     let address = try RemoteAddress(text)
@@ -63,6 +64,7 @@ struct RemoteAddressTests {
       "s3+https://[x]/b", "s3+https://h%00/b", "https+webdav://user:password@h/x",
       "https+webdav://h/x?insecure=1", "http+webdav://h/x?ca=/x", "http+webdav://h/x?insecure=2",
       "https://h/x", "webdav://h/x", "ftp://h/x", "ssh://h/x", "rclone:", "rclone:remote",
+      "rclone:a:/x/../y", "rclone:a:./x", "rclone:a:/x//y",
       "rclone::", "rclone:a,pass=b:x", "rclone:-x:y", "bundle+s3://bucket", "bundle+bundle+/x",
       "plain+https+webdav://h/x", "plain+bundle+/x", "plain+",
       "bundle+", "/" + String(repeating: "x", count: 5000),
