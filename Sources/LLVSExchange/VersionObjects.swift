@@ -131,7 +131,11 @@ package final class VersionObjects: VersionSource {
     } catch {
       if let failure { throw failure }
       switch error.kind {
-      case .absent: return nil
+      case .absent:
+        guard try asking({ () throws(RemoteError) in try objects.lists(absent: name) }) else {
+          return nil
+        }
+        throw .invalid("\(name): the server lists it and does not give it")
       // A file that another user made unreadable does not stop the retrieval.
       case .denied where isNear: throw .invalid("\(name): \(error.words)")
       default: throw StoreError(error)

@@ -164,7 +164,7 @@ extension BundleSession {
         }
       } catch {
         guard error.kind == .absent else { throw StoreError(error) }
-        return "\(name.object): it is gone"
+        throw .notFound("\(name.object)")
       }
       try control.check()
       guard hasher.finish() == name.hash else {
@@ -174,7 +174,7 @@ extension BundleSession {
     } catch {
       switch error {
       case .invalid(let reason): return reason
-      case .notFound: return "\(name.object): it is gone"
+      case .notFound: return try faultOfAbsent(name) ?? "\(name.object): it is gone"
       default: throw error
       }
     }

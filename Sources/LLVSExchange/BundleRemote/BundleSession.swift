@@ -285,7 +285,9 @@ final class BundleSession {
           seen.faults[name] = nil
           changes.append((noted(name, taken), taken.items))
           open.keep(opened)
-        case .failure(.gone): seen.gone.insert(name)
+        case .failure(.gone):
+          seen.faults[name] = try faultOfAbsent(name).map { (.malformed, $0) }
+          if seen.faults[name] == nil { seen.gone.insert(name) }
         case .failure(.noRoom): later.append(name)
         case .failure(.fault(let reading, let reason)): seen.faults[name] = (reading, reason)
         }
@@ -342,6 +344,12 @@ final class BundleSession {
     } catch .fromTheFuture(let reason) {
       return .failure(.fault(.unknown, reason))
     }
+  }
+
+  /// Returns what is wrong with a bundle that a GET did not find; nil if a new list lacks it too.
+  func faultOfAbsent(_ name: BundleName) throws(StoreError) -> String? {
+    let isListed = try asking { () throws(RemoteError) in try objects.lists(absent: name.object) }
+    return isListed ? "\(name.object): the server lists it and does not give it" : nil
   }
 
   /// - Throws: ``StoreError/notFound(_:)``, ``StoreError/invalid(_:)``, ``StoreError/fromTheFuture(_:)``,

@@ -124,6 +124,25 @@ extension ObjectStore {
     return objects
   }
 
+  /// Returns true if a new list of a server has an object that a GET did not find.
+  /// - Throws: ``RemoteError``, with `unreachable` if the server gives no other listed object either: something on the
+  ///   way may answer for it.
+  package func lists(absent name: ObjectName) throws(RemoteError) -> Bool {
+    guard !capabilities.contains(.isNear), let prefix = ObjectPrefix(folder: name.folder) else {
+      return false
+    }
+    let names = try all(prefix).map(\.name)
+    guard names.contains(name) else { return false }
+    for other in names.shuffled().prefix(8) where other != name {
+      do throws(RemoteError) {
+        _ = try bytes(of: other, range: 0..<1, atMost: 1)
+        return true
+      } catch  where error.kind == .absent {
+      }
+    }
+    throw .answeredByAnother(name.text, status: 404)
+  }
+
   /// Returns the bytes of an object or range; `malformed` if there are more than `bound`.
   package func bytes(
     of name: ObjectName, range: Range<UInt64>? = nil, atMost bound: Int

@@ -64,6 +64,38 @@ struct RemoteRepairTests {
     #expect(try world.remote().verify(for: a, ExchangeControl()).refused.isEmpty)
   }
 
+  @Test("bundles that are listed and not given count as damaged only if the server gives others")
+  func withheld() throws {
+    let world = try RemoteWorld()
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    for number in 0..<4 {
+      try world.make(a, ["k\(number)": [UInt8](repeating: 1, count: 3000)])
+      try world.send(a)
+    }
+    let names = try world.objects.names
+    world.objects.withhold(names)
+    for step in [
+      { try world.remote().verify(for: a, ExchangeControl()) }, { try world.retrieve(b) },
+    ] {
+      let error = #expect(throws: StoreError.self) { _ = try step() }
+      guard case .unreachable = error else {
+        Issue.record("\(error.map(String.init(describing:)) ?? "")")
+        continue
+      }
+    }
+    world.objects.withhold([])
+    world.objects.reset()
+    try world.send(a)
+    #expect(world.objects.counts.puts.isEmpty)
+    // One alone is lost.
+    world.objects.withhold([names[1]])
+    #expect(try world.remote().verify(for: a, ExchangeControl()).refused.count == 1)
+    #expect(try world.retrieve(b).refused.contains { $0.isObject })
+    try world.send(a)
+    try world.retrieve(b)
+    #expect(try RemoteWorld.content(a) == RemoteWorld.content(b))
+  }
+
   @Test("files of the original's format that are missing or damaged are written again")
   func files() throws {
     for seed in 0..<UInt64(Self.lives) {

@@ -47,6 +47,7 @@ final class WatchedStore: ObjectStore {
     var kill: Kill?
     var times: [ObjectName: Int64] = [:]
     var hidden: Set<ObjectName> = []
+    var withheld: Set<ObjectName> = []
     var tellsClock = false
     var swallows = false
     var largest = UInt64.max
@@ -102,6 +103,11 @@ final class WatchedStore: ObjectStore {
     state.withLock { $0.hidden = Set(names.compactMap { ObjectName($0) }) }
   }
 
+  /// Lists objects, and answers that they are not there.
+  func withhold(_ names: [String]) {
+    state.withLock { $0.withheld = Set(names.compactMap { ObjectName("bundles/\($0)") }) }
+  }
+
   private func request<Result>(
     _ body: () throws(RemoteError) -> Result
   ) throws(RemoteError) -> Result {
@@ -138,6 +144,7 @@ final class WatchedStore: ObjectStore {
     _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
   ) throws(RemoteError) -> UInt64 {
     try request { () throws(RemoteError) in
+      if state.withLock({ $0.withheld.contains(name) }) { throw RemoteError(.absent, "not there") }
       let isGarbled = state.withLock { state in
         state.garbled -= 1
         return state.garbled >= 0
