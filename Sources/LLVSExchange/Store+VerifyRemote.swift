@@ -85,9 +85,10 @@ extension Store {
     let name = remote.changesLabel(record.id)
     guard let changes = try remote.changes(of: record.id) else { return "\(name): it is not there" }
     let map = map(of: record)
-    var difference: String?
+    var (difference, keys): (String?, Set<Key>) = (nil, [])
     // The changes after the first difference are read as well, since they may be malformed.
     try changes.read(into: DigestSink()) { (change) throws(StoreError) in
+      keys.insert(change.key)
       guard difference == nil else { return }
       let what = try self.difference(of: change, map, record) { (stored, seen) throws(StoreError) in
         let sink = DigestSink()
@@ -95,6 +96,11 @@ extension Store {
         return sink.finish(at: nil) == seen
       }
       difference = what.map { "\(name): \($0)" }
+    }
+    // The changes of another version may all be right here, and are too few.
+    try forEachChange(toSendOf: record) { (change) throws(StoreError) in
+      guard difference == nil, !keys.contains(change.key) else { return }
+      difference = "\(name): it lacks the change of \(change.key.rawValue)"
     }
     return difference
   }

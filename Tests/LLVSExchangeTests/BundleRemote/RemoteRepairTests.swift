@@ -96,6 +96,32 @@ struct RemoteRepairTests {
     #expect(try RemoteWorld.content(a) == RemoteWorld.content(b))
   }
 
+  @Test("another version's changes in place of a version's are damage, and are replaced")
+  func swapped() throws {
+    let place = try ExchangePlace()
+    let a = try place.store("a")
+    var ids: [String] = []
+    for number in 0..<3 {
+      ids.append(
+        try a.makeVersion(
+          basedOnPredecessor: a.mostRecentHead?.id,
+          updating: [Value(id: .init("k\(number)"), data: [UInt8(number)])]
+        ).id.rawValue)
+    }
+    _ = try FolderFormat.files.send(a, place.folder)
+    let changes = "\(place.folder)/changes"
+    try FileSystem.replace(
+      "\(changes)/\(ids[2])", with: FileSystem.read("\(changes)/\(ids[0])", atMost: 1 << 20),
+      permissions: 0o644)
+    let report = try FolderFormat.files.verify(for: a, place.folder)
+    #expect(report.refused.map(\.id.rawValue) == [ids[2]])
+    _ = try FolderFormat.files.send(a, place.folder)
+    #expect(try FolderFormat.files.verify(for: a, place.folder).refused.isEmpty)
+    let fresh = try place.store("fresh")
+    _ = try FolderFormat.files.retrieve(into: fresh, place.folder)
+    #expect(try RemoteWorld.content(fresh) == RemoteWorld.content(a))
+  }
+
   @Test("files of the original's format that are missing or damaged are written again")
   func files() throws {
     for seed in 0..<UInt64(Self.lives) {
