@@ -23,9 +23,17 @@ extension BundleSession {
     return holes
   }
 
-  /// Returns the noted bundles that were here, were not announced, and hold nothing now: lost, torn or damaged.
+  /// The bundles under this store's name that it never put, and that are none.
+  var junk: [BundleName] {
+    seen.faults.filter { name, fault in
+      fault.reading == .malformed && isOwn(name) && notes[name] == nil
+    }.map(\.key)
+  }
+
+  /// Returns the noted bundles that were here, were not announced, and hold nothing now: lost, torn or damaged. Junk
+  /// under this store's name, which it never put, is one of them.
   func lost(in view: RemoteView) -> [BundleName] {
-    notes.bundles.values.filter { noted in
+    let noted = notes.bundles.values.filter { noted in
       guard noted.facts.place == options.place, !noted.state.contains(.removed),
         isOwn(noted.name) || !noted.state.contains(.named)
       else { return false }
@@ -33,6 +41,7 @@ extension BundleSession {
       let isHere = seen.listed.contains(noted.name) || listing.torn.contains(noted.name.text)
       return (isHere || !noted.state.isDisjoint(with: wasHere)) && !view.holds(noted.name)
         && !view.isAnnounced(noted.name)
-    }.map(\.name)
+    }
+    return noted.map(\.name) + junk.filter { !view.isAnnounced($0) }
   }
 }

@@ -62,10 +62,10 @@ struct BundleUpkeep {
     }
   }
 
-  /// Removes this store's torn bundles that were replaced, because no store can read them.
+  /// Removes this store's torn bundles and junk that were replaced, because no store can read them.
   private func removeTorn() throws(StoreError) {
     let view = session.view()
-    for name in session.listing.torn.compactMap({ BundleName($0) })
+    for name in session.listing.torn.compactMap({ BundleName($0) }) + session.junk
     where kept.contains(name.writer) && view.isGone(name.writer, name.sequence) {
       try asking { () throws(RemoteError) in try session.objects.delete(name.object) }
     }

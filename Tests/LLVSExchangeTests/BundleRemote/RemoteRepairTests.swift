@@ -122,6 +122,24 @@ struct RemoteRepairTests {
     #expect(try RemoteWorld.content(fresh) == RemoteWorld.content(a))
   }
 
+  @Test("junk under a store's own name is announced and removed with the next sends")
+  func ownJunk() throws {
+    let world = try RemoteWorld()
+    let a = try world.store("a")
+    try world.make(a, ["k": [1]])
+    try world.send(a)
+    let bytes = [UInt8](repeating: 7, count: 5000)
+    let junk = BundleName(writer: a.replicaID, sequence: 9, length: 5000, hash: Digest.of(bytes))
+    try world.objects.replace(junk.text, by: bytes)
+    #expect(try !world.remote().verify(for: a, ExchangeControl()).refused.isEmpty)
+    for _ in 0..<2 { try world.send(a) }
+    #expect(try !world.objects.names.contains(junk.text))
+    #expect(try world.remote().verify(for: a, ExchangeControl()).refused.isEmpty)
+    world.objects.reset()
+    try world.send(a)
+    #expect(world.objects.counts.puts.isEmpty)
+  }
+
   @Test("files of the original's format that are missing or damaged are written again")
   func files() throws {
     for seed in 0..<UInt64(Self.lives) {
