@@ -101,14 +101,14 @@ package final class VersionObjects: VersionSource {
   }
 
   /// Leaves out conflict copies and duplicates of listed files, as synchronisers and file managers name them:
-  /// `ID (conflicted copy 2026-11-20)`, `ID.sync-conflict-20261120`, `ID 2`, `Copy of ID`.
+  /// `ID (conflicted copy 2026-11-20)`, `ID.sync-conflict-20261120`, `ID-MACHINE`, `ID 2`, `Copy of ID`.
   private static func withoutCopies(_ ids: [Version.ID]) -> [Version.ID] {
     let known = Set(ids.lazy.map(\.rawValue).filter { $0.utf8.count == uuidLength }.map { $0[...] })
     return ids.filter { id in
       let name = id.rawValue
       guard name.utf8.count > uuidLength else { return true }
       let start = name.prefix(uuidLength)
-      if known.contains(start), " .~".contains(name[start.endIndex]) { return false }
+      if known.contains(start), " .~-".contains(name[start.endIndex]) { return false }
       let end = name.suffix(uuidLength)
       return !(known.contains(end) && name[..<end.startIndex].last == " ")
     }

@@ -60,7 +60,8 @@ struct ForeignFolderTests {
     for folder in ["versions", "changes"] {
       for name in [
         "\(id) (Ann's conflicted copy 2026-11-20)", "\(id).sync-conflict-20261120-101010-ABCDEFG",
-        "\(id)~", "\(id) 2", "Copy of \(id)", "desktop.ini", "Thumbs.db", ".syncthing.\(id).tmp",
+        "\(id)~", "\(id) 2", "Copy of \(id)", "\(id)-laptop", "desktop.ini", "Thumbs.db",
+        ".syncthing.\(id).tmp",
       ] { try put("\(folder)/\(name)", #"{"version":{"identifier":"\#(id)","timestamp":1}}"#) }
     }
     let report = try retrieve()
