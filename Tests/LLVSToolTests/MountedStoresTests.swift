@@ -31,6 +31,21 @@ struct MountedStoresTests {
   }
 
   @Test(
+    "a peer that is a mount point is away while it is not mounted",
+    .enabled(if: MountedStore.isPossible))
+  func unmounted() throws {
+    let result = try Tool().run(
+      """
+      mkdir m && llvs init s -q; llvs init other -q && llvs mount other m -q
+      llvs peer m "$PWD/m" -q --store s; llvs sync --store s >/dev/null 2>&1; llvs unmount m -q
+      mkdir d; echo 1 > d/a; llvs import d --store s -q
+      llvs sync m --store s 2>&1 | grep -c 'is not mounted'; find m
+      llvs peer m --reset -q --store s; llvs sync m --store s -q; echo $?; ls m
+      """)
+    #expect(result.output == "1\nm\n0\nbundles\n", "\(result.output)")
+  }
+
+  @Test(
     "what fstab lists is taken, and the daemon is called as the program is",
     .enabled(if: MountedStore.isPossible))
   func listed() throws {

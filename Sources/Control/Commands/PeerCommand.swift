@@ -20,7 +20,9 @@ struct PeerCommand: Command {
   func run(in service: ControlService, _ context: CommandContext) throws -> CommandResult {
     let known = try PeerAddress(try service.peer(peer).address)
     if change == .reset, case .remote(let address) = known {
-      try BundleRemote.forget(PeerOpener.place(of: address), in: service.store)
+      let place = PeerOpener.place(of: address)
+      try BundleRemote.forget(place, in: service.store)
+      service.store.note(PeerOpener.mountNote(place), [])
     }
     try service.store.write { (transaction) throws(StoreError) in
       guard var known = try service.store.peers().first(where: { $0.name == peer }) else { return }

@@ -118,6 +118,9 @@ package struct PeerOpener: Sendable {
     }
   }
 
+  /// The note of a store that a peer's directory is a mount point.
+  package static func mountNote(_ path: String) -> String { "peer.mounted \(path)" }
+
   /// The one name of a place, for all spellings of its address.
   static func place(of address: RemoteAddress) -> String {
     if case .directory(let path, _) = address { return path }

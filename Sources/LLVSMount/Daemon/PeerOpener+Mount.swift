@@ -19,11 +19,28 @@ extension PeerOpener {
       {
         throw ControlError(.grammar, "\(path) is in the mount of this store itself")
       }
+      try checkMounted(path, table, opening)
       guard let mount = table.entries.last(where: { $0.device == status.deviceName }),
         mount.type == "fuse.llvs"
       else { return try standard.open(address, opening) }
       return try standard.open(try inside(mount, path, address), opening)
     }
+  }
+
+  /// Throws for a mount point that is not mounted: the next mount would hide what is written there.
+  private static func checkMounted(
+    _ path: String, _ table: MountTable, _ opening: PeerOpening
+  ) throws(ControlError) {
+    let (note, resolved) = (mountNote(path), (try? FileSystem.resolve(path)) ?? path)
+    let isMount = table.mount(at: Array(resolved.utf8)) != nil
+    guard isMount != (opening.store.noted(note) == [1]) else { return }
+    guard isMount else {
+      throw ControlError(
+        .unreachable,
+        "\(path) is not mounted; if it is a directory of its own now: llvs peer \(opening.name) --reset"
+      )
+    }
+    opening.store.note(note, [1])
   }
 
   private static func inside(
