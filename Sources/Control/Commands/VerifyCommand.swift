@@ -107,7 +107,8 @@ extension ControlService {
       found = try check(peer, session)
       if found.isWhole {
         return CommandResult(
-          "\(name): repaired; \(before.lines.joined(separator: "; "))", found.reply(name))
+          found.with("\(name): repaired; \(before.lines.joined(separator: "; "))"),
+          found.reply(name))
       }
     }
     for fault in found.lines { log.add("error", "\(name): \(fault)") }
@@ -127,8 +128,10 @@ extension ControlService {
       throw error
     }
     return CommandResult(
-      "\(name): no damage found in \(PrintableText.count(found.versions, "version")); "
-        + "\(found.compared) of them the same here",
+      found.with(
+        "\(name): no \(found.notes.isEmpty ? "" : "other ")damage found in "
+          + "\(PrintableText.count(found.versions, "version")); \(found.compared) of them the same here"
+      ),
       found.reply(name))
   }
 
@@ -142,6 +145,13 @@ extension ControlService {
     var damaged: [String] = []
     var waiting: [String] = []
     var missing: [String] = []
+    /// Clauses about damage that needs no repair.
+    var notes: [String] = []
+    func with(_ text: String) -> String { ([text] + notes).joined(separator: "\n  ") }
+    var isOfKeys: Bool {
+      damaged.allSatisfy { $0.hasPrefix(KeyFileName.directory) } && waiting.isEmpty
+        && missing.isEmpty
+    }
     var isWhole: Bool { damaged.isEmpty && waiting.isEmpty && missing.isEmpty }
 
     var lines: [String] {
@@ -170,6 +180,7 @@ extension ControlService {
       found.versions = report.remoteIDs.count
       for id in report.remoteIDs where try store.version(id) != nil { found.compared += 1 }
       (found.damaged, found.waiting) = (report.refused.map(text), report.waiting.map(text))
+      found.notes = report.notes
       found.missing = try store.versionsToSend(
         upTo: PeerState(peer.state).sent, without: Set(report.remoteIDs), control: control
       ).map(\.name)

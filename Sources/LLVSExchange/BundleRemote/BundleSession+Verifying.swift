@@ -43,8 +43,25 @@ extension BundleSession {
       try compare(name, &report, &others)
     }
     report.remoteIDs = try wholeVersions()
+    try excuseReplaced(&report)
     try addOthers(others, to: &report)
     return report
+  }
+
+  /// Moves other writers' damaged bundles to the notes if other bundles hold all versions of theirs and of this store.
+  private func excuseReplaced(_ report: inout ExchangeReport) throws(StoreError) {
+    let all = try store.versionsToSend(control, isThere: { _ in false }).count
+    guard report.remoteIDs.count == all else { return }
+    let replaced = Set(
+      (report.refused + report.waiting).filter { fault in
+        BundleName(fault.id.rawValue).map { !isOwn($0) && versions(of: $0) != nil } ?? false
+      })
+    report.refused.removeAll(where: replaced.contains)
+    report.waiting.removeAll(where: replaced.contains)
+    report.notes += replaced.map { fault in
+      "\(fault.reason); all that it held is there again, and its writer removes it with a sync, or \"llvs peer "
+        + "\(options.peer) adopt WRITER\" does"
+    }.sorted()
   }
 
   /// Adds the versions that are not in this store: those that can be read with their ancestors, and the rest.

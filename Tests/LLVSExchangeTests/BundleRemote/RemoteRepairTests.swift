@@ -140,6 +140,25 @@ struct RemoteRepairTests {
     #expect(world.objects.counts.puts.isEmpty)
   }
 
+  @Test("another writer's damaged bundle is no fault once all that it held is there again")
+  func replaced() throws {
+    let world = try RemoteWorld()
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    for number in 0..<2 {
+      try world.make(a, ["k\(number)": [UInt8](repeating: 1, count: 3000)])
+      try world.send(a)
+    }
+    try world.retrieve(b)
+    let name = try world.objects.names[0]
+    try world.objects.replace(
+      name, by: [UInt8](repeating: 0, count: world.objects.bytes(name).count))
+    #expect(try !world.remote().verify(for: b, ExchangeControl()).refused.isEmpty)
+    try world.send(b)
+    let report = try world.remote().verify(for: b, ExchangeControl())
+    #expect(report.refused.isEmpty)
+    #expect(report.notes.contains { $0.contains("its writer removes it") })
+  }
+
   @Test("files of the original's format that are missing or damaged are written again")
   func files() throws {
     for seed in 0..<UInt64(Self.lives) {
