@@ -70,6 +70,8 @@ package struct ExchangeReport: Sendable {
   package var remoteIDs: [Version.ID] = []
   /// Sentences without a period for the user.
   package var notes: [String] = []
+  /// True if damage that was found there may remain after a send.
+  package var mayBeDamaged = false
   /// True if both sides are as the last exchange left them.
   package var isAsBefore = false
   package init() {}
@@ -95,6 +97,7 @@ package struct ExchangeReport: Sendable {
     waiting += other.waiting
     absent.formUnion(other.absent)
     notes += other.notes
+    mayBeDamaged = mayBeDamaged || other.mayBeDamaged
     // Versions that were sent in two forms count once.
     let (known, there) = (Set(sent), Set(remoteIDs))
     sent += other.sent.filter { !known.contains($0) }

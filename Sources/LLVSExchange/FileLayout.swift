@@ -60,6 +60,7 @@ package struct FileLayout: RemoteLayout {
     let sent = Set(report.sent)
     let left = files.damaged.filter { !sent.contains($0) }
     store.note(damaged, Array(left.map(\.rawValue).sorted().joined(separator: "\n").utf8))
+    report.mayBeDamaged = !left.isEmpty
     let count = files.damaged.count - left.count
     if count > 0 {
       report.notes.append("\(count) damaged version\(count == 1 ? "" : "s") replaced")

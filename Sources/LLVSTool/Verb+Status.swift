@@ -210,6 +210,7 @@ struct StoreReport: Decodable {
     if peer.toSend > 0 { parts.append("\(PrintableText.count(peer.toSend, "version")) to send") }
     let isUpToDate =
       peer.failed == nil && peer.refused == 0 && peer.waiting == 0 && peer.toSend == 0
+      && !peer.notes.contains { $0.hasPrefix("INCOMPLETE") }
     let last = ago(peer.lastOK)
     parts.append(
       last.map { isUpToDate ? "up to date (checked \($0))" : "last synced \($0)" }

@@ -259,7 +259,7 @@ extension ControlService {
     }
   }
 
-  private func update(_ peer: Peer, _ change: (inout PeerState) -> Void) {
+  func update(_ peer: Peer, _ change: (inout PeerState) -> Void) {
     // A failure to store this state must not fail a command that succeeded.
     do throws(StoreError) {
       try store.write { (transaction) throws(StoreError) in

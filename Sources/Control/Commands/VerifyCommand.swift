@@ -170,7 +170,7 @@ extension ControlService {
   }
 
   private func check(_ peer: Peer, _ session: PeerSession) throws -> PeerCheck {
-    try asking(peer, session) { remote, control in
+    let found = try asking(peer, session) { remote, control in
       let report = try remote.verify(for: store, control)
       func text(_ fault: ExchangeReport.Fault) -> String {
         fault.reason.contains(fault.id.rawValue)
@@ -186,5 +186,9 @@ extension ControlService {
       ).map(\.name)
       return found
     }
+    update(peer) { state in
+      state.found = found.lines.last.map { "INCOMPLETE there, as verify found: \($0)" } ?? ""
+    }
+    return found
   }
 }

@@ -17,7 +17,11 @@ struct PeerState: Hashable, Sendable {
   /// The number of versions that the last retrieval found only partly.
   var waiting = 0
   /// Sentences without a period about the remains of the last retrieval and the last send.
-  var notes: [String] { takingNotes + sendingNotes.filter { !takingNotes.contains($0) } }
+  var notes: [String] {
+    (found.isEmpty ? [] : [found]) + takingNotes + sendingNotes.filter { !takingNotes.contains($0) }
+  }
+  /// The result of the last `verify` of the peer, in words; empty for no damage, and after a send has mended it.
+  var found = ""
   private var takingNotes: [String] = []
   private var sendingNotes: [String] = []
   /// The most notes that are kept for each half.
@@ -42,6 +46,7 @@ struct PeerState: Hashable, Sendable {
       case "taken": taken = UInt32(value) ?? 0
       case "refused": refused = Int(value) ?? 0
       case "refusal": refusal = value
+      case "found": found = value
       case "waiting": waiting = Int(value) ?? 0
       case "taking": takingNotes.append(value)
       case "sending": sendingNotes.append(value)
@@ -63,6 +68,7 @@ struct PeerState: Hashable, Sendable {
       lines.append("refusal=\(Self.line(refusal))")
     }
     if waiting > 0 { lines.append("waiting=\(waiting)") }
+    if !found.isEmpty { lines.append("found=\(Self.line(found))") }
     lines += takingNotes.map { "taking=\(Self.line($0))" }
     lines += sendingNotes.map { "sending=\(Self.line($0))" }
     if isWelcome { lines.append("welcome=1") }
@@ -85,6 +91,7 @@ struct PeerState: Hashable, Sendable {
 
   /// Records a send; `newest` was the greatest number before it, `unsent` the versions that could not be sent.
   mutating func sent(_ report: ExchangeReport, newest: UInt32, without unsent: [UInt32]) {
+    if !report.mayBeDamaged { found = "" }
     if !report.isAsBefore { sendingNotes = Array(report.notes.prefix(Self.noteLimit)) }
     // The peer has all versions before the first unsent one, and all after it except the unsent ones.
     sent = unsent.min().map { $0 - 1 } ?? newest

@@ -285,6 +285,7 @@ struct StorePeer: RemoteLayout {
     let other = try Store.open(path: path, mode: .writer)
     var report = try other.retrieve(
       from: StoreSource(store, control: control), control: control)
+    report.mayBeDamaged = true
     report.sent = report.taken
     report.taken = []
     return report
