@@ -63,10 +63,14 @@ package struct PeerKeys {
         }
       }
       guard isEmpty else {
+        let keys = try translating { try ring.bundles(ExchangeControl()).keys }
         throw ControlError(
           .exists,
-          "\(name) holds versions already and no key: what is there cannot be encrypted afterwards; use a "
-            + "place that is empty, and remove the old one when everything was sent to the new")
+          keys.contains { !$0.isEmpty }
+            ? "\(name) is encrypted, and its key files are lost: \"llvs key add\" on a machine that holds the key "
+              + "makes one"
+            : "\(name) holds versions already and no key: what is there cannot be encrypted afterwards; use a "
+              + "place that is empty, and remove the old one when everything was sent to the new")
       }
     }
   }

@@ -115,6 +115,7 @@ extension ControlService {
     guard found.isWhole else {
       let shown = found.lines.prefix(Self.faultsShown)
       let more = found.lines.count - shown.count
+      // What is wrong with key files says itself what to do.
       let advice =
         isRepairing
         ? "this store has nothing to replace it with; sync another machine that has it"
@@ -122,7 +123,8 @@ extension ControlService {
       var error = ControlError(
         .damaged,
         "\(name): "
-          + (shown + (more > 0 ? ["\(more) more, in the log"] : []) + [advice])
+          + (shown + (more > 0 ? ["\(more) more, in the log"] : [])
+          + (found.isOfKeys ? [] : [advice]))
           .joined(separator: "\n  "))
       error.done = ControlError.Done(text: "", fields: found.reply(name))
       throw error

@@ -145,7 +145,21 @@ package struct BundleRemote: RemoteLayout {
   package func verify(
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
-    try step(store, control) { (session) throws(StoreError) in try session.verify() }
+    try step(store, control) { (session) throws(StoreError) in
+      var report = try session.verify()
+      for reason in try keyFaults(store) {
+        let id = Version.ID(KeyFileName.directory)
+        report.refused.append(ExchangeReport.Fault(id: id, reason: reason, isObject: true))
+      }
+      return report
+    }
+  }
+
+  /// Returns what keeps passphrases from opening an encrypted place.
+  private func keyFaults(_ store: Store) throws(StoreError) -> [String] {
+    guard options.keys != nil else { return [] }
+    return try KeyRing(objects, peer: options.peer, place: options.place, store: store)
+      .faults(options.peer)
   }
 
   /// Writes missing versions except contained heads (docs/merging.md, M5), and removes bundles after their grace.

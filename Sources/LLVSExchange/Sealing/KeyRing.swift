@@ -99,11 +99,29 @@ package struct KeyRing {
   }
 
   private func read(_ name: KeyFileName) throws(StoreError) -> KeyFile? {
+    guard let bytes = try bytes(name) else { return nil }
+    return try KeyFile(bytes)
+  }
+
+  /// Returns the bytes of a key file; nil if it is damaged.
+  private func bytes(_ name: KeyFileName) throws(StoreError) -> [UInt8]? {
     guard let object = ObjectName("\(KeyFileName.directory)/\(name.text)") else { return nil }
     let bytes = try asking { () throws(RemoteError) in
       try objects.bytes(of: object, atMost: KeyFile.length)
     }
-    return name.matches(bytes) ? try KeyFile(bytes) : nil
+    return name.matches(bytes) ? bytes : nil
+  }
+
+  /// Returns what keeps passphrases from opening the remote, as clauses.
+  package func faults(_ peer: String) throws(StoreError) -> [String] {
+    let files = try files()
+    var faults: [String] = []
+    for name in files where try bytes(name) == nil { faults.append("\(name.text): damaged") }
+    guard faults.count == files.count else { return faults }
+    return faults + [
+      "there is no whole key file, so no passphrase opens it; \"llvs key add \(peer) LABEL\" makes one, on a "
+        + "machine that holds the key"
+    ]
   }
 
   private func put(_ file: KeyFile, label: String) throws(StoreError) {
@@ -146,7 +164,8 @@ package struct KeyRing {
         labels.isEmpty
           ? "there is no key at this remote"
           : "wrong passphrase (there \(labels.count == 1 ? "is 1" : "are \(labels.count)"): "
-            + "\(labels.joined(separator: ", ")))")
+            + "\(labels.joined(separator: ", ")))"
+            + (try faults("PEER").first.map { "; \($0)" } ?? ""))
     }
     let keys = HeldKeys(try held() + opened)
     try hold(keys.keys)
