@@ -267,13 +267,7 @@ package final class VersionObjects: VersionSource {
   private func remove(_ id: Version.ID) throws(StoreError) {
     for kind in [WireKind.version, .changes] {
       let name = try name(kind, id)
-      try asking { () throws(RemoteError) in
-        do throws(RemoteError) {
-          try objects.delete(name)
-        } catch {
-          guard error.kind == .absent else { throw error }
-        }
-      }
+      try asking { () throws(RemoteError) in try objects.delete(name) }
     }
   }
 

@@ -29,6 +29,7 @@ package protocol ObjectStore: Sendable {
   /// Writes or replaces an object.
   /// - Throws: ``RemoteError``, with `mismatched` and no whole object if the bytes are not those of the body.
   func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError)
+  /// Removes an object, if it exists.
   func delete(_ name: ObjectName) throws(RemoteError)
 
   /// Gives an object an unused name.
