@@ -10,7 +10,7 @@ package enum WireKind: String, Sendable, CaseIterable {
 /// Lets an exchange be cancelled, and reports its progress.
 package struct ExchangeControl {
   package struct Progress: Hashable, Sendable {
-    package enum Phase: Hashable, Sendable { case listing, reading, storing, sending }
+    package enum Phase: String, Sendable { case listing, reading, storing, sending }
 
     package var phase: Phase
     /// The number of versions that are done, and of all; 0 while it is unknown.

@@ -7,18 +7,8 @@ import ObjectStores
 struct KeyCommand: Command {
   static let forms = [CommandForm("key", "list|open|add|remove|rotate PEER [LABEL]")]
 
-  enum Request: String {
-    /// Lists the peer's key files, this store's keys, and how many bundles each encrypts.
-    case list
-    /// Makes the first key, or gets those that a passphrase opens.
-    case open
-    /// Lets another passphrase open the keys.
-    case add
-    /// Removes the files that a passphrase opens.
-    case remove
-    /// Makes another key, which encrypts from now on.
-    case rotate
-  }
+  /// The requests of docs/exchanges.md, rule 9.
+  enum Request: String { case list, open, add, remove, rotate }
 
   let request: Request
   let peer: String

@@ -36,17 +36,12 @@ final class PeerProgress: Sendable {
       change(&state)
       return state
     }
-    let what =
-      switch now.step?.phase {
-      case .listing, nil: "listing"
-      case .reading: "reading"
-      case .storing: "storing"
-      case .sending: "sending"
-      }
-    let bytes = now.step?.phase == .sending ? now.sent : now.received
+    let phase = now.step?.phase ?? .listing
+    let bytes = phase == .sending ? now.sent : now.received
     let moved = bytes > 0 ? ", \(ByteText.of(bytes))" : ""
     report(
       CommandProgress(
-        "\(name): \(what)\(moved)", done: now.step?.done ?? 0, total: now.step?.total ?? 0))
+        "\(name): \(phase.rawValue)\(moved)", done: now.step?.done ?? 0, total: now.step?.total ?? 0
+      ))
   }
 }
