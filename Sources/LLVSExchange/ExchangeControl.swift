@@ -55,6 +55,10 @@ package struct ExchangeReport: Sendable {
     package var reason: String
     /// True for a bundle, or another object that holds several versions.
     package var isObject = false
+    /// True for a bundle that may hold versions of which nothing else tells.
+    package var hidesVersions = false
+    /// Why a bundle cannot be read, in words after "3 bundles".
+    package var cause = "damaged"
   }
 
   /// Versions that are new in the store, predecessors first, and their numbers.

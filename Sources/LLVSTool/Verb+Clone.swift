@@ -105,7 +105,7 @@ extension Verb {
     var (lacks, unreadable) = try retrieve(name, service, console)
     let versions = Int(try store.state().lastNumber)
     guard versions > 0 else {
-      if let lacks { throw ControlError(.damaged, "\(address): \(lacks)") }
+      if let lacks { throw ControlError(.damaged, "\(address): INCOMPLETE: \(lacks)") }
       throw ControlError(
         .notFound, "\(address) holds no versions; \"llvs init\" makes an empty store")
     }
@@ -120,8 +120,9 @@ extension Verb {
     lacks = lacks.map { lacks in
       // "9 versions cannot be read ..." is "9 of 12 versions cannot be read ..." here.
       let rest = lacks.firstRange(of: " cannot").map { String(lacks[$0.lowerBound...]) } ?? ""
+      let what = "\(unreadable) of \(PrintableText.count(all, "version"))\(rest)"
       return
-        "INCOMPLETE: \(unreadable) of \(PrintableText.count(all, "version"))\(rest); the newest that was read is "
+        "INCOMPLETE: \(unreadable > 0 ? what : lacks); the newest that was read is "
         + "\(newest ?? record.name); \"llvs sync\" in the new store gets the rest when it is there again"
     }
     let text =

@@ -94,6 +94,48 @@ struct CloneTests {
     #expect(lines[11...] == ["0", "0", "12", "0"], "\(result.output)")
   }
 
+  @Test("damage of the newest bundles, or of all, is told and is no success")
+  func newest() throws {
+    let result = try Tool().run(
+      """
+      mkdir d hub; llvs init s -q; llvs peer hub "$PWD/hub" -q --store s
+      for i in 1 2 3; do echo $i > d/f$i; llvs import d --store s -q; llvs sync --store s -q; done
+      harm() { printf XX | dd of="$1" bs=1 seek=100 conv=notrunc 2>/dev/null; }
+      harm "$(ls hub/bundles/* | tail -1)"; llvs clone ./hub t -q 2>err; echo $?
+      grep -c 'INCOMPLETE: the newest versions cannot be read (1 bundle damaged)' err
+      llvs retrieve --store t -q 2>/dev/null; echo $?
+      for f in hub/bundles/*; do harm $f; done; llvs clone ./hub u -q 2>err; echo $?; ls -d u 2>/dev/null
+      grep -c 'INCOMPLETE' err; llvs verify hub --store s -q 2>/dev/null; echo $?
+      llvs status --store s | grep -c 'INCOMPLETE there'; llvs sync --store s -q
+      llvs status --store s | grep -c 'up to date'; llvs clone ./hub v -q; echo $?
+      """)
+    #expect(result.output == "9\n1\n9\n9\n1\n9\n1\n1\n0\n", "\(result.output)")
+  }
+
+  @Test("a passphrase of an older key alone is told")
+  func olderKey() throws {
+    let result = try Tool().run(
+      """
+      mkdir d hub; llvs init s -q; for w in one two three; do echo $w words > $w; done
+      export LLVS_PASSPHRASE_FILE=$PWD/one
+      llvs peer hub "$PWD/hub" --encrypt --light --store s -q; echo 1 > d/a; llvs import d --store s -q
+      llvs sync --store s -q; LLVS_PASSPHRASE_FILE=$PWD/two llvs key add hub safe --light --store s -q
+      LLVS_PASSPHRASE_FILE=$PWD/three llvs key rotate hub --light --store s -q
+      echo 2 > d/a; llvs import d --store s -q; llvs sync --store s -q
+      LLVS_PASSPHRASE_FILE=$PWD/two llvs clone ./hub t --encrypt -q 2>err; echo $?
+      grep -c 'INCOMPLETE.*llvs key open' err
+      rm -r hub/keys; llvs sync --store s | grep -c 'llvs key add hub'
+      llvs status --store s | grep -c 'llvs key add hub'
+      llvs verify hub --store s 2>&1 | grep -c 'llvs key add hub'
+      llvs clone ./hub u --encrypt 2>&1 | grep -c 'key files are lost'
+      llvs key add hub again --light --store s -q; llvs verify hub --store s -q; echo $?
+      llvs sync --store s -q; llvs status --store s | grep -c 'key add'
+      for k in hub/keys/*; do printf Z | dd of=$k bs=1 seek=60 conv=notrunc 2>/dev/null; done
+      llvs sync --store s | grep -c damaged; llvs clone ./hub v --encrypt 2>&1 | grep -c '[.]key: damaged'
+      """)
+    #expect(result.output == "9\n1\n1\n1\n1\n1\n0\n0\n2\n1\n", "\(result.output)")
+  }
+
   @Test("verify with --repair replaces what is damaged or missing at a peer")
   func repaired() throws {
     let result = try Tool().run(

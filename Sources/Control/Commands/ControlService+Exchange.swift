@@ -340,14 +340,15 @@ extension ExchangeReport {
   /// How many versions could not be read and why; nil if all were.
   var lacks: String? {
     let count = unreadable.count
-    guard count > 0 else { return nil }
-    let damaged = refused.count { $0.isObject }
-    let missing = waiting.count { $0.isObject }
-    var causes: [String] = []
-    if damaged > 0 { causes.append("\(damaged) bundle\(damaged == 1 ? "" : "s") damaged") }
-    if missing > 0 { causes.append("\(missing) bundle\(missing == 1 ? "" : "s") missing") }
+    guard count > 0 || (refused + waiting).contains(where: \.hidesVersions) else { return nil }
+    let found =
+      refused.filter(\.isObject).map(\.cause) + waiting.filter(\.isObject).map { _ in "missing" }
+    var causes = Dictionary(grouping: found) { $0 }.sorted { $0.key < $1.key }.map { cause, all in
+      "\(all.count) bundle\(all.count == 1 ? "" : "s") \(cause)"
+    }
     if causes.isEmpty, let fault = (refused + waiting).first { causes.append(fault.reason) }
-    return "\(count) version\(count == 1 ? "" : "s") cannot be read"
+    let what = count == 0 ? "the newest versions" : "\(count) version\(count == 1 ? "" : "s")"
+    return "\(what) cannot be read"
       + (causes.isEmpty ? "" : " (\(causes.joined(separator: ", ")))")
   }
 }

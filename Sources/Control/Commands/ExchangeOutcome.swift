@@ -91,7 +91,7 @@ struct ExchangeOutcome {
 
   /// Makes it a failure if something at a peer could not be read.
   mutating func failIfIncomplete() {
-    for peer in peers where peer.unreadable > 0 {
+    for peer in peers where peer.incomplete != nil {
       fail(
         ControlError(
           .damaged,

@@ -35,6 +35,9 @@ extension BundleBytes {
 final class BundleReader: Sendable {
   /// The times that bytes are asked for until they match.
   static let readings = 3
+  static let locked =
+    "encrypted with a key that this store does not hold; \"llvs key open\" asks for its passphrase"
+  static let notEncrypted = "it is not encrypted, and everything at this peer has to be"
   let name: BundleName
   let directory: BundleDirectory
   let label: String
@@ -70,13 +73,11 @@ final class BundleReader: Sendable {
       seal = keys.seal(
         keyID: tail.keyID, salt: tail.salt, writer: name.writer, sequence: name.sequence)
       guard seal != nil else {
-        throw .fromTheFuture(
-          "\(label): it is encrypted with a key that this store does not hold; \"llvs key open\" "
-            + "asks for its passphrase")
+        throw .fromTheFuture("\(label): it is \(Self.locked)")
       }
     } else {
       guard keys == nil else {
-        throw malformed("it is not encrypted, and everything at this peer has to be")
+        throw malformed(Self.notEncrypted)
       }
       seal = nil
     }

@@ -70,7 +70,21 @@ extension BundleSession {
   var refused: [ExchangeReport.Fault] {
     let view = view()
     return seen.faults.sorted { $0.key < $1.key }.filter { !view.isAnnounced($0.key) }
-      .map { fault(of: $0.key, $0.value.reason) }
+      .map { name, found in
+        var fault = fault(of: name, found.reason)
+        let isLocked = found.reason.hasSuffix(BundleReader.locked)
+        if found.reading == .unknown { fault.cause = isLocked ? BundleReader.locked : "newer" }
+        fault.hidesVersions =
+          isLast(name, view) && !found.reason.hasSuffix(BundleReader.notEncrypted)
+        return fault
+      }
+  }
+
+  /// Returns true if no later bundle of a writer can be read. The versions of one refer to those of the earlier ones.
+  private func isLast(_ name: BundleName, _ view: RemoteView) -> Bool {
+    !view.names.contains { other in
+      name < other && other.writer == name.writer && view.reading(of: other) == .read
+    }
   }
 
   /// The bundles whose bytes were found wrong, and that no other announces.
@@ -85,13 +99,14 @@ extension BundleSession {
     let known = Set(
       notes.bundles.keys.filter { isOwn($0) || notes.taken[$0.hash] != nil }
         .map { "\($0.writer)-\($0.sequence)" })
-    let torn = listing.torn.compactMap { text in
-      BundleName(text).flatMap { name in
-        known.contains("\(name.writer)-\(name.sequence)")
-          ? nil : fault(of: name, "\(name.object): it is not whole")
-      }
-    }
     let view = view()
+    let torn = listing.torn.compactMap { BundleName($0) }
+      .filter { !known.contains("\($0.writer)-\($0.sequence)") }
+      .map { name in
+        var fault = fault(of: name, "\(name.object): it is not whole")
+        fault.hidesVersions = isLast(name, view)
+        return fault
+      }
     let missing = view.writers.flatMap { writer in
       view.missing(of: writer).filter { !known.contains("\(writer)-\($0)") }.map { sequence in
         ExchangeReport.Fault(
