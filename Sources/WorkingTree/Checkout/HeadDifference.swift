@@ -169,6 +169,7 @@ struct HeadDifference {
       (place, old, new) throws(StoreError) in
       guard new == nil || old?.inode != new?.inode else { return }
       try told.compare(place, recorded: nil)
+      if new == nil, place.isAside { try told.compare(place.own, recorded: nil) }
     }
     // Only the numbers at these names changed.
     for (old, new) in publication.renumbered {

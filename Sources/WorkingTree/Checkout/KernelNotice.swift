@@ -35,9 +35,11 @@ package struct HeadChanges: Sendable {
 
   init(emptiedBetween before: Overlay, _ after: Overlay) {
     after.changes.forEachDifference(from: before.changes) { place, old, new in
-      guard let old, old.isHeld, new == nil else { return }
-      notices += [.name(place), .attributes(place.directory), .listing(place.directory)]
-      guard let path = before.path(of: place.directory)?.appending(place.name) else { return }
+      guard let old, new == nil, old.isHeld || place.isAside else { return }
+      notices += [.name(place.own), .attributes(place.directory), .listing(place.directory)]
+      guard old.isHeld, let path = before.path(of: place.directory)?.appending(place.name) else {
+        return
+      }
       shown.append(
         ShownChange(
           path: path, directory: place.directory, before: .directory, after: nil,

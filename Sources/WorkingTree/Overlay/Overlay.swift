@@ -150,9 +150,10 @@ extension Overlay {
     sinceCut.inodes.insert(number)
   }
 
-  /// True if programs see scratch at a name, and what the head has there escaped.
+  /// True if programs see scratch at a name, or saw it there until it was removed or moved away after the last cut,
+  /// and see what the head has there escaped.
   package func isAside(_ place: InodeName) -> Bool {
-    asideCount > 0 && changes[place.aside]?.inode != nil
+    asideCount > 0 && changes[place.aside] != nil
   }
 
   /// The scratch whose names the head has, or had since the last head, by own name.

@@ -53,7 +53,7 @@ extension Mounted {
           let left = try b.run(
             """
             echo sync > .llvs/control; cat %llvs%x.env; rm x.env; mv y.env mine.env; rm -r build
-            ls; cat x.env y.env build; test ! -e %llvs%x.env; test ! -e %llvs%build
+            echo commit > .llvs/control; ls; cat x.env y.env build; test ! -e %llvs%x.env; test ! -e %llvs%build
             """)
           #expect(
             left == """

@@ -50,7 +50,10 @@ extension Overlay {
     let before = changes[place]
     let hidesRecorded = before?.hidesRecorded ?? (over != nil)
     nodes[place.directory]?.noteBytes(change.time, stamp)
-    if !isCutting, isRecorded(number, at: place, hidesRecorded) { return setChange(nil, at: place) }
+    // The name of scratch stays free until the next cut: a program may make the file again.
+    if !isCutting, !(place.isAside && number == nil), isRecorded(number, at: place, hidesRecorded) {
+      return setChange(nil, at: place)
+    }
     let on = seen.older(before?.on).older(over.flatMap { nodes.epoch(of: $0) })
     var new = NameChange(inode: number, on: on, stamp: stamp, hidesRecorded: hidesRecorded)
     new.hidesDirectory = before?.hidesDirectory ?? isDirectory(over)

@@ -31,7 +31,7 @@ extension WorkingTree {
   /// later cut looks at the ignored names `aside` until they change; `settle` records the end.
   package func abandonCut(
     hasFailed: Bool = true, aside: Set<InodeName> = [], _ settle: (OverlayEdits) -> Void
-  ) {
+  ) -> HeadChanges {
     writing.withLock { _ in
       let before = state { $0.overlay }
       var after = before
@@ -46,6 +46,7 @@ extension WorkingTree {
         state.frozen = nil
         if hasFailed { state.activity.noteTakeable() }
       }
+      return HeadChanges(emptiedBetween: before, after)
     }
   }
 

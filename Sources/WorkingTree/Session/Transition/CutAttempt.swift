@@ -57,10 +57,12 @@ final class CutAttempt {
   /// Notes which saves the quiet period followed.
   func learnSaves() { saves.later = checkout.tree.pending.nodes }
 
-  /// Ends a cut that is not committed; `hasFailed` is false if it found nothing to take.
-  func abandon(hasFailed: Bool = true) {
+  /// Ends a cut that is not committed, and returns what programs see of that; `hasFailed` is false if it found
+  /// nothing to take.
+  @discardableResult
+  func abandon(hasFailed: Bool = true) -> HeadChanges {
     checkout.recorded.withdraw()
-    checkout.tree.abandonCut(hasFailed: hasFailed, aside: aside) { edits in
+    return checkout.tree.abandonCut(hasFailed: hasFailed, aside: aside) { edits in
       checkout.journal.settle(number, isCommitted: false, epochs: [:], edits)
     }
   }

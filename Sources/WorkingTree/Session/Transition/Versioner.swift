@@ -177,7 +177,8 @@ package final class Versioner: Sendable {
     case .idle:
       // The disk has what a cut takes, and so must it have what a command found in no version.
       if cut.request.reason == .command { try checkout.journal.syncChanges() }
-      cut.abandon(hasFailed: false)
+      let changes = cut.abandon(hasFailed: false)
+      if !changes.notices.isEmpty { notify(changes) }
       return (cut.outcome, nil)
     case .retry:
       cut.abandon()
