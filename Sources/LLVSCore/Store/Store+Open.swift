@@ -256,24 +256,24 @@ extension Store {
     try? lockFile.truncate(to: UInt64(text.count))
   }
 
-  /// The lock file, and true if the disk is writable and locks exclude others; else read copies.
+  /// The lock file, and true if the disk is writable, not full, and locks exclude others; else read copies.
   private static func readerLock(
     _ path: String, isTrusted: Bool
   ) throws(StoreError) -> (file: File, canWrite: Bool) {
     let lock = "\(path)/readers"
     return try StoreError.wrapping { () throws(SystemError) in
       guard isTrusted else { return (try File(path, [.read, .directory]), false) }
-      let (file, canWrite): (File, Bool)
+      var (file, canWrite): (File, Bool)
       do throws(SystemError) {
-        file = try File.kept(lock, [.readWrite, .create, .noFollow])
-        canWrite = true
+        (file, canWrite) = (try File.kept(lock, [.readWrite, .create, .noFollow]), true)
       } catch {
-        guard error.errno == Errno.readOnlyFileSystem else { throw error }
+        guard error.errno == Errno.readOnlyFileSystem || error.isFull else { throw error }
         guard try FileSystem.exists(lock) else {
           return (try File(path, [.read, .directory]), false)
         }
         (file, canWrite) = (try File.regular(lock, .read), false)
       }
+      if canWrite { canWrite = try hasRoomToRead(path) }
       _ = try file.lock(.shared, waiting: true)
       return (file, canWrite)
     }

@@ -7,6 +7,12 @@ extension Store {
   /// The initial shared memory of two logs, 32 KiB each, and their first frames.
   private static let neededSize: UInt64 = 96 << 10
 
+  /// False if a reader lacks the space for SQLite's shared memory, which no process has made.
+  static func hasRoomToRead(_ path: String) throws(SystemError) -> Bool {
+    if try FileSystem.exists("\(path)/store.sqlite-shm") { return true }
+    return try FileSystem.fileSystem(of: path).availableBytes >= neededSize
+  }
+
   /// Checks, with the lock held, that the disk has space for opening; if not, calls `makeRoom` once.
   static func ensureRoom(_ path: String, makeRoom: ((String) -> Void)?) throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in

@@ -50,5 +50,24 @@ extension Mounted {
         #expect(mount.status != 0 && mount.output.contains("Read-only file system"))
       }
     }
+
+    @Test("The tool reads a backup on a full disk", .timeLimit(.minutes(1)))
+    func fullDisk() throws {
+      try MountedStore.with { mounted in
+        try mounted.run("echo text > f; echo commit > .llvs/control")
+        let disk = "\(mounted.directory)/disk"
+        defer { _ = try? TestSupport.shell("umount -l '\(disk)'") }
+        let result = try mounted.shell(
+          """
+          cd ..; mkdir disk tmp; mount -t tmpfs -o size=4m tmpfs disk || exit 1
+          '\(MountedStore.program)' backup disk/copy --store store || exit 2
+          head -c 8M /dev/zero > disk/fill; export TMPDIR=$PWD/tmp
+          for verb in 'show head:f' 'log --oneline' verify; do
+            '\(MountedStore.program)' $verb --store disk/copy || exit 3
+          done
+          """)
+        #expect(result.status == 0 && result.output.contains("text\n"), "\(result.output)")
+      }
+    }
   }
 }
