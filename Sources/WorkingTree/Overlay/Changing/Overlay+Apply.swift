@@ -174,13 +174,13 @@ extension Overlay {
   }
 
   /// A program that saw no other file there removes or moves a name, so files that heads detached from it are gone.
-  /// Those with pending bytes are not: a version is to have the bytes.
+  /// Those with a save that is in no version are not.
   private mutating func giveAway(_ place: InodeName) {
     guard !orphans.isEmpty else { return }
     let path = path(of: place.directory)?.appending(place.name)
     for orphan in orphans {
       guard case .detached(let name, let above, _)? = nodes[orphan]?.orphan,
-        name == place || above != nil && above == path, !(nodes[orphan]?.isPending ?? false)
+        name == place || above != nil && above == path, nodes[orphan]?.file?.saved == nil
       else { continue }
       nodes[orphan]?.orphan = .gone
     }
