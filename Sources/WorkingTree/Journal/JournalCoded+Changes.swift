@@ -42,10 +42,10 @@ extension Change.Operation: JournalCoded {
       bytes.append(counted: id)
       bytes.append(coded: seen)
     case .unlink(let place, let number, let isKept, let isRead):
-      bytes.append(coded: Tag.unlink, place, number, isKept, isRead)
+      bytes.append(coded: Tag.unlink, place, number, RemovalFlags(isKept, isRead))
     case .rmdir(let place, let number): bytes.append(coded: Tag.rmdir, place, number)
     case .rename(let number, let from, let to, let over, let isKept, let isRead, let seen):
-      bytes.append(coded: Tag.rename, number, from, to, over, isKept, isRead, seen)
+      bytes.append(coded: Tag.rename, number, from, to, over, RemovalFlags(isKept, isRead), seen)
     case .exchange(let one, let place, let other, let otherPlace, let seen, let otherSeen):
       bytes.append(coded: Tag.exchange, one, place, other, otherPlace, seen, otherSeen)
     case .release(let number): bytes.append(coded: Tag.release, number)
@@ -113,8 +113,9 @@ extension Change.Operation: JournalCoded {
         return nil
       }
       if tag == .rmdir { return .rmdir(place, of: number) }
-      guard let isKept = Bool(from: &reader), let isRead = Bool(from: &reader) else { return nil }
-      return .unlink(place, of: number, isKept: isKept, isRead: isRead)
+      return RemovalFlags(from: &reader).map {
+        .unlink(place, of: number, isKept: $0.isKept, isRead: $0.isRead)
+      }
     }
     guard let number = InodeNumber(from: &reader), let place = InodeName(from: &reader) else {
       return nil
@@ -131,11 +132,24 @@ extension Change.Operation: JournalCoded {
         number, at: place, with: other, otherAt: otherPlace, seen: seen, otherSeen: otherSeen)
     default:
       guard let to = InodeName(from: &reader), let over = InodeNumber?(from: &reader),
-        let isKept = Bool(from: &reader), let isRead = Bool(from: &reader),
-        let seen = Epoch?(from: &reader)
+        let flags = RemovalFlags(from: &reader), let seen = Epoch?(from: &reader)
       else { return nil }
       return .rename(
-        number, from: place, to: to, over: over, isKept: isKept, isRead: isRead, seen: seen)
+        number, from: place, to: to, over: over, isKept: flags.isKept, isRead: flags.isRead,
+        seen: seen)
     }
+  }
+}
+
+/// Two truth values in one byte: formats before 4 have the first alone.
+private struct RemovalFlags: JournalCoded {
+  let isKept: Bool
+  let isRead: Bool
+
+  init(_ isKept: Bool, _ isRead: Bool) { (self.isKept, self.isRead) = (isKept, isRead) }
+  func encode(into bytes: inout [UInt8]) { bytes.append((isKept ? 1 : 0) | (isRead ? 2 : 0)) }
+  init?(from reader: inout ByteReader) {
+    guard let value = reader.integer(UInt8.self), value <= 3 else { return nil }
+    self.init(value & 1 != 0, value & 2 != 0)
   }
 }
