@@ -35,33 +35,7 @@ struct RecordDeltaTests {
     return ids
   }
 
-  private struct Found {
-    var location: Location
-    var header: RecordHeader
-    var payload: [UInt8]
-  }
-
-  /// The records of a segment, in their order.
-  private func records() throws -> [Found] {
-    let bytes = try FileSystem.read(segment, atMost: 64 << 20)
-    var found: [Found] = []
-    var offset = SegmentFormat.headerSize
-    while offset + SegmentFormat.recordHeaderSize <= bytes.count,
-      let header = bytes.withUnsafeBytes({
-        RecordHeader(UnsafeRawBufferPointer(rebasing: $0[offset...]))
-      })
-    {
-      let start = offset + SegmentFormat.recordHeaderSize
-      found.append(
-        Found(
-          location: Location(
-            segment: 1, offset: UInt64(offset),
-            length: UInt32(SegmentFormat.recordHeaderSize + header.payloadLength)),
-          header: header, payload: Array(bytes[start..<(start + header.payloadLength)])))
-      offset = start + header.payloadLength
-    }
-    return found
-  }
+  private func records() throws -> [FoundRecord] { try FoundRecord.all(in: directory.file("s")) }
 
   @Test("versions of one change take little, and each is read as it was made")
   func small() throws {

@@ -15,45 +15,7 @@ struct RecordPatchTests {
 
   private var path: String { directory.file("s") }
 
-  private struct Found {
-    var location: Location
-    var header: RecordHeader
-    var payload: [UInt8]
-    /// The places of the bases of a patch.
-    var bases: [Location] {
-      guard header.isDelta, header.kind != .mapNode else { return [] }
-      let count = Int(payload[0])
-      return Array(payload[1..<(1 + count * SegmentFormat.baseLength)]).parsed { reader in
-        (0..<count).compactMap { _ in reader.location() }
-      } ?? []
-    }
-  }
-
-  /// The records of all segments, in their order.
-  private func records() throws -> [Found] {
-    var found: [Found] = []
-    for segment: UInt32 in 1...9 {
-      let file = "\(path)/segments/\(SegmentFormat.name(of: segment))"
-      guard try FileSystem.exists(file) else { continue }
-      let bytes = try FileSystem.read(file, atMost: 256 << 20)
-      var offset = SegmentFormat.headerSize
-      while offset + SegmentFormat.recordHeaderSize <= bytes.count,
-        let header = bytes.withUnsafeBytes({
-          RecordHeader(UnsafeRawBufferPointer(rebasing: $0[offset...]))
-        })
-      {
-        let start = offset + SegmentFormat.recordHeaderSize
-        found.append(
-          Found(
-            location: Location(
-              segment: segment, offset: UInt64(offset),
-              length: UInt32(SegmentFormat.recordHeaderSize + header.payloadLength)),
-            header: header, payload: Array(bytes[start..<(start + header.payloadLength)])))
-        offset = start + header.payloadLength
-      }
-    }
-    return found
-  }
+  private func records() throws -> [FoundRecord] { try FoundRecord.all(in: path) }
 
   /// A store with versions of one value; each changes some pages of 4 KiB.
   private func make(

@@ -28,10 +28,11 @@ extension WorkingTree {
   }
 
   /// Ends a cut without a version: everything stays pending. `hasFailed` is false if there was nothing to take; no
-  /// later cut looks at the ignored names `aside` until they change; `settle` records the end.
+  /// later cut looks at the ignored names `aside` until they change; `settle` records the end. Returns what was
+  /// pending before and is now.
   package func abandonCut(
     hasFailed: Bool = true, aside: Set<InodeName> = [], _ settle: (OverlayEdits) -> Void
-  ) -> HeadChanges {
+  ) -> (before: Overlay, after: Overlay) {
     writing.withLock { _ in
       let before = state { $0.overlay }
       var after = before
@@ -46,7 +47,7 @@ extension WorkingTree {
         state.frozen = nil
         if hasFailed { state.activity.noteTakeable() }
       }
-      return HeadChanges(emptiedBetween: before, after)
+      return (before, after)
     }
   }
 

@@ -62,9 +62,10 @@ final class CutAttempt {
   @discardableResult
   func abandon(hasFailed: Bool = true) -> HeadChanges {
     checkout.recorded.withdraw()
-    return checkout.tree.abandonCut(hasFailed: hasFailed, aside: aside) { edits in
+    let pending = checkout.tree.abandonCut(hasFailed: hasFailed, aside: aside) { edits in
       checkout.journal.settle(number, isCommitted: false, epochs: [:], edits)
     }
+    return HeadChanges(emptiedBetween: pending.before, pending.after)
   }
 
   /// Commits the versions, and prepares the rows of a head that shows more than those.
