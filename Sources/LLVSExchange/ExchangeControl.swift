@@ -59,6 +59,8 @@ package struct ExchangeReport: Sendable {
     package var hidesVersions = false
     /// Why a bundle cannot be read, in words after "3 bundles".
     package var cause = "damaged"
+    /// True for a bundle whose key this store lacks.
+    package var isLocked: Bool { cause == BundleReader.locked }
   }
 
   /// Versions that are new in the store, predecessors first, and their numbers.

@@ -64,9 +64,10 @@ package struct PeerKeys {
       }
       guard isEmpty else {
         let keys = try translating { try ring.bundles(ExchangeControl()).keys }
+        let isEncrypted = keys.contains { !$0.isEmpty }
         throw ControlError(
-          .exists,
-          keys.contains { !$0.isEmpty }
+          isEncrypted ? .damaged : .exists,
+          isEncrypted
             ? "\(name) is encrypted, and its key files are lost: \"llvs key add\" on a machine that holds the key "
               + "makes one"
             : "\(name) holds versions already and no key: what is there cannot be encrypted afterwards; use a "

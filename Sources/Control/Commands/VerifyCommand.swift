@@ -117,9 +117,11 @@ extension ControlService {
       let more = found.lines.count - shown.count
       // What is wrong with key files says itself what to do.
       let advice =
-        isRepairing
-        ? "this store has nothing to replace it with; sync another machine that has it"
-        : "\"llvs verify \(name) --repair\" or the next sync sends again what this store has"
+        found.isLocked
+        ? "\"llvs key open \(name)\" gets the missing key with its passphrase"
+        : isRepairing
+          ? "this store has nothing to replace it with; sync another machine that has it"
+          : "\"llvs verify \(name) --repair\" or the next sync sends again what this store has"
       var error = ControlError(
         .damaged,
         "\(name): "
@@ -147,6 +149,8 @@ extension ControlService {
     var damaged: [String] = []
     var waiting: [String] = []
     var missing: [String] = []
+    /// True if this store lacks the key of any bundle.
+    var isLocked = false
     /// Clauses about damage that needs no repair.
     var notes: [String] = []
     func with(_ text: String) -> String { ([text] + notes).joined(separator: "\n  ") }
@@ -182,6 +186,7 @@ extension ControlService {
       found.versions = report.remoteIDs.count
       for id in report.remoteIDs where try store.version(id) != nil { found.compared += 1 }
       (found.damaged, found.waiting) = (report.refused.map(text), report.waiting.map(text))
+      found.isLocked = report.refused.contains(where: \.isLocked)
       found.notes = report.notes
       found.missing = try store.versionsToSend(
         upTo: PeerState(peer.state).sent, without: Set(report.remoteIDs), control: control
