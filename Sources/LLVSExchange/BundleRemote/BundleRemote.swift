@@ -155,12 +155,22 @@ package struct BundleRemote: RemoteLayout {
     }
   }
 
-  /// Returns what keeps passphrases from opening an encrypted place.
-  private func keyFaults(_ store: Store) throws(StoreError) -> [String] {
+  /// Returns what keeps passphrases from opening an encrypted place, after a repair if `isRestoring`.
+  private func keyFaults(
+    _ store: Store, isRestoring: Bool = false
+  ) throws(StoreError) -> [String] {
     guard options.keys != nil else { return [] }
-    return try KeyRing(objects, peer: options.peer, place: options.place, store: store)
-      .faults(options.peer)
+    let (restored, faults) = try KeyRing(
+      objects, peer: options.peer, place: options.place, store: store
+    ).check(options.peer, isRestoring: isRestoring)
+    let note: [UInt8] = faults.isEmpty ? [] : [1]
+    if store.noted(keysLost) ?? [] != note { store.note(keysLost, note) }
+    let files = "\(restored) lost or damaged key file\(restored == 1 ? "" : "s") put back"
+    return (restored > 0 ? [files] : []) + faults
   }
+
+  /// The note of a store that the last check found key files missing or damaged.
+  private var keysLost: String { "keys.lost \(options.place)" }
 
   /// Writes missing versions except contained heads (docs/merging.md, M5), and removes bundles after their grace.
   package func send(
@@ -219,7 +229,9 @@ package struct BundleRemote: RemoteLayout {
     report.mayBeDamaged = filled == 0 && !session.holes().isEmpty
     // A sync without news is one request to a server.
     let isNear = objects.capabilities.contains(.isNear)
-    if isNear || !report.sent.isEmpty { report.notes += try keyFaults(session.store) }
+    if isNear || !report.sent.isEmpty || session.store.noted(keysLost) == [1] {
+      report.notes += try keyFaults(session.store, isRestoring: true)
+    }
     return report
   }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 package import LLVSCore
 package import ObjectStores
 internal import Platform
@@ -72,6 +73,10 @@ package struct KeyRing {
     let lines =
       ["at \(place)\n"]
       + HeldKeys(keys).keys.map { key in "\(Digest(bytes: key.bytes)?.hex ?? "") \(key.made)\n" }
+    try write(lines, to: path)
+  }
+
+  private func write(_ lines: [String], to path: String) throws(StoreError) {
     let directory = FileSystem.directory(of: path)
     try StoreError.wrapping { () throws(SystemError) in
       if try !FileSystem.exists(directory) {
@@ -112,25 +117,86 @@ package struct KeyRing {
     return name.matches(bytes) ? bytes : nil
   }
 
-  /// Returns what keeps passphrases from opening the remote, as clauses.
-  package func faults(_ peer: String) throws(StoreError) -> [String] {
-    let files = try files()
-    var faults: [String] = []
-    for name in files where try bytes(name) == nil { faults.append("\(name.text): damaged") }
-    guard faults.count == files.count else { return faults }
-    return faults + [
-      "there is no whole key file, so no passphrase opens it; \"llvs key add \(peer) LABEL\" makes one, on a "
-        + "machine that holds the key"
-    ]
+  /// A key file that this store made or opened. Only its passphrase shows which key a file holds.
+  private struct KnownFile {
+    let key: String
+    let name: KeyFileName
+    let bytes: [UInt8]
   }
 
-  private func put(_ file: KeyFile, label: String) throws(StoreError) {
-    guard let name = KeyFileName(label, file),
-      let object = ObjectName("\(KeyFileName.directory)/\(name.text)")
-    else { throw Self.malformed(label) }
+  private var knownPath: String { "\(path).files" }
+
+  private func known() -> [KnownFile] {
+    let text = (try? FileSystem.read(knownPath, atMost: 1 << 20)) ?? []
+    let lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
+    guard lines.first == "at \(place)" else { return [] }
+    return lines.dropFirst().compactMap { line in
+      let words = line.split(separator: " ").map(String.init)
+      guard words.count == 3, let name = KeyFileName(words[1]),
+        let bytes = Data(base64Encoded: words[2]).map(Array.init), name.matches(bytes)
+      else { return nil }
+      return KnownFile(key: words[0], name: name, bytes: bytes)
+    }
+  }
+
+  /// Replaces the known files. An error is ignored, because without them only the repair of lost files is missing.
+  private func know(_ files: [KnownFile]) {
+    let lines = files.map { file in
+      "\(file.key) \(file.name.text) \(Data(file.bytes).base64EncodedString())\n"
+    }
+    try? write(["at \(place)\n"] + lines, to: knownPath)
+  }
+
+  /// Puts lost and damaged key files back if `isRestoring` and this store knows them.
+  ///
+  /// A held key has surely lost its files if there are fewer unknown files than keys without a known one. Known
+  /// files are put back only if no file there is unknown. A file that is missing where no key is lost is forgotten,
+  /// so a removed passphrase does not return.
+  /// - Returns: the number of files put back, and clauses about what keeps passphrases from opening the remote.
+  package func check(
+    _ peer: String, isRestoring: Bool = false
+  ) throws(StoreError) -> (restored: Int, faults: [String]) {
+    let (files, known) = (try files(), known())
+    var damaged: [KeyFileName] = []
+    for name in files where try bytes(name) == nil { damaged.append(name) }
+    let whole = Set(files).subtracting(damaged)
+    let opened = Set(known.filter { whole.contains($0.name) }.map(\.key))
+    let orphans = Set(try held().map(\.name)).subtracting(opened)
+    let unknown = whole.subtracting(known.map(\.name))
+    let isLost = orphans.count > unknown.count
+    let isOlder = isLost && unknown.isEmpty
+    let back = known.filter { isOlder ? !whole.contains($0.name) : damaged.contains($0.name) }
+    if isRestoring, !isLost, known.contains(where: { !files.contains($0.name) }) {
+      know(known.filter { files.contains($0.name) })
+    }
+    if isRestoring, !back.isEmpty {
+      for file in back { try put(file.name, file.bytes) }
+      return (back.count, try check(peer).faults)
+    }
+    let lost =
+      whole.isEmpty
+      ? "there is no whole key file, so no passphrase opens it"
+      : "a key has no whole file, so no passphrase opens what it encrypts"
+    let advice =
+      back.isEmpty
+      ? "\"llvs key add \(peer) LABEL\" makes one, on a machine that holds the key"
+      : "the next send from this store puts back what it knows"
+    return (
+      0, damaged.map { "\($0.text): damaged" } + (isLost ? ["\(lost); \(advice)"] : [])
+    )
+  }
+
+  private func put(_ file: KeyFile, label: String, of key: RemoteKey) throws(StoreError) {
+    guard let name = KeyFileName(label, file) else { throw Self.malformed(label) }
+    try put(name, file.bytes)
+    know(known() + [KnownFile(key: key.name, name: name, bytes: file.bytes)])
+  }
+
+  private func put(_ name: KeyFileName, _ bytes: [UInt8]) throws(StoreError) {
+    guard let object = ObjectName("\(KeyFileName.directory)/\(name.text)") else { return }
     try asking { () throws(RemoteError) in
       try objects.prepare([KeyFileName.directory])
-      try objects.put(object, ObjectBody(file.bytes))
+      try objects.put(object, ObjectBody(bytes))
     }
   }
 
@@ -141,7 +207,8 @@ package struct KeyRing {
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
   ) throws(StoreError) -> RemoteKey {
     let key = RemoteKey.random()
-    try put(try KeyFile(key, passphrase: passphrase, strength: strength), label: label)
+    let file = try KeyFile(key, passphrase: passphrase, strength: strength)
+    try put(file, label: label, of: key)
     try hold(try held() + [key])
     return key
   }
@@ -150,10 +217,15 @@ package struct KeyRing {
   /// - Throws: ``StoreError/denied(_:)`` with the labels if it opens none.
   package func unlock(passphrase: [UInt8]) throws(StoreError) -> HeldKeys {
     var opened: [RemoteKey] = []
+    var found: [KnownFile] = []
     let names = try files()
     for name in names {
       do throws(StoreError) {
-        if let key = try read(name)?.key(passphrase: passphrase) { opened.append(key) }
+        guard let file = try read(name), let key = try file.key(passphrase: passphrase) else {
+          continue
+        }
+        opened.append(key)
+        found.append(KnownFile(key: key.name, name: name, bytes: file.bytes))
       } catch .invalid, .fromTheFuture {
         continue  // Another file may open.
       }
@@ -165,10 +237,11 @@ package struct KeyRing {
           ? "there is no key at this remote"
           : "wrong passphrase (there \(labels.count == 1 ? "is 1" : "are \(labels.count)"): "
             + "\(labels.joined(separator: ", ")))"
-            + (try faults("PEER").first.map { "; \($0)" } ?? ""))
+            + (try check("PEER").faults.first.map { "; \($0)" } ?? ""))
     }
     let keys = HeldKeys(try held() + opened)
     try hold(keys.keys)
+    know(known().filter { file in !found.contains { $0.name == file.name } } + found)
     return keys
   }
 
@@ -179,8 +252,8 @@ package struct KeyRing {
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
   ) throws(StoreError) -> [KeyFileName] {
     var names: [KeyFileName] = []
-    for (name, file) in try made(label: label, passphrase: passphrase, strength: strength) {
-      try put(file, label: label)
+    for (name, file, key) in try made(label: label, passphrase: passphrase, strength: strength) {
+      try put(file, label: label, of: key)
       names.append(name)
     }
     return names
@@ -190,7 +263,7 @@ package struct KeyRing {
   /// - Throws: ``StoreError/denied(_:)`` without keys, ``StoreError/invalid(_:)`` for a bad label or passphrase.
   package func made(
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
-  ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile)] {
+  ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile, key: RemoteKey)] {
     let keys = HeldKeys(try held()).keys
     guard !keys.isEmpty else { throw .denied("this store holds no key of this remote") }
     return try Self.made(keys, label, passphrase, strength)
@@ -198,12 +271,12 @@ package struct KeyRing {
 
   private static func made(
     _ keys: [RemoteKey], _ label: String, _ passphrase: [UInt8], _ strength: KeyFile.Strength
-  ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile)] {
-    var files: [(name: KeyFileName, file: KeyFile)] = []
+  ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile, key: RemoteKey)] {
+    var files: [(name: KeyFileName, file: KeyFile, key: RemoteKey)] = []
     for key in keys {
       let file = try KeyFile(key, passphrase: passphrase, strength: strength)
       guard let name = KeyFileName(label, file) else { throw malformed(label) }
-      files.append((name, file))
+      files.append((name, file, key))
     }
     return files
   }
@@ -222,8 +295,8 @@ package struct KeyRing {
     guard !old.isEmpty else { throw .denied("this store holds no key of this remote") }
     let before = try files().filter { $0.label == label }
     let key = try create(label: label, passphrase: passphrase, strength: strength)
-    for (_, file) in try Self.made(old, label, passphrase, strength) {
-      try put(file, label: label)
+    for (_, file, key) in try Self.made(old, label, passphrase, strength) {
+      try put(file, label: label, of: key)
     }
     // Each label has a file for each key that its maker held: with more, one may be of a key that is not held here.
     if before.count <= old.count { for name in before { try delete(name) } }
@@ -244,6 +317,7 @@ package struct KeyRing {
   private func delete(_ name: KeyFileName) throws(StoreError) {
     guard let object = ObjectName("\(KeyFileName.directory)/\(name.text)") else { return }
     try asking { () throws(RemoteError) in try objects.delete(object) }
+    know(known().filter { $0.name != name })
   }
 
   /// Returns the numbers of bundles by the name of their key; an empty name for plain bundles.
