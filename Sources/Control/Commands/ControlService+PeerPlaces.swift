@@ -63,7 +63,8 @@ extension ControlService {
     }
   }
 
-  private func checkPlace(of peer: Peer, _ session: PeerSession) throws(ControlError) {
+  /// Throws if the place of a peer is away, is another than at the last exchange, or is not a peer's.
+  func checkPlace(of peer: Peer, _ session: PeerSession) throws(ControlError) {
     guard case .remote(let address) = try PeerAddress(peer.address) else { return }
     let state = PeerState(peer.state)
     guard state.countThere == 0 else {

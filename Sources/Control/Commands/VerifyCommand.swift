@@ -93,6 +93,11 @@ extension ControlService {
         "no damage found: \(PrintableText.count(count, "value"))", ["values": count])
     }
     let session = PeerSession(context)
+    // Another stick is not damaged, and gets nothing.
+    try checkPlace(of: peer, session)
+    if isRepairing, let head = try ownHistory() {
+      try checkHistory(of: peer, against: head, session)
+    }
     var found = try check(peer, session)
     if isRepairing, !found.isWhole {
       for fault in found.lines { log.add("error", "\(name): \(fault)") }

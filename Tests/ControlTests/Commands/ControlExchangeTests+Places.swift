@@ -179,7 +179,7 @@ extension ControlExchangeTests {
     try a.write("three", "three")
     let text = try a.run("sync").text
     #expect(text.contains("usb is away: \(folder) holds none of the 2 versions"), "\(text)")
-    for command in ["sync usb", "send", "exchange usb"] {
+    for command in ["sync usb", "send", "exchange usb", "verify usb", "verify usb --repair"] {
       #expect(try a.failure(command) == .unreachable, "\(command)")
     }
     #expect(try FileSystem.list(folder).isEmpty)
