@@ -153,7 +153,7 @@ extension Verb {
 
   private static func set(_ name: String, to address: String, at site: CommandTarget) throws {
     guard case .mounted(let tree, _) = site else {
-      return try ControlService.open(try site.writer())
+      return try ControlService.open(try site.writer(), opener: .besideMounts(own: nil))
         .setPeer(name, address: Array(address.utf8))
     }
     let path = "\(tree.root)/.llvs/peers/\(name)"

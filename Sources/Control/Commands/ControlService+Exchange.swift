@@ -304,6 +304,7 @@ extension ControlService {
         return known?.address
       }
     }
+    if let place = try? PeerAddress(address) { opener.noteNew(place, store) }
     guard before != address else { return }
     noteChangedSettings()
     log.add("peer", "\(name): \(before == nil ? "added" : "changed"), \(Self.shown(address))")

@@ -26,6 +26,8 @@ package struct PeerOpening: Sendable {
 package struct PeerOpener: Sendable {
   package typealias Failure = ControlError
   package var open: @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
+  /// Notes in a store what is known of a new peer's place without a look at it.
+  package var noteNew: @Sendable (PeerAddress, Store) -> Void = { _, _ in }
 
   package init(
     _ open: @escaping @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout

@@ -9,7 +9,7 @@ extension PeerOpener {
   /// Opens peers as usual, but another store's mount point as that store, and no other directory in a mount of
   /// llvs, because sent files would change its tree. `own` is this store's mount point.
   package static func besideMounts(own: String?) -> PeerOpener {
-    PeerOpener { (address, opening) throws(ControlError) in
+    var opener = PeerOpener { (address, opening) throws(ControlError) in
       // Without a mount table or a directory, the usual opening reports the error.
       guard let path = address.directoryPath, let table = try? MountTable(),
         let status = try? FileSystem.status(path)
@@ -25,6 +25,14 @@ extension PeerOpener {
       else { return try standard.open(address, opening) }
       return try standard.open(try inside(mount, path, address), opening)
     }
+    opener.noteNew = { address, store in
+      // The path is not looked up, because it may be in the mount that waits for this call.
+      guard let path = address.directoryPath, let table = try? MountTable(),
+        table.mount(at: Array(path.utf8)) != nil
+      else { return }
+      store.note(mountNote(path), [1])
+    }
+    return opener
   }
 
   /// Throws for a mount point that is not mounted: the next mount would hide what is written there.
