@@ -26,7 +26,15 @@ package struct FileLayout: RemoteLayout {
   package func outline(
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline {
-    try store.outline(of: files(for: store), control: control)
+    let files = files(for: store)
+    var outline = try store.outline(of: files, control: control)
+    // A place with any known object is the right one, and is repaired.
+    if !outline.isShared {
+      for id in try files.idsOfChangesAlone() where try store.version(id) != nil {
+        outline.isShared = true
+      }
+    }
+    return outline
   }
 
   package func retrieve(

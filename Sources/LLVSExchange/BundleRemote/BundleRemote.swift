@@ -73,7 +73,11 @@ package struct BundleRemote: RemoteLayout {
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline {
     try step(store, control) { (session) throws(StoreError) in
-      guard try session.unread().count == session.listing.names.count else {
+      // A place with any known object, also a torn one, is the right one, and is repaired.
+      let hasTorn = session.listing.torn.contains {
+        BundleName($0).flatMap { session.notes[$0] } != nil
+      }
+      guard !hasTorn, try session.unread().count == session.listing.names.count else {
         var outline = PlaceOutline()
         outline.isShared = true
         return outline

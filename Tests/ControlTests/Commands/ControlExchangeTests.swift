@@ -148,7 +148,6 @@ struct ControlExchangeTests {
     }
     for name in files { try FileSystem.unlink("\(folder)/versions/\(name)") }
     #expect(try faults().contains("4 versions that were sent cannot be read there"))
-    try a.run("peer usb --reset")
     try a.run("sync")
     #expect(try faults().isEmpty)
   }
