@@ -208,7 +208,9 @@ struct BundleUpkeep {
     let kept = kept
     let lost = session.lost(in: session.view()).filter { kept.contains($0.writer) }
     try sender.fill(after: first, announcing: Set(lost))
-    try session.forget { _ in true }
+    // The notes of a bundle that its writer still claims say that its versions are here, and were put again.
+    let view = session.view()
+    try session.forget { !view.missing(of: $0.writer).contains($0.sequence) }
     let left = session.holes()
     store.note(key, left.isEmpty ? [] : Array("\(Self.digest(of: left)) \(newest)".utf8))
     return first == 0 && sender.puts > 0 ? holes.count : 0

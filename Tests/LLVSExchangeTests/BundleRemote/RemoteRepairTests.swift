@@ -159,6 +159,25 @@ struct RemoteRepairTests {
     #expect(report.notes.contains { $0.contains("its writer removes it") })
   }
 
+  @Test("another writer's lost bundle is no fault once all that it held is there again")
+  func lost() throws {
+    let world = try RemoteWorld()
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    for number in 0..<2 {
+      try world.make(b, ["k\(number)": [UInt8](repeating: 1, count: 3000)])
+      try world.send(b)
+    }
+    try world.retrieve(a)
+    try world.objects.remove(world.objects.names[0])
+    for _ in 0..<2 {
+      try world.send(a)
+      let report = try world.remote().retrieve(into: a, ExchangeControl())
+      #expect(report.waiting.isEmpty)
+      let found = try world.remote().verify(for: a, ExchangeControl())
+      #expect(found.waiting.isEmpty && found.refused.isEmpty && found.remoteIDs.count == 2)
+    }
+  }
+
   @Test("files of the original's format that are missing or damaged are written again")
   func files() throws {
     for seed in 0..<UInt64(Self.lives) {
