@@ -59,8 +59,8 @@ extension BundleSession {
     report.refused.removeAll(where: replaced.contains)
     report.waiting.removeAll(where: replaced.contains)
     report.notes += replaced.map { fault in
-      "\(fault.reason); all that it held is there again, and its writer removes it with a sync, or \"llvs peer "
-        + "\(options.peer) adopt WRITER\" does"
+      "\(fault.reason); all that it held is there again, and its writer removes it with \"llvs verify PEER "
+        + "--repair\", or \"llvs peer \(options.peer) adopt WRITER\" does"
     }.sorted()
   }
 
