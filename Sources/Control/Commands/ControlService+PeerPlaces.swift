@@ -96,13 +96,21 @@ extension ControlService {
     guard let names = try? FileSystem.list(path) else { return }
     let own: Set = ["versions", "changes", "bundles", "keys", "snapshots", "store.sqlite"]
     guard !names.contains(where: own.contains) else { return }
-    // Programs that synchronise folders, and file systems, have hidden files of their own.
-    guard let other = names.sorted().first(where: { !$0.hasPrefix(".") && $0 != "lost+found" })
-    else { return }
+    guard let other = names.sorted().first(where: { !isOfSystem($0) }) else { return }
     throw ControlError(
       .exists,
       "\(path) holds other things (\(other)), and a peer has a directory of its own; make one: "
         + "mkdir \(path)/llvs; or write: llvs peer \(name) \(path) --force")
+  }
+
+  /// Returns true for a name of a program that synchronises folders, or of a file system's root.
+  private static func isOfSystem(_ name: String) -> Bool {
+    [
+      ".llvs-", ".stfolder", ".stignore", ".stversions", ".sync", ".dropbox", ".owncloud",
+      ".nextcloud", ".DS_Store", "._", ".Spotlight-", ".fseventsd", ".Trash", ".TemporaryItems",
+      ".fuse_hidden", ".nfs", ".snapshot", ".directory", "lost+found", "System Volume Information",
+      "$RECYCLE.BIN",
+    ].contains { name.hasPrefix($0) }
   }
 
   // Peers with an unrelated history: another memory stick under the same path, or another user's folder. A sync would
