@@ -14,7 +14,7 @@ package final class VersionObjects: VersionSource {
   private let scratch: String
   private let temporary: String
   private let isNear: Bool
-  /// The versions whose objects were found damaged: they do not count as there, and are replaced.
+  /// The versions whose objects were found damaged, or are listed shorter than any can be: they do not count as there, and are replaced.
   var damaged: Set<Version.ID> {
     get { found.withLock { $0 } }
     set { found.withLock { $0 = newValue } }
@@ -63,8 +63,9 @@ package final class VersionObjects: VersionSource {
 
   /// Returns the versions with both objects, neither found damaged.
   func wholeIDs() throws(StoreError) -> [Version.ID] {
-    let (changes, damaged) = (Set(try ids(.changes)), damaged)
-    return try ids(.version).filter { changes.contains($0) && !damaged.contains($0) }
+    let (changes, versions) = (Set(try ids(.changes)), try ids(.version))
+    let damaged = damaged
+    return versions.filter { changes.contains($0) && !damaged.contains($0) }
   }
 
   /// Returns the versions with changes and no description, which an interrupted send leaves.
@@ -77,11 +78,18 @@ package final class VersionObjects: VersionSource {
     guard let prefix = ObjectPrefix(folder: kind.rawValue) else { return [] }
     var ids: [Version.ID] = []
     var listed: [ObjectName: UInt64] = [:]
+    var cut: Set<Version.ID> = []
     try asking { () throws(RemoteError) in
       var next: ListPage.Next?
       repeat {
         let page = try objects.list(prefix, after: nil, page: next)
-        if !isNear { for object in page.objects { listed[object.name] = object.length } }
+        for object in page.objects {
+          if !isNear { listed[object.name] = object.length }
+          guard let id = Self.id(object.name.last) else { continue }
+          // A version names its id, and changes are a list.
+          let least = kind == .version ? id.rawValue.utf8.count : 2
+          if object.length < least { cut.insert(id) }
+        }
         // A link is refused by name when it is opened.
         ids += (page.objects.map(\.name) + page.others).compactMap { Self.id($0.last) }
         guard page.next == nil || page.next != next, ids.count <= Self.mostVersions else {
@@ -91,6 +99,7 @@ package final class VersionObjects: VersionSource {
       } while next != nil
     }
     lengths.withLock { [listed] in $0[kind] = listed }
+    found.withLock { [cut] in $0.formUnion(cut) }
     return Self.withoutCopies(ids)
   }
 

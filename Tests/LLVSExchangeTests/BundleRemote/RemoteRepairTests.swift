@@ -178,6 +178,24 @@ struct RemoteRepairTests {
     }
   }
 
+  @Test(
+    "files of the original's format that are empty are written again", arguments: WireKind.allCases)
+  func emptyFiles(kind: WireKind) throws {
+    let place = try ExchangePlace()
+    let a = try place.store("a")
+    for number in 0..<3 {
+      _ = try a.makeVersion(
+        basedOnPredecessor: a.mostRecentHead?.id,
+        updating: [Value(id: .init("k\(number)"), data: [1])])
+    }
+    _ = try FolderFormat.files.send(a, place.folder)
+    let name = try #require(try FileSystem.list("\(place.folder)/\(kind.rawValue)").first)
+    try FileSystem.replace("\(place.folder)/\(kind.rawValue)/\(name)", with: [])
+    #expect(try FolderFormat.files.send(a, place.folder).sent.map(\.rawValue) == [name])
+    #expect(try FolderFormat.files.send(a, place.folder).sent.isEmpty)
+    #expect(try FolderFormat.files.verify(for: a, place.folder).remoteIDs.count == 3)
+  }
+
   @Test("files of the original's format that are missing or damaged are written again")
   func files() throws {
     for seed in 0..<UInt64(Self.lives) {
