@@ -29,10 +29,8 @@ package struct FileLayout: RemoteLayout {
     let files = files(for: store)
     var outline = try store.outline(of: files, control: control)
     // A place with any known object is the right one, and is repaired.
-    if !outline.isShared {
-      for id in try files.idsOfChangesAlone() where try store.version(id) != nil {
-        outline.isShared = true
-      }
+    for id in outline.isShared ? [] : try files.idsOfChangesAlone() {
+      if try store.version(id) != nil { outline.isShared = true }
     }
     return outline
   }

@@ -119,7 +119,7 @@ package struct PeerKeys {
     try refuseLabel(label)
     try requireKey()
     let words = try passphrase(true)
-    _ = try translating { try ring.add(label: label, passphrase: words, strength: strength) }
+    try translating { try ring.add(label: label, passphrase: words, strength: strength) }
     return done("the passphrase \(label) opens \(name) too", label)
   }
 
@@ -169,7 +169,7 @@ package struct PeerKeys {
     let words = try passphrase(true)
     return try translating {
       try ring.made(label: label, passphrase: words, strength: strength)
-        .map { ($0.name.text, $0.file.bytes) }
+        .map { ($0.name.text, $0.bytes) }
     }
   }
 

@@ -103,11 +103,6 @@ package struct KeyRing {
     ).sorted()
   }
 
-  private func read(_ name: KeyFileName) throws(StoreError) -> KeyFile? {
-    guard let bytes = try bytes(name) else { return nil }
-    return try KeyFile(bytes)
-  }
-
   /// Returns the bytes of a key file; nil if it is damaged.
   private func bytes(_ name: KeyFileName) throws(StoreError) -> [UInt8]? {
     guard let object = ObjectName("\(KeyFileName.directory)/\(name.text)") else { return nil }
@@ -118,10 +113,10 @@ package struct KeyRing {
   }
 
   /// A key file that this store made or opened. Only its passphrase shows which key a file holds.
-  private struct KnownFile {
+  package struct KnownFile {
     let key: String
-    let name: KeyFileName
-    let bytes: [UInt8]
+    package let name: KeyFileName
+    package let bytes: [UInt8]
   }
 
   private var knownPath: String { "\(path).files" }
@@ -141,9 +136,8 @@ package struct KeyRing {
 
   /// Replaces the known files. An error is ignored, because without them only the repair of lost files is missing.
   private func know(_ files: [KnownFile]) {
-    let lines = files.map { file in
-      "\(file.key) \(file.name.text) \(Data(file.bytes).base64EncodedString())\n"
-    }
+    let lines = Set(
+      files.map { "\($0.key) \($0.name.text) \(Data($0.bytes).base64EncodedString())\n" })
     try? write(["at \(place)\n"] + lines, to: knownPath)
   }
 
@@ -170,7 +164,7 @@ package struct KeyRing {
       know(known.filter { files.contains($0.name) })
     }
     if isRestoring, !back.isEmpty {
-      for file in back { try put(file.name, file.bytes) }
+      try put(back)
       return (back.count, try check(peer).faults)
     }
     let lost =
@@ -186,18 +180,15 @@ package struct KeyRing {
     )
   }
 
-  private func put(_ file: KeyFile, label: String, of key: RemoteKey) throws(StoreError) {
-    guard let name = KeyFileName(label, file) else { throw Self.malformed(label) }
-    try put(name, file.bytes)
-    know(known() + [KnownFile(key: key.name, name: name, bytes: file.bytes)])
-  }
-
-  private func put(_ name: KeyFileName, _ bytes: [UInt8]) throws(StoreError) {
-    guard let object = ObjectName("\(KeyFileName.directory)/\(name.text)") else { return }
-    try asking { () throws(RemoteError) in
-      try objects.prepare([KeyFileName.directory])
-      try objects.put(object, ObjectBody(bytes))
+  private func put(_ files: [KnownFile]) throws(StoreError) {
+    for file in files {
+      guard let object = ObjectName("\(KeyFileName.directory)/\(file.name.text)") else { continue }
+      try asking { () throws(RemoteError) in
+        try objects.prepare([KeyFileName.directory])
+        try objects.put(object, ObjectBody(file.bytes))
+      }
     }
+    know(known() + files)
   }
 
   /// Makes a new key, puts its file, and holds it with the earlier ones.
@@ -207,8 +198,7 @@ package struct KeyRing {
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
   ) throws(StoreError) -> RemoteKey {
     let key = RemoteKey.random()
-    let file = try KeyFile(key, passphrase: passphrase, strength: strength)
-    try put(file, label: label, of: key)
+    try put(try Self.made([key], label, passphrase, strength))
     try hold(try held() + [key])
     return key
   }
@@ -221,11 +211,11 @@ package struct KeyRing {
     let names = try files()
     for name in names {
       do throws(StoreError) {
-        guard let file = try read(name), let key = try file.key(passphrase: passphrase) else {
-          continue
-        }
+        guard let bytes = try bytes(name),
+          let key = try KeyFile(bytes).key(passphrase: passphrase)
+        else { continue }
         opened.append(key)
-        found.append(KnownFile(key: key.name, name: name, bytes: file.bytes))
+        found.append(KnownFile(key: key.name, name: name, bytes: bytes))
       } catch .invalid, .fromTheFuture {
         continue  // Another file may open.
       }
@@ -241,29 +231,23 @@ package struct KeyRing {
     }
     let keys = HeldKeys(try held() + opened)
     try hold(keys.keys)
-    know(known().filter { file in !found.contains { $0.name == file.name } } + found)
+    know(known() + found)
     return keys
   }
 
-  /// Puts files of all keys that are held, which another passphrase opens; returns their names.
+  /// Puts files of all keys that are held, which another passphrase opens.
   /// - Throws: ``StoreError/denied(_:)`` if no key is held.
-  @discardableResult
   package func add(
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
-  ) throws(StoreError) -> [KeyFileName] {
-    var names: [KeyFileName] = []
-    for (name, file, key) in try made(label: label, passphrase: passphrase, strength: strength) {
-      try put(file, label: label, of: key)
-      names.append(name)
-    }
-    return names
+  ) throws(StoreError) {
+    try put(try made(label: label, passphrase: passphrase, strength: strength))
   }
 
   /// Returns files of all keys that are held, without putting them.
   /// - Throws: ``StoreError/denied(_:)`` without keys, ``StoreError/invalid(_:)`` for a bad label or passphrase.
   package func made(
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
-  ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile, key: RemoteKey)] {
+  ) throws(StoreError) -> [KnownFile] {
     let keys = HeldKeys(try held()).keys
     guard !keys.isEmpty else { throw .denied("this store holds no key of this remote") }
     return try Self.made(keys, label, passphrase, strength)
@@ -271,18 +255,14 @@ package struct KeyRing {
 
   private static func made(
     _ keys: [RemoteKey], _ label: String, _ passphrase: [UInt8], _ strength: KeyFile.Strength
-  ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile, key: RemoteKey)] {
-    var files: [(name: KeyFileName, file: KeyFile, key: RemoteKey)] = []
-    for key in keys {
+  ) throws(StoreError) -> [KnownFile] {
+    try keys.map { (key) throws(StoreError) in
       let file = try KeyFile(key, passphrase: passphrase, strength: strength)
-      guard let name = KeyFileName(label, file) else { throw malformed(label) }
-      files.append((name, file, key))
+      guard let name = KeyFileName(label, file) else {
+        throw .invalid("\"\(label)\" is no name for a key: letters, digits, dots and underscores")
+      }
+      return KnownFile(key: key.name, name: name, bytes: file.bytes)
     }
-    return files
-  }
-
-  private static func malformed(_ label: String) -> StoreError {
-    .invalid("\"\(label)\" is no name for a key: letters, digits, dots and underscores")
   }
 
   /// Makes a new key and puts files of all keys, which a passphrase opens, in place of the label's.
@@ -295,9 +275,7 @@ package struct KeyRing {
     guard !old.isEmpty else { throw .denied("this store holds no key of this remote") }
     let before = try files().filter { $0.label == label }
     let key = try create(label: label, passphrase: passphrase, strength: strength)
-    for (_, file, key) in try Self.made(old, label, passphrase, strength) {
-      try put(file, label: label, of: key)
-    }
+    try put(try Self.made(old, label, passphrase, strength))
     // Each label has a file for each key that its maker held: with more, one may be of a key that is not held here.
     if before.count <= old.count { for name in before { try delete(name) } }
     return key

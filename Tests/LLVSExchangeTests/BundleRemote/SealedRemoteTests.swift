@@ -105,6 +105,27 @@ struct SealedRemoteTests {
     #expect(try ring(a).files().isEmpty)
   }
 
+  @Test("a passphrase that another store removed does not return with lost key files")
+  func removed() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    try ring(a).create(label: "one", passphrase: [1], strength: Self.weak)
+    _ = try ring(b).unlock(passphrase: [1])
+    try ring(b).add(label: "two", passphrase: [2], strength: Self.weak)
+    try ring(b).remove(label: "one")
+    for store in [a, b] {
+      let (restored, faults) = try ring(store).check("away", isRestoring: true)
+      #expect(restored == 0 && faults.isEmpty)
+    }
+    for name in try ring(a).files() {
+      try world.objects.base.delete(try #require(ObjectName("keys/\(name.text)")))
+    }
+    let (restored, faults) = try ring(a).check("away", isRestoring: true)
+    #expect(restored == 0 && faults.first?.contains("llvs key add away") == true)
+    #expect(try ring(b).check("away").faults.first?.contains("puts back") == true)
+    #expect(try ring(b).check("away", isRestoring: true) == (1, []))
+    #expect(try ring(a).files().map(\.label) == ["two"])
+  }
+
   @Test("a file of keys that others may read is not used")
   func readable() throws {
     let a = try world.store("a")
