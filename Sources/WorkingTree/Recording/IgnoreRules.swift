@@ -61,13 +61,22 @@ package final class IgnoreRules {
     case .pending(nil): return nil
     case .pending(let number?):
       guard let node = tree.overlay.nodes[number], node.kind == .regular else { return nil }
-      return node.file?.content
+      return try saved(node.file, at: place)
     case .recorded:
       guard let inode = try tree.recorded(at: place)?.inode, inode.record.kind == .regular
       else { return nil }
       // A file may keep its name and have pending bytes.
-      if let node = tree.overlay.nodes[inode.number] { return node.file?.content }
+      if let node = tree.overlay.nodes[inode.number] { return try saved(node.file, at: place) }
       return FileContent(stored: inode.record.stored)
     }
+  }
+
+  /// The bytes that versions have: a program that writes the file anew may have emptied or replaced it just now.
+  private func saved(_ file: PendingFile?, at place: InodeName) throws(StoreError) -> FileContent? {
+    guard let file, file.isUnsaved else { return file?.content }
+    if let content = file.saved?.content ?? file.counted?.content ?? file.taken { return content }
+    guard let record = try tree.recorded(at: place)?.inode.record, record.kind == .regular
+    else { return nil }
+    return FileContent(stored: record.stored)
   }
 }

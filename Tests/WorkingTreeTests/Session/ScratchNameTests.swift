@@ -104,6 +104,25 @@ struct ScratchNameTests {
     #expect(try texts()["%llvs%x.env"] == "theirs")
   }
 
+  @Test("Patterns hold while a program writes their file anew", arguments: [false, true])
+  func patternsRewritten(isReplaced: Bool) throws {
+    try work.save(".llvsignore", "*.key\n")
+    try work.cut()
+    try work.save("x.key", "secret")
+    if isReplaced { try work.unlink(".llvsignore") }
+    let (_, handle) = try work.open(".llvsignore", emptying: true)
+    for _ in 0..<2 {
+      try work.cut()
+      #expect(try recorded() == ["a": "one", ".llvsignore": "*.key\n"])
+    }
+    try work.write("*.key\n# more\n", through: handle)
+    try work.cut()
+    try work.close(handle)
+    try work.cut()
+    try work.check()
+    #expect(try recorded() == ["a": "one", ".llvsignore": "*.key\n# more\n"])
+  }
+
   @Test("A change of what came at its escaped name is a change of its own name")
   func edited() throws {
     try bringFile()
