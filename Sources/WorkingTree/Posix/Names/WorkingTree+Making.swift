@@ -104,7 +104,9 @@ extension WorkingTree {
         state.noteLookup(number)
         let handle = new.opening.map {
           if $0.contains(.read) { state.noteReading(caller.process, of: number, names: []) }
-          return state.open(number, $0.union(.created), process: caller.process)
+          // The log of a database is one with the database, which was opened and not made.
+          let isLog = FileGroup(companion: Key(bytes: place.name.bytes)) != nil
+          return state.open(number, isLog ? $0 : $0.union(.created), process: caller.process)
         }
         // A status that needs rows of the recorded tree is read after the change.
         return (try? self.status(of: number, state, base), handle)
