@@ -71,7 +71,7 @@ package final class IgnoreRules {
     }
   }
 
-  /// The bytes that versions have: a program that writes the file anew may have emptied or replaced it just now.
+  /// The bytes that versions have: a program that rewrites the file may have emptied or replaced it just now.
   private func saved(_ file: PendingFile?, at place: InodeName) throws(StoreError) -> FileContent? {
     guard let file, file.isUnsaved else { return file?.content }
     if let content = file.saved?.content ?? file.counted?.content ?? file.taken { return content }
