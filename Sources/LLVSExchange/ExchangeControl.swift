@@ -55,7 +55,7 @@ package struct ExchangeReport: Sendable {
     package var reason: String
     /// True for a bundle, or another object that holds several versions.
     package var isObject = false
-    /// True for a bundle that may hold versions of which nothing else tells.
+    /// True for a bundle that may be the only one with some versions.
     package var hidesVersions = false
     /// Why a bundle cannot be read, in words after "3 bundles".
     package var cause = "damaged"

@@ -77,7 +77,9 @@ extension RecordStore {
         let (header, payload) = try readPacked(at: place)
         bytes += try keep(header, payload, at: place, kind)
       }
-      guard bytes.count <= Self.longestBases else { throw damage(place, "is a base too many") }
+      guard bytes.count <= Self.longestBases else {
+        throw damage(place, "makes the bases of a patch too long")
+      }
     }
     return bytes
   }

@@ -19,7 +19,7 @@ struct SaveRulesTests {
   }
 
   /// Lets more time pass than the 20 ms of `settle` without a write; the rules are about this time.
-  private func passQuiet() { SystemClock.sleep(nanoseconds: 40_000_000) }
+  func passQuiet() { SystemClock.sleep(nanoseconds: 40_000_000) }
 
   func mounted(settle: UInt64 = 3_600_000_000_000) throws -> MountedTree {
     var settings = StoreSettings()
@@ -149,26 +149,6 @@ struct SaveRulesTests {
     #expect(try mount.head() == ["log": "a\nb\nc\n"])
     try mount.close(log)
     try mount.close(new)
-  }
-
-  @Test(
-    "a new log of a database is taken with the database, at one instant",
-    arguments: ["x-wal", "x-journal"])
-  func databaseLog(name: String) throws {
-    let mount = try mounted(settle: 20_000_000)
-    try mount.save("x", "old")
-    let database = try mount.open("x", [.read, .write])
-    let log = try mount.create(name)
-    try mount.write(log, Array("log".utf8))
-    passQuiet()
-    #expect(try mount.cut(.quiet).unsavedPaths == [])
-    #expect(try mount.head() == ["x": "old", name: "log"])
-    try mount.write(database, Array("new".utf8))
-    try mount.write(log, Array("LOG".utf8))
-    try mount.cut(.overdue)
-    #expect(try mount.head() == ["x": "new", name: "LOG"])
-    try mount.close(database)
-    try mount.close(log)
   }
 
   @Test("what was left unsaved has paused since its last write, not since the last mount")
