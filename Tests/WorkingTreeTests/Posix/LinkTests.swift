@@ -274,6 +274,55 @@ struct LinkTests {
     #expect(try mount.tree.fault() == nil)
   }
 
+  @Test("a file keeps its number if it has again what versions keep at the name of an unsaved one")
+  func equalToKept() throws {
+    let (number, mode) = (try mount.inode("d/y"), try mount.status("d/y").mode & 0o7777)
+    let handle = try mount.create("new")
+    try mount.rename("new", "x")
+    for mode in [0o600, mode] {
+      try mount.change("d/y") { $0.mode = mode }
+      try mount.cut()
+      #expect(try mount.inode("d/y") == number)
+      #expect(try mount.tree.fault() == nil)
+    }
+    #expect(try mount.head() == ["d/": "", "d/y": "old", "x": "old"])
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.inode("d/y") == number)
+    #expect(try mount.inode("x") == handle.inode)
+  }
+
+  @Test("a file keeps its number if the directory of one name is removed and another has its path")
+  func renamedAfterRemoval() throws {
+    try mount.makeDirectory("e")
+    try mount.save("e/y", "other")
+    try mount.cut()
+    let number = try mount.inode("x")
+    try mount.unlink("d/y")
+    try mount.removeDirectory("d")
+    try mount.rename("e", "d")
+    try mount.rename("x", "z")
+    try mount.cut()
+    #expect(try mount.inode("z") == number)
+    #expect(try mount.head() == ["d/": "", "d/y": "other", "z": "old"])
+    #expect(try mount.tree.fault() == nil)
+  }
+
+  @Test("a file keeps its number if the directory of its other name is made again with that name")
+  func renamedAfterMaking() throws {
+    let number = try mount.inode("x")
+    try mount.unlink("d/y")
+    try mount.removeDirectory("d")
+    try mount.makeDirectory("d")
+    try mount.save("d/y", "other")
+    try mount.makeDirectory("e")
+    try mount.rename("x", "e", .exchange)
+    try mount.cut()
+    #expect(try mount.inode("e") == number)
+    #expect(try mount.head() == ["d/": "", "d/y": "other", "x/": "", "e": "old"])
+    #expect(try mount.tree.fault() == nil)
+  }
+
   @Test("a directory is not linked, nor a file over a name, nor one without a name")
   func refused() throws {
     #expect(throws: FSError.self) { try mount.link("d", "n") }

@@ -7,21 +7,25 @@ extension Advance {
     for entry: Entry, _ record: InodeRecord, _ change: PathChange, _ old: BaseEntry?
   ) throws -> InodeNumber {
     let path = change.path
+    let identity = FileIdentity(entry)
+    let hint = self.hint(at: path).flatMap {
+      $0.isFile(identity) && $0.linkID == entry.attributes.linkID ? $0 : nil
+    }
     if let id = entry.attributes.linkID {
       for number in try rows.linked(by: id) {
         guard let row = try rows.inode(number), row.place != nil,
           row.inode.record.hasSameContent(as: record),
           try !record.lacksExtended || hasSameExtended(entry, as: number, besides: path)
         else { continue }
-        return number
+        guard let hint, try isNameless(hint.number), try isHidden(number) else { return number }
+        if let old = try rows.inode(hint.number) {
+          try rows.remove(hint.number, old.inode.record)
+        }
+        try rows.renumber(row, to: hint.number)
+        return hint.number
       }
     }
-    let identity = FileIdentity(entry)
-    if let hint = hint(at: path), hint.isFile(identity),
-      hint.linkID == entry.attributes.linkID, try isFree(hint, for: path)
-    {
-      return hint.number
-    }
+    if let hint, try isFree(hint, for: path) { return hint.number }
     // A value that is shown elsewhere takes its number along.
     if let old, change.target == nil, FileIdentity(old.inode.record) == identity,
       old.inode.links == 1, try !isHinted(old.inode.number, besides: path)
@@ -44,6 +48,15 @@ extension Advance {
       return there.inode.number
     }
     return try numbers.number()
+  }
+
+  /// True if programs see a recorded file at none of its names: versions keep it at the name of an unsaved file, or
+  /// its directory is about to be removed.
+  private func isHidden(_ number: InodeNumber) throws -> Bool {
+    try rows.places(of: number).allSatisfy { place in
+      let name = InodeName(directory: place.parent, name: try rows.name(at: place))
+      return hints.frozen?.changes[name] != nil
+    }
   }
 
   /// True if the head has an entry's attributes at all other names of a number too: rows lack the long ones.
