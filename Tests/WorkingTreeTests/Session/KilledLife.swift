@@ -1,3 +1,4 @@
+import Foundation
 import Inodes
 import LLVSCore
 import Platform
@@ -26,6 +27,8 @@ final class KilledLife: @unchecked Sendable {
   private var images = 0
   /// True while programs change something, within which there is no kill.
   private var isActing = false
+  /// True while the rows of a head are prepared and its record is not synced.
+  private var isPrepared = false
   private(set) var kills = 0
   var log: [String] { programs.log }
 
@@ -39,7 +42,8 @@ final class KilledLife: @unchecked Sendable {
     try work.save("start", "start")
     try work.cut()
     programs = OwnPrograms(
-      work, prefix: "w-", shared: ["": .root, "common": try work.number("common")])
+      work, prefix: "w-", shared: ["": .root, "common": try work.number("common")],
+      process: getpid())
   }
 
   private static func open(_ path: String) throws -> TreeAtWork {
@@ -101,6 +105,17 @@ final class KilledLife: @unchecked Sendable {
     var failure: (any Error)?
   }
 
+  /// Lets programs act at a moment of a transition.
+  private func act(_ when: String, _ target: String, _ moments: Monitor<Moments>) {
+    isActing = true
+    defer { isActing = false }
+    do {
+      try goOn { note(when, target, moments) }
+    } catch {
+      moments.withLock { $0.failure = error }
+    }
+  }
+
   private func transition() throws {
     let other = below(2) == 0 ? try foreign() : nil
     let name = other == nil ? "cut" : "merge"
@@ -114,23 +129,26 @@ final class KilledLife: @unchecked Sendable {
       else { return }
       note("\(name), call \(call)", target, moments)
     }
-    defer { Faults.unwatch(token) }
-    func between(_ when: String) {
-      isActing = true
-      defer { isActing = false }
-      do {
-        try goOn { note("\(name), \(when)", target, moments) }
-      } catch {
-        moments.withLock { $0.failure = error }
-      }
+    let window = Faults.watch(below: path + "/journal") { [self] call, phase in
+      guard phase == .before, call == .sync, SystemThread.current == own, isPrepared, !isActing
+      else { return }
+      act("\(name), before the sync", target, moments)
+      isPrepared = false
+    }
+    defer {
+      Faults.unwatch(token)
+      Faults.unwatch(window)
     }
     _ = try work.versioner.transition(CutRequest(.command)) {
+      [self]
       transaction, head throws(StoreError) in
-      between("before the commit")
+      act("\(name), before the commit", target, moments)
+      isPrepared = true
       guard let other, let head else { return head }
       return try transaction.mergeSides([head, other], live: head).outcome
     }
-    between("before the rows")
+    isPrepared = false
+    act("\(name), before the rows", target, moments)
     work.writeRows()
     programs.log.append(")")
     let end = moments.withLock { $0 }
@@ -165,7 +183,7 @@ final class KilledLife: @unchecked Sendable {
       moment()
     }
     // Between the commit and the rows a renewal waits.
-    guard below(3) == 0, !work.versioner.isShowing else { return }
+    guard below(3) == 0, !isPrepared, !work.versioner.isShowing else { return }
     programs.log.append("<renewal>")
     _ = try work.tree.renewJournal(isForced: true)
     for _ in 0..<below(4) {

@@ -115,7 +115,7 @@ final class OwnPrograms {
 
   private func learn(_ number: InodeNumber) { known[number, default: 0] += 1 }
 
-  private func make(_ path: String, _ text: String?) throws {
+  private func make(_ path: String, _ text: String?, isHeld: Bool = false) throws {
     let place = try place(path)
     guard nodes[path] == nil else { return }
     let number: InodeNumber
@@ -124,7 +124,7 @@ final class OwnPrograms {
         place.directory, place.name, mode: 0o644, open: [.read, .write], caller: caller)
       number = status.number
       try work.write(text, through: handle)
-      try work.close(handle)
+      if isHeld { handles.append((number, handle)) } else { try work.close(handle) }
     } else {
       number = try work.tree.makeDirectory(
         place.directory, place.name, mode: 0o755, caller: caller
@@ -133,6 +133,16 @@ final class OwnPrograms {
     learn(number)
     nodes[path] = Node(status: try Self.status(number, work), text: text)
     try refresh(numbers(path))
+  }
+
+  private func link(_ path: String, _ new: String) throws {
+    guard nodes[new] == nil, let node = nodes[path] else { return }
+    let place = try place(new)
+    _ = try work.tree.link(
+      node.status.number, place.directory, place.name, process: process)
+    learn(node.status.number)
+    nodes[new] = node
+    try refresh(numbers(new))
   }
 
   private func remove(_ path: String) throws {
@@ -180,19 +190,30 @@ final class OwnPrograms {
   func act(_ random: inout SeededRandom) throws {
     let place = anyPlace(&random)
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<14: try note("create \(place)") { try make(place, newMark()) }
-    case 14..<28: try note("mkdir \(place)") { try make(place, nil) }
-    case 28..<38:
+    case 0..<12: try note("create \(place)") { try make(place, newMark()) }
+    case 12..<16: try note("create and hold \(place)") { try make(place, newMark(), isHeld: true) }
+    case 16..<23:
+      guard let path = anyOwn(&random, directory: false) else { return }
+      try note("link \(path) \(place)") { try link(path, place) }
+    case 23..<25:
+      guard let path = anyOwn(&random), let number = nodes[path]?.status.number else { return }
+      try note("setxattr \(path)") {
+        let value = [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: 900)
+        try work.tree.setxattr(number, Array("user.a".utf8), value)
+        try refresh([number])
+      }
+    case 25..<32: try note("mkdir \(place)") { try make(place, nil) }
+    case 32..<40:
       guard let path = anyOwn(&random) else { return }
       try note("remove \(path)") { try remove(path) }
-    case 38..<52:
+    case 40..<48:
       guard let path = anyOwn(&random, directory: true) else { return }
       try note("rmdir \(path)") { try remove(path) }
-    case 52..<72:
+    case 48..<72:
       guard let path = anyOwn(&random, directory: Int.random(in: 0..<3, using: &random) > 0) else {
         return
       }
-      let isExchange = Int.random(in: 0..<4, using: &random) == 0
+      let isExchange = Int.random(in: 0..<3, using: &random) == 0
       let to = isExchange ? anyOwn(&random) ?? place : place
       try note("\(isExchange ? "exchange" : "mv") \(path) \(to)") {
         try rename(path, to, isExchange ? .exchange : .replacing)
@@ -271,6 +292,12 @@ final class OwnPrograms {
     } else if let path = anyOwn(&random, directory: false),
       let number = nodes[path]?.status.number
     {
+      if Int.random(in: 0..<3, using: &random) == 0 {
+        log.append("read \(path) \(number.rawValue)")
+        let handle = try work.tree.open(number, mode: [.read], process: 1).handle
+        handles.append((number, handle))
+        return
+      }
       log.append("open \(path) \(number.rawValue)")
       let handle = try work.tree.open(number, mode: [.read, .write], process: process).handle
       handles.append((number, handle))
