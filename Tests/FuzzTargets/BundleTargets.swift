@@ -80,7 +80,7 @@ enum BundleTargets {
     let table = try reader.table()
     for number in table.items.indices {
       // An item that is damaged does not keep others from being read.
-      _ = try? reader.item(number, in: table)
+      _ = try? reader.item(number, in: table) { _ in [UInt8](repeating: 7, count: 300) }
     }
     let entries = try reader.entries()
     for entry in entries where entry.id != nil {
@@ -115,7 +115,7 @@ enum BundleTargets {
     file.append(bigEndian: UInt32(encoded.count))
     file.append(bigEndian: UInt32(encoded.count))
     file.append(Digest.of(encoded))
-    return file + BundleFormat.tailMagic
+    return file + BundleFormat.tailMagic(isSealed: false)
   }
 
   static let bundleSeeds: [[UInt8]] = {

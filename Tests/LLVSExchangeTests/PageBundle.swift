@@ -45,7 +45,8 @@ struct PageBundle {
     var changes: [Change]
   }
 
-  var items: [(kind: UInt64, digest: [UInt8], bytes: [UInt8])] = []
+  /// The bytes of a patch are its frame.
+  var items: [(kind: UInt64, digest: [UInt8], bytes: [UInt8], length: Int, bases: [[UInt8]])] = []
   var versions: [Version] = []
   var others: [[UInt8]] = []
   var needs: [Need] = []
@@ -59,13 +60,13 @@ struct PageBundle {
     else { throw PageBytes.Wrong("the name of a bundle") }
     var bytes = PageBytes(Array(file.dropLast(48)))
     try bytes.expect("LLVSBDL")
-    guard try bytes.number(1) == 2, try bytes.number(4) == 0 else {
+    guard try bytes.number(1) == 3, try bytes.number(4) == 0 else {
       throw PageBytes.Wrong("the head of a bundle")
     }
     var tail = PageBytes(Array(file.suffix(48)))
     let (stands, unpacked) = try (tail.count(4), tail.count(4))
     let hash = try tail.take(32)
-    try tail.expect("LLVSBDP2")
+    try tail.expect("LLVSBDP3")
     let standing = Array(file.dropLast(48).suffix(stands))
     guard Digest.of(standing).bytes == hash else { throw PageBytes.Wrong("the directory's hash") }
     var directory = PageBytes(try Self.unpacked(standing, unpacked))
@@ -96,9 +97,9 @@ struct PageBundle {
     from = try Self.runs(&directory)
     guard directory.isAtEnd else { throw PageBytes.Wrong("more than a directory") }
 
-    var frames: [(bytes: [UInt8], items: Int)] = []
+    var frames: [(bytes: [UInt8], unpacked: Int, items: Int)] = []
     for (stands, unpacked, items) in content {
-      frames.append((try Self.unpacked(try bytes.take(stands), unpacked), items))
+      frames.append((try bytes.take(stands), unpacked, items))
     }
     var streams: [[UInt8]] = []
     for part in hashed {
@@ -113,12 +114,24 @@ struct PageBundle {
     guard try bytes.rest() == standing else { throw PageBytes.Wrong("frames before a directory") }
     var table = PageBytes(streams[1])
     for frame in frames {
-      var content = PageBytes(frame.bytes)
+      var content: PageBytes?
       for _ in 0..<frame.items {
-        let (kind, digest) = try (table.number(1), table.take(32))
-        items.append((kind, digest, try content.take(table.varint())))
+        let (kind, digest, length) = try (table.number(1), table.take(32), table.varint())
+        guard kind < 128 else {
+          let bases = try (0..<table.count(1)).map { _ in try table.take(32) }
+          guard frame.items == 1, frame.unpacked == length, kind == 128, !bases.isEmpty else {
+            throw PageBytes.Wrong("a patch that is not alone in its frame")
+          }
+          items.append((0, digest, frame.bytes, length, bases))
+          continue
+        }
+        var rest = try content ?? PageBytes(Self.unpacked(frame.bytes, frame.unpacked))
+        items.append((kind, digest, try rest.take(length), length, []))
+        content = rest
       }
-      guard content.isAtEnd else { throw PageBytes.Wrong("a frame that its items do not fill") }
+      guard content?.isAtEnd ?? true else {
+        throw PageBytes.Wrong("a frame that its items do not fill")
+      }
     }
     guard table.isAtEnd else { throw PageBytes.Wrong("a table of more items") }
     var outline = PageBytes(streams[0])
@@ -208,7 +221,17 @@ struct PageBundle {
   func bytes(of value: Value, with others: [PageBundle] = []) throws -> [UInt8]? {
     let all = (others + [self]).flatMap(\.items)
     func find(_ kind: UInt64, _ digest: [UInt8]) -> [UInt8]? {
-      all.first { $0.kind == kind && $0.digest == digest }?.bytes
+      let found = all.filter { $0.kind == kind && $0.digest == digest }
+      if let whole = found.first(where: { $0.bases.isEmpty }) { return whole.bytes }
+      guard let patch = found.first else { return nil }
+      var prefix: [UInt8] = []
+      for base in patch.bases {
+        guard let whole = all.first(where: { $0.digest == base && $0.bases.isEmpty }) else {
+          return nil
+        }
+        prefix += whole.bytes
+      }
+      return Compression().undelta(patch.bytes[...], from: prefix, length: patch.length)
     }
     func below(_ node: [UInt8]) throws -> [UInt8]? {
       var node = PageBytes(node)
@@ -234,7 +257,8 @@ struct PageBundle {
     case .inline(let bytes): return bytes
     case .item(let number, let length):
       let item = items[number]
-      let bytes = item.kind == 0 ? item.bytes : try below(item.bytes)
+      let found = find(item.kind, item.digest)
+      let bytes = item.kind == 0 ? found : try found.flatMap { try below($0) }
       guard bytes?.count == length else { throw PageBytes.Wrong("the length of a value") }
       return bytes
     case .leftOut(let digest, let length, _):

@@ -21,9 +21,20 @@ package struct RemoteBundleNote: Hashable, Sendable {
   }
 }
 
+/// An item of a bundle: a key of at most 64 bytes, and whether the bundle holds it as a patch.
+package struct RemoteBundleItem: Hashable, Sendable {
+  package var key: [UInt8]
+  package var isPatch: Bool
+
+  package init(key: [UInt8], isPatch: Bool) {
+    self.key = key
+    self.isPatch = isPatch
+  }
+}
+
 package enum RemoteBundleChange: Sendable {
-  /// Writes a note and the keys of the bundle's items, at most 64 bytes each, in order of their places.
-  case set(RemoteBundleNote, items: [[UInt8]]?)
+  /// Writes a note and the bundle's items in order of their places.
+  case set(RemoteBundleNote, items: [RemoteBundleItem]?)
   case remove(String)
 }
 
@@ -43,19 +54,24 @@ extension StoreDatabase {
     }
   }
 
-  package func bundles(holding item: [UInt8]) throws(StoreError) -> [(number: Int64, place: Int)] {
+  package func bundles(
+    holding item: [UInt8]
+  ) throws(StoreError) -> [(number: Int64, place: Int, isPatch: Bool)] {
     try prepared(
       """
       SELECT bundle, place FROM remote_items WHERE item = ? AND sum IS llvs_sum(item, bundle, place)
       """
-    ).bind(1, item).all { ($0.integer(0), Int($0.integer(1))) }
+    ).bind(1, item).all { row in
+      let place = row.integer(1)
+      return (row.integer(0), Int(max(place, ~place)), place < 0)
+    }
   }
 
   package func items(
     inRemoteBundle number: Int64
-  ) throws(StoreError) -> [(item: [UInt8], place: Int)] {
-    try prepared("SELECT item, place FROM remote_items WHERE bundle = ? ORDER BY place")
-      .bind(1, number).all { ($0.bytes(0), Int($0.integer(1))) }
+  ) throws(StoreError) -> [RemoteBundleItem] {
+    try prepared("SELECT item, place FROM remote_items WHERE bundle = ? ORDER BY max(place, ~place)")
+      .bind(1, number).all { RemoteBundleItem(key: $0.bytes(0), isPatch: $0.integer(1) < 0) }
   }
 
   func apply(_ change: RemoteBundleChange) throws(StoreError) {
@@ -77,10 +93,13 @@ extension StoreDatabase {
       guard let items else { return }
       try prepared("DELETE FROM remote_items WHERE bundle = ?").bind(1, number).run()
       // In the order of items, neighbours are in the same page.
-      for (item, place) in zip(items, 0...).sorted(by: { $0.0.lexicographicallyPrecedes($1.0) }) {
+      let sorted = zip(items, 0...).sorted { $0.0.key.lexicographicallyPrecedes($1.0.key) }
+      for (item, place) in sorted {
+        // The complement of its place says that an item is a patch.
+        let place = Int64(item.isPatch ? ~place : place)
         try prepared(
           "INSERT OR REPLACE INTO remote_items VALUES(?1, ?2, ?3, llvs_sum(?1, ?2, ?3))"
-        ).bind(1, item).bind(2, number).bind(3, Int64(place)).run()
+        ).bind(1, item.key).bind(2, number).bind(3, place).run()
       }
     }
   }

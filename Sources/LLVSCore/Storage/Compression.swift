@@ -20,8 +20,8 @@ package final class Compression: Sendable {
 
   /// Returns `head`, then one short frame that only `base` can unpack; nil if the frame would have more than
   /// `capacity` bytes or memory is short.
-  func delta(
-    _ bytes: UnsafeRawBufferPointer, from base: [UInt8], capacity: Int, after head: [UInt8]
+  package func delta(
+    _ bytes: UnsafeRawBufferPointer, from base: [UInt8], capacity: Int, after head: [UInt8] = []
   ) -> [UInt8]? {
     guard capacity > 0, let context = compressors.acquire() else { return nil }
     defer {
@@ -100,7 +100,7 @@ package final class Compression: Sendable {
   }
 
   /// Returns the `length` bytes of a frame that was made with this base; nil for another length.
-  func undelta(_ frame: ArraySlice<UInt8>, from base: [UInt8], length: Int) -> [UInt8]? {
+  package func undelta(_ frame: ArraySlice<UInt8>, from base: [UInt8], length: Int) -> [UInt8]? {
     guard let context = decompressors.acquire() else { return nil }
     defer {
       ZSTD_DCtx_reset(context, ZSTD_reset_session_and_parameters)

@@ -13,17 +13,23 @@ package struct ValuePart {
   package let kind: Kind
   package let digest: Digest
   private let read: () throws(StoreError) -> [UInt8]
+  private let readBases: () throws(StoreError) -> [[UInt8]]
 
   fileprivate init(
-    _ kind: Kind, _ digest: Digest, _ read: @escaping () throws(StoreError) -> [UInt8]
+    _ kind: Kind, _ digest: Digest, _ read: @escaping () throws(StoreError) -> [UInt8],
+    bases: @escaping () throws(StoreError) -> [[UInt8]] = { [] }
   ) {
     self.kind = kind
     self.digest = digest
     self.read = read
+    readBases = bases
   }
 
   /// Reads the bytes: those of the chunk, or the node's level and items as they are hashed.
   package func bytes() throws(StoreError) -> [UInt8] { try read() }
+
+  /// Reads the chunks that this chunk is stored as a patch of; none for a whole chunk and for a node.
+  package func bases() throws(StoreError) -> [[UInt8]] { try readBases() }
 }
 
 extension ContentStore {
@@ -34,14 +40,7 @@ extension ContentStore {
     switch stored.content {
     case .none, .inline: break
     case .chunk(let location):
-      try body(
-        ValuePart(.chunk, stored.digest) { () throws(StoreError) in
-          let bytes = try self.chunk(location, stored.digest)
-          guard UInt64(bytes.count) == stored.length else {
-            throw .corrupt("a chunk has \(bytes.count) bytes where \(stored.length) were stored")
-          }
-          return bytes
-        })
+      try body(part(stored.digest, at: location, length: stored.length))
     case .tree(let location):
       let top = try node(location, stored.digest)
       guard top.length == stored.length else {
@@ -52,6 +51,20 @@ extension ContentStore {
     }
   }
 
+  private func part(_ digest: Digest, at location: Location, length: UInt64) -> ValuePart {
+    ValuePart(.chunk, digest) { () throws(StoreError) in
+      let bytes = try self.chunk(location, digest)
+      guard UInt64(bytes.count) == length else {
+        throw .corrupt("a chunk has \(bytes.count) bytes where \(length) were stored")
+      }
+      return bytes
+    } bases: { () throws(StoreError) in
+      try self.records.bases(ofRecordAt: location, .chunk).map { (place) throws(StoreError) in
+        try self.chunk(place)
+      }
+    }
+  }
+
   private func forEachPart(
     below node: ValueNode, _ body: (ValuePart) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -59,9 +72,7 @@ extension ContentStore {
       guard let digest = item.digest, let location = item.location else { continue }
       switch item.kind {
       case .zeros: break
-      case .chunk:
-        try body(
-          ValuePart(.chunk, digest) { () throws(StoreError) in try self.chunk(location, digest) })
+      case .chunk: try body(part(digest, at: location, length: item.length))
       case .node:
         let child = try self.child(of: node, at: index)
         try body(ValuePart(.node, digest) { child.form })

@@ -67,6 +67,13 @@ extension RecordStore {
     return places
   }
 
+  /// Returns the places of the whole records that a record is a patch of; none for a whole record.
+  func bases(ofRecordAt place: Location, _ kind: RecordKind) throws(StoreError) -> [Location] {
+    guard patchBases.value(place) == nil else { return [] }
+    let (header, payload) = try readPacked(at: place)
+    return header.isDelta ? try bases(of: place, kind, payload).places : []
+  }
+
   /// Returns the raw bytes of the bases of a patch, in their order.
   func bytes(ofBases places: [Location], _ kind: RecordKind) throws(StoreError) -> [UInt8] {
     var bytes: [UInt8] = []

@@ -10,19 +10,31 @@ import LLVSCore
 enum BundleFormat {
   static let folder = "bundles"
   static let magic = Array("LLVSBDL".utf8)
-  static let number: UInt8 = 2
+  static let number: UInt8 = 3
   /// The flag in the head of a bundle whose frames are encrypted.
   static let sealedFlag: UInt32 = 1
 
-  static func head(isSealed: Bool) -> [UInt8] {
-    var head = magic + [number]
+  static func head(isSealed: Bool, format: UInt8 = number) -> [UInt8] {
+    var head = magic + [format]
     head.append(bigEndian: isSealed ? sealedFlag : 0)
     return head
   }
 
   static let headLength: UInt64 = 12
-  static let tailMagic = Array("LLVSBDP2".utf8)
-  static let sealedTailMagic = Array("LLVSBDS2".utf8)
+  /// The formats that are read. Bundles of format 2 have no patches, and are the same otherwise.
+  static let known = 2...number
+
+  static func tailMagic(isSealed: Bool, format: UInt8 = number) -> [UInt8] {
+    Array("LLVSBD\(isSealed ? "S" : "P")\(format)".utf8)
+  }
+
+  /// Returns what the last bytes of a bundle say; nil for no known format.
+  static func ending(_ magic: some Sequence<UInt8>) -> (format: UInt8, isSealed: Bool)? {
+    known.flatMap { [($0, false), ($0, true)] }.first { format, isSealed in
+      tailMagic(isSealed: isSealed, format: format).elementsEqual(magic)
+    }
+  }
+
   static let tailLength = 48
   static let sealedTailLength = 88
   /// The number of bytes that encryption adds to a frame.
@@ -38,6 +50,13 @@ enum BundleFormat {
   /// Shorter items share frames of up to ``sharedFrameLength``.
   static let aloneLength = 32_768
   static let sharedFrameLength = 262_144
+  /// The flag of an item's kind in the table, if the item is a patch.
+  static let patchFlag: UInt8 = 0x80
+  /// The most chunks that a patch is based on, and their greatest length together in bytes.
+  static let mostBases = 4
+  static let longestBases = 1 << 20
+  /// Shorter chunks are written whole, because little would be saved.
+  static let shortestPatched = 4096
   static let maximumDirectory = 16 << 20
   static let maximumEntries = 65_536
   static let maximumItems = 1 << 20

@@ -44,6 +44,23 @@ struct BundleItem: Hashable, Sendable {
   }
 }
 
+/// An item of a bundle, whole or as a patch of chunks that are whole elsewhere.
+struct HeldItem: Hashable, Sendable {
+  var item: BundleItem
+  var isPatch = false
+}
+
+/// A whole chunk that others are written as patches of.
+struct BundleBase: Hashable, Sendable {
+  let digest: Digest
+  let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    digest = Digest.of(bytes)
+  }
+}
+
 struct ValueNodeForm {
   enum Part: Hashable {
     case chunk(Digest)

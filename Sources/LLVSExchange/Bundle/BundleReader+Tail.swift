@@ -3,6 +3,7 @@ import LLVSCore
 extension BundleReader {
   /// The end of a bundle, which says where the directory is and what its hash is.
   struct Tail {
+    let format: UInt8
     let isSealed: Bool
     /// The 8 bytes that tell the key, and the bundle's own 32 bytes; empty if it is not encrypted.
     let keyID: [UInt8]
@@ -18,15 +19,14 @@ extension BundleReader {
       let longest = min(
         UInt64(BundleFormat.sealedTailLength), name.length - BundleFormat.headLength)
       let end = try bytes.read((name.length - longest)..<name.length)
-      let magic = Array(end.suffix(8))
-      guard magic == BundleFormat.tailMagic || magic == BundleFormat.sealedTailMagic else {
+      guard let ending = BundleFormat.ending(end.suffix(8)) else {
         let head = try bytes.read(0..<BundleFormat.headLength)
         guard head.starts(with: BundleFormat.magic), head[7] > BundleFormat.number else {
           throw malformed("its end is malformed")
         }
         throw .fromTheFuture("\(label): it was made by a newer program")
       }
-      isSealed = magic == BundleFormat.sealedTailMagic
+      (format, isSealed) = ending
       let length = isSealed ? BundleFormat.sealedTailLength : BundleFormat.tailLength
       guard end.count >= length else { throw malformed("its end is malformed") }
       let tail = Array(end.suffix(length))

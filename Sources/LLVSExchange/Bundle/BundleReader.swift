@@ -1,5 +1,6 @@
 import LLVSCore
 internal import Platform
+internal import Synchronization
 
 /// The bytes of a bundle.
 /// - Concurrency: any thread.
@@ -47,6 +48,8 @@ final class BundleReader: Sendable {
   private let contentOffsets: [UInt64]
   private let outlineOffsets: [UInt64]
   private let tableOffsets: [UInt64]
+  // A leaf lock.
+  private let known = Mutex<BundleTable?>(nil)
   /// The number of items before each frame of items, and then of all.
   let firstItems: [Int]
   /// The offset in the outline of each of its frames, and then its length.
@@ -71,7 +74,8 @@ final class BundleReader: Sendable {
         throw .fromTheFuture("\(label): it is encrypted, and no key is held for this peer")
       }
       seal = keys.seal(
-        keyID: tail.keyID, salt: tail.salt, writer: name.writer, sequence: name.sequence)
+        keyID: tail.keyID, salt: tail.salt, writer: name.writer, sequence: name.sequence,
+        format: tail.format)
       guard seal != nil else {
         throw .fromTheFuture("\(label): it is \(Self.locked)")
       }
@@ -158,7 +162,9 @@ final class BundleReader: Sendable {
   }
 
   /// Returns a frame of items, whose bytes only the digests of the items prove; nil if it does not unpack.
-  private func contentFrame(_ number: Int, isAgain: Bool) throws(StoreError) -> [UInt8]? {
+  private func contentFrame(
+    _ number: Int, from prefix: [UInt8], isAgain: Bool
+  ) throws(StoreError) -> [UInt8]? {
     let place = FrameCache.Place(bundle: name.hash, kind: .content, number: number)
     if !isAgain, let known = cache.frame(place) { return known }
     let range = self.place(ofContentFrame: number)
@@ -166,17 +172,21 @@ final class BundleReader: Sendable {
       try isAgain ? bytes.readAgain(range) : bytes.read(range)
     }
     let length = directory.content[number].unpacked
-    let unpacked = cache.compression.frame(standing, to: length, seal, .content, number)
+    let unpacked = cache.compression.frame(
+      standing, to: length, seal, .content, number, from: prefix)
     if let unpacked { cache.keep(unpacked, at: place) }
     return unpacked
   }
 
-  /// Returns true if bytes are a frame of items that the table describes.
-  func isRight(_ standing: [UInt8], frame number: Int, _ table: BundleTable) -> Bool {
+  /// Returns true if bytes are a frame of items that the table describes, a patch of the bytes of `prefix`.
+  func isRight(
+    _ standing: [UInt8], frame number: Int, _ table: BundleTable, from prefix: [UInt8]
+  ) -> Bool {
     let length = directory.content[number].unpacked
-    guard let frame = cache.compression.frame(standing, to: length, seal, .content, number) else {
-      return false
-    }
+    guard
+      let frame = cache.compression.frame(
+        standing, to: length, seal, .content, number, from: prefix)
+    else { return false }
     return (firstItems[number]..<firstItems[number + 1]).allSatisfy { item in
       frame[table.place(of: item).range].withUnsafeBytes { table.items[item].isProved(by: $0) }
     }
@@ -184,6 +194,13 @@ final class BundleReader: Sendable {
 
   /// - Throws: ``StoreError/invalid(_:)`` if it is malformed or contradicts the directory.
   func table() throws(StoreError) -> BundleTable {
+    if let known = known.withLock({ $0 }) { return known }
+    let table = try readTable()
+    known.withLock { $0 = table }
+    return table
+  }
+
+  private func readTable() throws(StoreError) -> BundleTable {
     var table = BundleTable(firstItems: firstItems, directory.content.map(\.unpacked))
     var rest: [UInt8] = []
     for (number, frame) in directory.table.enumerated() {
@@ -199,13 +216,22 @@ final class BundleReader: Sendable {
     return table
   }
 
-  /// Returns the bytes of an item, proved by its digest.
-  /// - Throws: ``StoreError/invalid(_:)`` if they are other bytes.
-  func item(_ number: Int, in table: BundleTable) throws(StoreError) -> [UInt8] {
+  /// Returns the bytes of an item, proved by its digest; `chunk` returns the bases of a patch.
+  /// - Throws: ``StoreError/invalid(_:)`` if they are other bytes, ``StoreError/notFound(_:)`` without a base.
+  func item(
+    _ number: Int, in table: BundleTable,
+    chunk: (Digest) throws(StoreError) -> [UInt8]? = { _ in nil }
+  ) throws(StoreError) -> [UInt8] {
     let place = table.place(of: number)
+    var prefix: [UInt8] = []
+    for base in table.bases[number] ?? [] {
+      guard let bytes = try chunk(base), prefix.count + bytes.count <= BundleFormat.longestBases
+      else { throw .notFound("\(label): item \(number) is a patch of bytes that are in no bundle") }
+      prefix += bytes
+    }
     var fault = ""
     for attempt in 0..<BundleReader.readings {
-      guard let frame = try contentFrame(place.frame, isAgain: attempt > 0) else {
+      guard let frame = try contentFrame(place.frame, from: prefix, isAgain: attempt > 0) else {
         fault = "its frame \(place.frame) does not unpack"
         continue
       }
@@ -219,12 +245,16 @@ final class BundleReader: Sendable {
 
 struct BundleTable: Sendable {
   private(set) var items: [BundleItem] = []
+  /// The bases of the items that are patches, by the numbers of these.
+  private(set) var bases: [Int: [Digest]] = [:]
   private var lengths: [UInt32] = []
   /// The offset of each item in its frame.
   private var starts: [UInt32] = []
   private let firstItems: [Int]
   private let frameLengths: [Int]
   private var frame = 0
+  /// A shorter rest may be a part of an entry.
+  private static let longestEntry = 43 + 32 * BundleFormat.mostBases
 
   init(firstItems: [Int], _ frameLengths: [Int]) {
     self.firstItems = firstItems
@@ -235,15 +265,22 @@ struct BundleTable: Sendable {
   fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer) -> Int? {
     var reader = ByteReader(bytes)
     var used = 0
-    // The longest entry has 42 bytes; a shorter rest may be a part of one.
     while reader.remaining > 0 {
-      guard let kind = reader.integer(UInt8.self), let digest = reader.digest(),
-        let length = reader.varint()
-      else { return reader.remaining < 42 && bytes.count - used < 42 ? used : nil }
+      guard let form = reader.integer(UInt8.self), let digest = reader.digest(),
+        let length = reader.varint(),
+        let bases = form & BundleFormat.patchFlag == 0 ? [] : reader.bases()
+      else { return bytes.count - used < Self.longestEntry ? used : nil }
       used = bytes.count - reader.remaining
-      guard let kind = BundleItem.Kind(rawValue: kind), length > 0,
+      guard let kind = BundleItem.Kind(rawValue: form & ~BundleFormat.patchFlag), length > 0,
         length <= UInt64(BundleItem.longest(kind)), frame < frameLengths.count
       else { return nil }
+      if form & BundleFormat.patchFlag != 0 {
+        // A patch is alone in its frame.
+        guard kind == .chunk, firstItems[frame + 1] - firstItems[frame] == 1,
+          (1...BundleFormat.mostBases).contains(bases.count)
+        else { return nil }
+        self.bases[items.count] = bases
+      }
       var start = 0
       if items.count > firstItems[frame], let before = starts.last, let size = lengths.last {
         start = Int(before) + Int(size)
@@ -262,6 +299,10 @@ struct BundleTable: Sendable {
 
   fileprivate var isWhole: Bool { items.count == firstItems[firstItems.count - 1] }
 
+  var held: [HeldItem] {
+    items.enumerated().map { HeldItem(item: $1, isPatch: bases[$0] != nil) }
+  }
+
   /// Returns the frame of an item and its place there.
   func place(of number: Int) -> (frame: Int, range: Range<Int>) {
     let frame = firstItems.partitioningIndex { number < $0 } - 1
@@ -270,17 +311,26 @@ struct BundleTable: Sendable {
   }
 }
 
+extension ByteReader {
+  /// Returns nil if the bytes end before.
+  fileprivate mutating func bases() -> [Digest]? {
+    guard let count = integer(UInt8.self), remaining >= Int(count) * 32 else { return nil }
+    return (0..<count).compactMap { _ in digest() }
+  }
+}
+
 extension Compression {
   /// Returns a frame unpacked; nil if it has another length or was sealed for another place.
   fileprivate func frame(
     _ standing: [UInt8], to length: Int, _ seal: BundleSeal?,
-    _ kind: BundleFormat.FrameKind, _ number: Int
+    _ kind: BundleFormat.FrameKind, _ number: Int, from prefix: [UInt8] = []
   ) -> [UInt8]? {
     var packed = standing
     if let seal {
       guard let opened = seal.opened(standing, kind, number) else { return nil }
       packed = opened
     }
+    if !prefix.isEmpty { return undelta(packed[...], from: prefix, length: length) }
     if packed.count == length { return packed }
     return packed.withUnsafeBytes { raw in
       let unpacked = self.unpacked(raw, atMost: length)

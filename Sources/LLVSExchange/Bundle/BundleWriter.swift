@@ -17,7 +17,7 @@ final class BundleWriter {
   private var frame: [UInt8] = []
   private var frameItems = 0
   private var items: [BundleItem: Int] = [:]
-  private(set) var order: [BundleItem] = []
+  private(set) var order: [HeldItem] = []
   private var table: Spool
   private let outline: Spool
   private var needs: [BundleNeed: Int] = [:]
@@ -42,18 +42,27 @@ final class BundleWriter {
   /// Returns true if the bundle has about `goal` bytes, or as many parts as a bundle may have.
   func isFull(goal: UInt64) -> Bool {
     length + UInt64(frame.count) + outline.length >= goal
-      || items.count >= BundleFormat.maximumItems
+      || items.count + Self.mostAtOnce > BundleFormat.maximumItems
       || directory.entries >= BundleFormat.maximumEntries
-      // Room for the frame that is open and for one more.
-      || directory.content.count + 2 >= BundleFormat.maximumContentFrames
+      // Room for the frame that is open, too.
+      || directory.content.count + 1 + Self.mostAtOnce > BundleFormat.maximumContentFrames
   }
+
+  /// A chunk and its bases.
+  private static let mostAtOnce = 1 + BundleFormat.mostBases
 
   func number(of item: BundleItem) -> Int? { items[item] }
 
+  /// Returns true if the bundle has an item, and not as a patch.
+  func isWhole(_ item: BundleItem) -> Bool { items[item].map { !order[$0].isPatch } ?? false }
+
   /// Adds an item that is not in the bundle yet, and returns its number.
+  /// It becomes a patch of `bases` if that is short; these are whole in this bundle or in one that it needs.
   /// - Throws: ``StoreError/corrupt(_:)`` if the bytes are not those of the item.
   @discardableResult
-  func add(_ item: BundleItem, _ bytes: [UInt8]) throws(StoreError) -> Int {
+  func add(
+    _ item: BundleItem, _ bytes: [UInt8], after bases: [BundleBase] = []
+  ) throws(StoreError) -> Int {
     precondition(items[item] == nil, "a bundle holds an item once")
     guard !bytes.isEmpty, bytes.withUnsafeBytes({ item.isProved(by: $0) }) else {
       throw .corrupt("bytes of a value are not those of its digest \(item.digest.hex)")
@@ -61,7 +70,11 @@ final class BundleWriter {
     guard items.count < BundleFormat.maximumItems else {
       throw .invalid("a bundle of more than \(BundleFormat.maximumItems) items")
     }
-    if bytes.count >= BundleFormat.aloneLength {
+    let patch = patch(item, bytes, of: bases)
+    if let patch {
+      try closeFrame()
+      try writeFrame(patch, unpacked: bytes.count, items: 1)
+    } else if bytes.count >= BundleFormat.aloneLength {
       try closeFrame()
       try writeFrame(bytes, items: 1)
     } else {
@@ -69,13 +82,26 @@ final class BundleWriter {
       frame += bytes
       frameItems += 1
     }
-    var entry: [UInt8] = [item.kind.rawValue]
+    var entry = [item.kind.rawValue | (patch == nil ? 0 : BundleFormat.patchFlag)]
     entry.append(item.digest)
     entry.append(varint: UInt64(bytes.count))
+    if patch != nil {
+      entry.append(UInt8(bases.count))
+      for base in bases { entry.append(base.digest) }
+    }
     try entry.withPiece { (piece) throws(StoreError) in try table.append(piece) }
     items[item] = order.count
-    order.append(item)
+    order.append(HeldItem(item: item, isPatch: patch != nil))
     return order.count - 1
+  }
+
+  /// Returns the frame of a chunk that only its bases unpack; nil if it is not much shorter than the chunk.
+  private func patch(_ item: BundleItem, _ bytes: [UInt8], of bases: [BundleBase]) -> [UInt8]? {
+    let prefix = bases.flatMap(\.bytes)
+    guard item.kind == .chunk, bytes.count >= BundleFormat.shortestPatched,
+      (1...BundleFormat.mostBases).contains(bases.count), prefix.count <= BundleFormat.longestBases
+    else { return nil }
+    return bytes.withUnsafeBytes { compression.delta($0, from: prefix, capacity: $0.count / 4) }
   }
 
   private func closeFrame() throws(StoreError) {
@@ -89,10 +115,15 @@ final class BundleWriter {
     guard directory.content.count < BundleFormat.maximumContentFrames else {
       throw .invalid("a bundle of more than \(BundleFormat.maximumContentFrames) frames")
     }
-    let standing = standing(bytes, .content, directory.content.count)
+    try writeFrame(packed(bytes), unpacked: bytes.count, items: items)
+  }
+
+  private func writeFrame(
+    _ packed: [UInt8], unpacked: Int, items: Int
+  ) throws(StoreError) {
+    let standing = sealed(packed, .content, directory.content.count)
     try emit(standing)
-    directory.content.append(
-      .init(stands: standing.count, unpacked: bytes.count, items: items))
+    directory.content.append(.init(stands: standing.count, unpacked: unpacked, items: items))
   }
 
   /// Returns the number of a bundle among those that this one needs; nil if there is no room for it.
@@ -144,14 +175,14 @@ final class BundleWriter {
     guard bytes.count <= BundleFormat.maximumDirectory else {
       throw .invalid("a directory of more than \(BundleFormat.maximumDirectory) bytes")
     }
-    let standing = standing(bytes, .directory, 0)
+    let standing = sealed(packed(bytes), .directory, 0)
     try emit(standing)
     var tail: [UInt8] = []
     if let seal { tail += seal.keyID + seal.salt }
     tail.append(bigEndian: UInt32(standing.count))
     tail.append(bigEndian: UInt32(bytes.count))
     tail.append(Digest.of(standing))
-    tail += seal == nil ? BundleFormat.tailMagic : BundleFormat.sealedTailMagic
+    tail += BundleFormat.tailMagic(isSealed: seal != nil)
     try emit(tail)
     return (length, hasher.finish(), directory)
   }
@@ -164,7 +195,7 @@ final class BundleWriter {
       guard frames.count < BundleFormat.maximumOtherFrames else {
         throw .invalid("a bundle of more than \(BundleFormat.maximumOtherFrames) frames")
       }
-      let standing = standing(Array(piece), kind, frames.count)
+      let standing = sealed(packed(Array(piece)), kind, frames.count)
       try emit(standing)
       frames.append(
         .init(stands: standing.count, unpacked: piece.count, hash: Digest.of(standing)))
@@ -172,15 +203,17 @@ final class BundleWriter {
     return frames
   }
 
-  /// Returns bytes packed if that saves any, and encrypted if the bundle is.
-  private func standing(
-    _ bytes: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int
-  ) -> [UInt8] {
-    let packed = bytes.withUnsafeBytes { raw in
+  /// Returns bytes packed if that saves any.
+  private func packed(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.withUnsafeBytes { raw in
       compression.frame(of: raw, level: BundleWriter.level, capacity: max(0, raw.count - 1))
-    }
-    return seal.map { $0.sealed(packed ?? bytes, kind, number) } ?? packed ?? bytes
+    } ?? bytes
   }
+
+  /// Returns packed bytes, encrypted if the bundle is.
+  private func sealed(
+    _ packed: [UInt8], _ kind: BundleFormat.FrameKind, _ number: Int
+  ) -> [UInt8] { seal.map { $0.sealed(packed, kind, number) } ?? packed }
 
   private func emit(_ bytes: [UInt8]) throws(StoreError) {
     guard !bytes.isEmpty else { return }

@@ -42,7 +42,7 @@ final class BundleChanges: ChangeSource {
     case .inline(let bytes):
       try bytes.withPiece { (raw) throws(StoreError) in try sink.append(raw) }
     case .item(let number, let length):
-      try append(table.items[number], length, try bundle.item(number, in: table), sink)
+      try append(table.items[number], length, try fetcher.bytes(number, in: bundle, table), sink)
     case .leftOut(let digest, let length, _):
       let item = BundleItem(value: digest, length: length)
       try append(item, length, try bytes(of: item), sink)
@@ -52,7 +52,7 @@ final class BundleChanges: ChangeSource {
   }
 
   private func bytes(of item: BundleItem) throws(StoreError) -> [UInt8] {
-    if let number = numbers[item] { return try bundle.item(number, in: table) }
+    if let number = numbers[item] { return try fetcher.bytes(number, in: bundle, table) }
     guard let bytes = try fetcher.bytes(of: item) else {
       throw malformed("bytes of a value are in no bundle that is there")
     }
@@ -110,7 +110,6 @@ final class BundleChanges: ChangeSource {
 
   /// Returns true if all bytes of all values are in this bundle, in this store, or in a listed bundle.
   func isComplete() throws(StoreError) -> Bool {
-    // Only values with nodes may have other parts elsewhere.
     let stream = OutlineStream(bundle, range, label: label)
     while !stream.isAtEnd {
       let value: OutlineValue
@@ -122,8 +121,7 @@ final class BundleChanges: ChangeSource {
       switch value {
       case .inline: break
       case .item(let number, _):
-        let item = table.items[number]
-        if item.kind == .top, try !isComplete(item) { return false }
+        guard try isComplete(table.items[number]) else { return false }
       case .leftOut(let digest, let length, _):
         guard try isComplete(BundleItem(value: digest, length: length)) else { return false }
       case .forgotten: return false
@@ -133,7 +131,9 @@ final class BundleChanges: ChangeSource {
   }
 
   private func isComplete(_ item: BundleItem) throws(StoreError) -> Bool {
-    if numbers[item] == nil {
+    if let number = numbers[item] {
+      guard try fetcher.hasBases(number, in: table) else { return false }
+    } else {
       guard try fetcher.isThere(item) else { return false }
     }
     guard item.kind != .chunk else { return true }

@@ -1,7 +1,7 @@
 import LLVSCore
 
 /// The facts about a bundle that are kept next to its name.
-/// As bytes: format u8 = 1 | format of the bundle u8 = 2 | counted place | a directory without frames.
+/// As bytes: format u8 = 1 | format of the bundle u8 = 2 or 3 | counted place | a directory without frames.
 struct BundleFacts: Hashable, Sendable {
   /// The remote that this store put it to, as the user names it; empty for other writers' bundles.
   var place = ""
@@ -25,7 +25,7 @@ struct BundleFacts: Hashable, Sendable {
   init?(_ bytes: [UInt8], _ name: BundleName) {
     let facts = bytes.withUnsafeBytes { raw -> BundleFacts? in
       var reader = ByteReader(raw)
-      guard reader.integer(UInt8.self) == 1, reader.integer(UInt8.self) == BundleFormat.number,
+      guard reader.integer(UInt8.self) == 1, reader.integer(UInt8.self).map(BundleFormat.known.contains) == true,
         let place = reader.counted(atMost: 65_536), let rest = reader.take(reader.remaining),
         let directory = try? BundleDirectory(rest, of: name, space: 0, isSealed: false)
       else { return nil }
@@ -89,6 +89,15 @@ struct NotedBundle: Sendable {
     RemoteBundleNote(
       name: name.text, state: state.rawValue, put: put, announced: announced,
       facts: facts.encoded(name))
+  }
+}
+
+extension HeldItem {
+  var row: RemoteBundleItem { RemoteBundleItem(key: item.key, isPatch: isPatch) }
+
+  init?(_ row: RemoteBundleItem) {
+    guard let item = BundleItem(key: row.key) else { return nil }
+    self.init(item: item, isPatch: row.isPatch)
   }
 }
 

@@ -12,7 +12,7 @@ struct BundleNotes: Sendable {
   private var unwritten: [BundleName: NotedBundle] = [:]
   /// The number of changes to the notes of the store that are known here.
   private var changes: UInt64 = 0
-  typealias Change = (bundle: NotedBundle, items: [BundleItem]?)
+  typealias Change = (bundle: NotedBundle, items: [HeldItem]?)
 
   subscript(_ name: BundleName) -> NotedBundle? { bundles[name] }
   func name(of number: Int64) -> BundleName? { names[number] }
@@ -83,7 +83,7 @@ struct BundleNotes: Sendable {
     try writing(store) { (transaction) throws(StoreError) in
       for noted in waiting { transaction.note(.set(noted.note, items: nil)) }
       for (bundle, items) in changes {
-        transaction.note(.set(bundle.note, items: items.map { $0.map(\.key) }))
+        transaction.note(.set(bundle.note, items: items.map { $0.map(\.row) }))
       }
       for (hash, numbers) in versions { transaction.note(bundle: hash, versions: numbers) }
     }

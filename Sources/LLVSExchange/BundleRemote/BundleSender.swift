@@ -142,7 +142,8 @@ final class BundleSender {
       if mayClose { try closeIfFull() }
       let item = BundleItem(part)
       let place = try place(of: item, isReferred: !mayClose) { () throws(StoreError) in
-        try part.bytes()
+        BundlePiece(
+          bytes: try part.bytes(), bases: try part.bases().map { BundleBase($0) })
       }
       guard item == first else { return }
       switch place {
@@ -162,11 +163,13 @@ final class BundleSender {
 
   /// Returns the place of an item, adding it if nothing reliable holds it; `isReferred` says the outline uses it.
   private func place(
-    of item: BundleItem, isReferred: Bool, bytes: () throws(StoreError) -> [UInt8]
+    of item: BundleItem, isReferred: Bool, piece: () throws(StoreError) -> BundlePiece
   ) throws(StoreError) -> Place {
     let bundle = try bundle()
     if let number = bundle.writer.number(of: item) { return .here(number) }
-    if let holder = try holder(of: item, for: bundle) {
+    let known = try session.holders(of: item)
+    let held = HeldItem(item: item, isPatch: !known.contains { isGoing($0) && !$0.isPatch })
+    if let holder = try holder(of: held, among: known, for: bundle) {
       guard isReferred else {
         if !session.isOwn(holder), !isFilling { relied.insert(holder) }
         return .elsewhere(need: nil)
@@ -177,21 +180,58 @@ final class BundleSender {
         return .elsewhere(need: need)
       }
     }
-    return .here(try bundle.writer.add(item, try bytes()))
+    return .here(try add(held, try piece(), to: bundle))
   }
 
-  /// Returns a bundle in which an item may be left: preferably a needed one, then an own one.
-  private func holder(
-    of item: BundleItem, for bundle: OutgoingBundle
-  ) throws(StoreError) -> BundleName? {
-    let known = try session.holders(of: item).map(\.name)
-    // A bundle counts once its PUT was answered.
-    if let last, known.contains(last.noted.name) { try finishLast() }
-    // A version that relies on a bundle with the item relied on it before.
-    if isFilling, let name = known.first(where: { view.holds($0) && !going.contains($0) }) {
-      return name
+  private func isGoing(_ holder: ItemHolder) -> Bool { going.contains(holder.name) }
+
+  /// Adds an item to a bundle, as a patch if it may be one and all its bases stay.
+  private func add(
+    _ held: HeldItem, _ piece: BundlePiece, to bundle: OutgoingBundle
+  ) throws(StoreError) -> Int {
+    var bases = held.isPatch ? piece.bases : []
+    for base in piece.bases where !bases.isEmpty {
+      if try !stays(base, with: bundle) { bases = [] }
     }
-    let holders = known.filter { name in
+    return try bundle.writer.add(held.item, piece.bytes, after: bases)
+  }
+
+  /// Returns true if a base is whole in the bundle or in one that it needs; a base that would go is added.
+  private func stays(
+    _ base: BundleBase, with bundle: OutgoingBundle
+  ) throws(StoreError) -> Bool {
+    let held = HeldItem(item: BundleItem(.chunk, base.digest))
+    guard bundle.writer.number(of: held.item) == nil else {
+      return bundle.writer.isWhole(held.item)
+    }
+    let known = try session.holders(of: held.item)
+    if let holder = try holder(of: held, among: known, for: bundle),
+      bundle.writer.number(ofNeed: BundleNeed(holder)) != nil
+    {
+      bundle.needs.insert(holder)
+      return true
+    }
+    guard known.contains(where: { isGoing($0) && !$0.isPatch }) else { return false }
+    try bundle.writer.add(held.item, base.bytes)
+    return true
+  }
+
+  /// Returns a bundle in which an item may be left, whole if it may not be a patch: preferably a needed one, then
+  /// an own one.
+  private func holder(
+    of held: HeldItem, among known: [ItemHolder], for bundle: OutgoingBundle
+  ) throws(StoreError) -> BundleName? {
+    let fit = known.filter { held.isPatch || !$0.isPatch }
+    // A bundle counts once its PUT was answered.
+    if let last, fit.contains(where: { $0.name == last.noted.name }) { try finishLast() }
+    // A version that relies on a bundle with the item relied on it before.
+    if isFilling {
+      for holder in fit where view.holds(holder.name) && !isGoing(holder) {
+        if try session.canRead(held.item, at: holder, where: view.holds) { return holder.name }
+      }
+      return nil
+    }
+    let holders = fit.map(\.name).filter { name in
       !distrusted.contains(name) && !going.contains(name) && view.counts(name)
     }
     let order = holders.sorted { a, b in
@@ -286,7 +326,7 @@ final class BundleSender {
     session.notePut(noted.name)
     puts += 1
     noted.state.insert(.put)
-    var changes: [(bundle: NotedBundle, items: [BundleItem]?)] = [(noted, nil)]
+    var changes: [(bundle: NotedBundle, items: [HeldItem]?)] = [(noted, nil)]
     for old in put.replaced {
       guard var gone = session.notes[old] else { continue }
       gone.state.insert(.announced)
@@ -348,8 +388,8 @@ final class BundleSender {
   /// Writes versions and items again in new bundles, the last of which announces the old ones.
   /// - Returns: false if some of them cannot be written, so that nothing is announced.
   func replace(
-    _ old: Set<BundleName>, versions: [VersionNumber], items: [BundleItem],
-    fetch: (BundleItem) throws(StoreError) -> [UInt8]?
+    _ old: Set<BundleName>, versions: [VersionNumber], items: [HeldItem],
+    fetch: (HeldItem) throws(StoreError) -> BundlePiece?
   ) throws(StoreError) -> Bool {
     OutgoingBundle.clean(store)
     going = old
@@ -373,20 +413,21 @@ final class BundleSender {
 
   /// Puts items that nothing holds that counts; false if the bytes of some are nowhere, unless those are lost.
   func put(
-    _ items: [BundleItem], orLost isLost: Bool = false,
-    fetch: (BundleItem) throws(StoreError) -> [UInt8]?
+    _ items: [HeldItem], orLost isLost: Bool = false,
+    fetch: (HeldItem) throws(StoreError) -> BundlePiece?
   ) throws(StoreError) -> Bool {
-    for item in items {
+    for held in items {
       try control.check()
       let bundle = try bundle()
-      guard bundle.writer.number(of: item) == nil, try holder(of: item, for: bundle) == nil else {
-        continue
-      }
-      guard let bytes = try fetch(item) else {
+      let known = try session.holders(of: held.item)
+      guard bundle.writer.number(of: held.item) == nil,
+        try holder(of: held, among: known, for: bundle) == nil
+      else { continue }
+      guard let piece = try fetch(held) else {
         if isLost { continue }
         return try giveUp()
       }
-      try bundle.writer.add(item, bytes)
+      _ = try add(held, piece, to: bundle)
       try closeIfFull()
     }
     return true

@@ -148,7 +148,7 @@ extension BundleSession {
           guard isWhole, !entry.isInOutline else { return }
           try store.contents.forEachPart(of: entry.stored) { (part) throws(StoreError) in
             guard isWhole else { return }
-            isWhole = try holders(of: BundleItem(part)).contains { view.holds($0.name) }
+            isWhole = try canRead(BundleItem(part), where: view.holds)
           }
         }
       }
@@ -169,7 +169,8 @@ extension BundleSession {
   func damage(of name: BundleName) throws(StoreError) -> String? {
     do throws(StoreError) {
       let bundle = try opened(name)
-      let check = BundleCheck(bundle, try bundle.table())
+      let table = try bundle.table()
+      let check = BundleCheck(bundle, table, store)
       var hasher = SHA256Hasher()
       var length: UInt64 = 0
       do throws(RemoteError) {
@@ -186,6 +187,13 @@ extension BundleSession {
       try control.check()
       guard hasher.finish() == name.hash else {
         return "\(name.object): damaged (checksum)"
+      }
+      for number in check.unread {
+        do throws(StoreError) {
+          _ = try ItemFetcher(self).bytes(number, in: bundle, table)
+        } catch .notFound {
+          continue  // The bundle with its base is lost.
+        }
       }
       return check.isRight ? nil : "\(name.object): its items are not what its table says"
     } catch {
@@ -209,14 +217,18 @@ extension Entry {
 private final class BundleCheck {
   private let bundle: BundleReader
   private let table: BundleTable
+  private let store: Store
   private var frame = 0
   private var skip = Int(BundleFormat.headLength)
   private var bytes: [UInt8] = []
   private(set) var isRight = true
+  /// The patches of chunks that this store does not have.
+  private(set) var unread: [Int] = []
 
-  init(_ bundle: BundleReader, _ table: BundleTable) {
+  init(_ bundle: BundleReader, _ table: BundleTable, _ store: Store) {
     self.bundle = bundle
     self.table = table
+    self.store = store
   }
 
   func add(_ piece: UnsafeRawBufferPointer) {
@@ -227,13 +239,26 @@ private final class BundleCheck {
     skip -= start
     while skip == 0, frame < content.count, bytes.count - start >= content[frame].stands {
       let end = start + content[frame].stands
-      guard bundle.isRight(Array(bytes[start..<end]), frame: frame, table) else {
+      guard isRight(Array(bytes[start..<end])) else {
         isRight = false
         return
       }
       (start, frame) = (end, frame + 1)
     }
     bytes.removeFirst(start)
+  }
+
+  private func isRight(_ standing: [UInt8]) -> Bool {
+    let first = bundle.firstItems[frame]
+    var prefix: [UInt8] = []
+    for base in table.bases[first] ?? [] {
+      guard let chunk = store.contents.bytes(ofChunk: base) else {
+        unread.append(first)
+        return true
+      }
+      prefix += chunk
+    }
+    return bundle.isRight(standing, frame: frame, table, from: prefix)
   }
 }
 

@@ -246,19 +246,21 @@ final class BundleSession {
     try note([(noted, nil)])
   }
 
-  func items(of name: BundleName) throws(StoreError) -> [BundleItem] {
+  func items(of name: BundleName) throws(StoreError) -> [HeldItem] {
     guard let number = notes.number(of: name) else { return [] }
     let rows = try store.catalog.readView { (view) throws(StoreError) in
       try view.items(inRemoteBundle: number)
     }
-    return rows.compactMap { BundleItem(key: $0.item) }
+    return rows.compactMap { HeldItem($0) }
   }
 
-  func holders(of item: BundleItem) throws(StoreError) -> [(name: BundleName, number: Int)] {
+  func holders(of item: BundleItem) throws(StoreError) -> [ItemHolder] {
     let found = try store.catalog.readView { (view) throws(StoreError) in
       try view.bundles(holding: item.key)
     }
-    return found.compactMap { place in notes.name(of: place.number).map { ($0, place.place) } }
+    return found.compactMap { place in
+      notes.name(of: place.number).map { ItemHolder($0, place.place, isPatch: place.isPatch) }
+    }
   }
 
   /// Reads the directories of new bundles; those that cannot be read are faults.
@@ -310,7 +312,7 @@ final class BundleSession {
 
   private struct Taken: Sendable {
     var facts: BundleFacts
-    var items: [BundleItem]
+    var items: [HeldItem]
     var isProved: Bool
     var hasOtherEntries = false
   }
@@ -330,9 +332,9 @@ final class BundleSession {
       guard budget.take(bundle.memory + bundle.memoryOfItems) else { return .failure(.noRoom) }
       let entries = try bundle.entries()
       let table = try bundle.table()
-      var taken = Taken(facts: BundleFacts(bundle.directory), items: table.items, isProved: false)
+      var taken = Taken(facts: BundleFacts(bundle.directory), items: table.held, isProved: false)
       taken.hasOtherEntries = entries.contains { $0.id == nil }
-      if name.length <= BundleFormat.wholeLength {
+      if name.length <= BundleFormat.wholeLength, table.bases.isEmpty {
         for number in table.items.indices { _ = try bundle.item(number, in: table) }
         taken.isProved = true
       }
@@ -379,10 +381,11 @@ final class BundleSession {
     do throws(StoreError) {
       let bundle = try opened(name)
       let table = try bundle.table()
+      let fetcher = ItemFetcher(self)
       let frames = bundle.directory.content.indices
       for frame in Set((0..<4).compactMap { _ in frames.randomElement() }) {
         for number in bundle.firstItems[frame]..<bundle.firstItems[frame + 1] {
-          _ = try bundle.item(number, in: table)
+          _ = try fetcher.bytes(number, in: bundle, table)
         }
       }
     } catch .invalid(let reason) {

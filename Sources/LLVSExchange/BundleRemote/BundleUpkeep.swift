@@ -29,9 +29,9 @@ struct BundleUpkeep {
     try combine()
   }
 
-  private func fetch(_ item: BundleItem) throws(StoreError) -> [UInt8]? {
+  private func fetch(_ item: HeldItem) throws(StoreError) -> BundlePiece? {
     do throws(StoreError) {
-      return try fetcher.bytes(of: item)
+      return try fetcher.piece(of: item)
     } catch .invalid, .notFound, .fromTheFuture {
       return nil
     }
@@ -112,17 +112,18 @@ struct BundleUpkeep {
 
   /// Puts what only bundles that are about to be removed hold; false if that fails.
   private func putUncovered(of due: [BundleName], _ view: RemoteView) throws(StoreError) -> Bool {
-    var items: [BundleItem] = []
-    var damaged: [BundleItem] = []
+    var items: [HeldItem] = []
+    var damaged: [HeldItem] = []
     var versions: [VersionNumber] = []
     let there = session.versions(in: view.names.filter(view.counts))
     for name in due {
       let uncovered = try RemovalRules.uncovered(try session.items(of: name), in: view) {
-        (item) throws(StoreError) in
-        // The word of another writer is not enough.
+        (held) throws(StoreError) in
+        // The word of another writer is not enough, and a whole item stays whole: it may be a base.
         var proved: [BundleName] = []
-        for (name, _) in try session.holders(of: item) where view.counts(name) {
-          if try session.prove(name) { proved.append(name) }
+        for holder in try session.holders(of: held.item)
+        where view.counts(holder.name) && (held.isPatch || !holder.isPatch) {
+          if try session.prove(holder.name) { proved.append(holder.name) }
         }
         return proved
       }
@@ -157,7 +158,7 @@ struct BundleUpkeep {
   private func replace(_ names: [BundleName]) throws(StoreError) {
     var old: Set<BundleName> = []
     var versions: Set<VersionNumber> = []
-    var items: [BundleItem] = []
+    var items: [HeldItem] = []
     for name in names {
       // A bundle whose versions are not known stays as it is.
       guard let numbers = session.versions(of: name) else { continue }

@@ -54,7 +54,7 @@ final class ReadingBudget: Sendable {
 
 extension BundleReader {
   /// The estimated memory of the open bundle, in bytes.
-  var memory: Int { 1024 + directory.memory }
+  var memory: Int { 1024 + directory.memory + directory.items * 64 }
   /// The estimated memory of its items until they are noted, in bytes.
   var memoryOfItems: Int { directory.items * 144 }
 }

@@ -311,7 +311,7 @@ package struct KeyRing {
       do throws(RemoteError) {
         let tail = try objects.bytes(
           of: name.object, range: (name.length - length)..<name.length, atMost: Int(length))
-        guard tail.suffix(8) == BundleFormat.sealedTailMagic[...] else { return "" }
+        guard BundleFormat.ending(tail.suffix(8))?.isSealed == true else { return "" }
         return RemoteKey.name(of: tail.prefix(8))
       } catch {
         // A bundle may be removed in the meantime.

@@ -43,11 +43,14 @@ struct BundleSeal: Sendable {
   /// The bytes that bind a frame to its bundle: its head and its name.
   private let context: [UInt8]
 
-  init(_ key: RemoteKey, salt: [UInt8], writer: String, sequence: UInt64) {
+  init(
+    _ key: RemoteKey, salt: [UInt8], writer: String, sequence: UInt64,
+    format: UInt8 = BundleFormat.number
+  ) {
     keyID = key.id
     self.salt = salt
     self.key = key.bundleKey(salt)
-    var context = BundleFormat.head(isSealed: true)
+    var context = BundleFormat.head(isSealed: true, format: format)
     context.append(UInt8(writer.utf8.count))
     context += Array(writer.utf8)
     context.append(bigEndian: sequence)
@@ -85,9 +88,11 @@ package struct HeldKeys: Sendable {
     }
   }
 
-  func seal(keyID: [UInt8], salt: [UInt8], writer: String, sequence: UInt64) -> BundleSeal? {
+  func seal(
+    keyID: [UInt8], salt: [UInt8], writer: String, sequence: UInt64, format: UInt8
+  ) -> BundleSeal? {
     keys.first { $0.id == keyID }.map {
-      BundleSeal($0, salt: salt, writer: writer, sequence: sequence)
+      BundleSeal($0, salt: salt, writer: writer, sequence: sequence, format: format)
     }
   }
 

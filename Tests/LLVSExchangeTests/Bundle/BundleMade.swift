@@ -45,7 +45,7 @@ struct BundleMade {
     bytes.append(bigEndian: UInt32(encoded.count))
     bytes.append(bigEndian: UInt32(encoded.count))
     bytes.append(Digest.of(encoded))
-    self.bytes = bytes + BundleFormat.tailMagic
+    self.bytes = bytes + BundleFormat.tailMagic(isSealed: false)
     name = BundleName(
       writer: writer, sequence: directory.sequence, length: UInt64(self.bytes.count),
       hash: Digest.of(self.bytes))

@@ -28,7 +28,7 @@ struct BundleKillTests {
     let (a, b) = (try world.store("a"), try world.store("b"))
     var random = SeededRandom(seed: 31)
     let shared = random.bytes(70_000)
-    for index in 0..<4 {
+    for index in 0..<5 {
       try world.make(a, ["k\(index)": random.bytes(3000), "long": shared + [UInt8(index)]])
       _ = try remote(world, combining: 100).send(from: a, ExchangeControl())
     }

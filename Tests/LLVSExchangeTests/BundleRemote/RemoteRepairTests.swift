@@ -272,6 +272,7 @@ private final class RemoteLife {
   private let isDirectory: Bool
   private var stores: [Store] = []
   private var values: [[UInt8]] = []
+  private var latest: [String: [UInt8]] = [:]
   private var fresh = 0
   /// The objects as they were at a time before.
   private var snapshot: [String: [UInt8]] = [:]
@@ -327,7 +328,17 @@ private final class RemoteLife {
 
   private func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
-  private func value() throws -> [UInt8] {
+  private func value(at key: String) throws -> [UInt8] {
+    let value = try newValue(after: latest[key])
+    latest[key] = value
+    return value
+  }
+
+  private func newValue(after before: [UInt8]?) throws -> [UInt8] {
+    if chance(50), var value = before {
+      for _ in 0..<3 { value[Int.random(in: 0..<value.count, using: &random)] ^= 1 }
+      return value
+    }
     if chance(40), let known = values.randomElement(using: &random) {
       return chance(50) ? known : known + random.bytes(10)
     }
@@ -341,7 +352,8 @@ private final class RemoteLife {
       let store = stores[Int.random(in: 0..<2, using: &random)]
       if chance(70) { _ = try remote(store).retrieve(into: store, ExchangeControl()) }
       for _ in 0..<Int.random(in: 1...3, using: &random) {
-        try world.make(store, ["k\(Int.random(in: 0..<5, using: &random))": try value()])
+        let key = "k\(Int.random(in: 0..<5, using: &random))"
+        try world.make(store, [key: try value(at: key)])
       }
       if chance(80) { try sync(store) }
       if chance(20) { snapshot = try objects() }

@@ -18,12 +18,27 @@ struct RandomRemote {
     var hasSmall = false
     /// The chance that the last writer can never read a bundle.
     var unreadable = 0.0
+    /// Items are written as patches of others where these are whole.
+    var hasPatches = false
+    /// A patch is enough where a whole item goes.
+    var patchesReplaceWhole = false
   }
 
   /// What bundles hold.
   enum Part: Hashable {
+    /// A whole item.
     case item(Int)
+    /// An item as a patch of another.
+    case patch(Int, of: Int)
     case outline(Int)
+
+    /// The item that can be read here.
+    var item: Int? {
+      switch self {
+      case .item(let item), .patch(let item, _): item
+      case .outline: nil
+      }
+    }
   }
 
   struct Bundle {
@@ -139,6 +154,37 @@ struct RandomRemote {
     return parts
   }
 
+  /// Returns true if parts make a part needless.
+  private func covers(_ parts: Set<Part>, _ part: Part) -> Bool {
+    guard let item = part.item, !parts.contains(part) else { return parts.contains(part) }
+    if case .item = part, !options.patchesReplaceWhole { return false }
+    return parts.contains { $0.item == item }
+  }
+
+  /// Returns the parts that parts rely on: the whole bases of patches.
+  private func bases(_ parts: Set<Part>) -> Set<Part> {
+    Set(
+      parts.compactMap { part in
+        if case .patch(_, let base) = part { .item(base) } else { nil }
+      })
+  }
+
+  /// Returns items to be written, some of them as patches of whole items that are there or are written, too.
+  private mutating func written(_ needed: Set<Int>, with there: Set<Part>) -> Set<Part> {
+    var parts: Set<Part> = []
+    for item in needed.sorted() {
+      let whole = there.union(parts).compactMap { part -> Int? in
+        if case .item(let other) = part, other != item { other } else { nil }
+      }.sorted()
+      if options.hasPatches, happens(0.7), let base = whole.randomElement(using: &random) {
+        parts.insert(.patch(item, of: base))
+      } else {
+        parts.insert(.item(item))
+      }
+    }
+    return parts
+  }
+
   /// Reads what a list shows and was not read, one bundle a step, then goes on.
   private static func takeIn(
     _ list: Set<BundleName>, _ writer: Writer, then next: @escaping Step
@@ -206,7 +252,7 @@ struct RandomRemote {
               guard rules.mayPut(listedAt: UInt64(listed), now: UInt64(world.now)) else {
                 return send()
               }
-              return put(world, me, missing, list)
+              return put(&world, me, missing, list)
             }
           ]
         }
@@ -215,12 +261,14 @@ struct RandomRemote {
   }
 
   private static func put(
-    _ world: RandomRemote, _ me: Int, _ missing: Set<Int>, _ list: Set<BundleName>
+    _ world: inout RandomRemote, _ me: Int, _ missing: Set<Int>, _ list: Set<BundleName>
   ) -> [StepBox] {
     let there = world.holds(list, me)
-    let needed = Set(missing.flatMap { world.versions[$0] ?? [] }.map { Part.item($0) })
-    let relied = needed.intersection(there)
-    let parts = needed.subtracting(there).union(missing.map { .outline($0) })
+    let needed = Set(missing.flatMap { world.versions[$0] ?? [] })
+    let held = Set(there.filter { $0.item.map(needed.contains) == true })
+    let new = world.written(needed.subtracting(held.compactMap(\.item)), with: there)
+    let relied = held.union(world.bases(new).intersection(there))
+    let parts = new.union(missing.map { .outline($0) })
     let finish: Step = { world, me in
       world.complete.formUnion(missing)
       world.sent += missing.count
@@ -231,7 +279,8 @@ struct RandomRemote {
         guard !relied.isEmpty, world.options.listsAgain else { return finish(&world, me) }
         let list = world.list()
         return takeIn(list, world.writers[me]) { world, me in
-          let lost = relied.subtracting(world.holds(list, me))
+          let there = world.holds(list, me)
+          let lost = relied.filter { !world.covers(there, $0) }
           return lost.isEmpty ? finish(&world, me) : [put(lost, then: finish)]
         }
       }
@@ -256,7 +305,7 @@ struct RandomRemote {
           if world.happens(0.6) {
             let others = world.holds(list, me, without: chosen)
             parts = world.needed(parts, list, me).filter { part in
-              if case .outline = part { true } else { !others.contains(part) }
+              if case .outline = part { true } else { !world.covers(others, part) }
             }
           }
           return [put(parts, replacing: chosen)]
@@ -288,13 +337,16 @@ struct RandomRemote {
           let victims = Set(due.flatMap { read[$0]?.parts ?? [] })
           var missing: Set<Part>
           if world.options.announcedCount {
-            missing = victims.subtracting(world.holds(list, me, without: due))
+            let there = world.holds(list, me, without: due)
+            missing = victims.filter { !world.covers(there, $0) }
           } else {
             missing = Set(
               RemovalRules.uncovered(
                 victims, in: view,
                 holders: { part in
-                  list.filter { !due.contains($0) && read[$0]?.parts.contains(part) == true }
+                  list.filter { name in
+                    !due.contains(name) && read[name].map { world.covers($0.parts, part) } == true
+                  }
                 }))
           }
           missing = world.needed(missing, list, me)
@@ -316,13 +368,15 @@ struct RandomRemote {
   private func needed(_ parts: Set<Part>, _ list: Set<BundleName>, _ me: Int) -> Set<Part> {
     var needed: Set<Int> = []
     for name in list {
-      for case .outline(let version) in writers[me].read[name]?.parts ?? [] {
-        needed.formUnion(versions[version] ?? [])
+      for part in writers[me].read[name]?.parts ?? [] {
+        switch part {
+        case .outline(let version): needed.formUnion(versions[version] ?? [])
+        case .patch(_, let base): needed.insert(base)
+        case .item: break
+        }
       }
     }
-    return parts.filter { part in
-      if case .item(let item) = part { needed.contains(item) } else { true }
-    }
+    return parts.filter { $0.item.map(needed.contains) ?? true }
   }
 
   private mutating func step(_ me: Int) {
@@ -331,9 +385,7 @@ struct RandomRemote {
       case ..<0.35:
         let version = versions.count
         var held: Set<Int> = []
-        let known = Set(writers[me].read.values.flatMap(\.parts)).compactMap { part -> Int? in
-          if case .item(let item) = part { item } else { nil }
-        }.sorted()
+        let known = Set(writers[me].read.values.flatMap(\.parts).compactMap(\.item)).sorted()
         if happens(0.7), let item = known.randomElement(using: &random) { held.insert(item) }
         if happens(0.6) || held.isEmpty {
           items += 1
@@ -370,9 +422,15 @@ struct RandomRemote {
       step(me)
       if happens(0.3) { tick() }
       let there = Set(objects.values.filter { $0.gone == nil }.flatMap(\.bundle.parts))
+      let items = Set(
+        there.compactMap { part -> Int? in
+          if case .patch(_, let base) = part, !there.contains(.item(base)) { nil } else { part.item }
+        })
       for version in complete {
-        let needed = (versions[version] ?? []).map { Part.item($0) } + [.outline(version)]
-        if let lost = needed.first(where: { !there.contains($0) }) {
+        if !there.contains(.outline(version)) {
+          return "step \(number): version \(version) lost its outline"
+        }
+        if let lost = versions[version]?.first(where: { !items.contains($0) }) {
           return "step \(number): version \(version) lost \(lost)"
         }
       }

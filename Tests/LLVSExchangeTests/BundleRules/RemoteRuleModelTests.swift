@@ -112,11 +112,24 @@ struct RemoteRuleModelTests {
   func random(seed: Int, hasSmall: Bool) {
     var options = RandomRemote.Options()
     options.hasSmall = hasSmall
+    options.hasPatches = seed % 3 != 0
     if seed % 2 == 1 { options.unreadable = 0.1 }
     var world = RandomRemote(seed: UInt64(seed), options)
     let lost = world.run(steps: 2000)
     #expect(lost == nil, "seed \(seed): \(lost ?? "")")
     #expect(world.sent > 20 && world.removed > 5, "\(world.sent) sent, \(world.removed) removed")
+  }
+
+  @Test("if a patch were enough where a whole item goes, patches would lose their bases")
+  func patchesForWhole() {
+    var options = RandomRemote.Options()
+    options.hasPatches = true
+    options.patchesReplaceWhole = true
+    let seed = (0..<60).first { seed in
+      var world = RandomRemote(seed: UInt64(seed), options)
+      return world.run(steps: 2000) != nil
+    }
+    #expect(seed != nil)
   }
 
   @Test("random runs find a loss where announced bundles count")

@@ -45,7 +45,8 @@ struct SealTests {
     #expect(Self.hex(made.bytes) == Self.file)
     #expect(try made.key(passphrase: Array("correct horse".utf8)) == Self.key)
     #expect(Self.key.name == "8d621bcd2c92dd24")
-    let seal = BundleSeal(Self.key, salt: Array(200..<232), writer: "w", sequence: 3)
+    let seal = BundleSeal(
+      Self.key, salt: Array(200..<232), writer: "w", sequence: 3, format: 2)
     let frame = seal.sealed(Array("hello".utf8), .content, 5)
     #expect(Self.hex(frame) == "0831a12ad88059cf4cac99778956f7c84adbbd7935")
     #expect(seal.opened(frame, .content, 5) == Array("hello".utf8))
