@@ -70,8 +70,10 @@ extension StoreDatabase {
   package func items(
     inRemoteBundle number: Int64
   ) throws(StoreError) -> [RemoteBundleItem] {
-    try prepared("SELECT item, place FROM remote_items WHERE bundle = ? ORDER BY max(place, ~place)")
-      .bind(1, number).all { RemoteBundleItem(key: $0.bytes(0), isPatch: $0.integer(1) < 0) }
+    try prepared(
+      "SELECT item, place FROM remote_items WHERE bundle = ? ORDER BY max(place, ~place)"
+    )
+    .bind(1, number).all { RemoteBundleItem(key: $0.bytes(0), isPatch: $0.integer(1) < 0) }
   }
 
   func apply(_ change: RemoteBundleChange) throws(StoreError) {

@@ -42,7 +42,7 @@ final class BundleChanges: ChangeSource {
     case .inline(let bytes):
       try bytes.withPiece { (raw) throws(StoreError) in try sink.append(raw) }
     case .item(let number, let length):
-      try append(table.items[number], length, try fetcher.bytes(number, in: bundle, table), sink)
+      try append(table.items[number], length, try bytes(of: table.items[number]), sink)
     case .leftOut(let digest, let length, _):
       let item = BundleItem(value: digest, length: length)
       try append(item, length, try bytes(of: item), sink)
@@ -52,7 +52,9 @@ final class BundleChanges: ChangeSource {
   }
 
   private func bytes(of item: BundleItem) throws(StoreError) -> [UInt8] {
-    if let number = numbers[item] { return try fetcher.bytes(number, in: bundle, table) }
+    if let number = numbers[item], try fetcher.hasBases(number, in: table) {
+      return try fetcher.bytes(number, in: bundle, table)
+    }
     guard let bytes = try fetcher.bytes(of: item) else {
       throw malformed("bytes of a value are in no bundle that is there")
     }
@@ -131,11 +133,10 @@ final class BundleChanges: ChangeSource {
   }
 
   private func isComplete(_ item: BundleItem) throws(StoreError) -> Bool {
-    if let number = numbers[item] {
-      guard try fetcher.hasBases(number, in: table) else { return false }
-    } else {
-      guard try fetcher.isThere(item) else { return false }
-    }
+    var isThere = false
+    if let number = numbers[item] { isThere = try fetcher.hasBases(number, in: table) }
+    if !isThere { isThere = try fetcher.isThere(item) }
+    guard isThere else { return false }
     guard item.kind != .chunk else { return true }
     for (_, part) in try node(try bytes(of: item)).parts {
       switch part {

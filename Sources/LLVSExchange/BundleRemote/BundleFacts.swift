@@ -25,7 +25,8 @@ struct BundleFacts: Hashable, Sendable {
   init?(_ bytes: [UInt8], _ name: BundleName) {
     let facts = bytes.withUnsafeBytes { raw -> BundleFacts? in
       var reader = ByteReader(raw)
-      guard reader.integer(UInt8.self) == 1, reader.integer(UInt8.self).map(BundleFormat.known.contains) == true,
+      guard reader.integer(UInt8.self) == 1,
+        reader.integer(UInt8.self).map(BundleFormat.known.contains) == true,
         let place = reader.counted(atMost: 65_536), let rest = reader.take(reader.remaining),
         let directory = try? BundleDirectory(rest, of: name, space: 0, isSealed: false)
       else { return nil }

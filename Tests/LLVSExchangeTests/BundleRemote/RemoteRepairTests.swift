@@ -37,6 +37,13 @@ struct RemoteRepairTests {
     }
   }
 
+  @Test("a chunk whose bundle has it as a patch of what is lost is read from another bundle")
+  func otherCopy() throws {
+    try RemoteLife(
+      1026, isSealed: false, isDirectory: false, MemoryStore(control: TransferControl())
+    ).run()
+  }
+
   @Test("damage that a store found is still known after it forgot what it saw at the remote")
   func forgotten() throws {
     let world = try RemoteWorld()

@@ -424,7 +424,11 @@ struct RandomRemote {
       let there = Set(objects.values.filter { $0.gone == nil }.flatMap(\.bundle.parts))
       let items = Set(
         there.compactMap { part -> Int? in
-          if case .patch(_, let base) = part, !there.contains(.item(base)) { nil } else { part.item }
+          if case .patch(_, let base) = part, !there.contains(.item(base)) {
+            nil
+          } else {
+            part.item
+          }
         })
       for version in complete {
         if !there.contains(.outline(version)) {
