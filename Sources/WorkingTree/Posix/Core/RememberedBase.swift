@@ -34,6 +34,9 @@ final class RememberedBase: Base {
 
   private struct State {
     var publication: UInt64 = 0
+    /// The first name that was read: most calls read no more, and a dictionary for one costs more than reading it.
+    private(set) var place: InodeName?
+    private(set) var entry: BaseEntry?
     var answers: [Question: Answer] = [:]
     private(set) var missing: Question?
     /// Optional questions are slow to copy and to destroy.
@@ -47,7 +50,16 @@ final class RememberedBase: Base {
     }
 
     mutating func forget() {
+      if place != nil { (place, entry) = (nil, nil) }
       if !answers.isEmpty { answers = [:] }
+    }
+
+    mutating func note(_ question: Question, _ answer: Answer) {
+      if place == nil, case .child(let place) = question, case .child(let entry) = answer {
+        (self.place, self.entry) = (place, entry)
+      } else {
+        answers[question] = answer
+      }
     }
   }
 
@@ -107,12 +119,8 @@ final class RememberedBase: Base {
     var above: [Question: Answer] = [:]
     if case .names(let names) = answer { above = try readAbove(names) }
     let publication = state.withLock { state in
-      state.answers.merge(above) { $1 }
-      state.answers[question] = answer
-      // An entry has its inode too.
-      if case .child(let entry?) = answer {
-        state.answers[.inode(entry.inode.number)] = .inode(entry.inode)
-      }
+      if !above.isEmpty { state.answers.merge(above) { $1 } }
+      state.note(question, answer)
       return state.publication
     }
     switch answer {
@@ -167,6 +175,13 @@ final class RememberedBase: Base {
   }
 
   func child(of directory: InodeNumber, named name: FileName) throws(StoreError) -> BaseEntry? {
+    let first = state.withLock { state -> (isKnown: Bool, entry: BaseEntry?) in
+      guard let place = state.place, place.directory == directory, place.name == name else {
+        return (false, nil)
+      }
+      return (true, state.entry)
+    }
+    if first.isKnown { return first.entry }
     guard case .child(let entry) = try answer(.child(InodeName(directory: directory, name: name)))
     else { return nil }
     return entry
