@@ -72,8 +72,8 @@ extension Verb {
       "sync", "commit", "retrieve", "send", "exchange", "merge", "restore", "revert", "undo",
       "redo",
       "branch", "switch", "tag", "settle", "conflicts",
-    ].compactMap(command) + [mergetoolVerb] + ["ignore", "untrack", "set"].compactMap(command)
-    + [verifyVerb, peerVerb, keyVerb]
+    ].compactMap(command) + [mergetoolVerb]
+    + ["ignore", "untrack", "track", "set"].compactMap(command) + [verifyVerb, peerVerb, keyVerb]
 
   private static func command(_ name: String) -> Verb? {
     Commands.forms.first { $0.name == name }.map { form in

@@ -75,6 +75,8 @@ struct StoreReport: Decodable {
   var toMerge: Int?
   var conflicts: Int?
   var pending: Pending?
+  /// Scratch that no pattern matches any more.
+  var ignored: [String]?
   var running: [Running]?
   var peers: [Peer]?
   var belowReserve: Bool?
@@ -99,6 +101,12 @@ struct StoreReport: Decodable {
   /// Returns the lines to print; `ask` runs a command and returns its reply.
   func lines(store: Store, ask: (String) throws -> String) throws -> [String] {
     var lines = try [headLine(store)] + pendingLines(try ask("pending"))
+    if let ignored, !ignored.isEmpty {
+      lines.append(
+        "Ignored, and still in no version, though no pattern matches any more; \"llvs track PATH\" puts one "
+          + "in:")
+      lines += Self.shortened(ignored.joined(separator: "\n"))
+    }
     if let count = toMerge, count > 0 {
       lines.append("\(PrintableText.count(count, "other head")) to merge with \"llvs merge\".")
     }

@@ -95,7 +95,8 @@ struct JSONPageTests {
     echo text | run document doc.kvcrdt put name; run document doc.kvcrdt; run document doc.kvcrdt list
     run document doc.kvcrdt get name; run document doc.kvcrdt authors
     if [ -e /dev/fuse ]; then
-      mkdir m; run mount s m; run open --mount m; run open a --mount m
+      mkdir m; run mount s m; echo '*.k' > m/.llvsignore; echo 1 > m/a.k; llvs commit -q --mount m
+      rm m/.llvsignore; llvs commit -q --mount m; run status --mount m; run track a.k --mount m; run open --mount m; run open a --mount m
       echo x > m/x; run status --mount m; run import od --into od --mount m; run commit --mount m
       run switch nowhere --mount m
       echo '@watch'; (exec \#(MountedStore.program) watch -n 2 --json --mount m) > seen & watch=$!

@@ -55,7 +55,8 @@ package enum Commands {
     SyncCommand.self, ImportCommand.self, RestoreCommand.self, UndoCommand.self,
     BranchCommand.self, SwitchCommand.self, TagCommand.self, SettleCommand.self,
     ConflictsCommand.self, SetCommand.self, IgnoreCommand.self, UntrackCommand.self,
-    VerifyCommand.self, PeerCommand.self, AdoptCommand.self, KeyCommand.self, StatusCommand.self,
+    TrackCommand.self, VerifyCommand.self, PeerCommand.self, AdoptCommand.self, KeyCommand.self,
+    StatusCommand.self,
     PendingCommand.self, LogCommand.self, HelpCommand.self,
   ]
 

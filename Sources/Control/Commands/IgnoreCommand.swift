@@ -106,9 +106,12 @@ extension ControlService {
     let view = try headRecord().map { TreeView(map: store.map(of: $0)) }
     var lines: [String] = []
     var values: [ReplyValue] = []
-    let hiding = try tree.files.hidingScratch()
+    let hiding = try tree.files.hidingScratch().map(\.path)
+    let kept = try tree.files.scratchWithoutPattern()
     for path in paths {
-      let isScratch = hiding.contains { PathFilter.isAtOrBelow(path, $0.path.bytes) }
+      let isHiding = hiding.contains { PathFilter.isAtOrBelow(path, $0.bytes) }
+      let isKept = kept.contains { PathFilter.isAtOrBelow(path, $0.bytes) }
+      let isScratch = isHiding || isKept
       let isVersioned = try !isScratch && view?.find(path: path) != nil
       let reason = try tree.files.reasonToIgnore(
         TreePath(path), isDirectory: try isDirectory(path))
@@ -121,7 +124,9 @@ extension ControlService {
         case (true, let pattern?):
           "\(shown): in versions, since it was before \(pattern) matched; "
             + "\"untrack \(shown)\" takes it out"
-        case (_, nil) where isScratch:
+        case (_, nil) where isKept:
+          "\(shown): in no version, since it was ignored by a pattern that is gone; \"track \(shown)\" puts it in"
+        case (_, nil) where isHiding:
           "\(shown): in no version; what versions have of that name is shown escaped"
         case (_, nil): "\(shown): \(isVersioned ? "in versions; " : "")no pattern matches"
         }

@@ -1,5 +1,6 @@
 import Events
 package import Grammar
+import Inodes
 import LLVSCore
 import Platform
 import TreeNames
@@ -49,6 +50,16 @@ extension ControlService {
     describePresence(&status)
     try describe("head", &status, describeHead)
     describePending(&status)
+    try describe("ignored", &status) { status in
+      let paths = try tree.files.scratchWithoutPattern().map(\.bytes)
+      let count = PrintableText.count(paths.count, "ignored file stays", "ignored files stay")
+      status.add(
+        "ignored",
+        paths.isEmpty
+          ? nil
+          : "\(count) out of versions, though no pattern matches any more: \(Self.names(paths)) "
+            + "(\"track PATH\" puts it in)", ["ignored": paths])
+    }
     describeUnderWay(&status)
     try describe("peers", &status, describePeers)
     try describe("conflicts", &status) { status in

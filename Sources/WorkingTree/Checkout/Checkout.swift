@@ -265,18 +265,24 @@ final class Checkout: @unchecked Sendable {
         extendedBefore: { (number) throws(StoreError) in
           try self.recorded.extended(of: number, in: self.store)
         })
-      let rules = IgnoreRules(tree.ignore, in: FrozenTree(pending, over: recorded)) { content in
-        TreeContents(self.store, self.journal).text(of: content, atMost: IgnoreScope.fileLimit)
+      let patterns = { (overlay: Overlay, base: any Base) in
+        IgnoreRules(self.tree.ignore, in: FrozenTree(overlay, over: base)) { content in
+          TreeContents(self.store, self.journal).text(of: content, atMost: IgnoreScope.fileLimit)
+        }
       }
-      new.isScratch = { (place) throws(StoreError) in try rules.ignores(place) }
+      let before = patterns(pending, recorded)
+      new.isScratch = { (place) throws(StoreError) in try before.ignores(place) }
+      new.patterns = { overlay, base in patterns(overlay, base).ignores }
       new.settled = settled
-      new.rows = try changedRows(of: head, settled)
+      let changesPatterns =
+        difference.changesPatterns
+        || head.record.taken.names.keys.contains { $0.name.bytes == IgnoreScope.fileName }
+      new.rows = changesPatterns ? nil : try changedRows(of: head, settled)
       (new.changed, new.frozen) = (difference.changedPaths, head.frozen)
       try overlay.follow(new)
       try recorded.keepShownTimes(of: pending, besides: overlay, head.record.taken)
       renumbered += given.withLock { $0 }
     }
-    if difference.changesPatterns { overlay.listAll() }
     return overlay
   }
 }

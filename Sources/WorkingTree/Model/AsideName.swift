@@ -1,7 +1,7 @@
 package import Inodes
 
-// Scratch whose name the head has is at its aside name: a zero byte and its own name. No version and no program has
-// such a name, so cuts and heads treat the scratch like any other name, and its own name is the head's. Programs see
+// Scratch whose name the head has, or that no pattern matches any more, is at its aside name: a zero byte and its own
+// name. No version and no program has such a name, so cuts and heads treat the scratch like any other name, and its own name is the head's. Programs see
 // the scratch at its own name and what the head has there escaped (docs/mounted-tree.md, rule 12).
 
 extension FileName {

@@ -7,15 +7,19 @@ package import TreeNames
 package final class IgnoreRules {
   private let tree: FrozenTree
   private let own: IgnorePatterns
+  /// The tree whose files count where no program changed them; nil for the recorded tree.
+  private let unchanged: TreeView?
   /// nil if the bytes cannot be read.
   private let read: (FileContent) -> [UInt8]?
   private var scopes: [InodeNumber: IgnoreScope] = [:]
 
   package init(
-    _ own: IgnorePatterns, in tree: FrozenTree, read: @escaping (FileContent) -> [UInt8]?
+    _ own: IgnorePatterns, in tree: FrozenTree, unchanged: TreeView? = nil,
+    read: @escaping (FileContent) -> [UInt8]?
   ) {
     self.own = own
     self.tree = tree
+    self.unchanged = unchanged
     self.read = read
   }
 
@@ -28,8 +32,13 @@ package final class IgnoreRules {
 
   /// True for a name that the recorded tree lacks and a pattern matches, unless it is a directory recorded elsewhere.
   func ignores(_ place: InodeName) throws(StoreError) -> Bool {
-    guard let number = tree.overlay.changes[place]?.inode,
-      let kind = tree.overlay.nodes.kind(of: number),
+    guard let number = tree.overlay.changes[place]?.inode else { return false }
+    return try ignores(number, at: place)
+  }
+
+  /// True if that is so for an inode that had this name.
+  func ignores(_ number: InodeNumber, at place: InodeName) throws(StoreError) -> Bool {
+    guard let kind = tree.overlay.nodes.kind(of: number),
       let above = try tree.path(of: place.directory)
     else { return false }
     if kind == .directory, try tree.isRecordedDirectory(number) { return false }
@@ -57,26 +66,37 @@ package final class IgnoreRules {
   }
 
   private func content(at place: InodeName) throws(StoreError) -> FileContent? {
-    switch tree.overlay.shown(at: place) {
-    case .pending(nil): return nil
-    case .pending(let number?):
-      guard let node = tree.overlay.nodes[number], node.kind == .regular else { return nil }
+    let change = tree.overlay.changes[place]
+    if let number = change?.inode, let node = tree.overlay.nodes[number], node.kind == .regular {
       return try saved(node.file, at: place)
-    case .recorded:
-      guard let inode = try tree.recorded(at: place)?.inode, inode.record.kind == .regular
-      else { return nil }
-      // A file may keep its name and have pending bytes.
-      if let node = tree.overlay.nodes[inode.number] { return try saved(node.file, at: place) }
-      return FileContent(stored: inode.record.stored)
     }
+    // Versions are not yet without a file that was removed or replaced.
+    guard let recorded = try recorded(at: place) else { return nil }
+    // A file may keep its name and have pending bytes.
+    if change == nil, let number = try tree.recorded(at: place)?.inode.number,
+      let node = tree.overlay.nodes[number]
+    {
+      return try saved(node.file, at: place)
+    }
+    return recorded
   }
 
   /// The bytes that versions have: a program that rewrites the file may have emptied or replaced it just now.
   private func saved(_ file: PendingFile?, at place: InodeName) throws(StoreError) -> FileContent? {
     guard let file, file.isUnsaved else { return file?.content }
     if let content = file.saved?.content ?? file.counted?.content ?? file.taken { return content }
-    guard let record = try tree.recorded(at: place)?.inode.record, record.kind == .regular
+    return try recorded(at: place)
+  }
+
+  private func recorded(at place: InodeName) throws(StoreError) -> FileContent? {
+    guard let unchanged else {
+      guard let record = try tree.recorded(at: place)?.inode.record, record.kind == .regular
+      else { return nil }
+      return FileContent(stored: record.stored)
+    }
+    guard let path = try tree.path(of: place.directory)?.appending(place.name),
+      case .value(let entry)? = try unchanged.find(path: path.bytes), entry.kind == .regular
     else { return nil }
-    return FileContent(stored: record.stored)
+    return FileContent(stored: entry.stored)
   }
 }

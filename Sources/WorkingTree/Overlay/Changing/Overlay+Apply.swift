@@ -138,6 +138,8 @@ extension Overlay {
     let emptied = over.flatMap { replacesDirectory ? epochOfEmptiness(of: $0) : nil }
     put(number, at: to, over: over, seen: seen.older(emptied), change)
     move(number, from, to, change.time)
+    // Scratch that a person tracks leaves no name to be made again.
+    if from.isAside, to == from.own { setChange(nil, at: from) }
     guard let over else { return }
     if replacesDirectory {
       loseName(over)

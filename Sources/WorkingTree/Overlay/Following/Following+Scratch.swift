@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
 
-// Scratch hides nothing that the head has: where the head has its name, it moves to its aside name, and back once the
-// head has the name no more (docs/mounted-tree.md, rule 12).
+// Scratch hides nothing that the head has, and stays scratch if the head takes its pattern away: then it moves to its
+// aside name, and back once the head has not its name and a pattern matches (docs/mounted-tree.md, rule 12).
 
 extension Following {
   /// Moves scratch aside where the head has its name.
@@ -16,7 +16,7 @@ extension Following {
   }
 
   /// Moves scratch aside that only now has a name of the head, because directories were joined or stay for scratch
-  /// alone, and gives other scratch its own name back.
+  /// alone.
   mutating func settleScratch() throws(StoreError) {
     for (place, old) in joined.sorted(by: { $0.value.name < $1.value.name }) {
       guard let change = overlay.changes[place], !change.isHeld, try hidesOther(change, at: place),
@@ -30,11 +30,34 @@ extension Following {
       {
         move(place, to: place.aside)
       }
+    }
+  }
+
+  /// Gives scratch its own name back where the head does not have it and a pattern matches, and moves scratch aside
+  /// that no pattern matches any more.
+  mutating func followPatterns() throws(StoreError) {
+    guard let isIgnored = head.patterns?(overlay, base) else { return }
+    for place in places {
       let own = place.own
-      guard overlay.isAside(own), overlay.changes[own] == nil,
-        try base.child(of: own.directory, named: own.name) == nil
+      guard let number = overlay.changes[own.aside]?.inode, overlay.changes[own] == nil,
+        try base.child(of: own.directory, named: own.name) == nil,
+        try isIgnored(number, own)
       else { continue }
       move(own.aside, to: own)
+    }
+    // A head that changes patterns or paths has no scope.
+    guard scope == nil else { return }
+    var freed: [(path: TreePath, place: InodeName)] = []
+    for (place, change) in overlay.changes where !place.isAside && !change.isHeld {
+      guard let number = change.inode, try isScratch(joined[place] ?? place),
+        try !isIgnored(number, place), let above = overlay.path(of: place.directory)
+      else { continue }
+      freed.append((above.appending(place.name), place))
+    }
+    // What is in a directory goes aside with the directory.
+    for (_, place) in freed.sorted(by: { $0.path.bytes.count < $1.path.bytes.count }) {
+      if overlay.path(of: place.directory)?.bytes.contains(0) ?? true { continue }
+      move(place, to: place.aside)
     }
   }
 

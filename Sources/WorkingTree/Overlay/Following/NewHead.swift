@@ -19,6 +19,10 @@ package struct NewHead {
   package var isOpen: (InodeNumber) -> Bool
   /// True if patterns keep a name that the tree before the head lacks out of versions.
   package var isScratch: (InodeName) throws(StoreError) -> Bool = { _ in false }
+  /// True if a pattern matches an inode at a name.
+  package typealias Patterns = (InodeNumber, InodeName) throws(StoreError) -> Bool
+  /// Returns the patterns of what an overlay shows over the head.
+  package var patterns: ((Overlay, any Base) -> Patterns)?
   /// Taken files that the recorded tree has at their one name; those unchanged since need no look.
   package var settled: Set<InodeNumber> = []
   /// Gives a recorded inode another number at all its names.

@@ -113,6 +113,7 @@ struct Following {
     try dropUnreachable()
     try settleNames()
     try keepWhatIsNeeded()
+    try followPatterns()
     tidyOrphans()
     try pinNodes()
     try keepExtended()

@@ -1,5 +1,5 @@
 package import Inodes
-package import LLVSCore
+import LLVSCore
 package import TreeNames
 
 // The patterns that keep names out of versions: the store's own, and `.llvsignore` files as programs see them.
@@ -91,42 +91,18 @@ extension WorkingTree {
     in directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> FileContent? {
     let place = InodeName(directory: directory, name: FileName(IgnoreScope.fileName))
-    guard let number = try inode(at: place, state, base),
-      try kind(of: number, state, base) == .regular
-    else { return nil }
-    let content = try shownContent(of: number, state, base).content
-    return content.size > 0 && content.size <= UInt64(IgnoreScope.fileLimit) ? content : nil
-  }
-
-  /// Returns the scratch with names of the head, sorted by path.
-  /// - Complexity: O(*p*) for *p* pending names if there is any.
-  package func hidingScratch() throws(FSError) -> [HidingScratch] {
-    let overlay = state { $0.overlay }
-    var found: [HidingScratch] = []
-    for place in overlay.namesAside {
-      let scratch = try answer { state, base throws(FSError) -> HidingScratch? in
-        guard let number = try inode(at: place, state, base),
-          let directory = state.overlay.path(of: place.directory)?.own
-        else { return nil }
-        let name = try FSError.translating(try state.overlay.shownName(of: place, over: base))
-        let recorded = try FSError.translating(try base.inode(number))
-        return HidingScratch(
-          path: directory.appending(place.name),
-          isDirectory: state.overlay.changes[place.aside]?.isDirectory ?? false,
-          shown: directory.appending(name), version: recorded?.record.origin)
-      }
-      if let scratch { found.append(scratch) }
+    var content: FileContent?
+    if let number = try inode(at: place, state, base), try kind(of: number, state, base) == .regular
+    {
+      content = try shownContent(of: number, state, base).content
+    } else if let record = try FSError.translating(
+      try base.child(of: directory, named: place.name))?.inode.record, record.kind == .regular
+    {
+      // Patterns hold until a version is without their file.
+      content = FileContent(stored: record.stored)
     }
-    return found.sorted { $0.path < $1.path }
+    guard let content, content.size > 0, content.size <= UInt64(IgnoreScope.fileLimit)
+    else { return nil }
+    return content
   }
-}
-
-/// Scratch whose name the head has (docs/mounted-tree.md, rule 12).
-package struct HidingScratch: Sendable {
-  package var path: TreePath
-  package var isDirectory: Bool
-  /// The path at which programs see what the head has.
-  package var shown: TreePath
-  /// The version that stored what the head has; nil for a directory without an entry or a new file.
-  package var version: VersionNumber?
 }

@@ -75,10 +75,15 @@ struct TreeRecovery {
         extendedBefore: { [recorded, store] (number) throws(StoreError) in
           try recorded.extended(of: number, in: store)
         })
-      let rules = IgnoreRules(ignore, in: FrozenTree(overlay, over: recorded)) { [store, opened] in
-        TreeContents(store, opened.journal).text(of: $0, atMost: IgnoreScope.fileLimit)
+      let read = { [store, opened] (content: FileContent) in
+        TreeContents(store, opened.journal).text(of: content, atMost: IgnoreScope.fileLimit)
       }
-      new.isScratch = { (place) throws(StoreError) in try rules.ignores(place) }
+      let before = IgnoreRules(
+        ignore, in: FrozenTree(overlay, over: recorded), unchanged: try shownBefore(), read: read)
+      new.isScratch = { (place) throws(StoreError) in try before.ignores(place) }
+      new.patterns = { [ignore] overlay, base in
+        IgnoreRules(ignore, in: FrozenTree(overlay, over: base), read: read).ignores
+      }
       (new.changed, new.frozen) = (changed, opened.frozen)
       try overlay.follow(new)
       try recorded.keepShownTimes(of: self.overlay, besides: overlay, record?.taken)
@@ -99,6 +104,13 @@ struct TreeRecovery {
       from: TreeView(map: store.map(of: before)), to: TreeView(map: store.map(of: head))
     ) { (path) throws(StoreError) in changed.insert(path) }
     return changed
+  }
+
+  /// The tree that programs saw without what was pending; nil if the journal or the store does not know it.
+  private func shownBefore() throws(StoreError) -> TreeView? {
+    guard let number = opened.epochs[opened.overlay.epoch] else { return nil }
+    guard number != 0 else { return TreeView(map: store.map(.empty)) }
+    return try store.version(VersionNumber(number)).map { TreeView(map: store.map(of: $0)) }
   }
 
   /// True if replay of the journal gave what programs saw before.
