@@ -148,4 +148,49 @@ struct IgnoreTests {
 
         """, "\(result.output)")
   }
+
+  @Test(
+    "What untrack takes out stays in place, for the shell that is in it too",
+    .enabled(if: MountedStore.isPossible))
+  func untrackedInPlace() throws {
+    let result = try Tool().run(
+      Self.mount + #"""
+
+        mkdir -p d/sub e; echo 1 > d/a; echo 2 > d/sub/b; ln d/a d/l; setfattr -n user.k -v "$(printf %03000d 7)" d/a
+        llvs commit -q; cd d; exec 5< sub/b; before=$(stat -c %i . a l sub sub/b)
+        llvs untrack . | versions; [ "$before" = "$(stat -c %i . a l sub sub/b)" ] || echo other numbers
+        ls; cat sub/b <&5; pwd -P | sed 's/.*m/m/'; echo 3 > c; echo 4 >> a; cat l
+        getfattr --only-values -n user.k a | wc -c; getfattr --only-values -n user.llvs.state sub; echo
+        exec 5<&-; cd ..; llvs commit; files; echo; cd ..
+        llvs unmount m -q; llvs mount s m -q; cd m; cat d/a d/sub/b d/c; files; echo; llvs undo -q; ls d; files; echo
+        """#)
+    #expect(
+      result.output == """
+        V is without d; 3 files stay here alone
+        a
+        l
+        sub
+        2
+        m/d
+        1
+        4
+        3000
+        scratch
+        nothing to commit
+
+        1
+        4
+        2
+        3
+
+        %llvs%d%2Fa
+        %llvs%d%2Fl
+        a
+        c
+        l
+        sub
+        ./d/a ./d/l ./d/sub/b 
+
+        """, "\(result.output)")
+  }
 }

@@ -1,18 +1,20 @@
 package import Grammar
 import HistoryTree
+import Inodes
 package import LLVSCore
 import TreeNames
 import WorkingTree
 
 extension ControlService {
-  /// Makes a version of saved changes, then moves the head.
+  /// Makes a version of saved changes, then moves the head. What the head loses at and below the paths `kept` stays
+  /// in the tree.
   func move(
-    _ reason: HeadReason, _ context: CommandContext,
+    _ reason: HeadReason, _ context: CommandContext, keeping kept: [TreePath] = [],
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(ControlError) -> CutOutcome {
     try context.check()
     return try translating {
-      try tree.transition(.command, headReason: reason) {
+      try tree.transition(.command, headReason: reason, keeping: kept) {
         (transaction, head) throws(StoreError) in
         if context.isCancelled() { throw .cancelled }
         let target = try goOn(transaction, head)

@@ -44,7 +44,7 @@ extension ControlService {
       throw ControlError(.notFound, "there is no version yet")
     }
     let view = TreeView(map: store.map(of: head))
-    var items: [KeptItem] = []
+    var entries: [Entry] = []
     var patterns: [[UInt8]] = []
     for path in paths {
       let shown = PrintableText.text(path)
@@ -52,10 +52,12 @@ extension ControlService {
       switch try view.find(path: path) {
       case nil: throw ControlError(.notFound, "\(shown) is in no version")
       case .value(let entry)?:
-        items.append(KeptItem(path: path, entry: entry))
+        entries.append(entry)
         isDirectory = false
       case .directory(let entry)?:
-        items += try KeptItem.all(below: path, entry, in: view)
+        if let entry { entries.append(entry) }
+        var walk = view.entries(below: path)
+        while let (_, entry) = try walk.next() { entries.append(entry) }
         isDirectory = true
       }
       if try tree.files.reasonToIgnore(TreePath(path), isDirectory: isDirectory) == nil {
@@ -67,16 +69,8 @@ extension ControlService {
     }
     if !patterns.isEmpty { try addPatterns(patterns, to: try ignoreText()) }
     let name = paths.map { PrintableText.text($0) }.joined(separator: " ")
-    let outcome = try remove(items, at: head.number, name, context)
-    do throws(ControlError) {
-      try translating { try keep(items) }
-    } catch {
-      throw ControlError(
-        error.kind,
-        "\(outcome.head?.name ?? "-") is without \(name), but it could not be kept here: "
-          + "\(error.message); \"restore \(head.name) \(name)\" brings it back")
-    }
-    let files = items.count { !$0.isDirectory }
+    let outcome = try remove(entries, below: paths, at: head.number, name, context)
+    let files = entries.count { !$0.isDirectory }
     log.add("untrack", "\(outcome.head?.name ?? "-") \(name)")
     return CommandResult(
       "\(outcome.head?.name ?? "-") is without \(name); "
@@ -94,15 +88,17 @@ extension ControlService {
   }
 
   private func remove(
-    _ items: [KeptItem], at seen: VersionNumber, _ names: String, _ context: CommandContext
+    _ entries: [Entry], below paths: [[UInt8]], at seen: VersionNumber, _ names: String,
+    _ context: CommandContext
   ) throws -> CutOutcome {
-    try move(.untracked(names), context) { (transaction, head) throws(StoreError) in
+    try move(.untracked(names), context, keeping: paths.map { TreePath($0) }) {
+      (transaction, head) throws(StoreError) in
       guard head == seen, let record = try transaction.version(seen) else {
         throw .busy("another version was made in the meantime; try again")
       }
       let base = ValueMap(
         root: record.map, storage: transaction.nodes, cache: self.store.nodeCache)
-      let edits = items.compactMap { $0.entry }.map {
+      let edits = entries.map {
         MapEdit.remove($0.key, directory: $0.isDirectory)
       }.sorted(by: MapEdit.precedes)
       return try transaction.add(

@@ -18,6 +18,7 @@ final class Checkout: @unchecked Sendable {
     var version: VersionRecord?
     /// True if the head is no descendant of what the tree showed.
     var leavesHistory = false
+    var kept: [TreePath] = []
   }
 
   struct Publication {
@@ -239,6 +240,26 @@ final class Checkout: @unchecked Sendable {
     return removed
   }
 
+  /// Makes what leaves the head and stays in the tree pending, and returns its names.
+  private func keep(
+    _ head: Head, _ difference: HeadDifference, in overlay: inout Overlay
+  ) throws(StoreError) -> [InodeName] {
+    var places: [InodeName] = []
+    for name in difference.names where head.kept.contains(where: { name.path.isAtOrBelow($0) }) {
+      guard name.after == nil, let place = name.place, let number = name.inode,
+        overlay.changes[place] == nil
+      else { continue }
+      for binding in try overlay.bindings(of: [number], over: recorded) {
+        overlay.apply(Change(time: .now, binding))
+      }
+      var change = NameChange(inode: number, stamp: overlay.stamp, hidesRecorded: false)
+      change.isDirectory = name.before == .directory
+      overlay.setChange(change, at: place)
+      places.append(place)
+    }
+    return places
+  }
+
   private func follow(
     _ head: Head, _ settled: Set<InodeNumber>, _ difference: HeadDifference, _ pending: Overlay,
     _ renumbered: inout [(old: InodeNumber, new: InodeNumber)]
@@ -253,6 +274,7 @@ final class Checkout: @unchecked Sendable {
       let bindings = try overlay.bindings(of: [number], over: recorded)
       for binding in bindings { overlay.apply(Change(time: now, binding)) }
     }
+    let kept = try keep(head, difference, in: &overlay)
     let given = Monitor<[(old: InodeNumber, new: InodeNumber)]>([])
     try recorded.changing {
       var new = NewHead(
@@ -282,6 +304,12 @@ final class Checkout: @unchecked Sendable {
       try overlay.follow(new)
       try recorded.keepShownTimes(of: pending, besides: overlay, head.record.taken)
       renumbered += given.withLock { $0 }
+    }
+    // They are no changes of the version that had them.
+    for place in kept {
+      guard var change = overlay.changes[place] else { continue }
+      change.on = nil
+      overlay.setChange(change, at: place)
     }
     return overlay
   }

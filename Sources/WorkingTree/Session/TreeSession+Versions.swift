@@ -1,6 +1,6 @@
 import Events
 import Grammar
-import Inodes
+package import Inodes
 package import LLVSCore
 import Platform
 import TreeNames
@@ -44,27 +44,32 @@ extension TreeSession {
     try transition(reason, message: message, goOn: nil)
   }
 
-  /// Makes a version of everything saved, then moves the head as `goOn` says, in one transaction.
+  /// Makes a version of everything saved, then moves the head as `goOn` says, in one transaction. What the head
+  /// loses at and below the paths `kept` stays in the tree.
   /// - Throws: the error of the store or of `goOn`; then the head is unchanged and everything stays pending.
   package func transition(
     _ reason: CutReason, message: String? = nil, headReason: HeadReason = .cut,
+    keeping kept: [TreePath] = [],
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> CutOutcome {
     try withoutActuallyEscaping(goOn) { (goOn) throws(StoreError) in
-      try transition(reason, message: message, headReason: headReason, goOn: goOn)
+      try transition(
+        reason, message: message, headReason: headReason, keeping: kept, goOn: goOn)
     }
   }
 
   private func transition(
-    _ reason: CutReason, message: String?, headReason: HeadReason = .cut, goOn: Versioner.GoOn?
+    _ reason: CutReason, message: String?, headReason: HeadReason = .cut,
+    keeping kept: [TreePath] = [], goOn: Versioner.GoOn?
   ) throws(StoreError) -> CutOutcome {
     let settings = storeSettings
-    let request = CutRequest(
+    var request = CutRequest(
       reason,
       maker: CutMaker(
         author: settings.maker, message: message,
         arbiter: ChosenArbiter.maker(settings.arbiters, store, ArbiterTrials(telling: self))),
       headReason: headReason)
+    request.kept = kept
     try StoreError.wrapping { () throws(FSError) in
       try files.savePaused(at: .now, settle: settings.settle, isOverdue: reason == .overdue)
     }

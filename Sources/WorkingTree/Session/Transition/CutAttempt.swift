@@ -136,6 +136,7 @@ final class CutAttempt {
     if grouped.recording.isIdle, number == before { return nil }
     let record = grouped.record(of: self.number, at: stamp, made, goingOnWith: number)
     var head = Checkout.Head(record: record, frozen: frozen, before: before, version: version)
+    head.kept = request.kept
     if let left = made.head, let number, left != number {
       head.leavesHistory = try !transaction.merger.graph.isAncestorOrSelf(left, of: number)
     }

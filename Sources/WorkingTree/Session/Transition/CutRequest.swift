@@ -6,6 +6,8 @@ package struct CutRequest: Sendable {
   /// The author, the message, and the arbiter of clashes.
   package var maker: CutMaker
   package var headReason: HeadReason
+  /// The paths that stay in the tree, with all below them, though the head has them no more.
+  package var kept: [TreePath] = []
 
   package init(_ reason: CutReason, maker: CutMaker = CutMaker(), headReason: HeadReason = .cut) {
     self.reason = reason
