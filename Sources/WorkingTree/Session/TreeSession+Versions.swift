@@ -71,7 +71,7 @@ extension TreeSession {
       headReason: headReason)
     request.kept = kept
     try StoreError.wrapping { () throws(FSError) in
-      try files.savePaused(at: .now, settle: settings.settle, isOverdue: reason == .overdue)
+      try files.savePaused(at: .now, settle: settings.settle)
     }
     let outcome = try versioner.transition(request, goOn: goOn)
     for path in outcome.unreadable {

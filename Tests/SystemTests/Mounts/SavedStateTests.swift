@@ -100,16 +100,23 @@ extension Mounted {
 
     @Test(
       "An SQLite database under load passes its integrity check in every version",
-      .timeLimit(.minutes(2)), arguments: ["wal", "delete"], [false, true])
-    func databaseUnderLoad(mode: String, isOpenedAgain: Bool) throws {
+      .timeLimit(.minutes(2)),
+      arguments: [("wal", "full"), ("delete", "full"), ("wal", "off"), ("delete", "off")],
+      [false, true])
+    func databaseUnderLoad(
+      mode: (journal: String, synchronous: String), isOpenedAgain: Bool
+    ) throws {
       try MountedStore.with(stored: ["settle": "40ms"]) { mounted in
         try mounted.python(
           #"""
           import sqlite3
-          def connect(): return sqlite3.connect('app.db', isolation_level=None)
+          def connect():
+              db = sqlite3.connect('app.db', isolation_level=None)
+              db.execute('pragma synchronous=\#(mode.synchronous)')
+              return db
           def version(): open('.llvs/control', 'w').write('commit\n')
           db = connect()
-          db.execute('pragma journal_mode=\#(mode)').fetchone()
+          db.execute('pragma journal_mode=\#(mode.journal)').fetchone()
           db.execute('create table t(id integer primary key, a blob, b int)')
           db.execute('create index i on t(b, a)')
           seed = random.randrange(1 << 32); r = random.Random(seed)
@@ -146,7 +153,7 @@ extension Mounted {
           """
           for d in '\(copies)'/*/; do
             [ -e "$d/app.db" ] || continue
-            r=$(sqlite3 "$d/app.db" 'pragma integrity_check' 2>&1 | head -1)
+            r=$(sqlite3 "$d/app.db" 'pragma integrity_check' 2>&1 | sed -n 1p)
             [ "$r" = ok ] || echo "$d: $r"
           done
           """)

@@ -194,15 +194,15 @@ struct FileSavingTests {
     let (gone, orphan) = try fixture.create("gone")
     try fixture.write(orphan, "x")
     try fixture.unlink("gone")
-    func pass(_ seconds: Int64, isOverdue: Bool = false) throws {
+    func pass(_ seconds: Int64) throws {
       var now = Attributes.Time.now
       now.seconds += seconds
-      try tree.savePaused(at: now, settle: 2_000_000_000, isOverdue: isOverdue)
+      try tree.savePaused(at: now, settle: 2_000_000_000)
       try fixture.check()
     }
     try pass(1)
     #expect(Set(tree.unsavedFiles) == [log, copy])
-    try pass(1, isOverdue: true)
+    try pass(3)
     #expect(try fixture.savedText(log) == "oldnew")
     #expect(try fixture.file(log).saved?.isFirm == true)
     #expect(tree.unsavedFiles == [copy])

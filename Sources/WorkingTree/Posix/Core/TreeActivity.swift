@@ -5,6 +5,8 @@ import Platform
 struct TreeActivity {
   /// The time of the first change that the next cut may take.
   var first: UInt64?
+  /// ``first`` before the last cut.
+  private var firstBefore: UInt64?
   /// The time of the last save, creation, rename or removal.
   private(set) var last: UInt64 = 0
   private(set) var hasTakeable = false
@@ -22,10 +24,19 @@ struct TreeActivity {
     notePending()
   }
 
-  /// Notes that a cut begins, which takes all but unsaved bytes.
-  mutating func beginCut(hasUnsaved: Bool) {
+  /// Notes that a cut begins, which takes all but unsaved bytes. Only an overdue cut takes unsaved databases, so they
+  /// wait for that one from the first change on, whatever other cuts come.
+  mutating func beginCut(hasUnsaved: Bool, isOverdue: Bool) {
     hasTakeable = false
-    first = hasUnsaved ? SystemClock.monotonic() : nil
+    firstBefore = first
+    first = hasUnsaved ? isOverdue ? SystemClock.monotonic() : first : nil
+  }
+
+  /// Notes that a cut was abandoned because another one began.
+  mutating func resume() { first = firstBefore ?? first }
+
+  func isOverdue(at tick: UInt64) -> Bool {
+    first.map { tick >= $0 &+ WorkingTree.longestPending } ?? false
   }
 
   /// Notes pending changes of no current program: at a mount, and after a failed cut.
@@ -79,5 +90,5 @@ extension WorkingTree {
   }
 
   /// The most nanoseconds until a change is in a version, however busy the tree is.
-  private static let longestPending: UInt64 = 60_000_000_000
+  static let longestPending: UInt64 = 60_000_000_000
 }

@@ -79,25 +79,21 @@ extension WorkingTree {
   }
 
   /// Saves files whose writes have paused at `now`: logs and databases for `settle` nanoseconds, others for a
-  /// minute; in O(unsaved files). An overdue cut takes logs and databases in any state. Throws the error of the
-  /// journal; then nothing is saved.
-  package func savePaused(
-    at now: Attributes.Time, settle: UInt64, isOverdue: Bool = false
-  ) throws(FSError) {
+  /// minute; in O(unsaved files). Throws the error of the journal; then nothing is saved.
+  package func savePaused(at now: Attributes.Time, settle: UInt64) throws(FSError) {
     try change(mayUseReserve: true) { state, _ in
       let due = state.unsaved.filter { number in
         guard let node = state.overlay.nodes.node(number), let file = node.file,
           node.orphan != .gone
         else { return false }
         let pause = node.lastWrite.nanoseconds(until: now)
-        return file.isSteady ? isOverdue || pause >= settle : pause >= Self.abandonedNanoseconds
+        return pause >= (file.isSteady ? settle : Self.abandonedNanoseconds)
       }
       return Decision(operations: due.sorted().map { .save($0, isFirm: true) }) { _ in }
     }
   }
 
-  /// Returns the time from which ``savePaused(at:settle:isOverdue:)`` finds a file, in O(unsaved files); nil
-  /// without any.
+  /// Returns the time from which ``savePaused(at:settle:)`` finds a file, in O(unsaved files); nil without any.
   package func nextPause(settle: UInt64) -> Attributes.Time? {
     state { state in
       state.unsaved.compactMap { number -> Attributes.Time? in
@@ -116,6 +112,34 @@ extension WorkingTree {
 extension TreeState {
   var hasUnsavedOfNames: Bool {
     unsaved.contains { overlay.nodes[$0].map { $0.orphan != .gone } ?? false }
+  }
+
+  /// The operations that save files at a cut's instant, whatever is being written: a database with its logs, because
+  /// files of several instants are a damaged database, and if the cut `isOverdue` all logs and databases.
+  func saves(isOverdue: Bool) -> [Change.Operation] {
+    guard !unsaved.isEmpty else { return [] }
+    var databases: Set<InodeName> = []
+    for number in unsaved.union(overlay.sinceCut.allInodes) {
+      guard let node = overlay.nodes.node(number), let file = node.file, file.isPending,
+        file.saved?.isSteady ?? file.isSteady
+      else { continue }
+      for name in node.names where name.database != name { databases.insert(name.database) }
+    }
+    let due = unsaved.filter { number in
+      guard let node = overlay.nodes.node(number), let file = node.file, node.orphan == nil
+      else { return false }
+      return isOverdue && file.isSteady
+        || node.names.contains { databases.contains($0.database) || hasLostLog($0) }
+    }
+    return due.sorted().map { .save($0, isFirm: true) }
+  }
+
+  /// True for a database whose log is in the newest version and was removed.
+  private func hasLostLog(_ name: InodeName) -> Bool {
+    FileGroup(of: Key(bytes: name.name.bytes)).members.dropFirst().contains { key in
+      let place = InodeName(directory: name.directory, name: FileName(key.bytes))
+      return overlay.changes[place].map { $0.inode == nil && $0.hidesRecorded } ?? false
+    }
   }
 
   /// True if a handle's open made or truncated the file, and no write followed.
@@ -153,4 +177,12 @@ extension Attributes.Time {
 extension PendingNode {
   /// The time of the last write, or of set times since.
   fileprivate var lastWrite: Attributes.Time { hasSetTime ? changed : attributes.mtime ?? changed }
+}
+
+extension InodeName {
+  /// The database whose log has this name; itself for another name.
+  fileprivate var database: InodeName {
+    guard let group = FileGroup(companion: Key(bytes: name.bytes)) else { return self }
+    return InodeName(directory: directory, name: FileName(group.members[0].bytes))
+  }
 }

@@ -11,17 +11,26 @@ extension WorkingTree {
   package func setSettle(_ settle: UInt64) { atRest { $0.overlay.settle = settle } }
   package func isHeld(_ number: InodeNumber) -> Bool { state { $0.isHeld(number) } }
 
-  /// Begins a cut, and returns its instant and what is pending then. `mark` records it in the journal; if it
-  /// throws, the cut has not begun.
+  /// Begins a cut, and returns its instant and what is pending then. Databases and logs are saved at that instant.
+  /// `mark` records the cut in the journal; if it throws, the cut has not begun.
   package func freeze(
-    _ mark: () throws(StoreError) -> Void
+    isOverdue: Bool = false, _ mark: () throws(StoreError) -> Void
   ) throws(StoreError) -> (stamp: ChangeStamp, overlay: Overlay) {
     try writing.withLock { _ throws(StoreError) in
+      let (time, tick) = (Attributes.Time.now, SystemClock.monotonic())
+      let (isOverdue, saves) = state { state in
+        let isOverdue = isOverdue || state.activity.isOverdue(at: tick)
+        return (isOverdue, state.saves(isOverdue: isOverdue).map { Change(time: time, $0) })
+      }
+      if !saves.isEmpty {
+        try journal.append(saves, mayUseReserve: true)
+        state { state in for change in saves { state.apply(change) } }
+      }
       try mark()
       return state { state in
         let stamp = state.overlay.beginCut()
         state.frozen = state.overlay
-        state.activity.beginCut(hasUnsaved: state.hasUnsavedOfNames)
+        state.activity.beginCut(hasUnsaved: state.hasUnsavedOfNames, isOverdue: isOverdue)
         return (stamp, state.overlay)
       }
     }
@@ -50,6 +59,9 @@ extension WorkingTree {
       return (before, after)
     }
   }
+
+  /// Notes that an abandoned cut is still overdue.
+  package func noteOverdue() { state { $0.activity.resume() } }
 
   package var removedDirectories: [InodeNumber] { state { Array($0.removed.keys) } }
 

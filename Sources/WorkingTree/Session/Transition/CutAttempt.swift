@@ -49,7 +49,8 @@ final class CutAttempt {
     saves.unreadable = unreadable
     before = try checkout.store.state().head
     outcome.before = before
-    (stamp, frozen) = try checkout.tree.freeze { () throws(StoreError) in
+    (stamp, frozen) = try checkout.tree.freeze(isOverdue: request.reason == .overdue) {
+      () throws(StoreError) in
       try checkout.journal.mark(number)
     }
   }

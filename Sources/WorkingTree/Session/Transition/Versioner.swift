@@ -165,6 +165,8 @@ package final class Versioner: Sendable {
       // The saves that count are known after the quiet period.
       guard awaitQuiet() else {
         cut.abandon()
+        // The cut that this one gives way to is overdue, too.
+        checkout.tree.noteOverdue()
         var outcome = CutOutcome()
         outcome.gaveWay = true
         return (outcome, nil)
