@@ -40,7 +40,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .notPermitted:
       "not permitted, read only, written by a newer program, or a store on FUSE, NFS, SMB or 9p"
     case .damaged: "the store is damaged"
-    case .interrupted: "interrupted (of Ctrl-C the tool ends by the signal: 130 in a shell)"
+    case .interrupted: "interrupted (by a signal, which ends the tool: 130 in a shell after Ctrl-C)"
     case .exists: "the name exists already"
     case .failed: "the daemon of a mount ended, or the system failed in another way"
     case .unsupported: "not supported here"
