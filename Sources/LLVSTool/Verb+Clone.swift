@@ -72,7 +72,12 @@ extension Verb {
 
   /// Refuses a store that no interrupted clone of the same address has left.
   private static func refuseOther(_ path: String, _ address: String) throws {
-    let store = try Store.open(path: path, mode: .reader)
+    let store: Store
+    do throws(StoreError) { store = try Store.open(path: path, mode: .reader) } catch {
+      // It was stopped, or the disk was full, before the store was made.
+      if case .notFound = error { return }
+      throw error
+    }
     let state = try store.state()
     if state.settings[unfinished] == Array(address.utf8) { return }
     // It was stopped before it began.
