@@ -31,13 +31,13 @@ struct MountedStoresTests {
   }
 
   @Test(
-    "a peer that is a mount point is away while it is not mounted",
-    .enabled(if: MountedStore.isPossible))
-  func unmounted() throws {
+    "a peer that is a mount point, or a link to one, is away while it is not mounted",
+    .enabled(if: MountedStore.isPossible), arguments: ["m", "l"])
+  func unmounted(path: String) throws {
     let result = try Tool().run(
       """
-      mkdir m n && llvs init s -q; llvs init other -q && llvs mount other m -q; llvs mount t n -q
-      llvs peer m "$PWD/m" -q --store s; llvs peer m "$PWD/m" -q --mount n; llvs unmount m -q
+      mkdir m n && ln -s m l && llvs init s -q; llvs init other -q && llvs mount other m -q; llvs mount t n -q
+      llvs peer m "$PWD/\(path)" -q --store s; llvs peer m "$PWD/\(path)" -q --mount n; llvs unmount m -q
       echo 1 > n/a; llvs sync m --mount n 2>&1 | grep -c 'is not mounted'; llvs unmount n -q
       mkdir d; echo 1 > d/a; llvs import d --store s -q
       llvs sync m --store s 2>&1 | grep -c 'is not mounted'; find m

@@ -26,13 +26,36 @@ extension PeerOpener {
       return try standard.open(try inside(mount, path, address), opening)
     }
     opener.noteNew = { address, store in
-      // The path is not looked up, because it may be in the mount that waits for this call.
       guard let path = address.directoryPath, let table = try? MountTable(),
-        table.mount(at: Array(path.utf8)) != nil
+        let resolved = resolved(path, outside: own), table.mount(at: resolved) != nil
       else { return }
       store.note(mountNote(path), [1])
     }
     return opener
+  }
+
+  /// Resolves links without a look into the mount at `own`, which may wait for the caller; nil for a path there.
+  private static func resolved(_ path: String, outside own: String?) -> [UInt8]? {
+    var (done, links) = ([UInt8](), 0)
+    var open = Array(path.utf8).split(separator: 0x2F)[...]
+    while let name = open.popFirst() {
+      if name.elementsEqual([0x2E]) { continue }
+      if name.elementsEqual([0x2E, 0x2E]) {
+        done = Array(done[..<(done.lastIndex(of: 0x2F) ?? 0)])
+        continue
+      }
+      let next = done + [0x2F] + name
+      if let own, next == Array(own.utf8) { return nil }
+      guard let target = try? FileSystem.readlink(next) else {
+        done = next
+        continue
+      }
+      links += 1
+      guard links <= 40 else { return nil }
+      if target.first == 0x2F { done = [] }
+      open = target.split(separator: 0x2F) + open
+    }
+    return done
   }
 
   /// Throws for a mount point that is not mounted: the next mount would hide what is written there.
