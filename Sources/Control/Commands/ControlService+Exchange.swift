@@ -198,7 +198,10 @@ extension ControlService {
       }
       return try translating { try body(opened.layout, opened.control) }
     } catch {
-      throw error.naming(name)
+      let error = error.naming(name)
+      // Whatever asks it, status says that it was away.
+      if error.kind == .unreachable { record(error, with: peer) }
+      throw error
     }
   }
 
