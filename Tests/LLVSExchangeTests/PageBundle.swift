@@ -52,6 +52,7 @@ struct PageBundle {
   var needs: [Need] = []
   var claims: [Claim] = []
   var from: [Int] = []
+  var filled: [Need] = []
 
   init(_ file: [UInt8], named name: String) throws {
     let parts = name.split(separator: "-").map(String.init)
@@ -84,17 +85,14 @@ struct PageBundle {
         })
     }
     let entries = try directory.varint()
-    needs = try (0..<directory.varint()).map { _ in
-      Need(
-        writer: try Self.text(&directory), sequence: try directory.varint(),
-        hashStart: try directory.take(8))
-    }
+    needs = try Self.needs(&directory)
     claims = try (0..<directory.varint()).map { _ in
       Claim(
         writer: try Self.text(&directory), upTo: try directory.varint(),
         kept: try Self.runs(&directory))
     }
     from = try Self.runs(&directory)
+    filled = try Self.needs(&directory)
     guard directory.isAtEnd else { throw PageBytes.Wrong("more than a directory") }
 
     var frames: [(bytes: [UInt8], unpacked: Int, items: Int)] = []
@@ -153,6 +151,13 @@ struct PageBundle {
       throw PageBytes.Wrong("a part that does not unpack")
     }
     return whole
+  }
+
+  private static func needs(_ bytes: inout PageBytes) throws -> [Need] {
+    try (0..<bytes.varint()).map { _ in
+      Need(
+        writer: try text(&bytes), sequence: try bytes.varint(), hashStart: try bytes.take(8))
+    }
   }
 
   private static func text(_ bytes: inout PageBytes) throws -> String {

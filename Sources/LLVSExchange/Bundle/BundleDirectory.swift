@@ -54,6 +54,8 @@ struct BundleDirectory: Hashable, Sendable {
   var stays: [BundleClaim] = []
   /// The sequence numbers of this writer's bundles whose entries these are.
   var from = SequenceRuns()
+  /// Other writers' lost or damaged bundles, all of whose contents other bundles hold.
+  var filled: [BundleNeed] = []
   var items: Int { content.reduce(0) { $0 + $1.items } }
 
   func encoded() -> [UInt8] {
@@ -75,12 +77,7 @@ struct BundleDirectory: Hashable, Sendable {
       }
     }
     bytes.append(varint: UInt64(entries))
-    bytes.append(varint: UInt64(needs.count))
-    for need in needs {
-      bytes.append(shortText: need.writer)
-      bytes.append(varint: need.sequence)
-      bytes.append(bigEndian: need.hashStart)
-    }
+    bytes.append(needs)
     bytes.append(varint: UInt64(stays.count))
     for claim in stays {
       bytes.append(shortText: claim.writer)
@@ -88,13 +85,15 @@ struct BundleDirectory: Hashable, Sendable {
       claim.kept.encode(to: &bytes)
     }
     from.encode(to: &bytes)
+    bytes.append(filled)
     return bytes
   }
 
   /// Reads the directory of a bundle whose frames take the `space` bytes before it.
   /// - Throws: ``StoreError/invalid(_:)`` with the reason.
   init(
-    _ bytes: UnsafeRawBufferPointer, of name: BundleName, space: UInt64, isSealed: Bool
+    _ bytes: UnsafeRawBufferPointer, of name: BundleName, space: UInt64, isSealed: Bool,
+    format: UInt8 = BundleFormat.number
   ) throws(StoreError) {
     var reader = ByteReader(bytes)
     guard let writer = reader.writer(), let sequence = reader.varint() else {
@@ -113,10 +112,12 @@ struct BundleDirectory: Hashable, Sendable {
     (self.content, self.outline, self.table) = (content, outline, table)
     guard let entries = reader.varint(), entries <= UInt64(BundleFormat.maximumEntries),
       let needs = reader.needs(), let stays = reader.claims(),
-      let from = SequenceRuns(&reader, upTo: SequenceRuns.greatest), reader.remaining == 0
+      let from = SequenceRuns(&reader, upTo: SequenceRuns.greatest),
+      let filled = format > 2 ? reader.needs() : [], reader.remaining == 0
     else { throw .invalid("its directory is malformed") }
     self.entries = Int(entries)
     (self.needs, self.stays, self.from) = (needs, stays, from)
+    self.filled = filled
     guard stays.first?.writer == writer, Set(stays.map(\.writer)).count == stays.count else {
       throw .invalid("it does not say which bundles of its writer stay, or says it twice")
     }
@@ -135,6 +136,15 @@ extension [UInt8] {
   fileprivate mutating func append(shortText text: String) {
     append(UInt8(text.utf8.count))
     append(contentsOf: text.utf8)
+  }
+
+  fileprivate mutating func append(_ needs: [BundleNeed]) {
+    append(varint: UInt64(needs.count))
+    for need in needs {
+      append(shortText: need.writer)
+      append(varint: need.sequence)
+      append(bigEndian: need.hashStart)
+    }
   }
 }
 

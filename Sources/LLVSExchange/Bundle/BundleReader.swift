@@ -93,7 +93,8 @@ final class BundleReader: Sendable {
     let space = tail.directory.lowerBound - BundleFormat.headLength
     do throws(StoreError) {
       directory = try unpacked.withPiece { (raw) throws(StoreError) in
-        try BundleDirectory(raw, of: name, space: space, isSealed: tail.isSealed)
+        try BundleDirectory(
+          raw, of: name, space: space, isSealed: tail.isSealed, format: tail.format)
       }
     } catch {
       guard case .invalid(let reason) = error else { throw error }

@@ -164,13 +164,14 @@ final class BundleWriter {
 
   /// Ends the bundle and returns the length and hash that are in its name, and its directory.
   func finish(
-    stays: [BundleClaim], from: SequenceRuns = SequenceRuns()
+    stays: [BundleClaim], from: SequenceRuns = SequenceRuns(), filled: [BundleNeed] = []
   ) throws(StoreError) -> (length: UInt64, hash: Digest, directory: BundleDirectory) {
     try closeFrame()
     directory.outline = try writeHashed(outline, .outline)
     directory.table = try writeHashed(table, .table)
     directory.stays = stays
     directory.from = from
+    directory.filled = filled
     let bytes = directory.encoded()
     guard bytes.count <= BundleFormat.maximumDirectory else {
       throw .invalid("a directory of more than \(BundleFormat.maximumDirectory) bytes")

@@ -8,27 +8,31 @@ struct BundleFacts: Hashable, Sendable {
   var needs: [BundleNeed] = []
   var claims: [BundleClaim] = []
   var from = SequenceRuns()
+  var filled: [BundleNeed] = []
 
   func encoded(_ name: BundleName) -> [UInt8] {
     var bytes: [UInt8] = [1, BundleFormat.number]
     bytes.append(counted: Array(place.utf8))
     var directory = BundleDirectory(writer: name.writer, sequence: name.sequence)
     (directory.needs, directory.stays, directory.from) = (needs, claims, from)
+    directory.filled = filled
     return bytes + directory.encoded()
   }
 
   init(_ directory: BundleDirectory) {
     (needs, claims, from) = (directory.needs, directory.stays, directory.from)
+    filled = directory.filled
   }
 
   /// Reads noted facts; nil if they are not those of the bundle.
   init?(_ bytes: [UInt8], _ name: BundleName) {
     let facts = bytes.withUnsafeBytes { raw -> BundleFacts? in
       var reader = ByteReader(raw)
-      guard reader.integer(UInt8.self) == 1,
-        reader.integer(UInt8.self).map(BundleFormat.known.contains) == true,
+      guard reader.integer(UInt8.self) == 1, let format = reader.integer(UInt8.self),
+        BundleFormat.known.contains(format),
         let place = reader.counted(atMost: 65_536), let rest = reader.take(reader.remaining),
-        let directory = try? BundleDirectory(rest, of: name, space: 0, isSealed: false)
+        let directory = try? BundleDirectory(
+          rest, of: name, space: 0, isSealed: false, format: format)
       else { return nil }
       var facts = BundleFacts(directory)
       facts.place = String(decoding: place, as: UTF8.self)

@@ -230,12 +230,12 @@ package struct BundleRemote: RemoteLayout {
     } catch .unreachable, .timedOut, .denied, .notFound, .noSpace, .invalid {
       // All versions to send are there, and so is everything old: the next send tries again.
     }
-    report.mayBeDamaged = filled == 0 && !session.holes().isEmpty
     // A sync without news is one request to a server.
     let isNear = objects.capabilities.contains(.isNear)
     if isNear || !report.sent.isEmpty || session.store.noted(keysLost) == [1] {
       report.notes += try keyFaults(session.store, isRestoring: true)
     }
+    report.mayBeDamaged = !session.holes().isEmpty || session.store.noted(keysLost) == [1]
     return report
   }
 }

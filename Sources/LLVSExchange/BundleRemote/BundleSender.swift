@@ -30,6 +30,8 @@ final class BundleSender {
   private(set) var puts = 0
   /// True while items are put again that were sent once.
   private var isFilling = false
+  /// True while a bundle is due that names filled ones.
+  private var isNaming = false
   private var rejected: [VersionNumber] = []
 
   init(_ session: BundleSession) throws(StoreError) {
@@ -168,7 +170,12 @@ final class BundleSender {
     let bundle = try bundle()
     if let number = bundle.writer.number(of: item) { return .here(number) }
     let known = try session.holders(of: item)
-    let held = HeldItem(item: item, isPatch: !known.contains { isGoing($0) && !$0.isPatch })
+    // A whole item stays whole: it may be a base.
+    let held = HeldItem(
+      item: item,
+      isPatch: !known.contains { holder in
+        !holder.isPatch && (isGoing(holder) || isFilling && !view.holds(holder.name))
+      })
     if let holder = try holder(of: held, among: known, for: bundle) {
       guard isReferred else {
         if !session.isOwn(holder), !isFilling { relied.insert(holder) }
@@ -282,9 +289,11 @@ final class BundleSender {
     _ replaced: Set<BundleName>, _ from: SequenceRuns
   ) throws(StoreError) -> Bool {
     try finishLast()
-    guard let bundle = current, !bundle.writer.isEmpty || !replaced.isEmpty else { return false }
+    guard let bundle = current,
+      !bundle.writer.isEmpty || !replaced.isEmpty || isNaming
+    else { return false }
     current = nil
-    if !bundle.needs.isEmpty {
+    if !bundle.needs.isEmpty || session.mayFill(view) {
       if !options.send.mayPut(listedAt: session.listing.asked, now: options.clock.boottime()) {
         try session.listAgain()
         view = session.view()
@@ -297,7 +306,9 @@ final class BundleSender {
       }
     }
     let stays = session.claims(view, with: bundle.sequence, without: replaced)
-    let (length, hash, directory) = try bundle.writer.finish(stays: stays, from: from)
+    let (length, hash, directory) = try bundle.writer.finish(
+      stays: stays, from: from,
+      filled: try session.filled(with: bundle, view))
     let name = BundleName(
       writer: session.writer, sequence: bundle.sequence, length: length, hash: hash)
     var noted = NotedBundle(name, [.named, .read, .proved], BundleFacts(directory))
@@ -375,7 +386,13 @@ final class BundleSender {
         guard isDamage(error) else { throw error }
       }
     }
-    if !replaced.isEmpty { _ = try bundle() }
+    try finishLast()
+    // Other writers' bundles that are filled now are named by a bundle, an empty one if need be.
+    isNaming = try session.filled(with: current, view).contains {
+      !view.isFilled($0.writer, $0.sequence)
+    }
+    defer { isNaming = false }
+    if !replaced.isEmpty || isNaming { _ = try bundle() }
     try close(announcing: replaced)
   }
 

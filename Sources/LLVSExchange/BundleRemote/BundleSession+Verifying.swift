@@ -27,7 +27,7 @@ extension BundleSession {
     // This also reports a torn bundle of this store.
     let torn = listing.torn.filter { text in
       guard let name = BundleName(text) else { return false }
-      return !self.view().isGone(name.writer, name.sequence)
+      return !self.view().isGone(name.writer, name.sequence) && !self.view().isFilled(name)
         && !told.contains { $0.id.rawValue == text }
     }
     report.waiting =
@@ -37,31 +37,15 @@ extension BundleSession {
           id: Version.ID(text), reason: "\(BundleFormat.folder)/\(text): it is not whole",
           isObject: true)
       }
+    var held: Set<VersionNumber> = []
     var others: Set<Version.ID> = []
     let view = view()
     for name in view.names where view.holds(name) && seen.listed.contains(name) {
-      try compare(name, &report, &others)
+      try compare(name, &report, &held, &others)
     }
-    report.remoteIDs = try wholeVersions()
-    try excuseReplaced(&report)
+    report.remoteIDs = try wholeVersions(of: held)
     try addOthers(others, to: &report)
     return report
-  }
-
-  /// Moves other writers' damaged bundles to the notes if other bundles hold all versions of theirs and of this store.
-  private func excuseReplaced(_ report: inout ExchangeReport) throws(StoreError) {
-    let all = try store.versionsToSend(control, isThere: { _ in false }).count
-    guard report.remoteIDs.count == all else { return }
-    let replaced = Set(
-      (report.refused + report.waiting).filter { fault in
-        BundleName(fault.id.rawValue).map { !isOwn($0) && versions(of: $0) != nil } ?? false
-      })
-    report.refused.removeAll(where: replaced.contains)
-    report.waiting.removeAll(where: replaced.contains)
-    report.notes += replaced.map { fault in
-      "\(fault.reason); all that it held is there again, and its writer removes it with \"llvs verify PEER "
-        + "--repair\", or \"llvs peer \(options.peer) adopt WRITER\" does"
-    }.sorted()
   }
 
   /// Adds the versions that are not in this store: those that can be read with their ancestors, and the rest.
@@ -95,9 +79,10 @@ extension BundleSession {
     }
   }
 
-  /// Compares the outlines of a bundle with the versions that are here, and collects the other versions.
+  /// Compares the outlines of a bundle with the versions that are here, and collects these and the other versions.
   private func compare(
-    _ name: BundleName, _ report: inout ExchangeReport, _ others: inout Set<Version.ID>
+    _ name: BundleName, _ report: inout ExchangeReport, _ held: inout Set<VersionNumber>,
+    _ others: inout Set<Version.ID>
   ) throws(StoreError) {
     let bundle = try opened(name)
     let table = try bundle.table()
@@ -109,6 +94,7 @@ extension BundleSession {
         others.insert(id)
         continue
       }
+      held.insert(record.number)
       let description = try bundle.description(of: entry) { distance in
         distance <= UInt64(index) ? ids[index - Int(distance)] : nil
       }
@@ -118,16 +104,18 @@ extension BundleSession {
     }
   }
 
-  /// Returns the versions of this store that can be read whole there: outline, bytes of all values, and ancestors.
-  func wholeVersions() throws(StoreError) -> [Version.ID] {
+  /// Returns the versions of this store that can be read whole there: outline, which those in `held` have, bytes of
+  /// all values, and ancestors.
+  private func wholeVersions(of held: Set<VersionNumber>) throws(StoreError) -> [Version.ID] {
     let view = view()
-    let held = versions(in: view.names.filter(view.holds))
+    // No list may show the newest yet.
+    let noted = versions(in: view.names.filter(view.holds))
     var whole: Set<VersionNumber> = []
     var ids: [Version.ID] = []
     for number in try store.versionsToSend(control, isThere: { _ in false }) {
       try control.check()
       let node = try store.graph.node(number)
-      guard held.contains(number),
+      guard held.contains(number) || noted.contains(number),
         [node.first, node.second].allSatisfy({ $0.map(whole.contains) ?? true }),
         let record = try store.version(number), try holdsItems(of: record, view)
       else { continue }

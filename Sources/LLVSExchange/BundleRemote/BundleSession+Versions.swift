@@ -69,15 +69,17 @@ extension BundleSession {
   /// The bundles that cannot be read, and that no other announces.
   var refused: [ExchangeReport.Fault] {
     let view = view()
-    return seen.faults.sorted { $0.key < $1.key }.filter { !view.isAnnounced($0.key) }
-      .map { name, found in
-        var fault = fault(of: name, found.reason)
-        let isLocked = found.reason.hasSuffix(BundleReader.locked)
-        if found.reading == .unknown { fault.cause = isLocked ? BundleReader.locked : "newer" }
-        fault.hidesVersions =
-          isLast(name, view) && !found.reason.hasSuffix(BundleReader.notEncrypted)
-        return fault
-      }
+    return seen.faults.sorted { $0.key < $1.key }.filter {
+      !view.isAnnounced($0.key) && !view.isFilled($0.key)
+    }
+    .map { name, found in
+      var fault = fault(of: name, found.reason)
+      let isLocked = found.reason.hasSuffix(BundleReader.locked)
+      if found.reading == .unknown { fault.cause = isLocked ? BundleReader.locked : "newer" }
+      fault.hidesVersions =
+        isLast(name, view) && !found.reason.hasSuffix(BundleReader.notEncrypted)
+      return fault
+    }
   }
 
   /// Returns true if no later bundle of a writer can be read. The versions of one refer to those of the earlier ones.
@@ -90,8 +92,10 @@ extension BundleSession {
   /// The bundles whose bytes were found wrong, and that no other announces.
   var damaged: [ExchangeReport.Fault] {
     let view = view()
-    return view.names.filter { view.reading(of: $0) == .damaged && !view.isAnnounced($0) }
-      .map { fault(of: $0, "\($0.object): it is damaged") }
+    return view.names.filter {
+      view.reading(of: $0) == .damaged && !view.isAnnounced($0) && !view.isFilled($0)
+    }
+    .map { fault(of: $0, "\($0.object): it is damaged") }
   }
 
   /// The bundles that are torn or missing, except those whose versions this store has.
@@ -101,14 +105,16 @@ extension BundleSession {
         .map { "\($0.writer)-\($0.sequence)" })
     let view = view()
     let torn = listing.torn.compactMap { BundleName($0) }
-      .filter { !known.contains("\($0.writer)-\($0.sequence)") }
+      .filter { !known.contains("\($0.writer)-\($0.sequence)") && !view.isFilled($0) }
       .map { name in
         var fault = fault(of: name, "\(name.object): it is not whole")
         fault.hidesVersions = isLast(name, view)
         return fault
       }
     let missing = view.writers.flatMap { writer in
-      view.missing(of: writer).filter { !known.contains("\(writer)-\($0)") }.map { sequence in
+      view.missing(of: writer).filter {
+        !known.contains("\(writer)-\($0)") && !view.isFilled(writer, $0)
+      }.map { sequence in
         ExchangeReport.Fault(
           id: Version.ID("\(writer)-\(sequence)"),
           reason: "bundle \(sequence) of \(writer) is not there", isObject: true)

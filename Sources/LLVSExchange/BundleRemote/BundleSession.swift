@@ -153,7 +153,7 @@ final class BundleSession {
       ? !seen.gone.contains(noted.name) && isUsable(noted) : isUnlisted(noted)
     switch known?.reading(of: noted.name) {
     case nil where isThere:
-      known?.add(KnownBundle(name: noted.name, claims: noted.facts.claims))
+      known?.add(KnownBundle(noted))
     case nil: break
     case .read where isThere: break
     default: known = nil
@@ -195,15 +195,13 @@ final class BundleSession {
     for name in listing.names where !seen.gone.contains(name) {
       if let noted = notes[name], isUsable(noted) {
         known.append(
-          KnownBundle(
-            name: name, claims: noted.facts.claims,
-            reading: noted.state.contains(.damaged) ? .damaged : .read))
+          KnownBundle(noted, noted.state.contains(.damaged) ? .damaged : .read))
       } else {
         known.append(KnownBundle(name: name, reading: seen.faults[name]?.reading ?? .malformed))
       }
     }
     for noted in notes.bundles.values where isUnlisted(noted) {
-      known.append(KnownBundle(name: noted.name, claims: noted.facts.claims))
+      known.append(KnownBundle(noted))
     }
     return known
   }
@@ -399,5 +397,12 @@ final class BundleSession {
     noted.state.insert(.proved)
     try note([(noted, nil)])
     return true
+  }
+}
+
+extension KnownBundle {
+  fileprivate init(_ noted: NotedBundle, _ reading: Reading = .read) {
+    self.init(
+      name: noted.name, claims: noted.facts.claims, filled: noted.facts.filled, reading: reading)
   }
 }

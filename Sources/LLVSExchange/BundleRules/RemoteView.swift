@@ -3,6 +3,8 @@ struct KnownBundle: Hashable, Sendable {
   var name: BundleName
   /// Its claims about which bundles stay; empty if it was not read.
   var claims: [BundleClaim] = []
+  /// The bundles of others that it says are filled.
+  var filled: [BundleNeed] = []
   var reading = Reading.read
 
   /// The state of reading a bundle's directory.
@@ -24,6 +26,8 @@ struct KnownBundle: Hashable, Sendable {
 ///
 /// INVARIANT X1: ``counts(_:)`` alone decides which bundles are newly relied on: for leaving an item out,
 ///   for a send that is complete, for what may be removed. ``holds(_:)`` alone decides what can be read there.
+/// INVARIANT X9: a filled bundle counts for no store: it goes as an announced one does, once its writer has announced
+///   it.
 /// INVARIANT X2: an announced bundle counts for no store, and never counts again: every later bundle
 ///   of its writer repeats the announcement.
 struct RemoteView: Sendable {
@@ -38,6 +42,8 @@ struct RemoteView: Sendable {
   private var announced: [String: SequenceRuns] = [:]
   /// The statements of bundles that announce themselves, which counts for the other bundles only.
   private var ofThemselves: [String: [Statement]] = [:]
+  /// The sequence numbers of filled bundles, and for each the first bytes of its hash.
+  private var filled: [String: [UInt64: UInt64]] = [:]
   /// For each writer the greatest sequence number of a bundle that could not be read.
   private var unread: [String: UInt64] = [:]
   /// For each writer the greatest sequence number of its bundles whose claims are known.
@@ -64,6 +70,9 @@ struct RemoteView: Sendable {
       statements[claim.writer, default: []].append(Statement(by: bundle.name, claim: claim))
     }
     let (writer, sequence) = (bundle.name.writer, bundle.name.sequence)
+    for other in bundle.filled where other.writer != writer {
+      filled[other.writer, default: [:]][other.sequence] = other.hashStart
+    }
     if bundle.reading == .malformed || bundle.reading == .unknown {
       unread[writer] = max(unread[writer] ?? 0, sequence)
     } else if bundle.claims.contains(where: { $0.writer == writer }) {
@@ -117,6 +126,16 @@ struct RemoteView: Sendable {
     announced[writer]?.contains(sequence) == true
   }
 
+  /// Returns true if another writer found a bundle lost or damaged, and put all that it held into bundles that count.
+  func isFilled(_ name: BundleName) -> Bool {
+    filled[name.writer]?[name.sequence] == BundleNeed(name).hashStart
+  }
+
+  /// Returns true if a bundle of this number is filled.
+  func isFilled(_ writer: String, _ sequence: UInt64) -> Bool {
+    filled[writer]?[sequence] != nil
+  }
+
   func announcing(_ name: BundleName) -> [BundleName] {
     (statements[name.writer] ?? []).filter { $0.by != name && $0.claim.announces(name) }.map(\.by)
   }
@@ -126,9 +145,10 @@ struct RemoteView: Sendable {
     statements[writer]?.contains { $0.by.writer != writer } ?? false
   }
 
-  /// Returns true if what a bundle holds can be read there and stays: it was read, is whole and is not announced.
+  /// Returns true if what a bundle holds can be read there and stays: it was read, is whole, and neither announced
+  /// nor filled.
   func holds(_ name: BundleName) -> Bool {
-    known[name]?.reading == .read && !isAnnounced(name)
+    known[name]?.reading == .read && !isAnnounced(name) && !isFilled(name)
   }
 
   /// Returns true if a bundle holds its contents, no unread bundle of its writer could announce it, and it is not

@@ -76,7 +76,7 @@ struct BundleFormatTests {
       #expect(bundle.needs.isEmpty && bundle.from.isEmpty)
     }
     // The bytes of the vector itself, not packed.
-    #expect(bytes.count == 12 + 129 + 36 + 35 + 91 + 48)
+    #expect(bytes.count == 12 + 129 + 36 + 35 + 92 + 48)
   }
 
   @Test("a bundle is read by the page: items of all kinds, ids, values and claims")

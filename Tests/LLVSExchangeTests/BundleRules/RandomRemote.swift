@@ -22,6 +22,10 @@ struct RandomRemote {
     var hasPatches = false
     /// A patch is enough where a whole item goes.
     var patchesReplaceWhole = false
+    /// Bundles are damaged, and another writer names them once it has filled them.
+    var hasFilled = false
+    /// Filled bundles count all the same.
+    var filledCount = false
   }
 
   /// What bundles hold.
@@ -45,13 +49,16 @@ struct RandomRemote {
     let name: BundleName
     let parts: Set<Part>
     let claim: BundleClaim
-    var known: KnownBundle { KnownBundle(name: name, claims: [claim]) }
+    var filled: [BundleNeed] = []
+    var known: KnownBundle { KnownBundle(name: name, claims: [claim], filled: filled) }
   }
 
   struct Stored {
     var bundle: Bundle
     var put: Int64
     var gone: Int64?
+    /// True once nothing can be read of it.
+    var isDamaged = false
   }
 
   /// The next steps of a writer, which a crash drops.
@@ -71,6 +78,7 @@ struct RandomRemote {
     var announced: [BundleName: Int64] = [:]
     var removed: Set<BundleName> = []
     var own: Set<Int> = []
+    var filled: Set<BundleNeed> = []
     // Gone with a crash.
     var job: [StepBox] = []
     var asleep: Int64 = 0
@@ -88,6 +96,7 @@ struct RandomRemote {
   var items = 0
   private(set) var sent = 0
   private(set) var removed = 0
+  private(set) var damaged = 0
 
   init(seed: UInt64, _ options: Options) {
     self.options = options
@@ -123,6 +132,12 @@ struct RandomRemote {
 
   private mutating func land(_ bundle: Bundle) {
     objects[bundle.name] = Stored(bundle: bundle, put: now, gone: nil)
+    for need in bundle.filled {
+      for name in objects.keys where BundleNeed(name) == need && objects[name]?.isDamaged == false {
+        objects[name]?.isDamaged = true
+        damaged += 1
+      }
+    }
   }
 
   private mutating func tick() {
@@ -137,7 +152,11 @@ struct RandomRemote {
   private func view(_ list: Set<BundleName>, _ writer: Int) -> RemoteView {
     let read = writers[writer].read
     return RemoteView(
-      list.map { read[$0]?.known ?? KnownBundle(name: $0, reading: .unknown) },
+      list.map { name in
+        var known = read[name]?.known ?? KnownBundle(name: name, reading: .unknown)
+        if options.filledCount { known.filled = [] }
+        return known
+      },
       own: [writers[writer].name],
       leastLength: options.hasSmall ? 5 : 0)
   }
@@ -206,7 +225,8 @@ struct RandomRemote {
   }
 
   private static func put(
-    _ parts: Set<Part>, replacing: Set<BundleName> = [], then next: @escaping Step = { _, _ in [] }
+    _ parts: Set<Part>, replacing: Set<BundleName> = [], filled: BundleName? = nil,
+    then next: @escaping Step = { _, _ in [] }
   ) -> StepBox {
     StepBox { world, me in
       world.writers[me].sequence += 1
@@ -217,7 +237,10 @@ struct RandomRemote {
       let bundle = Bundle(
         name: BundleName(writer: writer, sequence: sequence, length: length, hash: .ofNothing),
         parts: parts,
-        claim: BundleClaim(writer: writer, upTo: sequence, kept: SequenceRuns(kept)))
+        claim: BundleClaim(writer: writer, upTo: sequence, kept: SequenceRuns(kept)),
+        filled: Array(
+          world.writers[me].filled.union(filled.map { [BundleNeed($0)] } ?? [])
+        ).sorted { ($0.writer, $0.sequence) < ($1.writer, $1.sequence) })
       if world.happens(0.1) {
         world.late.append((world.now + Int64.random(in: 1...4, using: &world.random), bundle))
       }
@@ -230,6 +253,7 @@ struct RandomRemote {
           }
           world.writers[me].read[bundle.name] = bundle
           world.writers[me].kept = kept
+          world.writers[me].filled.formUnion(bundle.filled)
           for name in replacing { world.writers[me].announced[name] = world.now }
           return [StepBox(next)]
         }
@@ -309,6 +333,29 @@ struct RandomRemote {
             }
           }
           return [put(parts, replacing: chosen)]
+        }
+      }
+    ]
+  }
+
+  /// Puts what only another writer's bundle holds, and names it.
+  private static func fill() -> [StepBox] {
+    [
+      StepBox { world, me in
+        let list = world.list()
+        let listed = world.now
+        return takeIn(list, world.writers[me]) { world, me in
+          let view = world.view(list, me)
+          let rules = SendRules(listAge: world.options.listAge)
+          let others = list.filter {
+            $0.writer != world.writers[me].name && view.counts($0)
+          }.sorted()
+          guard let name = others.randomElement(using: &world.random),
+            let bundle = world.writers[me].read[name],
+            rules.mayPut(listedAt: UInt64(listed), now: UInt64(world.now))
+          else { return [] }
+          let there = world.holds(list, me, without: [name])
+          return [put(bundle.parts.filter { !world.covers(there, $0) }, filled: name)]
         }
       }
     ]
@@ -395,6 +442,7 @@ struct RandomRemote {
         writers[me].own.insert(version)
         writers[me].job = Self.send()
       case ..<0.5: writers[me].job = Self.send()
+      case ..<0.65 where options.hasFilled: writers[me].job = Self.fill()
       case ..<0.75: writers[me].job = Self.replace()
       case ..<0.97: writers[me].job = Self.remove()
       default: writers[me].asleep = now + Int64.random(in: 5...60, using: &random)
@@ -421,7 +469,8 @@ struct RandomRemote {
       }
       step(me)
       if happens(0.3) { tick() }
-      let there = Set(objects.values.filter { $0.gone == nil }.flatMap(\.bundle.parts))
+      let there = Set(
+        objects.values.filter { $0.gone == nil && !$0.isDamaged }.flatMap(\.bundle.parts))
       let items = Set(
         there.compactMap { part -> Int? in
           if case .patch(_, let base) = part, !there.contains(.item(base)) {

@@ -132,6 +132,28 @@ struct RemoteRuleModelTests {
     #expect(seed != nil)
   }
 
+  @Test("damaged bundles that are named once they are filled lose nothing", arguments: 0..<12)
+  func filled(seed: Int) {
+    var options = RandomRemote.Options()
+    options.hasFilled = true
+    options.hasSmall = seed % 2 == 1
+    var world = RandomRemote(seed: UInt64(seed), options)
+    let lost = world.run(steps: 2000)
+    #expect(lost == nil, "seed \(seed): \(lost ?? "")")
+    #expect(world.damaged > 2 && world.removed > 5, "\(world.damaged), \(world.removed)")
+  }
+
+  @Test("random runs find a loss where filled bundles count")
+  func filledCount() {
+    var options = RandomRemote.Options()
+    (options.hasFilled, options.filledCount) = (true, true)
+    let seed = (0..<60).first { seed in
+      var world = RandomRemote(seed: UInt64(seed), options)
+      return world.run(steps: 2000) != nil
+    }
+    #expect(seed != nil)
+  }
+
   @Test("random runs find a loss where announced bundles count")
   func randomLosses() {
     // Losses that take a rarer coincidence are found above, where every order is tried.
