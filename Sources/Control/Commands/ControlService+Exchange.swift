@@ -199,7 +199,7 @@ extension ControlService {
       return try translating { try body(opened.layout, opened.control) }
     } catch {
       let error = error.naming(name)
-      // Whatever asks it, status says that it was away.
+      // Status says that it was away for a look, too.
       if error.kind == .unreachable { record(error, with: peer) }
       throw error
     }

@@ -25,7 +25,7 @@ struct TreeActivity {
   }
 
   /// Notes that a cut begins, which takes all but unsaved bytes. Only an overdue cut takes unsaved databases, so they
-  /// wait for that one from the first change on, whatever other cuts come.
+  /// wait for that one from the first change on, even if other cuts come.
   mutating func beginCut(hasUnsaved: Bool, isOverdue: Bool) {
     hasTakeable = false
     firstBefore = first

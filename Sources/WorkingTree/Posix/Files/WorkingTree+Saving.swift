@@ -114,7 +114,7 @@ extension TreeState {
     unsaved.contains { overlay.nodes[$0].map { $0.orphan != .gone } ?? false }
   }
 
-  /// The operations that save files at a cut's instant, whatever is being written: a database with its logs, because
+  /// The operations that save files at a cut's instant, also while they are written: a database with its logs, because
   /// files of several instants are a damaged database, and if the cut `isOverdue` all logs and databases.
   func saves(isOverdue: Bool) -> [Change.Operation] {
     guard !unsaved.isEmpty else { return [] }
