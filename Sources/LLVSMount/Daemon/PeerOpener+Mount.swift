@@ -27,15 +27,15 @@ extension PeerOpener {
     }
     opener.noteNew = { address, store in
       guard let path = address.directoryPath, let table = try? MountTable(),
-        let resolved = resolved(path, outside: own), table.mount(at: resolved) != nil
+        let resolved = resolved(path, table), table.mount(at: resolved) != nil
       else { return }
       store.note(mountNote(path), [1])
     }
     return opener
   }
 
-  /// Resolves links without a look into the mount at `own`, which may wait for the caller; nil for a path there.
-  private static func resolved(_ path: String, outside own: String?) -> [UInt8]? {
+  /// Resolves links without a look into file systems of programs, which may wait for the caller; nil for a loop.
+  private static func resolved(_ path: String, _ table: MountTable) -> [UInt8]? {
     var (done, links) = ([UInt8](), 0)
     var open = Array(path.utf8).split(separator: 0x2F)[...]
     while let name = open.popFirst() {
@@ -45,7 +45,7 @@ extension PeerOpener {
         continue
       }
       let next = done + [0x2F] + name
-      if let own, next == Array(own.utf8) { return nil }
+      if table.mount(at: next)?.isFuse == true { return open.reduce(next) { $0 + [0x2F] + $1 } }
       guard let target = try? FileSystem.readlink(next) else {
         done = next
         continue
