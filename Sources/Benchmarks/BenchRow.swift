@@ -34,6 +34,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "uploads", measure: RemoteRows.uploads),
     BenchRow(id: "edit", measure: RemoteRows.edit),
     BenchRow(id: "bytes", measure: RemoteRows.bytes),
+    BenchRow(id: "growth", measure: GrowthRows.growth),
     BenchRow(id: "size", measure: StoreRows.size),
     BenchRow(id: "original", measure: StoreRows.original),
     BenchRow(id: "tree", measure: TreeBench.tree),
