@@ -162,6 +162,9 @@ struct BrowserTests {
           return row && row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
         })()
         """)
+      try browser.wait(
+        "document.querySelector('.ends output').textContent.startsWith(document.querySelector('.today').textContent)"
+      )
       for width in [1440, 390] {
         try browser.look(width: width, height: 844, isDark: false)
         try browser.go("#/versions")

@@ -190,8 +190,8 @@ function timeline(list) {
     h("p", { class: "ends small" }, ends[0], label, ends[1]));
   let parts = [];
 
-  function say(part) {
-    const text = `${day((part.newest ?? part.seconds) * 1000)}, ${count(part.count, "version")}`;
+  function say(part, shown = (part.newest ?? part.seconds) * 1000) {
+    const text = `${day(shown)}, ${count(part.count, "version")}`;
     label.textContent = text;
     range.setAttribute("aria-valuetext", text);
   }
@@ -233,7 +233,7 @@ function timeline(list) {
     let index = parts.length - 1;
     while (index > 0 && (parts[index].row === null || parts[index].row + parts[index].count <= row)) index -= 1;
     range.value = String(index);
-    say(parts[index]);
+    say(parts[index], list.row(row)?.time);
   }
 
   return { element, refresh, moved };
