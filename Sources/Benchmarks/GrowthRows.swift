@@ -82,14 +82,14 @@ enum GrowthRows {
       (0..<6).map { _ in String(random.next() % 1_000_000_000, radix: 36) }.joined(separator: " ")
     }
     let rows = 90_000
-    try database.transaction {
+    try database.transaction { () throws(DatabaseError) in
       for _ in 0..<rows {
         try database.prepared("INSERT INTO t(a, b, n) VALUES(?, ?, ?)")
           .bind(1, text(&random)).bind(2, text(&random)).bind(3, Int64(random.next() >> 34)).run()
       }
     }
     return { random in
-      try database.transaction {
+      try database.transaction { () throws(DatabaseError) in
         for _ in 0..<10 {
           try database.prepared("UPDATE t SET b = ?, n = ? WHERE id = ?")
             .bind(1, text(&random)).bind(2, Int64(random.next() >> 34))
