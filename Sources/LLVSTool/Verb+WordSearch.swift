@@ -10,7 +10,7 @@ extension Verb {
   @Sendable static func search(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(1...256).joined(separator: " ")
     guard let query = SearchQuery(words) else {
-      throw UsageError("nothing to search for, or too much, in: \(words)")
+      throw UsageError("nothing to search for, or too much, in '\(words)'")
     }
     let site = try CommandTarget(line)
     let store = try site.reader()

@@ -32,7 +32,7 @@ struct WordSearchTests {
         0
         sub/b
         1
-        llvs: nothing to search for, or too much, in: ???.
+        llvs: nothing to search for, or too much, in '???'.
         2
         llvs: --sort is rank, time or path, not nothing.
         2
