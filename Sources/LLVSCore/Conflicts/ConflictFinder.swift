@@ -242,11 +242,14 @@ package struct ConflictFinder: Sendable {
     return true
   }
 
-  /// True if a side of the merge had a companion of a database: programs write such files when they read.
+  /// True if a side of the merge had a database or a companion of one: programs write it without knowledge of the
+  /// other side.
   private func isOfDatabase(_ drop: UnsettledDrop) throws(StoreError) -> Bool {
     let merge = try graph.node(drop.merge)
     for side in [MergeSide.first, .second] {
       guard let map = try map(side, of: merge) else { continue }
+      let entry = try map.entry(at: drop.key)
+      if let entry, try source.isDatabase(entry.stored) { return true }
       for companion in FileGroup(around: drop.key).members.dropFirst() {
         if try map.entry(at: companion) != nil { return true }
       }

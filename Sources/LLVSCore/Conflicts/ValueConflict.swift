@@ -54,4 +54,7 @@ package protocol ConflictSource: AnyObject, Sendable {
 
   /// The keys that a version wrote, removed, settled or opened again, or a few more.
   func keys(touchedBy number: VersionNumber) throws(StoreError) -> [Key]
+
+  /// True for the bytes of an SQLite database.
+  func isDatabase(_ content: StoredContent) throws(StoreError) -> Bool
 }

@@ -118,6 +118,34 @@ struct ConflictSidesTests {
     }
   }
 
+  @Test("a transaction of a database without a log settles nothing, and settle takes each side")
+  func databaseWithoutLog() throws {
+    let header = "SQLite format 3\0"
+    let (a, b) = try pair()
+    try a.write("x.db", header + "base")
+    try a.run("sync")
+    try b.run("sync")
+    try a.write("x.db", header + "of a")
+    try a.run("sync")
+    try b.write("x.db", header + "of b")
+    try b.run("sync")
+    try b.write("x.db", header + "of b, and more")
+    try b.run("commit")
+    try b.run("sync")
+    try a.run("sync")
+    for space in [a, b] {
+      #expect(try space.read("x.db") == header + "of b, and more")
+      #expect(try space.run("conflicts").text.contains("dropped: laptop, Ann"))
+    }
+    try a.run("settle x.db theirs")
+    try a.run("sync")
+    try b.run("sync")
+    for space in [a, b] {
+      #expect(try space.read("x.db") == header + "of a")
+      #expect(try space.run("conflicts").text == "no conflicts")
+    }
+  }
+
   @Test("of a merge that holds both sides it is told who made what clashed")
   func partial() throws {
     let (a, b) = try pair()

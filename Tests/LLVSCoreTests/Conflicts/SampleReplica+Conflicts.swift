@@ -32,6 +32,8 @@ extension SampleReplica: ConflictSource {
     return record.changes.keys + Version.settledKeys(record.version.metadata)
   }
 
+  func isDatabase(_ content: StoredContent) -> Bool { false }
+
   var finder: ConflictFinder { ConflictFinder(merger: merger, source: self) }
 
   /// Merges two versions, as every replica does or, with an id, as somebody else's program did.

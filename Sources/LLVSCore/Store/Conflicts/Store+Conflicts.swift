@@ -15,6 +15,15 @@ extension Store: ConflictSource {
     try changedKeys(of: try history.record(number))
   }
 
+  package func isDatabase(_ content: StoredContent) throws(StoreError) -> Bool {
+    let header = Array("SQLite format 3\0".utf8)
+    var bytes = [UInt8](repeating: 0, count: header.count)
+    let count = try bytes.withUnsafeMutableBytes { raw in
+      Result { () throws(StoreError) in try contents.read(content, at: 0, into: raw) }
+    }.get()
+    return count == header.count && bytes == header
+  }
+
   private var finder: ConflictFinder {
     ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
   }
