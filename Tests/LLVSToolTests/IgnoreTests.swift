@@ -26,23 +26,30 @@ struct IgnoreTests {
         echo '' > .llvsignore; llvs commit -q; files; echo
         rm src/.llvsignore; touch src/gen; llvs commit -q; files; echo
         getfattr --only-values -n user.llvs.state src/deep/b.c; echo
-        llvs ignore --check src/gen; llvs status | grep -A 1 Ignored; grep ignored .llvs/status; llvs track src/keep.o
-        llvs track src/gen | versions; files
+        llvs ignore --check src/gen; llvs status | grep -A 4 Ignored; grep ignored .llvs/status; llvs track src/keep.o
+        llvs track src build | versions; files; echo; llvs status | grep -A 1 Ignored; llvs track . | versions
         """#)
     #expect(
       result.output == """
         ./.llvsignore ./src/.llvsignore ./src/a.c ./src/deep/gen ./src/deep/keep.o ./src/keep.o 
         ./.llvsignore ./src/.llvsignore ./src/a.c ./src/deep/.llvsignore ./src/deep/gen ./src/deep/keep.o ./src/keep.o 
-        ./.llvsignore ./a.o ./build/x ./src/.llvsignore ./src/a.c ./src/a.o ./src/deep/.llvsignore ./src/deep/gen ./src/deep/keep.o ./src/keep.o 
-        ./.llvsignore ./a.o ./build/x ./src/a.c ./src/a.o ./src/deep/.llvsignore ./src/deep/gen ./src/deep/keep.o ./src/keep.o 
+        ./.llvsignore ./src/.llvsignore ./src/a.c ./src/deep/.llvsignore ./src/deep/gen ./src/deep/keep.o ./src/keep.o 
+        ./.llvsignore ./src/a.c ./src/deep/.llvsignore ./src/deep/gen ./src/deep/keep.o ./src/keep.o 
         scratch
         src/gen: in no version, since it was ignored by a pattern that is gone; "track src/gen" puts it in
         Ignored, and still in no version, though no pattern matches any more; "llvs track PATH" puts one in:
+          a.o
+          build
+          src/a.o
           src/gen
-        ignored   1 ignored file stays out of versions, though no pattern matches any more: src/gen ("track PATH" puts it in)
+        ignored   4 ignored files stay out of versions, though no pattern matches any more: a.o, build, src/a.o, src/gen ("track PATH" puts it in)
         llvs: src/keep.o is not kept out by a pattern that is gone; try "ignore --check src/keep.o".
-        V has src/gen
-        ./.llvsignore ./a.o ./build/x ./src/a.c ./src/a.o ./src/deep/.llvsignore ./src/deep/gen ./src/deep/keep.o ./src/gen ./src/keep.o 
+        V has src/a.o, src/gen, build
+        ./.llvsignore ./build/x ./src/a.c ./src/a.o ./src/deep/.llvsignore ./src/deep/gen ./src/deep/keep.o ./src/gen ./src/keep.o 
+        Ignored, and still in no version, though no pattern matches any more; "llvs track PATH" puts one in:
+          a.o
+        V has a.o
+
         """, "\(result.output)")
   }
 

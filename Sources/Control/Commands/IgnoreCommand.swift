@@ -67,12 +67,19 @@ extension ControlService {
     guard text.count <= IgnorePatterns.maximumLength else {
       throw ControlError(.tooLong, "patterns of more than \(IgnorePatterns.maximumLength) bytes")
     }
-    try translating {
-      try store.write { (transaction) throws(StoreError) in
-        transaction.set(IgnorePatterns.settingName, to: text)
+    let before = tree.files.ignore
+    // First, so that after a kill no version has what a removed pattern kept out.
+    try translating { try tree.files.setIgnore(IgnorePatterns(text)) }
+    do {
+      try translating {
+        try store.write { (transaction) throws(StoreError) in
+          transaction.set(IgnorePatterns.settingName, to: text)
+        }
       }
+    } catch {
+      try? tree.files.setIgnore(before)
+      throw error
     }
-    tree.files.setIgnore(IgnorePatterns(text))
   }
 
   fileprivate func ignore(_ patterns: [[UInt8]]) throws -> CommandResult {

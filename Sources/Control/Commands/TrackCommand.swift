@@ -11,8 +11,8 @@ struct TrackCommand: Command {
       "track", "PATH...", paths: 0..<Int.max, .paths,
       help: """
         Puts ignored files that no pattern matches any more into versions.
-        Such files stay out of versions if a sync, an undo or a switch took the pattern away, or if .llvsignore was
-        removed. Status lists them.
+        Such files stay out of versions when a pattern is removed. Status lists them. A directory stands for all of
+        them in it.
         """)
   ]
 
@@ -29,18 +29,23 @@ extension ControlService {
   /// - Throws: `exists` for the name of a file of the head, `notFound` for a path that is not kept out in this way.
   fileprivate func track(_ paths: [[UInt8]]) throws -> CommandResult {
     let kept = try tree.files.scratchWithoutPattern()
-    for path in paths where !kept.contains(TreePath(path)) {
+    var tracked: [TreePath] = []
+    for path in paths {
+      let found = kept.filter { PathFilter.isAtOrBelow($0.bytes, path) && !tracked.contains($0) }
+      tracked += found
+      guard found.isEmpty, !tracked.contains(where: { PathFilter.isAtOrBelow($0.bytes, path) })
+      else { continue }
       let shown = PrintableText.text(path)
       throw ControlError(
         .notFound,
         "\(shown) is not kept out by a pattern that is gone; try \"ignore --check \(shown)\"")
     }
-    for path in paths { try translating { try tree.files.track(TreePath(path)) } }
+    for path in tracked { try translating { try tree.files.track(path) } }
     let outcome = try cut()
     let name = outcome.head?.name
-    let names = paths.map { PrintableText.text($0) }.joined(separator: " ")
+    let names = tracked.map(\.bytes)
     return CommandResult(
-      "\(name ?? "-") has \(names)",
-      ["version": name, "tracked": paths, "unsaved": outcome.allUnsaved])
+      "\(name ?? "-") has \(Self.names(names))",
+      ["version": name, "tracked": names, "unsaved": outcome.allUnsaved])
   }
 }

@@ -76,6 +76,10 @@ package struct PendingFile: Equatable, Sendable {
   }
 
   package init(content: FileContent) { self.content = content }
+  /// The bytes that were saved last, if they are known: a program may be rewriting the file.
+  package var savedContent: FileContent? {
+    isUnsaved ? saved?.content ?? counted?.content ?? taken : content
+  }
   package var isPending: Bool { isUnsaved || saved != nil }
 }
 

@@ -36,7 +36,13 @@ package final class IgnoreRules {
     return try ignores(number, at: place)
   }
 
-  /// True if that is so for an inode that had this name.
+  /// True if an inode had this name and a pattern matched it.
+  func ignored(_ number: InodeNumber, at place: InodeName) throws(StoreError) -> Bool {
+    guard tree.overlay.changes[place]?.inode == number else { return false }
+    return try ignores(number, at: place)
+  }
+
+  /// True if a pattern matches an inode at a name.
   func ignores(_ number: InodeNumber, at place: InodeName) throws(StoreError) -> Bool {
     guard let kind = tree.overlay.nodes.kind(of: number),
       let above = try tree.path(of: place.directory)
@@ -58,7 +64,9 @@ package final class IgnoreRules {
   }
 
   private func patterns(in directory: InodeNumber) throws(StoreError) -> IgnorePatterns? {
-    let place = InodeName(directory: directory, name: FileName(IgnoreScope.fileName))
+    var place = InodeName(directory: directory, name: FileName(IgnoreScope.fileName))
+    // The file may be scratch itself.
+    if tree.overlay.changes[place.aside]?.inode != nil { place = place.aside }
     guard let content = try content(at: place), content.size > 0,
       content.size <= UInt64(IgnoreScope.fileLimit)
     else { return nil }
@@ -68,7 +76,7 @@ package final class IgnoreRules {
   private func content(at place: InodeName) throws(StoreError) -> FileContent? {
     let change = tree.overlay.changes[place]
     if let number = change?.inode, let node = tree.overlay.nodes[number], node.kind == .regular {
-      return try saved(node.file, at: place)
+      return try saved(node.file, number, at: place)
     }
     // Versions are not yet without a file that was removed or replaced.
     guard let recorded = try recorded(at: place) else { return nil }
@@ -76,15 +84,18 @@ package final class IgnoreRules {
     if change == nil, let number = try tree.recorded(at: place)?.inode.number,
       let node = tree.overlay.nodes[number]
     {
-      return try saved(node.file, at: place)
+      return try saved(node.file, number, at: place)
     }
     return recorded
   }
 
-  /// The bytes that versions have: a program that rewrites the file may have emptied or replaced it just now.
-  private func saved(_ file: PendingFile?, at place: InodeName) throws(StoreError) -> FileContent? {
-    guard let file, file.isUnsaved else { return file?.content }
-    if let content = file.saved?.content ?? file.counted?.content ?? file.taken { return content }
+  /// The bytes that were saved last.
+  private func saved(
+    _ file: PendingFile?, _ number: InodeNumber, at place: InodeName
+  ) throws(StoreError) -> FileContent? {
+    guard let file else { return nil }
+    if let content = file.savedContent { return content }
+    if let record = try tree.recorded(number) { return FileContent(stored: record.stored) }
     return try recorded(at: place)
   }
 

@@ -41,7 +41,7 @@ package struct PendingList: Equatable, Sendable {
 }
 
 extension Overlay {
-  /// Lists all that is pending for the next cut, at a mount or when ignore patterns change.
+  /// Lists all that is pending for the next cut, at a mount.
   /// - Complexity: O(*p*) for *p* pending changes and nodes.
   package mutating func listAll() {
     guard !sinceCut.isWhole else { return }
@@ -51,14 +51,6 @@ extension Overlay {
       sinceCut.inodes.insert(number)
     }
     sinceCut.isWhole = true
-  }
-
-  /// - Complexity: O(*p*) for *p* pending changes and nodes.
-  package func listedWhole() -> PendingList {
-    var list = PendingList()
-    list.listPlaces(of: changes)
-    for (number, node) in nodes where node.isListable { list.inodes.insert(number) }
-    return list
   }
 
   /// True for a change that is listed by its place. Absences always are, because heads drop them.

@@ -2,7 +2,7 @@ package import Inodes
 package import LLVSCore
 import Platform
 import Synchronization
-import TreeNames
+package import TreeNames
 
 /// The tree that programs see and change: the recorded tree with what is pending over it.
 ///
@@ -10,7 +10,7 @@ import TreeNames
 /// writes to the journal, then changes the overlay: what the journal refuses leaves everything as before.
 ///
 /// Lock order: `writing`, then `memory`. Under `memory` nothing is read or written; under `writing` only the
-/// journal is written, and the rows of a new head are committed.
+/// journal is written, the rows of a new head are committed, and patterns are read when they change.
 ///
 /// INVARIANT I8: a change is in the journal before memory, and bytes are in a data file before their change.
 /// INVARIANT I11: nothing becomes pending but by a program's call.
@@ -37,7 +37,8 @@ package final class WorkingTree: Sendable {
   package init(
     base: RecordedTree, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
     journal: any ChangeJournal, contents: StoreContents, head: any HeadReading,
-    numbers: NumberSource, defaults: AttributeDefaults, syncRows: @escaping RowsSync = {}
+    numbers: NumberSource, defaults: AttributeDefaults, ignore: IgnorePatterns = IgnorePatterns([]),
+    syncRows: @escaping RowsSync = {}
   ) {
     self.base = base
     self.journal = journal
@@ -46,7 +47,7 @@ package final class WorkingTree: Sendable {
     self.numbers = numbers
     self.defaults = defaults
     self.syncRows = syncRows
-    memory = Monitor(TreeState(overlay: overlay, epochs: epochs))
+    memory = Monitor(TreeState(overlay: overlay, epochs: epochs, ignore: ignore))
   }
 
   /// Runs `body` with the state in memory; it must not read or write anything else.
@@ -164,7 +165,7 @@ package final class WorkingTree: Sendable {
   ) throws(FSError) -> R? {
     let time = remembered.readClock()
     let decided = try attempt(remembered) {
-      state, base throws(FSError) -> ([Change], (inout TreeState) -> R) in
+      state, base throws(FSError) -> ([Change], Bool, (inout TreeState) -> R) in
       let decision = try decide(&state, base)
       var bindings: [Change.Operation] = []
       // Most calls concern what is pending already.
@@ -176,9 +177,11 @@ package final class WorkingTree: Sendable {
       }
       let operations = bindings.isEmpty ? decision.operations : bindings + decision.operations
       let changes = operations.map { Change(time: time, process: process, $0) }
-      return (changes, decision.finish)
+      return (changes, state.overlay.changesPatterns(changes), decision.finish)
     }
-    guard let (changes, finish) = decided else { return nil }
+    guard let (decision, changesPatterns, finish) = decided else { return nil }
+    let changes =
+      changesPatterns ? try FSError.translating(try withScratchMoves(decision)) : decision
     if !changes.isEmpty {
       try FSError.translating(try journal.append(changes, mayUseReserve: mayUseReserve))
     }

@@ -47,9 +47,7 @@ package struct Recorder {
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   /// - Complexity: O(*m* log *n*) for *m* changes since the last cut, and those that it left.
   package mutating func record() throws(StoreError) -> Recording {
-    var listed = listed(tree.overlay.listedInCut())
-    // Changed patterns may include names that earlier cuts ignored.
-    if listed.hasPatterns { listed = self.listed(tree.overlay.listedWhole()) }
+    let listed = listed(tree.overlay.listedInCut())
     for place in listed.places {
       if let change = tree.overlay.changes[place] { try add(change, at: place) }
     }
@@ -71,20 +69,16 @@ package struct Recorder {
   private struct Listed {
     var inodes: [InodeNumber] = []
     var places: [InodeName] = []
-    /// True if a file of patterns was added, removed or written.
-    var hasPatterns = false
   }
 
   /// Returns the listed inodes in order, and the changed names of the list and of its inodes in the order of their
   /// changes: bytes go where their names do, even ignored ones.
   private func listed(_ list: PendingList) -> Listed {
-    let patterns = FileName(IgnoreScope.fileName)
     var listed = Listed()
     var places: [InodeName] = []
     // Stamps and indices are sorted instead of names, because each move of a name counts references.
     var order: [(stamp: ChangeStamp, index: Int)] = []
     func note(_ place: InodeName) {
-      if place.name == patterns { listed.hasPatterns = true }
       guard let stamp = tree.overlay.changes[place]?.stamp else { return }
       order.append((stamp, places.count))
       places.append(place)

@@ -108,7 +108,6 @@ package final class TreeSession: Sendable {
           let record = try? store.version(number)
           return Attributes.Time(ofVersion: record?.timestamp ?? 0)
         }), of: store, report: report)
-    opened.tree.setIgnore(ignore)
     let listeners = Listeners(kernel: notify)
     let versioner = try Versioner(
       store: store, recorded: opened.recorded, tree: opened.tree, journal: opened.journal,

@@ -57,7 +57,7 @@ private struct LinkLife {
   mutating func run(_ steps: Int) throws {
     try FileSystem.makeDirectory("\(directory)/0")
     var work = try TreeAtWork("\(directory)/0")
-    work.tree.setIgnore(.defaults)
+    try work.tree.setIgnore(.defaults)
     for name in ["a", "b"] { try work.makeDirectory(name) }
     for _ in 0..<steps {
       if below(15) == 0 {
@@ -66,7 +66,7 @@ private struct LinkLife {
         starts += 1
         try copyTree("\(directory)/\(starts - 1)", to: "\(directory)/\(starts)")
         work = try TreeAtWork("\(directory)/\(starts)")
-        work.tree.setIgnore(.defaults)
+        try work.tree.setIgnore(.defaults)
       } else {
         try step(work)
       }

@@ -72,7 +72,7 @@ struct PendingPathTests {
   @Test("names that patterns keep out of versions are left out, with what is in them")
   func ignored() throws {
     let fixture = try FileFixture(["old.o": [1]])
-    fixture.tree.setIgnore(IgnorePatterns(Array("*.o\nbuild/\n".utf8)))
+    try fixture.tree.setIgnore(IgnorePatterns(Array("*.o\nbuild/\n".utf8)))
     try save(fixture, .root, "new.o")
     let build = try fixture.tree.makeDirectory(.root, name("build"), mode: 0o755, caller: caller)
     try save(fixture, build.number, "file")

@@ -94,10 +94,6 @@ struct LostPatternTests {
       try expectKeptOut()
       #expect(try work.tree.scratchWithoutPattern().isEmpty)
     }
-    // The pattern is back, so an edit decides.
-    try work.save(".llvsignore", "build/\n")
-    try work.cut()
-    #expect(try recorded() == ["y", "p/f", ".llvsignore", "x.env", "p/z.env", "p/only"])
   }
 
   @Test("The patterns' file is removed, moved away or replaced here", arguments: 0..<4)
@@ -120,9 +116,6 @@ struct LostPatternTests {
     try work.save(".llvsignore", "*.env\nbuild/\n/p/only\n# more\n")
     try expectKeptOut()
     #expect(try work.tree.scratchWithoutPattern().isEmpty)
-    try work.save(".llvsignore", "build/\n/p/only\n")
-    try work.cut()
-    #expect(try work.recordedTexts()["x.env"] == "secret")
   }
 
   @Test("A directory goes with its patterns")
@@ -232,5 +225,152 @@ struct LostPatternTests {
         try expectKeptOut(again)
       }
     }
+  }
+
+  // Patterns that no version has.
+
+  /// Ways in which a saved file of patterns goes.
+  enum Way: CaseIterable { case unlink, move, moveUp, replace, exchange, overwrite, directory }
+
+  private func lose(_ file: String, _ way: Way) throws {
+    switch way {
+    case .unlink: try work.unlink(file)
+    case .move: try work.rename(file, "moved")
+    case .moveUp: try work.rename(file, "p/.llvsignore")
+    case .replace:
+      try work.save("new", "*.other\n")
+      try work.rename("new", file)
+    case .exchange:
+      try work.save("new", "*.other\n")
+      try work.rename("new", file, .exchange)
+    case .overwrite: try work.save(file, "*.other\n")
+    case .directory:
+      try work.unlink(file)
+      try work.makeDirectory(file)
+    }
+  }
+
+  @Test(
+    "The patterns' file was saved and is in no version", arguments: Way.allCases, [false, true])
+  func unversioned(way: Way, isKilled: Bool) throws {
+    try work.makeDirectory("q")
+    try work.makeDirectory("q/keys")
+    try work.save("q/.llvsignore", "*.key\nkeys/\n")
+    try work.save("q/a.key", "secret")
+    try work.save("q/keys/only", "secret")
+    try lose("q/.llvsignore", way)
+    guard isKilled else { return try expectNoKeys(work) }
+    let copy = "\(directory.path)/copy"
+    try copyTree(directory.path, to: copy)
+    try expectNoKeys(try TreeAtWork(copy))
+  }
+
+  private func expectNoKeys(_ work: TreeAtWork) throws {
+    try expectKeptOut(work)
+    let names = try work.recordedTexts().compactMapValues(\.self).keys
+    #expect(names.filter { $0.contains("key") } == [])
+    #expect(try work.texts()["q/a.key"] == "secret" && work.texts()["q/keys/only"] == "secret")
+    // A program saves it again.
+    try work.rename("q/a.key", "q/a.key~")
+    try work.save("q/a.key", "secret")
+    try work.unlink("q/a.key~")
+    try expectKeptOut(work)
+    #expect(try work.recordedTexts()["q/a.key"] == nil)
+    try work.tree.track(TreePath("q/a.key".utf8))
+    try work.cut()
+    try work.check()
+    #expect(try work.recordedTexts()["q/a.key"] == "secret")
+  }
+
+  @Test("A line of a versioned file is in no version", arguments: Way.allCases)
+  func line(way: Way) throws {
+    try work.save(".llvsignore", "*.env\nbuild/\n/p/only\n*.key\n")
+    try work.save("a.key", "secret")
+    try lose(".llvsignore", way)
+    try expectKeptOut()
+    #expect(try work.recordedTexts()["a.key"] == nil && work.texts()["a.key"] == "secret")
+  }
+
+  @Test("A person takes a line out, and puts it back", arguments: [false, true])
+  func edited(isCut: Bool) throws {
+    try work.save(".llvsignore", "build/\n/p/only\n")
+    if isCut { try expectKeptOut() }
+    #expect(
+      Set(try work.tree.scratchWithoutPattern().map { String(decoding: $0.bytes, as: UTF8.self) })
+        == ["x.env", "p/z.env"])
+    try work.save("new.env", "no secret")
+    try work.cut()
+    #expect(try work.recordedTexts()["new.env"] == "no secret")
+    try work.unlink("new.env")
+    try work.save(".llvsignore", "*.env\nbuild/\n/p/only\n")
+    #expect(try work.tree.scratchWithoutPattern().isEmpty)
+    #expect(work.tree.pending.namesAside.isEmpty)
+    try expectKeptOut()
+  }
+
+  @Test("The file is written line by line, and what no line matched is in the next version")
+  func lineByLine() throws {
+    try work.save("p/.llvsignore", "*.log\n")
+    try work.save("p/.llvsignore", "*.log\n!keep.log\n")
+    try work.save("p/keep.log", "kept")
+    try work.save("p/a.log", "scratch")
+    try work.cut()
+    #expect(try work.recordedTexts()["p/keep.log"] == "kept")
+    #expect(try work.recordedTexts()["p/a.log"] == nil)
+  }
+
+  @Test("A program has emptied the file and not saved it yet", arguments: [false, true])
+  func emptied(isMoved: Bool) throws {
+    let file = isMoved ? "p/.llvsignore" : ".llvsignore"
+    if isMoved {
+      try work.save("p/patterns", "*.env\n")
+      try work.cut()
+      try work.rename("p/patterns", file)
+    }
+    let (_, handle) = try work.open(file, emptying: true)
+    try work.save("p/late.env", "secret")
+    try expectKeptOut()
+    #expect(try work.recordedTexts()["p/late.env"] == nil)
+    try work.close(handle)
+    try expectKeptOut()
+    #expect(try work.recordedTexts()["p/late.env"] == nil)
+  }
+
+  @Test("A file of patterns that is scratch itself loses its pattern, and its own patterns hold")
+  func ignoredItself() throws {
+    try work.save(".llvsignore", "*.env\nbuild/\n/p/only\n/p/.llvsignore\n")
+    try work.cut()
+    try work.save("p/.llvsignore", "*.key\n")
+    try work.save("p/a.key", "secret")
+    try work.cut()
+    try work.merge(try work.others([".llvsignore": "*.env\nbuild/\n/p/only\n"]))
+    try work.save("p/b.key", "secret")
+    for _ in 0..<2 {
+      try expectKeptOut()
+      let names = try work.recordedTexts().compactMapValues(\.self).keys
+      #expect(names.filter { $0.hasSuffix("key") || $0 == "p/.llvsignore" } == [])
+      #expect(
+        try work.tree.reasonToIgnore(TreePath("p/b.key".utf8), isDirectory: false)?.line == 1)
+      try work.save(".llvsignore", "*.env\nbuild/\n/p/only\n# more\n")
+    }
+    try work.unlink("p/.llvsignore")
+    try expectKeptOut()
+    #expect(try work.recordedTexts()["p/b.key"] == nil)
+  }
+
+  @Test("The store's own patterns change", arguments: [false, true])
+  func own(isKilled: Bool) throws {
+    try work.tree.setIgnore(IgnorePatterns(Array("*.key\n".utf8)))
+    try work.save("a.key", "secret")
+    try work.tree.setIgnore(IgnorePatterns([]))
+    var work = work
+    if isKilled {
+      try copyTree(directory.path, to: "\(directory.path)/copy")
+      work = try TreeAtWork("\(directory.path)/copy")
+    }
+    try expectKeptOut(work)
+    #expect(try work.recordedTexts()["a.key"] == nil && work.texts()["a.key"] == "secret")
+    try work.tree.setIgnore(IgnorePatterns(Array("*.key\n".utf8)))
+    #expect(work.tree.pending.namesAside.isEmpty)
   }
 }

@@ -18,7 +18,7 @@ struct ScratchNameTests {
 
   init() throws {
     directory = try TemporaryDirectory(inMemory: true)
-    work = try TreeAtWork(directory.path, ignore: Self.patterns)
+    work = try TreeAtWork(directory.path, ignore: IgnorePatterns(Array(Self.patterns.utf8)))
     try work.save("a", "one")
     try work.cut()
   }
@@ -94,7 +94,7 @@ struct ScratchNameTests {
   @Test("Scratch that is removed or moved away and made again stays scratch", arguments: 0..<4)
   func madeAgain(way: Int) throws {
     try bringFile()
-    if way == 3 { work.tree.setIgnore(IgnorePatterns([])) }
+    if way == 3 { try work.tree.setIgnore(IgnorePatterns([])) }
     if way == 0 { try work.unlink("x.env") } else { try work.rename("x.env", "x.env~") }
     if way == 2 { try work.rename("x.env~", "x.env") } else { try work.save("x.env", "new secret") }
     try work.cut()
@@ -187,7 +187,7 @@ struct ScratchNameTests {
   @Test("It stays scratch after the pattern is gone, while something else has the name")
   func patternGoes() throws {
     try bringFile()
-    work.tree.setIgnore(IgnorePatterns([]))
+    try work.tree.setIgnore(IgnorePatterns([]))
     try expectNothingTaken()
     #expect(try texts() == ["a": "one", "x.env": "secret", "%llvs%x.env": "theirs"])
   }
@@ -301,7 +301,7 @@ struct ScratchNameTests {
     if isRenewed { _ = try work.tree.renewJournal(isForced: true) }
     let copy = "\(directory.path)/copy"
     try copyTree(directory.path, to: copy)
-    let again = try TreeAtWork(copy, ignore: Self.patterns)
+    let again = try TreeAtWork(copy, ignore: IgnorePatterns(Array(Self.patterns.utf8)))
     let both = ["a": "one", "x.env": "secret", "%llvs%x.env": "theirs"]
     #expect(try again.texts() == both)
     try again.cut()

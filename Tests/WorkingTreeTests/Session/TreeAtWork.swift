@@ -31,7 +31,7 @@ final class TreeAtWork: Sendable {
   /// With `isHeld` the rows of a cut are written by ``writeRows()``, and not on a thread.
   init(
     _ directory: String, boot: String = "boot", longCut: Int = Versioner.longCut,
-    isHeld: Bool = false, ignore: String = ""
+    isHeld: Bool = false, ignore: IgnorePatterns = IgnorePatterns([])
   ) throws {
     let store = try Store.open(path: "\(directory)/store", create: true)
     self.store = store
@@ -41,10 +41,9 @@ final class TreeAtWork: Sendable {
       TreePlace(
         rows: "\(directory)/tree.sqlite", journal: "\(directory)/journal",
         bootID: Array(boot.utf8), defaults: Self.defaults,
-        ignore: IgnorePatterns(Array(ignore.utf8)),
+        ignore: ignore,
         time: { _ in Attributes.Time(seconds: 1_700_000_000, nanoseconds: 0) }),
       of: store, report: report)
-    opened.tree.setIgnore(IgnorePatterns(Array(ignore.utf8)))
     let hold: Versioner.Threads = { held.put($0) }
     let threads = isHeld ? hold : Versioner.detach
     versioner = try Versioner(

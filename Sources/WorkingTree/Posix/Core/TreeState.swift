@@ -18,7 +18,7 @@ struct TreeState {
   var staleOpens = StaleOpens()
   var activity = TreeActivity()
   /// The store's own patterns.
-  var ignore = IgnorePatterns([])
+  var ignore: IgnorePatterns
   /// The versions of epochs, by the store's numbers.
   var epochs: [Epoch: UInt32] = [:]
   static let leastEpochLimit = 64
@@ -33,8 +33,11 @@ struct TreeState {
   /// The old and new names of renames since a head was shown; nil if the kernel has no notice to expect.
   var moved: [(from: InodeName, to: InodeName)]?
 
-  init(overlay: Overlay, epochs: [Epoch: UInt32] = [:]) {
+  init(
+    overlay: Overlay, epochs: [Epoch: UInt32] = [:], ignore: IgnorePatterns = IgnorePatterns([])
+  ) {
     self.overlay = overlay
+    self.ignore = ignore
     self.epochs = epochs
     unsaved = Set(overlay.nodes.lazy.filter { $0.value.isUnsaved }.map(\.key))
     if !overlay.sinceCut.isEmpty || !unsaved.isEmpty { activity.noteTakeable() }

@@ -18,10 +18,12 @@ extension WorkingTree {
   ) throws(StoreError) -> (stamp: ChangeStamp, overlay: Overlay) {
     try writing.withLock { _ throws(StoreError) in
       let (time, tick) = (Attributes.Time.now, SystemClock.monotonic())
-      let (isOverdue, saves) = state { state in
+      let (isOverdue, due, changesPatterns) = state { state in
         let isOverdue = isOverdue || state.activity.isOverdue(at: tick)
-        return (isOverdue, state.saves(isOverdue: isOverdue).map { Change(time: time, $0) })
+        let saves = state.saves(isOverdue: isOverdue).map { Change(time: time, $0) }
+        return (isOverdue, saves, state.overlay.changesPatterns(saves))
       }
+      let saves = changesPatterns ? try withScratchMoves(due) : due
       if !saves.isEmpty {
         try journal.append(saves, mayUseReserve: true)
         state { state in for change in saves { state.apply(change) } }

@@ -7,14 +7,6 @@ package import TreeNames
 extension WorkingTree {
   package var ignore: IgnorePatterns { state { $0.ignore } }
 
-  /// Changes the store's own patterns; the next cut looks at everything pending.
-  package func setIgnore(_ patterns: IgnorePatterns) {
-    atRest { state in
-      state.ignore = patterns
-      state.overlay.listAll()
-    }
-  }
-
   /// Returns the pattern that matches a path or a directory above it; throws the error of the recorded tree.
   package func reasonToIgnore(
     _ path: TreePath, isDirectory: Bool
@@ -60,7 +52,7 @@ extension WorkingTree {
     var content: FileContent
   }
 
-  private func text(of content: FileContent) -> [UInt8]? {
+  func text(of content: FileContent) -> [UInt8]? {
     var text = [UInt8](repeating: 0, count: Int(content.size))
     let result = text.withUnsafeMutableBytes { raw in
       Result { () throws(FSError) in try read(content, at: 0, into: raw) }
@@ -90,13 +82,20 @@ extension WorkingTree {
   private func ignoreFile(
     in directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> FileContent? {
-    let place = InodeName(directory: directory, name: FileName(IgnoreScope.fileName))
+    var place = InodeName(directory: directory, name: FileName(IgnoreScope.fileName))
+    if state.overlay.changes[place.aside]?.inode != nil { place = place.aside }
     var content: FileContent?
     if let number = try inode(at: place, state, base), try kind(of: number, state, base) == .regular
     {
-      content = try shownContent(of: number, state, base).content
-    } else if let record = try FSError.translating(
-      try base.child(of: directory, named: place.name))?.inode.record, record.kind == .regular
+      if let file = state.overlay.nodes[number]?.file { content = file.savedContent }
+      if content == nil {
+        let record = try FSError.translating(try base.inode(number))?.record
+        content = record.map { FileContent(stored: $0.stored) }
+      }
+    }
+    if content == nil,
+      let record = try FSError.translating(
+        try base.child(of: directory, named: place.name))?.inode.record, record.kind == .regular
     {
       // Patterns hold until a version is without their file.
       content = FileContent(stored: record.stored)

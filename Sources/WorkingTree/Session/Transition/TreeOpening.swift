@@ -49,6 +49,7 @@ package struct OpenedWorkingTree: Sendable {
         let state = recorded.state
         return StoredHead.Shown(version: state.version, root: state.root)
       }, numbers: NumberSource(of: store), defaults: place.defaults,
+      ignore: place.ignore,
       syncRows: { () throws(StoreError) in
         try recorded.syncLog()
       })
