@@ -16,7 +16,7 @@ struct PatternLifeTests {
   private static let seeds: Range<UInt64> = {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["LLVS_TEST_SEED"].flatMap({ UInt64($0) }) { return seed..<(seed + 1) }
-    return 0..<(environment["LLVS_TEST_LIVES"].flatMap { UInt64($0) } ?? 30)
+    return 0..<(environment["LLVS_TEST_LIVES"].flatMap { UInt64($0) } ?? 20)
   }()
 
   @Test("What was scratch is in no version, also without its pattern, until it is moved or tracked")
