@@ -41,11 +41,11 @@ extension Change.Operation: JournalCoded {
       bytes.append(coded: Tag.link, number, place)
       bytes.append(counted: id)
       bytes.append(coded: seen)
-    case .unlink(let place, let number, let isKept, let isRead):
-      bytes.append(coded: Tag.unlink, place, number, RemovalFlags(isKept, isRead))
+    case .unlink(let place, let number, let isKept, let remover):
+      bytes.append(coded: Tag.unlink, place, number, RemovalFlags(isKept, remover))
     case .rmdir(let place, let number): bytes.append(coded: Tag.rmdir, place, number)
-    case .rename(let number, let from, let to, let over, let isKept, let isRead, let seen):
-      bytes.append(coded: Tag.rename, number, from, to, over, RemovalFlags(isKept, isRead), seen)
+    case .rename(let number, let from, let to, let over, let isKept, let remover, let seen):
+      bytes.append(coded: Tag.rename, number, from, to, over, RemovalFlags(isKept, remover), seen)
     case .exchange(let one, let place, let other, let otherPlace, let seen, let otherSeen):
       bytes.append(coded: Tag.exchange, one, place, other, otherPlace, seen, otherSeen)
     case .release(let number): bytes.append(coded: Tag.release, number)
@@ -114,7 +114,7 @@ extension Change.Operation: JournalCoded {
       }
       if tag == .rmdir { return .rmdir(place, of: number) }
       return RemovalFlags(from: &reader).map {
-        .unlink(place, of: number, isKept: $0.isKept, isRead: $0.isRead)
+        .unlink(place, of: number, isKept: $0.isKept, by: $0.remover)
       }
     }
     guard let number = InodeNumber(from: &reader), let place = InodeName(from: &reader) else {
@@ -135,21 +135,29 @@ extension Change.Operation: JournalCoded {
         let flags = RemovalFlags(from: &reader), let seen = Epoch?(from: &reader)
       else { return nil }
       return .rename(
-        number, from: place, to: to, over: over, isKept: flags.isKept, isRead: flags.isRead,
+        number, from: place, to: to, over: over, isKept: flags.isKept, by: flags.remover,
         seen: seen)
     }
   }
 }
 
-/// Two truth values in one byte: formats before 4 have the first alone.
+/// A truth value and a remover in one byte: formats before 4 have the first alone.
 private struct RemovalFlags: JournalCoded {
   let isKept: Bool
-  let isRead: Bool
+  let remover: Change.Remover
 
-  init(_ isKept: Bool, _ isRead: Bool) { (self.isKept, self.isRead) = (isKept, isRead) }
-  func encode(into bytes: inout [UInt8]) { bytes.append((isKept ? 1 : 0) | (isRead ? 2 : 0)) }
+  init(_ isKept: Bool, _ remover: Change.Remover) {
+    (self.isKept, self.remover) = (isKept, remover)
+  }
+
+  func encode(into bytes: inout [UInt8]) {
+    bytes.append((isKept ? 1 : 0) | remover.rawValue << 1)
+  }
+
   init?(from reader: inout ByteReader) {
-    guard let value = reader.integer(UInt8.self), value <= 3 else { return nil }
-    self.init(value & 1 != 0, value & 2 != 0)
+    guard let value = reader.integer(UInt8.self),
+      let remover = Change.Remover(rawValue: value >> 1)
+    else { return nil }
+    self.init(value & 1 != 0, remover)
   }
 }

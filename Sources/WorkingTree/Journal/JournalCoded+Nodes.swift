@@ -161,7 +161,8 @@ extension PendingNode: JournalCoded {
 
 extension NameChange: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
-    bytes.append(coded: inode, on, stamp, hidesRecorded, hidesDirectory, isDirectory, isHeld)
+    bytes.append(
+      coded: inode, on, stamp, hidesRecorded, hidesDirectory, isDirectory, isHeld, other, isUnseen)
   }
   init?(from reader: inout ByteReader) {
     guard let inode = InodeNumber?(from: &reader),
@@ -172,6 +173,11 @@ extension NameChange: JournalCoded {
     else { return nil }
     self.init(inode: inode, on: on, stamp: stamp, hidesRecorded: hidesRecorded)
     (self.hidesDirectory, self.isDirectory, self.isHeld) = (hidesDirectory, isDirectory, isHeld)
+    guard reader.format >= 5 else { return }
+    guard let other = Other?(from: &reader), let isUnseen = Bool(from: &reader) else {
+      return nil
+    }
+    (self.other, self.isUnseen) = (other, isUnseen)
   }
 
   /// Reads the three epochs of format 1 (of the change, of the one below, of the writer), and returns the oldest.
@@ -180,5 +186,14 @@ extension NameChange: JournalCoded {
       let seen = Epoch?(from: &reader)
     else { return nil }
     return Epoch?(under ?? made).older(seen)
+  }
+}
+
+extension NameChange.Other: JournalCoded {
+  func encode(into bytes: inout [UInt8]) { bytes.append(coded: on) }
+
+  init?(from reader: inout ByteReader) {
+    guard let on = Epoch?(from: &reader) else { return nil }
+    self.init(on: on)
   }
 }

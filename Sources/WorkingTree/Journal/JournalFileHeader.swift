@@ -4,7 +4,7 @@ import LLVSCore
 /// the owner, the cut and the file's seed. It is written twice, so that one damaged block loses nothing.
 struct JournalFileHeader: Hashable, Sendable {
   static let magic: [UInt8] = Array("llvstree".utf8)
-  static let format: UInt32 = 4
+  static let format: UInt32 = 5
   /// The oldest readable format.
   static let oldest: UInt32 = 1
   static let copySize = 512

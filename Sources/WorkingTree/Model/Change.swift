@@ -35,19 +35,27 @@ package struct Change: Equatable, Sendable {
       InodeNumber, Attributes, lacksExtended: Bool = false, setsTime: Bool = false)
     /// A further name of a file, and the link id that all its names carry.
     indirect case link(InodeNumber, at: InodeName, id: [UInt8], seen: Epoch?)
-    /// The name of a file goes away; `isKept` while a handle holds the file, `isRead` if the process had opened it.
-    case unlink(InodeName, of: InodeNumber, isKept: Bool, isRead: Bool = false)
+    /// The name of a file goes away; `isKept` while a handle holds the file.
+    case unlink(InodeName, of: InodeNumber, isKept: Bool, by: Remover = .other)
     case rmdir(InodeName, of: InodeNumber)
-    /// A name goes to another place, over what was there; `isKept` while a handle holds that, `isRead` if the
-    /// process had opened what it moves.
+    /// A name goes to another place, over what was there; `isKept` while a handle holds that.
     indirect case rename(
       InodeNumber, from: InodeName, to: InodeName, over: InodeNumber?, isKept: Bool,
-      isRead: Bool = false, seen: Epoch?)
+      by: Remover = .other, seen: Epoch?)
     indirect case exchange(
       InodeNumber, at: InodeName, with: InodeNumber, otherAt: InodeName, seen: Epoch? = nil,
       otherSeen: Epoch? = nil)
     /// The last handle of a file was closed.
     case release(InodeNumber)
+  }
+
+  /// What a process that removes or moves a name had seen there.
+  package enum Remover: UInt8, Sendable {
+    case other
+    /// It had opened the file.
+    case reader
+    /// A head changed the name since it opened the file.
+    case behind
   }
 
   package struct WriteFlags: OptionSet, Hashable, Sendable {

@@ -90,7 +90,9 @@ package struct Overlay: Sendable {
   /// - Complexity: O(pending).
   package var epochsInUse: Set<Epoch> {
     var used: Set<Epoch> = [epoch]
-    for change in changes.values { if let epoch = change.on { used.insert(epoch) } }
+    for change in changes.values {
+      used.formUnion([change.on, change.other?.on].compactMap(\.self))
+    }
     for node in nodes.values {
       used.formUnion([node.on, node.file?.saved?.on, node.file?.counted?.on].compactMap(\.self))
       if case .detached(_, _, let epoch)? = node.orphan { used.insert(epoch) }

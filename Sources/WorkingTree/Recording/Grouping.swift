@@ -42,6 +42,7 @@ package struct GroupedRecording {
       try putWhereItStood(edit, epochs)
     }
     separate()
+    joinLogs()
     for edit in recording.edits {
       groups[EditGroup(on: edit.predecessor, turn: edit.turn), default: []].append(edit)
     }
@@ -103,6 +104,13 @@ package struct GroupedRecording {
       case .leaveOut, .setAttributes: false
       }
     guard try predecessors.isSame(edit.path, seen, isWhole: isWhole) else { return false }
+    // A database and its logs of two versions would be a damaged database.
+    if edit.kind == .put || edit.kind == .remove {
+      for key in FileGroup(around: Key(bytes: edit.path.bytes)).members {
+        let path = TreePath(key.bytes)
+        guard try predecessors.isSame(path, seen, isWhole: false) else { return false }
+      }
+    }
     guard edit.kind == .move else { return true }
     return try predecessors.isSame(edit.source, seen, isWhole: true)
   }
@@ -122,6 +130,19 @@ package struct GroupedRecording {
     var spots = Set(puts.filter { !$0.isWhereItStood }.map { Spot($0) })
     for edit in puts where edit.isWhereItStood {
       while !spots.insert(Spot(edit)).inserted { edit.turn += 1 }
+    }
+  }
+
+  /// Puts the logs that a program made into the version of its database that a head detached.
+  private func joinLogs() {
+    let databases = recording.edits.filter { $0.place == nil }
+    guard !databases.isEmpty else { return }
+    for edit in recording.edits where edit.kind == .put || edit.kind == .remove {
+      guard let group = FileGroup(companion: Key(bytes: edit.path.bytes)) else { continue }
+      let database = databases.first {
+        $0.path.bytes == group.members[0].bytes && $0.predecessor == edit.predecessor
+      }
+      if edit.place != nil, let database { edit.turn = database.turn }
     }
   }
 

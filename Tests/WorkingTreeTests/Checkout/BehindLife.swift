@@ -39,6 +39,8 @@ final class BehindLife {
   private var (theirs, dropped): (Set<Substring>, Set<Substring>) = ([], [])
   /// Marks that programs removed, of those that the other machine did not write.
   private var removed: Set<Substring> = []
+  /// The marks that programs unlinked at each path since the last cut, while no name moved.
+  private var unlinked: [String: Set<Substring>] = [:]
   /// What was done.
   private(set) var log: [String] = []
   /// What was shown after each transition, and the versions.
@@ -125,6 +127,7 @@ final class BehindLife {
       case 11:
         try unsighted(one) {
           log.append("unlink \(one)"); try work.unlink(one)
+          unlinked[one, default: []].formUnion(marks(before[one] ?? nil))
         }
       case 12:
         try unsighted(one) {
@@ -155,13 +158,16 @@ final class BehindLife {
       default: log.removeLast()
       }
     }
-    let gone = marks(in: before).subtracting(marks(in: try work.texts()))
+    let shown = try work.texts()
+    let gone = marks(in: before).subtracting(marks(in: shown))
     dropped.formUnion(gone.subtracting(spared))
     if isSure { removed.formUnion(gone.subtracting(theirs)) }
   }
 
   private func unsighted(_ paths: String..., body: () throws -> Void) throws {
+    let known = unlinked
     try body()
+    if unlinked == known { unlinked = [:] }
     for process in sights.keys {
       sights[process] = sights[process]?.filter { path, _ in
         !paths.contains { path == $0 || path.hasPrefix("\($0)/") }
@@ -277,12 +283,19 @@ final class BehindLife {
     let store = work.store
     var request = CutRequest(.command)
     request.maker.arbiter = { ContentArbiter(.union, $0, store.contents) }
+    let before = try work.texts()
+    let mayComeBack = other != nil || !handles.isEmpty || !work.tree.pending.orphans.isEmpty
+    let removed = mayComeBack ? [:] : unlinked.filter { before[$0.key] == nil }
+    var hasActed = false
     log.append("cut \(other.map { "and merge \($0.rawValue)" } ?? "") (")
     var failure: (any Error)?
     func between() {
       guard !isAlone else { return }
       do {
-        for _ in 0..<[0, 0, 1, 2, 3][below(5)] { try steps.step { try act() } }
+        for _ in 0..<[0, 0, 1, 2, 3][below(5)] {
+          hasActed = true
+          try steps.step { try act() }
+        }
       } catch {
         failure = error
       }
@@ -296,6 +309,10 @@ final class BehindLife {
     }
     log.append("|")
     let isForeign = other != nil
+    for (path, marks) in removed where !hasActed {
+      let back = try self.marks(work.texts()[path] ?? nil).intersection(marks)
+      guard back.isEmpty else { throw LifeFault("\(back.sorted()) are back at \(path)") }
+    }
     // Of a cut alone the rows may be written later; until then programs go on.
     if !isForeign { between() }
     let shown = try work.texts()
@@ -307,6 +324,7 @@ final class BehindLife {
       throw LifeFault("the end of a cut shows \(try work.texts()) in place of \(shown)")
     }
     if others == .elsewhere { try checkLine(start, last, other) }
+    unlinked = [:]
     let epochs = work.tree.epochs
     let unknown = work.tree.pending.epochsInUse.filter { epochs[$0] == nil }
     guard unknown.isEmpty else { throw LifeFault("epochs without a version: \(unknown)") }

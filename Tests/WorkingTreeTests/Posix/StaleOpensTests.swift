@@ -1,5 +1,6 @@
 import Inodes
 import Testing
+import TreeNames
 
 @testable import TreeSupport
 @testable import WorkingTree
@@ -29,6 +30,20 @@ struct StaleOpensTests {
     #expect(tree.mustLookUpAgain(f, thread: 7))
     #expect(!tree.mustLookUpAgain(f, thread: 7))
     #expect(!tree.mustLookUpAgain(try behind.lookedUp("f"), thread: 7))
+  }
+
+  @Test(
+    "A link to a file that a head took from its name fails with ESTALE, to a removed one with ENOENT"
+  )
+  func links() throws {
+    let behind = try BehindWork()
+    let tree = behind.work.tree
+    let (f, g) = (try behind.lookedUp("f"), try behind.lookedUp("g"))
+    try behind.work.unlink("g")
+    try behind.transition(["f": BehindWork.text([4: "four F"])])
+    let place = try behind.work.place("new")
+    expect(.stale) { try tree.link(f, place.directory, place.name) }
+    expect(.noEntry) { try tree.link(g, place.directory, place.name) }
   }
 
   @Test("Who opens a file that a head took from its name, and reads it, is behind at the name")

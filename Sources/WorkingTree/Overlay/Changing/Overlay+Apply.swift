@@ -21,14 +21,14 @@ extension Overlay {
       set(attributes, of: number, change.time, setsTime: setsTime)
       nodes[number]?.lacksExtended = lacksExtended
     case .link(let number, let place, let id, let seen): link(number, at: place, id, seen, change)
-    case .unlink(let place, let number, let isKept, let isRead):
-      put(nil, at: place, over: number, seen: nil, change)
+    case .unlink(let place, let number, let isKept, let remover):
+      put(nil, at: place, over: number, seen: nil, change, by: remover)
       lose(number, place, isKept: isKept, change.time)
-      if !isRead { giveAway(place) }
+      if remover != .reader { giveAway(place) }
     case .rmdir(let place, let number): removeDirectory(place, of: number, change)
-    case .rename(let number, let from, let to, let over, let isKept, let isRead, let seen):
-      if !isRead, number != over, nodes.contains(number) { giveAway(from) }
-      rename(number, from, to, over: over, isKept: isKept, seen, change)
+    case .rename(let number, let from, let to, let over, let isKept, let remover, let seen):
+      if remover != .reader, number != over, nodes.contains(number) { giveAway(from) }
+      rename(number, from, to, over: over, isKept: isKept, by: remover, seen, change)
     case .exchange(let one, let place, let other, let otherPlace, let seen, let otherSeen):
       exchange(one, place, other, otherPlace, (seen, otherSeen), change)
     case .release: break
@@ -45,20 +45,29 @@ extension Overlay {
   /// Sets the inode at a name, over `over`; nil removes it. A change over pending changes or bytes is made on their
   /// version, because programs saw those and not the head's.
   mutating func put(
-    _ number: InodeNumber?, at place: InodeName, over: InodeNumber?, seen: Epoch?, _ change: Change
+    _ number: InodeNumber?, at place: InodeName, over: InodeNumber?, seen: Epoch?, _ change: Change,
+    by remover: Change.Remover = .other
   ) {
-    let before = changes[place]
-    let hidesRecorded = before?.hidesRecorded ?? (over != nil)
+    let before = changes[place] ?? unchanged(over)
     nodes[place.directory]?.noteBytes(change.time, stamp)
     // The name of scratch stays free until the next cut: a program may make the file again.
-    if !isCutting, !(place.isAside && number == nil), isRecorded(number, at: place, hidesRecorded) {
+    if !isCutting, !(place.isAside && number == nil),
+      isRecorded(number, at: place, before.hidesRecorded)
+    {
       return setChange(nil, at: place)
     }
-    let on = seen.older(before?.on).older(over.flatMap { nodes.epoch(of: $0) })
-    var new = NameChange(inode: number, on: on, stamp: stamp, hidesRecorded: hidesRecorded)
-    new.hidesDirectory = before?.hidesDirectory ?? isDirectory(over)
+    let under = over.flatMap { nodes.epoch(of: $0) }
+    var new = before.following(number, seen: seen, under: under, stamp)
     new.isDirectory = isDirectory(number)
+    new.isUnseen = number == nil && remover == .behind
     setChange(new, at: place)
+  }
+
+  /// What the recorded tree has at a name without a change, as a change.
+  private func unchanged(_ recorded: InodeNumber?) -> NameChange {
+    var change = NameChange(inode: recorded, stamp: stamp, hidesRecorded: recorded != nil)
+    change.hidesDirectory = isDirectory(recorded)
+    return change
   }
 
   private func isDirectory(_ number: InodeNumber?) -> Bool {
@@ -130,10 +139,10 @@ extension Overlay {
 
   private mutating func rename(
     _ number: InodeNumber, _ from: InodeName, _ to: InodeName, over: InodeNumber?, isKept: Bool,
-    _ seen: Epoch?, _ change: Change
+    by remover: Change.Remover, _ seen: Epoch?, _ change: Change
   ) {
     guard number != over, nodes.contains(number) else { return }
-    put(nil, at: from, over: number, seen: nil, change)
+    put(nil, at: from, over: number, seen: nil, change, by: remover)
     let replacesDirectory = isDirectory(over)
     let emptied = over.flatMap { replacesDirectory ? epochOfEmptiness(of: $0) : nil }
     put(number, at: to, over: over, seen: seen.older(emptied), change)

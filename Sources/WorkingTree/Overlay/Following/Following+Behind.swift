@@ -49,8 +49,10 @@ extension Following {
   /// Sets the epoch of names that are behind to the one before the head.
   mutating func pinNames() {
     for place in behind {
-      guard var change = overlay.changes[place], change.on == nil, !change.isHeld else { continue }
-      change.on = epochBefore(place)
+      guard var change = overlay.changes[place], !change.isHeld else { continue }
+      let before = epochBefore(place)
+      change.on = change.on ?? before
+      change.other = change.other.map { NameChange.Other(on: $0.on ?? before) }
       overlay.setChange(change, at: place)
     }
   }

@@ -139,6 +139,7 @@ struct Following {
         overlay.setChange(nil, at: place)
       } else {
         change.on = name.epoch(after: change.on)
+        change.other = change.other.map { NameChange.Other(on: name.epoch(after: $0.on)) }
         overlay.setChange(change, at: place)
       }
     }

@@ -123,22 +123,21 @@ extension TreeState {
       guard let node = overlay.nodes.node(number), let file = node.file, file.isPending,
         file.saved?.isSteady ?? file.isSteady
       else { continue }
-      for name in node.names where name.database != name { databases.insert(name.database) }
+      for case let database? in node.names.map(\.database) { databases.insert(database) }
     }
     let due = unsaved.filter { number in
       guard let node = overlay.nodes.node(number), let file = node.file, node.orphan == nil
       else { return false }
       return isOverdue && file.isSteady
-        || node.names.contains { databases.contains($0.database) || hasLostLog($0) }
+        || node.names.contains { databases.contains($0.database ?? $0) || hasLostLog($0) }
     }
     return due.sorted().map { .save($0, isFirm: true) }
   }
 
   /// True for a database whose log is in the newest version and was removed.
   private func hasLostLog(_ name: InodeName) -> Bool {
-    FileGroup(of: Key(bytes: name.name.bytes)).members.dropFirst().contains { key in
-      let place = InodeName(directory: name.directory, name: FileName(key.bytes))
-      return overlay.changes[place].map { $0.inode == nil && $0.hidesRecorded } ?? false
+    name.logs.contains { log in
+      overlay.changes[log].map { $0.inode == nil && $0.hidesRecorded } ?? false
     }
   }
 
@@ -177,12 +176,4 @@ extension Attributes.Time {
 extension PendingNode {
   /// The time of the last write, or of set times since.
   fileprivate var lastWrite: Attributes.Time { hasSetTime ? changed : attributes.mtime ?? changed }
-}
-
-extension InodeName {
-  /// The database whose log has this name; itself for another name.
-  fileprivate var database: InodeName {
-    guard let group = FileGroup(companion: Key(bytes: name.bytes)) else { return self }
-    return InodeName(directory: directory, name: FileName(group.members[0].bytes))
-  }
 }

@@ -8,9 +8,10 @@ extension WorkingTree {
   static let mostLinks = 65_000
 
   /// Gives a file another name, as link(2); the kernel then knows it once more. Throws ``FSError/notPermitted`` for
-  /// a directory, ``FSError/exists``, ``FSError/noEntry`` for a file without a name and in a removed directory,
-  /// ``FSError/tooManyLinks``, ``FSError/nameTooLong``, ``FSError/stale``, or the error of the journal: then
-  /// nothing has changed.
+  /// a directory, ``FSError/exists``, ``FSError/noEntry`` for a removed file and in a removed directory,
+  /// ``FSError/stale`` for a file whose name a head took, so that the kernel looks its path up again,
+  /// ``FSError/tooManyLinks``, ``FSError/nameTooLong``, or the error of the journal: then nothing has
+  /// changed.
   package func link(
     _ number: InodeNumber, _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
   ) throws(FSError) -> InodeStatus {
@@ -29,7 +30,7 @@ extension WorkingTree {
         guard let kind = try kind(of: number, state, base) else { throw .stale }
         guard kind != .directory else { throw .notPermitted }
         let count = try nameCount(of: number, state, base)
-        guard count > 0 else { throw .noEntry }
+        guard count > 0 else { throw state.isDetached(number) ? .stale : .noEntry }
         guard count < Self.mostLinks else { throw .tooManyLinks }
         let seen = state.seen(by: process, at: place, over: nil)
         return Decision(
@@ -60,7 +61,7 @@ extension WorkingTree {
       guard try kind(of: number, state, base) != .directory else { throw .isDirectory }
       return .unlink(
         place, of: number, isKept: state.isHeld(number),
-        isRead: state.writers.hasRead(process, number))
+        by: state.remover(process, of: number, at: place))
     }
   }
 
@@ -82,6 +83,7 @@ extension WorkingTree {
       -> Change.Operation
   ) throws(FSError) {
     let shown = InodeName(directory: directory, name: name)
+    confirm(process)
     try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
         let place = try place(shownAt: shown, state, base)

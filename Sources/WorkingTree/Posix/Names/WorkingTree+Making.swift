@@ -105,7 +105,7 @@ extension WorkingTree {
         let handle = new.opening.map {
           if $0.contains(.read) { state.noteReading(caller.process, of: number, names: []) }
           // The log of a database is one with the database, which was opened and not made.
-          let isLog = FileGroup(companion: Key(bytes: place.name.bytes)) != nil
+          let isLog = place.database != nil
           return state.open(number, isLog ? $0 : $0.union(.created), process: caller.process)
         }
         // A status that needs rows of the recorded tree is read after the change.

@@ -69,7 +69,7 @@ extension WorkingTree {
       concerned: moved + [from.directory, target.directory],
       operations: [
         rename.operation(
-          isKept: isKept, isRead: state.writers.hasRead(process, number), seen: seen)
+          isKept: isKept, by: state.remover(process, of: number, at: from), seen: seen)
       ]
     ) { _ in (moved, []) }
   }
@@ -95,14 +95,14 @@ extension WorkingTree {
     let mode: RenameMode
 
     func operation(
-      isKept: Bool, isRead: Bool, seen: (target: Epoch?, from: Epoch?)
+      isKept: Bool, by remover: Change.Remover, seen: (target: Epoch?, from: Epoch?)
     ) -> Change.Operation {
       if mode == .exchange, let over {
         return .exchange(
           number, at: from, with: over, otherAt: to, seen: seen.from, otherSeen: seen.target)
       }
       return .rename(
-        number, from: from, to: to, over: over, isKept: isKept, isRead: isRead, seen: seen.target)
+        number, from: from, to: to, over: over, isKept: isKept, by: remover, seen: seen.target)
     }
   }
 

@@ -62,7 +62,7 @@ extension WorkingTree {
           concerned: [number, aside.directory],
           operations: [
             .rename(
-              number, from: aside, to: aside.own, over: nil, isKept: false, isRead: true, seen: nil)
+              number, from: aside, to: aside.own, over: nil, isKept: false, by: .reader, seen: nil)
           ]
         ) { _ in }
       }

@@ -13,14 +13,40 @@ extension TreeState {
   /// Returns the epoch that a process saw at a name that it gives to a file in place of `over`.
   ///
   /// A new file replaces nothing where nothing is shown, unless a program here removed the old one: editors move
-  /// the old file away and make a new one.
+  /// the old file away and make a new one. A log goes with the database that its process has open.
   func seen(by process: Int32, at name: InodeName, over: InodeNumber?) -> Epoch? {
+    if !overlay.orphans.isEmpty, let database = name.database, isDetached(from: database),
+      let epoch = seen(by: process, at: [database])
+    {
+      return epoch
+    }
     guard over != nil || overlay.changes[name] != nil else { return nil }
     return seen(by: process, at: [name])
   }
 
+  /// True for a file that lost its last name to a head.
+  func isDetached(_ number: InodeNumber) -> Bool {
+    if case .detached? = overlay.nodes.orphan(of: number) { true } else { false }
+  }
+
+  /// True if a head took the name from a file that is open.
+  private func isDetached(from name: InodeName) -> Bool {
+    overlay.orphans.contains {
+      if case .detached(name, _, _)? = overlay.nodes.orphan(of: $0) { true } else { false }
+    }
+  }
+
+  func remover(_ process: Int32, of number: InodeNumber, at name: InodeName) -> Change.Remover {
+    if seen(by: process, at: [name]) != nil { return .behind }
+    return writers.hasRead(process, number) ? .reader : .other
+  }
+
+  /// Notes that a process opened a file for reading. One that opens a database sees that a log was removed.
   mutating func noteReading(_ process: Int32, of number: InodeNumber, names: [InodeName]) {
-    writers.note(process, reading: number, names: names, at: SystemClock.boottime())
+    let removed = names.flatMap(\.logs).filter { log in
+      overlay.changes[log].map { $0.inode == nil } ?? false
+    }
+    writers.note(process, reading: number, names: names + removed, at: SystemClock.boottime())
   }
 
   /// Leaves a process behind that opens for reading a file whose name a head took.
