@@ -12,7 +12,19 @@ package struct OpenedJournal: Sendable {
   package var unsettled: TakingRecord?
   /// The overlay at the instant of that cut, as far as it is known.
   package var frozen: Overlay?
+  /// The settled cuts that the rows lack, in their order.
+  package var settled: [SettledCut] = []
   package var recovery: JournalRecovery
+}
+
+/// A cut whose end the journal has.
+package struct SettledCut: Sendable {
+  package var record: TakingRecord
+  /// The overlay at its instant.
+  package var frozen: Overlay
+  /// The versions that the tree showed then and afterwards, by the store's numbers; 0 before the first one.
+  package var before: UInt32
+  package var after: UInt32
 }
 
 package struct JournalRecovery: Hashable, Sendable {
@@ -29,11 +41,13 @@ extension Journal {
   /// Opens the journal in a directory, or begins one; reads O(newest journal file), after a power failure also the
   /// unsynced bytes.
   ///
+  /// `rowsCut` is the cut of the rows on the disk; later cuts are in ``OpenedJournal/settled``.
+  ///
   /// - Important: the caller holds the store's lock.
   /// - Throws: ``StoreError/fromTheFuture(_:)`` for an unknown format, ``StoreError/invalid(_:)`` for the journal
   ///   of another store, both unchanged; ``StoreError/system(_:)``.
   package static func open(
-    _ directory: String, owner: JournalOwner, lastCut: UInt64,
+    _ directory: String, owner: JournalOwner, lastCut: UInt64, rowsCut: UInt64 = .max,
     report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) -> OpenedJournal {
     var losses: [String] = []
@@ -43,7 +57,8 @@ extension Journal {
       let file = try StoreError.translating(try File.regular(path, .readWrite))
       if try hasHeader(file) {
         return try replay(
-          file, newest, names, in: directory, owner: owner, lastCut: lastCut, report: report)
+          file, newest, names, in: directory, owner: owner, lastCut: lastCut, rowsCut: rowsCut,
+          report: report)
       }
     }
     if names.contains(where: { JournalFile.number($0) ?? DataFiles.stageNumber($0) != nil }) {
@@ -123,7 +138,8 @@ extension Journal {
   /// ``faults(in:of:lastCut:)`` reports.
   static func replay(
     _ file: File, _ number: UInt32, _ names: [String], in directory: String, owner: JournalOwner,
-    lastCut: UInt64, isReadOnly: Bool = false, report: @escaping @Sendable (String) -> Void
+    lastCut: UInt64, rowsCut: UInt64 = .max, isReadOnly: Bool = false,
+    report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) -> OpenedJournal {
     let reader = try JournalReader(file, bootID: owner.bootID)
     let header = reader.header
@@ -138,7 +154,7 @@ extension Journal {
       recovery.losses.append(
         "\(file.path): a copy of the header was damaged; the other one is whole")
     }
-    var replay = JournalReplay(lastCut: lastCut)
+    var replay = JournalReplay(lastCut: lastCut, rowsCut: rowsCut)
     let end = try read(reader, number, into: &replay, in: isReadOnly ? nil : directory, &recovery)
     recovery.records = replay.count
     let aheadCut = header.cut > lastCut && !isReadOnly ? header.cut : nil
@@ -166,7 +182,8 @@ extension Journal {
       report: report)
     return OpenedJournal(
       journal: journal, overlay: overlay, epochs: replay.epochs, unsettled: replay.unsettled,
-      frozen: replay.unsettled == nil ? nil : replay.frozen, recovery: recovery)
+      frozen: replay.unsettled == nil ? nil : replay.frozen, settled: replay.settled,
+      recovery: recovery)
   }
 
   /// Reads all records up to the end or a damaged one, and returns that offset. A damaged file is kept next to

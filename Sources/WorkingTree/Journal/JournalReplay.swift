@@ -10,19 +10,29 @@ struct JournalReplay {
   }
 
   private let lastCut: UInt64
+  private let rowsCut: UInt64
   private(set) var overlay = Overlay()
   private(set) var epochs: [Epoch: UInt32] = [:]
   /// The cut that the store has and that was not settled.
   private(set) var unsettled: TakingRecord?
   /// The overlay at the instant of the current cut, as far as it is known.
   private(set) var frozen: Overlay?
+  /// The settled cuts that the rows lack, in their order.
+  private(set) var settled: [SettledCut] = []
+  /// The version that the tree showed at the current cut's instant.
+  private var before: UInt32?
   private(set) var count = 0
   private(set) var runs: [Run] = []
   private(set) var reach = DataReach()
   private(set) var syncedEnd: UInt64 = 0
   /// The greatest settled cut that the store lacks.
   private(set) var foreignCut: UInt64?
-  init(lastCut: UInt64) { self.lastCut = lastCut }
+
+  /// `rowsCut` is the cut of the rows on the disk.
+  init(lastCut: UInt64, rowsCut: UInt64 = .max) {
+    (self.lastCut, self.rowsCut) = (lastCut, rowsCut)
+  }
+
   mutating func take(_ run: Run) { runs.append(run) }
 
   mutating func take(_ record: JournalRecord, at offset: UInt64) {
@@ -48,9 +58,11 @@ struct JournalReplay {
     case .taking(let record):
       // The changes of a cut that the store lacks are still pending.
       unsettled = record.cut <= lastCut ? record : nil
+      before = epochs[overlay.epoch]
       // Earlier programs renewed the journal without the overlay of the instant.
       frozen = frozen ?? overlay
     case .settled(let cut, let isCommitted, let edits):
+      let taken = unsettled.flatMap { record in frozen.map { (record, $0) } }
       (unsettled, frozen) = (nil, nil)
       if isCommitted, cut > lastCut {
         // The store is older: what later cuts took is pending again.
@@ -58,6 +70,11 @@ struct JournalReplay {
         edits.skip(in: &overlay)
       } else {
         overlay.apply(edits)
+      }
+      if isCommitted, cut > rowsCut, let (record, frozen) = taken, let before,
+        let after = epochs[overlay.epoch]
+      {
+        settled.append(SettledCut(record: record, frozen: frozen, before: before, after: after))
       }
     case .synced(let end): syncedEnd = max(syncedEnd, end)
     }

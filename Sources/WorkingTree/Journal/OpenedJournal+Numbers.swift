@@ -23,6 +23,7 @@ extension OpenedJournal {
     overlay = overlay.renumbered(numbers)
     frozen = frozen?.renumbered(numbers)
     unsettled?.taken.renumber(numbers)
+    settled = []
   }
 }
 

@@ -89,11 +89,26 @@ extension RecordedTree {
   package static func greatestNumber(
     at path: String, of storeID: [UInt8]
   ) throws(StoreError) -> InodeNumber? {
+    try reading(path, of: storeID) { (database, state) throws(StoreError) in
+      try accessing { try TreeRows(database, hashKey: state.hashKey).lastNumber() }
+    }
+  }
+
+  /// Returns the number of the cut that a store's file of rows shows; nil without readable rows.
+  package static func cut(at path: String, of storeID: [UInt8]) throws(StoreError) -> UInt64? {
+    try reading(path, of: storeID) { _, state in UInt64(clamping: state.cut) }
+  }
+
+  /// Reads a store's file of rows; nil if it is not there, or cannot be read.
+  private static func reading<Answer>(
+    _ path: String, of storeID: [UInt8],
+    _ body: (Database, RecordedState) throws(StoreError) -> Answer?
+  ) throws(StoreError) -> Answer? {
     do throws(StoreError) {
       guard try accessing({ try FileSystem.exists(path) }) else { return nil }
       let database = try TreeDatabase.writer(path)
       guard let state = try TreeRows.state(database), state.storeID == storeID else { return nil }
-      return try accessing { try TreeRows(database, hashKey: state.hashKey).lastNumber() }
+      return try body(database, state)
     } catch {
       guard case .rebuildable = error else { throw error }
       return nil

@@ -37,7 +37,8 @@ package struct OpenedWorkingTree: Sendable {
   ) throws(StoreError) -> OpenedWorkingTree {
     var opened = try Journal.open(
       place.journal, owner: JournalOwner(storeID: store.storeID, bootID: place.bootID),
-      lastCut: try StoreCut.last(in: store), report: report)
+      lastCut: try StoreCut.last(in: store),
+      rowsCut: try RecordedTree.cut(at: place.rows, of: store.storeID) ?? .max, report: report)
     try NumberRenewal(place: place, store: store).run(&opened)
     var recovery = try TreeRecovery(place, store, opened)
     try recovery.run()

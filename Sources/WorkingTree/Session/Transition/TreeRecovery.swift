@@ -152,6 +152,12 @@ private struct RowsOpening {
       if tree.state.cut < first.head.cut {
         isSame = false
         // The disk has the journal's records of cuts but not their rows.
+        for cut in opened.settled where tree.state.cut < cut.record.cut {
+          let version = try self.version(cut.after)
+          let hints = try self.hints(
+            cut.record, cut.frozen, before: self.version(cut.before)?.number)
+          try tree.advance(to: try origin(version, cut.record.cut), hints: hints)
+        }
         try tree.advance(to: first)
         try giveKnownNumbers(to: tree, of: first)
       }
@@ -214,6 +220,11 @@ private struct RowsOpening {
     }
   }
 
+  /// `number` is 0 before the first version.
+  private func version(_ number: UInt32) throws(StoreError) -> VersionRecord? {
+    try store.version(number == 0 ? nil : VersionNumber(number))
+  }
+
   /// True if the journal knows which version the tree showed.
   private var knowsBefore: Bool { opened.epochs[opened.overlay.epoch] != nil }
 
@@ -224,8 +235,13 @@ private struct RowsOpening {
 
   func hints() throws(StoreError) -> NumberHints {
     guard let record = opened.unsettled, let frozen = opened.frozen else { return NumberHints() }
-    return try CutHints(record: record, frozen: frozen, before: before) {
-      (number) throws(StoreError) in
+    return try hints(record, frozen, before: before)
+  }
+
+  private func hints(
+    _ record: TakingRecord, _ frozen: Overlay, before: VersionNumber?
+  ) throws(StoreError) -> NumberHints {
+    try CutHints(record: record, frozen: frozen, before: before) { (number) throws(StoreError) in
       TreeView(map: store.map(of: try store.version(number)))
     }.found()
   }
