@@ -48,7 +48,7 @@ extension WorkingTree {
     var moves: [Change.Operation] = []
     func move(_ number: InodeNumber, _ from: InodeName, _ to: InodeName) {
       let move = Change.Operation.rename(
-        number, from: from, to: to, over: nil, isKept: false, isRead: true, seen: nil)
+        number, from: from, to: to, over: nil, isKept: false, by: .reader, seen: nil)
       overlay.apply(Change(time: .now, move))
       moves.append(move)
     }
