@@ -78,6 +78,8 @@ package struct ExchangeReport: Sendable {
   package var notes: [String] = []
   /// True if damage that was found there may remain after a send.
   package var mayBeDamaged = false
+  /// True if a send left no bundle there that cannot be read and is missed.
+  package var leavesNoHole = false
   /// True if both sides are as the last exchange left them.
   package var isAsBefore = false
   package init() {}
@@ -104,6 +106,7 @@ package struct ExchangeReport: Sendable {
     absent.formUnion(other.absent)
     notes += other.notes
     mayBeDamaged = mayBeDamaged || other.mayBeDamaged
+    leavesNoHole = leavesNoHole && other.leavesNoHole
     // Versions that were sent in two forms count once.
     let (known, there) = (Set(sent), Set(remoteIDs))
     sent += other.sent.filter { !known.contains($0) }

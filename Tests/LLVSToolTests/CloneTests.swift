@@ -129,6 +129,27 @@ struct CloneTests {
     #expect(result.output == "0\n0\n0\n1\n0\n", "\(result.output)")
   }
 
+  @Test("a store that forgot what a damaged bundle held makes clones whole all the same")
+  func forgotten() throws {
+    let result = try Tool().run(
+      """
+      mkdir d hub; llvs init s -q; llvs peer hub "$PWD/hub" -q --store s
+      for i in 1 2 3; do echo $i > d/f$i; llvs import d --store s -q; llvs sync --store s -q; done
+      llvs clone ./hub o -q; llvs clone ./hub p -q
+      printf XX | dd of="$(ls hub/bundles/* | tail -1)" bs=1 seek=100 conv=notrunc 2>/dev/null
+      llvs peer origin --reset --store o -q; llvs sync --store o | grep -c 'INCOMPLETE'
+      llvs status --store o | grep -c 'up to date'; llvs clone ./hub t -q; echo $?
+      llvs verify origin --store t | grep -c 'nothing there needs it'
+      llvs sync --store s | tail -1; llvs verify origin --store t | wc -l
+      printf XX | dd of="$(ls hub/bundles/* | tail -1)" bs=1 seek=100 conv=notrunc 2>/dev/null
+      llvs peer origin --reset --store p -q
+      llvs verify origin --repair --store p >/dev/null; echo $?; llvs clone ./hub u -q; echo $?
+      """)
+    #expect(
+      result.output
+        == "0\n1\n0\n1\nhub: 1 lost or damaged bundle replaced\n1\n0\n0\n", "\(result.output)")
+  }
+
   @Test("a passphrase of an older key alone is told")
   func olderKey() throws {
     let result = try Tool().run(
@@ -148,7 +169,7 @@ struct CloneTests {
       llvs key add hub again --light --store s -q; llvs verify hub --store s -q; echo $?
       llvs sync --store s -q; llvs status --store s | grep -c 'key add'
       rm s/secrets/hub:keys.files; for k in hub/keys/*; do printf Z | dd of=$k bs=1 seek=60 conv=notrunc 2>/dev/null; done
-      llvs sync --store s | grep -c damaged; llvs clone ./hub v --encrypt 2>&1 | grep -c '[.]key: damaged'
+      llvs sync --store s | grep -c damaged; llvs clone ./hub v --encrypt 2>&1 | grep -c '[.]key is damaged'
       """)
     #expect(result.output == "9\n1\n1\n1\n1\n1\n0\n0\n2\n1\n", "\(result.output)")
   }

@@ -73,6 +73,7 @@ struct PeerOptionTests {
       [ $took -gt 350 ] && echo slow || echo "fast $took"
       llvs set --store s | grep hub | tr -s ' '; llvs set hub.limit=x --store s 2>/dev/null; echo $?
       llvs set hub.color=red --store s 2>&1; llvs set none.limit=1M --store s 2>&1
+      llvs set hub.limit hub.remove --store s | tr -s ' '; llvs set none.limit --store s 2>&1
       llvs peer hub rm --store s -q; llvs set --store s | grep -c hub
       """)
     #expect(
@@ -83,6 +84,9 @@ struct PeerOptionTests {
         hub.limit=1M (set here)
         2
         llvs: unknown setting of a peer "color"; they are: encrypt, remove, direction, limit.
+        llvs: there is no peer none.
+        hub.limit=1M (set here)
+        hub.remove=on (default)
         llvs: there is no peer none.
         0
 

@@ -80,17 +80,21 @@ extension ControlService {
         if let lacks {
           notes.append("INCOMPLETE: \(lacks)")
         } else if let fault = report.refused.first {
-          let what = half == .send ? "not sent" : "refused"
-          notes.append("\(report.refused.count) \(what) (\(fault.reason))")
+          notes.append(Self.refusal(fault, of: report.refused.count, half, peer.name))
         }
-        if lacks == nil, !report.waiting.isEmpty {
-          notes.append(Self.incomplete(report.waiting.count))
+        let waiting = report.waiting.filter { !$0.isObject }.count
+        if lacks == nil, waiting > 0 { notes.append(Self.incomplete(waiting)) }
+        let missing = report.waiting.count - waiting
+        if lacks == nil, missing > 0 {
+          notes.append("INCOMPLETE there: \(missing) bundle\(missing == 1 ? "" : "s") missing")
         }
         notes += report.notes
         outcome.note(peer.name) { peer in
           switch half {
           case .retrieve: (peer.retrieved, peer.retrieving) = (report.taken.count, notes)
-          case .send: (peer.sent, peer.sending) = (report.sent.count, notes)
+          case .send:
+            (peer.sent, peer.sending) = (report.sent.count, notes)
+            if report.leavesNoHole { peer.noteWhole() }
           }
           peer.refused += report.refused.count
           peer.waiting += report.waiting.count
@@ -109,6 +113,18 @@ extension ControlService {
       }
     }
     if let interruption { throw interruption }
+  }
+
+  /// The name of a bundle is in the log, and in what `verify` says.
+  private static func refusal(
+    _ fault: ExchangeReport.Fault, of count: Int, _ half: ExchangeHalf, _ peer: String
+  ) -> String {
+    guard half == .retrieve, fault.isObject else {
+      return "\(count) \(half == .send ? "not sent" : "refused") (\(fault.reason))"
+    }
+    let what = "\(count) bundle\(count == 1 ? "" : "s")"
+    return
+      "\(what) there \(fault.cause); \"llvs verify \(peer)\" \(ExchangeOutcome.PeerOutcome.moreFromVerify)"
   }
 
   func fail(

@@ -26,6 +26,16 @@ struct ExchangeOutcome {
     var state = State.ok
     var message = ""
 
+    /// The end of a note on bundles that could not be read.
+    static let moreFromVerify = "says more"
+
+    /// Notes that the send replaced all bundles that could not be read before it.
+    mutating func noteWhole() {
+      guard unreadable == 0 else { return }
+      (incomplete, refused, waiting) = (nil, 0, 0)
+      retrieving.removeAll { $0.hasPrefix("INCOMPLETE") || $0.hasSuffix(Self.moreFromVerify) }
+    }
+
     var reply: ReplyValue {
       [
         "peer": name, "state": state.rawValue, "retrieved": retrieved ?? 0, "sent": sent ?? 0,

@@ -9,7 +9,7 @@ import WorkingTree
 struct SetCommand: Command {
   static let forms = [
     CommandForm(
-      "set", "[NAME...|NAME=VALUE...|PEER.NAME=VALUE...|replica=new]", .settings,
+      "set", "[NAME...|PEER.NAME...|NAME=VALUE...|PEER.NAME=VALUE...|replica=new]", .settings,
       help: """
         Changes settings of this store, or shows them.
         settle=2s, autosync=off or 5m, automerge=on, announce=on or off (whether programs that watch
@@ -29,10 +29,15 @@ struct SetCommand: Command {
 
   enum Request: Hashable {
     /// All without names.
-    case list([StoreSettings.Name])
+    case list([Shown])
     case assign([StoreSettings.Assignment])
     case assignOfPeers([PeerSettings.Assignment])
     case renewReplica
+  }
+
+  enum Shown: Hashable {
+    case ofStore(StoreSettings.Name)
+    case ofPeer(String, PeerSettings.Name)
   }
 
   let request: Request
@@ -69,7 +74,7 @@ extension SetCommand {
   /// Either all words assign, or none does.
   init(_ arguments: inout Arguments) throws(ControlError) {
     var assignments: [StoreSettings.Assignment] = []
-    var names: [StoreSettings.Name] = []
+    var names: [Shown] = []
     var ofPeers: [PeerSettings.Assignment] = []
     if arguments.rest.count == 1, arguments.takes("replica=new") {
       request = .renewReplica
@@ -83,8 +88,11 @@ extension SetCommand {
         } else {
           assignments.append(try StoreSettings.Assignment(name: name, value: value))
         }
+      } else if PeerSettings.isName(word) {
+        let (peer, name) = try PeerSettings.names(word)
+        names.append(.ofPeer(peer, name))
       } else {
-        names.append(try StoreSettings.Name(word: word))
+        names.append(.ofStore(try StoreSettings.Name(word: word)))
       }
       guard [assignments.isEmpty, names.isEmpty, ofPeers.isEmpty].count(where: { !$0 }) < 2 else {
         throw arguments.misused("\"\(word)\" cannot be combined with the other words")
@@ -169,20 +177,30 @@ extension ControlService {
       ])
   }
 
-  /// Lists settings, all without names: the current value, and if it was set in this store.
-  fileprivate func list(_ names: [StoreSettings.Name]) throws -> CommandResult {
+  /// Lists settings, without names all of the store and those that were set of peers: the current value, and if it was
+  /// set in this store.
+  fileprivate func list(_ names: [SetCommand.Shown]) throws -> CommandResult {
     let stored = try store.state().settings
     let settings = settings
-    var items = (names.isEmpty ? StoreSettings.Name.allCases : names).map { name in
-      (name.rawValue, settings.text(of: name), stored[name.rawValue] != nil)
+    let peers = try store.peers().map(\.name)
+    var shown = names
+    if shown.isEmpty {
+      shown = StoreSettings.Name.allCases.map { .ofStore($0) }
+      for peer in peers {
+        shown += PeerSettings.Name.allCases.filter { stored[PeerSettings.key(peer, $0)] != nil }
+          .map { .ofPeer(peer, $0) }
+      }
     }
-    if names.isEmpty {
-      for peer in try store.peers() {
-        let settings = PeerSettings(of: peer.name, stored: stored)
-        for name in PeerSettings.Name.allCases
-        where stored[PeerSettings.key(peer.name, name)] != nil {
-          items.append(("\(peer.name).\(name.rawValue)", settings.text(of: name), true))
+    let items = try shown.map { shown in
+      switch shown {
+      case .ofStore(let name):
+        return (name.rawValue, settings.text(of: name), stored[name.rawValue] != nil)
+      case .ofPeer(let peer, let name):
+        guard peers.contains(peer) else {
+          throw ControlError(.notFound, "there is no peer \(peer)")
         }
+        let text = PeerSettings(of: peer, stored: stored).text(of: name)
+        return ("\(peer).\(name.rawValue)", text, stored[PeerSettings.key(peer, name)] != nil)
       }
     }
     let withheld = Set(settings.withheld.map(\.rawValue))

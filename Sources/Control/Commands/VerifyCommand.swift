@@ -101,13 +101,16 @@ extension ControlService {
     var found = try check(peer, session)
     if isRepairing, !found.isWhole {
       for fault in found.lines { log.add("error", "\(name): \(fault)") }
-      guard try peerSettings(name).direction != .retrieveOnly else {
+      let direction = try peerSettings(name).direction
+      guard direction != .retrieveOnly else {
         throw ControlError(
           .notPermitted,
           "\(name) is retrieve-only, so nothing is repaired there; \"llvs set \(name).direction=both\" changes that"
         )
       }
       let before = found
+      // A store that has all that can be read there mends more.
+      if direction == .both { try run(.retrieve, with: peer, session) }
       try run(.send, with: peer, session)
       found = try check(peer, session)
       if found.isWhole {
@@ -125,7 +128,7 @@ extension ControlService {
         found.isLocked
         ? "\"llvs key open \(name)\" gets the missing key with its passphrase"
         : isRepairing
-          ? "this store has nothing to replace it with; sync another machine that has it"
+          ? "this store has nothing to replace it with; sync the machine that wrote it, or another that has it"
           : "\"llvs verify \(name) --repair\" or the next sync sends again what this store has"
       var error = ControlError(
         .damaged,

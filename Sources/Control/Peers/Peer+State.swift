@@ -16,6 +16,8 @@ struct PeerState: Hashable, Sendable {
   var refusal = ""
   /// The number of versions that the last retrieval found only partly.
   var waiting = 0
+  /// The number of versions that could not be read; what else was refused or waits are bundles.
+  private var unreadable = 0
   /// Sentences without a period about the remains of the last retrieval and the last send.
   var notes: [String] {
     (found.isEmpty ? [] : [found]) + takingNotes + sendingNotes.filter { !takingNotes.contains($0) }
@@ -47,6 +49,7 @@ struct PeerState: Hashable, Sendable {
       case "refused": refused = Int(value) ?? 0
       case "refusal": refusal = value
       case "found": found = value
+      case "unreadable": unreadable = Int(value) ?? 0
       case "waiting": waiting = Int(value) ?? 0
       case "taking": takingNotes.append(value)
       case "sending": sendingNotes.append(value)
@@ -68,6 +71,7 @@ struct PeerState: Hashable, Sendable {
       lines.append("refusal=\(Self.line(refusal))")
     }
     if waiting > 0 { lines.append("waiting=\(waiting)") }
+    if unreadable > 0 { lines.append("unreadable=\(unreadable)") }
     if !found.isEmpty { lines.append("found=\(Self.line(found))") }
     lines += takingNotes.map { "taking=\(Self.line($0))" }
     lines += sendingNotes.map { "sending=\(Self.line($0))" }
@@ -84,14 +88,19 @@ struct PeerState: Hashable, Sendable {
   mutating func retrieved(_ report: ExchangeReport) {
     taken = UInt32(clamping: Int(taken) + report.taken.count)
     refused = report.refused.count
-    refusal = report.refused.first?.reason ?? ""
+    refusal =
+      report.refused.first.map { fault in
+        fault.isObject && fault.cause == "damaged" ? "a bundle there is damaged" : fault.reason
+      } ?? ""
     waiting = report.waiting.count
+    unreadable = report.unreadable.count
     if !report.isAsBefore { takingNotes = Array(report.notes.prefix(Self.noteLimit)) }
   }
 
   /// Records a send; `newest` was the greatest number before it, `unsent` the versions that could not be sent.
   mutating func sent(_ report: ExchangeReport, newest: UInt32, without unsent: [UInt32]) {
     if !report.mayBeDamaged { found = "" }
+    if report.leavesNoHole, unreadable == 0 { (refused, refusal, waiting) = (0, "", 0) }
     if !report.isAsBefore { sendingNotes = Array(report.notes.prefix(Self.noteLimit)) }
     // The peer has all versions before the first unsent one, and all after it except the unsent ones.
     sent = unsent.min().map { $0 - 1 } ?? newest

@@ -21,7 +21,29 @@ struct BundleNeed: Hashable, Sendable {
 
 }
 
+/// A bundle by its writer and number.
+struct BundleNumber: Hashable, Sendable {
+  var writer: String
+  var sequence: UInt64
+  var text: String { "\(writer)-\(sequence)" }
+
+  init(_ writer: String, _ sequence: UInt64) {
+    self.writer = writer
+    self.sequence = sequence
+  }
+
+  init(_ name: BundleName) { self.init(name.writer, name.sequence) }
+  init(_ need: BundleNeed) { self.init(need.writer, need.sequence) }
+}
+
 extension BundleNeed {
+  /// A statement about a bundle whose hash and contents its maker does not know.
+  init(unneeded number: BundleNumber) {
+    self.init(writer: number.writer, sequence: number.sequence, hashStart: 0)
+  }
+
+  var isUnneeded: Bool { hashStart == 0 }
+
   init(_ name: BundleName) {
     self.init(writer: name.writer, sequence: name.sequence, hashStart: name.hash.words.0)
   }

@@ -66,6 +66,8 @@ struct NotedBundle: Sendable {
     static let damaged = State(rawValue: 512)
     /// The time of its PUT is by the server's clock.
     static let timed = State(rawValue: 1024)
+    /// It was read whole after another store could not read it.
+    static let readAgain = State(rawValue: 2048)
   }
 
   let name: BundleName
@@ -107,6 +109,14 @@ extension HeldItem {
 }
 
 extension BundleItem {
+  init(_ part: ValuePart) {
+    switch part.kind {
+    case .chunk: self.init(.chunk, part.digest)
+    case .node: self.init(.node, part.digest)
+    case .top: self.init(.top, part.digest)
+    }
+  }
+
   var key: [UInt8] { [kind.rawValue] + digest.bytes }
 
   init?(key: [UInt8]) {

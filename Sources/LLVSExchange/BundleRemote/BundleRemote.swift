@@ -219,12 +219,11 @@ package struct BundleRemote: RemoteLayout {
       }
       return ExchangeReport()
     }
-    if !missing.isEmpty, try upkeep.findsDamage() { missing = try sender.missing() }
+    if try upkeep.findsDamage(isSending: !missing.isEmpty) { missing = try sender.missing() }
+    let before = session.holes()
     var report = try sender.send(missing)
-    let filled = try upkeep.fill()
-    if filled > 0 {
-      report.notes.append("\(filled) lost or damaged bundle\(filled == 1 ? "" : "s") replaced")
-    }
+    try upkeep.fill()
+    report.notes += session.mended(since: before)
     do throws(StoreError) {
       try upkeep.run()
     } catch .unreachable, .timedOut, .denied, .notFound, .noSpace, .invalid {
@@ -235,6 +234,7 @@ package struct BundleRemote: RemoteLayout {
     if isNear || !report.sent.isEmpty || session.store.noted(keysLost) == [1] {
       report.notes += try keyFaults(session.store, isRestoring: true)
     }
+    report.leavesNoHole = (session.refused + session.reports).isEmpty
     report.mayBeDamaged = !session.holes().isEmpty || session.store.noted(keysLost) == [1]
     return report
   }

@@ -32,6 +32,10 @@ final class BundleSender {
   private var isFilling = false
   /// True while a bundle is due that names filled ones.
   private var isNaming = false
+  /// True once all that this store has is at the remote, in a bundle or in the current one.
+  private var isPutAll = false
+  /// True if a bundle was not put, because what it needs does not count any more.
+  private(set) var isDropped = false
   private var rejected: [VersionNumber] = []
 
   init(_ session: BundleSession) throws(StoreError) {
@@ -80,9 +84,12 @@ final class BundleSender {
     for bundle in try BundleRemoteSource(session).unread where view.holds(bundle.name) {
       ids.formUnion(bundle.ids)
     }
-    return try store.versionsToSend(control, after: numbers.beginning) { node in
+    let missing = try store.versionsToSend(control, after: numbers.beginning) { node in
       numbers.contains(node.number) || ids.contains(node.id)
     }
+    // A head that another one contains now was sent before that.
+    let lost = session.lost(in: view).flatMap { session.versions(of: $0) ?? [] }
+    return Set(lost.filter { !numbers.contains($0) }).union(missing).sorted()
   }
 
   /// Adds a version; false if it cannot be sent.
@@ -293,7 +300,7 @@ final class BundleSender {
       !bundle.writer.isEmpty || !replaced.isEmpty || isNaming
     else { return false }
     current = nil
-    if !bundle.needs.isEmpty || session.mayFill(view) {
+    if !bundle.needs.isEmpty || isNaming || session.mayFill(view) {
       if !options.send.mayPut(listedAt: session.listing.asked, now: options.clock.boottime()) {
         try session.listAgain()
         view = session.view()
@@ -302,13 +309,14 @@ final class BundleSender {
       let mayNeed = isFilling ? view.holds : view.counts
       guard bundle.needs.allSatisfy({ mayNeed($0) && !going.contains($0) }) else {
         rejected += bundle.versions.map(\.number)
+        isDropped = true
         return false
       }
     }
     let stays = session.claims(view, with: bundle.sequence, without: replaced)
     let (length, hash, directory) = try bundle.writer.finish(
       stays: stays, from: from,
-      filled: try session.filled(with: bundle, view))
+      filled: try session.filled(with: bundle, view, isAll: isPutAll))
     let name = BundleName(
       writer: session.writer, sequence: bundle.sequence, length: length, hash: hash)
     var noted = NotedBundle(name, [.named, .read, .proved], BundleFacts(directory))
@@ -369,12 +377,16 @@ final class BundleSender {
   }
 
   /// Puts the items of this store's versions after a number that no bundle there holds; announces bundles.
-  func fill(after first: UInt32, announcing replaced: Set<BundleName>) throws(StoreError) {
-    isFilling = true
-    defer { isFilling = false }
-    going = replaced
-    defer { going = [] }
-    let numbers = try store.versionsToSend(control, after: first) { _ in false }
+  /// - Returns: false if `isAll` is false, or a version is damaged here: then another store may have more.
+  func fill(
+    after first: UInt32, isAll: Bool, announcing replaced: Set<BundleName>
+  ) throws(StoreError) -> Bool {
+    (isFilling, isDropped, going) = (true, false, replaced)
+    defer { (isFilling, going) = (false, []) }
+    let sent = view.names.filter(view.holds).flatMap { session.versions(of: $0) ?? [] }
+    let numbers = Set(sent.filter { $0.rawValue > first })
+      .union(try store.versionsToSend(control, after: first) { _ in false }).sorted()
+    var isAll = isAll
     for (index, number) in numbers.enumerated() {
       try control.check()
       control.report(.reading, index, of: numbers.count)
@@ -384,16 +396,18 @@ final class BundleSender {
       } catch {
         // A version that is damaged here cannot fill the remote; others can.
         guard isDamage(error) else { throw error }
+        isAll = false
       }
     }
     try finishLast()
     // Other writers' bundles that are filled now are named by a bundle, an empty one if need be.
-    isNaming = try session.filled(with: current, view).contains {
-      !view.isFilled($0.writer, $0.sequence)
-    }
-    defer { isNaming = false }
+    let named = try session.filled(with: current, view, isAll: isAll && !isDropped)
+    isNaming = !session.areSaid(named, view)
+    isPutAll = isAll && !isDropped
+    defer { (isNaming, isPutAll) = (false, false) }
     if !replaced.isEmpty || isNaming { _ = try bundle() }
     try close(announcing: replaced)
+    return isAll
   }
 
   private func putItems(of record: VersionRecord) throws(StoreError) {
@@ -478,15 +492,5 @@ final class BundleSender {
     going = bundles
     defer { going = [] }
     return try body()
-  }
-}
-
-extension BundleItem {
-  init(_ part: ValuePart) {
-    switch part.kind {
-    case .chunk: self.init(.chunk, part.digest)
-    case .node: self.init(.node, part.digest)
-    case .top: self.init(.top, part.digest)
-    }
   }
 }

@@ -23,11 +23,13 @@ extension BundleSession {
         fault.reason = BundleName(fault.id.rawValue).flatMap { reasons[$0] } ?? fault.reason
         return fault
       }
+    let needless = needless.count
+    if needless > 0 { report.notes.append(Self.unneeded(needless)) }
     let told = reports
     // This also reports a torn bundle of this store.
     let torn = listing.torn.filter { text in
       guard let name = BundleName(text) else { return false }
-      return !self.view().isGone(name.writer, name.sequence) && !self.view().isFilled(name)
+      return !self.view().isGone(name.writer, name.sequence) && !self.view().isNeedless(name)
         && !told.contains { $0.id.rawValue == text }
     }
     report.waiting =
@@ -148,9 +150,30 @@ extension BundleSession {
   }
 
   private func noteSound(_ name: BundleName) throws(StoreError) {
-    guard var noted = notes[name], noted.state.contains(.damaged) else { return }
+    guard var noted = notes[name] else { return }
+    let before = noted.state
     noted.state.remove(.damaged)
-    try note([(noted, nil)])
+    if view().unneeded.contains(BundleNumber(name)) { noted.state.insert(.readAgain) }
+    if noted.state != before { try note([(noted, nil)]) }
+  }
+
+  /// Reads the bundles that another store could not read, once; true if any is damaged.
+  func readDoubted() throws(StoreError) -> Bool {
+    let view = view()
+    var isDamaged = false
+    for name in view.names
+    where view.unneeded.contains(BundleNumber(name)) && view.holds(name)
+      && notes[name]?.state.contains(.readAgain) == false
+    {
+      try control.check()
+      if let reason = try damage(of: name) {
+        try noteDamage(of: name, reason)
+        isDamaged = true
+      } else {
+        try noteSound(name)
+      }
+    }
+    return isDamaged
   }
 
   /// Reads a bundle whole, once; returns what is wrong with it, nil if nothing is.

@@ -70,7 +70,7 @@ extension BundleSession {
   var refused: [ExchangeReport.Fault] {
     let view = view()
     return seen.faults.sorted { $0.key < $1.key }.filter {
-      !view.isAnnounced($0.key) && !view.isFilled($0.key)
+      !view.isAnnounced($0.key) && !view.isNeedless($0.key)
     }
     .map { name, found in
       var fault = fault(of: name, found.reason)
@@ -80,6 +80,12 @@ extension BundleSession {
         isLast(name, view) && !found.reason.hasSuffix(BundleReader.notEncrypted)
       return fault
     }
+  }
+
+  /// The bundles that cannot be read, and that nothing there needs.
+  var needless: Set<BundleName> {
+    let view = view()
+    return malformed.filter { !view.isAnnounced($0) && view.isNeedless($0) }
   }
 
   /// Returns true if no later bundle of a writer can be read. The versions of one refer to those of the earlier ones.
@@ -102,10 +108,10 @@ extension BundleSession {
   var reports: [ExchangeReport.Fault] {
     let known = Set(
       notes.bundles.keys.filter { isOwn($0) || notes.taken[$0.hash] != nil }
-        .map { "\($0.writer)-\($0.sequence)" })
+        .map { BundleNumber($0) })
     let view = view()
     let torn = listing.torn.compactMap { BundleName($0) }
-      .filter { !known.contains("\($0.writer)-\($0.sequence)") && !view.isFilled($0) }
+      .filter { !known.contains(BundleNumber($0)) && !view.isNeedless($0) }
       .map { name in
         var fault = fault(of: name, "\(name.object): it is not whole")
         fault.hidesVersions = isLast(name, view)
@@ -113,7 +119,7 @@ extension BundleSession {
       }
     let missing = view.writers.flatMap { writer in
       view.missing(of: writer).filter {
-        !known.contains("\(writer)-\($0)") && !view.isFilled(writer, $0)
+        !known.contains(BundleNumber(writer, $0)) && !view.isNeedless(BundleNumber(writer, $0))
       }.map { sequence in
         ExchangeReport.Fault(
           id: Version.ID("\(writer)-\(sequence)"),

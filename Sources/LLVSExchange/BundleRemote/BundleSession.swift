@@ -190,7 +190,7 @@ final class BundleSession {
     return view
   }
 
-  private func bundlesThere() -> [KnownBundle] {
+  func bundlesThere() -> [KnownBundle] {
     var known: [KnownBundle] = []
     for name in listing.names where !seen.gone.contains(name) {
       if let noted = notes[name], isUsable(noted) {
@@ -214,7 +214,8 @@ final class BundleSession {
   /// Returns true for a bundle that this store put and no list shows yet.
   private func isUnlisted(_ noted: NotedBundle) -> Bool {
     guard noted.state.contains(.put), noted.state.isDisjoint(with: [.removed, .seen]),
-      noted.facts.place == options.place, isOwn(noted.name), !seen.listed.contains(noted.name)
+      noted.facts.place == options.place, isOwn(noted.name), !seen.listed.contains(noted.name),
+      !listing.torn.contains(noted.name.text)
     else { return false }
     if seen.put.contains(noted.name) { return true }
     // A directory shows at once what is in it.

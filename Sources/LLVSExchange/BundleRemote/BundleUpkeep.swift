@@ -8,6 +8,8 @@ import ObjectStores
 /// - Concurrency: for one thread at a time.
 struct BundleUpkeep {
   private static let lastChecked = "bundles.checked"
+  /// The time between two such reads without a send, in seconds.
+  private static let dailyCheck: Int64 = 24 * 3600
   private static let lastFilled = "bundles.filled"
   /// The note that asks for everything to be compared again.
   private static let again = "again"
@@ -171,50 +173,63 @@ struct BundleUpkeep {
     _ = try sender.replace(old, versions: versions.sorted(), items: items, fetch: fetch)
   }
 
-  /// Reads the next of this store's bundles again in a directory, which may lose bytes silently.
-  func findsDamage() throws(StoreError) -> Bool {
-    guard options.removal == .directory else { return false }
+  /// Reads bundles again: those that another store could not read, and in a directory, which may lose bytes silently,
+  /// the next of this store's with each send, or once a day; true if one is damaged.
+  func findsDamage(isSending: Bool) throws(StoreError) -> Bool {
+    var isFound = try session.readDoubted()
+    guard options.removal == .directory else { return isFound }
     let own = ownListed().map(\.text)
+    let key = "\(Self.lastChecked) \(options.place)"
     // The last name when the round began: bundles that sends add would make it endless.
-    let kept = store.noted(Self.lastChecked).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let kept = store.noted(key).map { String(decoding: $0, as: UTF8.self) } ?? ""
     let parts = kept.split(separator: " ").map(String.init)
-    var (last, end) = parts.count == 2 ? (parts[0], parts[1]) : ("", "")
+    var (last, end) = parts.count == 3 ? (parts[0], parts[1]) : ("", "")
+    let (now, before) = (options.clock.now(), parts.last.flatMap { Int64($0) } ?? 0)
+    guard isSending || now < before || now - before >= Self.dailyCheck else { return isFound }
     if !own.contains(where: { $0 > last && $0 <= end }) { (last, end) = ("", own.last ?? "") }
     guard let text = own.first(where: { $0 > last }), let next = BundleName(text) else {
-      return false
+      return isFound
     }
-    store.note(Self.lastChecked, Array("\(text) \(end)".utf8))
-    guard let fault = try session.damage(of: next) else { return false }
+    store.note(key, Array("\(text) \(end) \(now)".utf8))
+    guard let fault = try session.damage(of: next) else { return isFound }
     try session.noteDamage(of: next, fault)
-    return true
+    isFound = true
+    return isFound
   }
 
   /// Puts what no bundle there holds, once for each set of bundles that are lost, torn or damaged.
-  /// - Returns: the number of those bundles, if anything had to be put; own ones are announced.
-  func fill() throws(StoreError) -> Int {
+  /// Own ones are announced.
+  func fill() throws(StoreError) {
     let key = "\(Self.lastFilled) \(options.place)"
     let noted = store.noted(key).map { String(decoding: $0, as: UTF8.self) } ?? ""
     let words = noted.split(separator: " ").map(String.init)
-    let holes = session.holes()
-    guard !holes.isEmpty || words == [Self.again] else {
+    let doubts = session.doubts()
+    guard !doubts.isEmpty || words == [Self.again] else {
       // The same bundles may be lost once more later.
       if !noted.isEmpty { store.note(key, []) }
-      return 0
+      return
     }
     let newest = try store.state().lastNumber
     var first: UInt32 = 0
-    if words.count == 2, words[0] == Self.digest(of: holes) { first = UInt32(words[1]) ?? 0 }
-    guard first < newest else { return 0 }
+    var isAll = true
+    if words.count >= 2, words[0] == Self.digest(of: doubts) {
+      first = UInt32(words[1]) ?? 0
+      isAll = words.count == 2
+    }
+    if first >= newest { guard isAll, try session.hasMoreToSay() else { return } }
     sender.refresh()
     let kept = kept
     let lost = session.lost(in: session.view()).filter { kept.contains($0.writer) }
-    try sender.fill(after: first, announcing: Set(lost))
+    isAll = try sender.fill(after: first, isAll: isAll, announcing: Set(lost))
     // The notes of a bundle that its writer still claims say that its versions are here, and were put again.
     let view = session.view()
     try session.forget { !view.missing(of: $0.writer).contains($0.sequence) }
-    let left = session.holes()
-    store.note(key, left.isEmpty ? [] : Array("\(Self.digest(of: left)) \(newest)".utf8))
-    return first == 0 && sender.puts > 0 ? holes.count : 0
+    let left = session.doubts()
+    if left.isEmpty {
+      store.note(key, [])
+    } else if !sender.isDropped {
+      store.note(key, Array("\(Self.digest(of: left)) \(newest)\(isAll ? "" : " part")".utf8))
+    }
   }
 
   static func compareAll(at place: String, in store: Store) {

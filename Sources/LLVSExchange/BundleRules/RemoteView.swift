@@ -28,6 +28,8 @@ struct KnownBundle: Hashable, Sendable {
 ///   for a send that is complete, for what may be removed. ``holds(_:)`` alone decides what can be read there.
 /// INVARIANT X9: a filled bundle counts for no store: it goes as an announced one does, once its writer has announced
 ///   it.
+/// INVARIANT X10: a bundle that is not needed counts as before for a store that can read it. Each store compares all
+///   that it has with the bundles that count after such a statement, and after a new bundle that needs that one.
 /// INVARIANT X2: an announced bundle counts for no store, and never counts again: every later bundle
 ///   of its writer repeats the announcement.
 struct RemoteView: Sendable {
@@ -44,6 +46,8 @@ struct RemoteView: Sendable {
   private var ofThemselves: [String: [Statement]] = [:]
   /// The sequence numbers of filled bundles, and for each the first bytes of its hash.
   private var filled: [String: [UInt64: UInt64]] = [:]
+  /// The bundles that another writer could not read, and that nothing there needs.
+  private(set) var unneeded: Set<BundleNumber> = []
   /// For each writer the greatest sequence number of a bundle that could not be read.
   private var unread: [String: UInt64] = [:]
   /// For each writer the greatest sequence number of its bundles whose claims are known.
@@ -71,6 +75,10 @@ struct RemoteView: Sendable {
     }
     let (writer, sequence) = (bundle.name.writer, bundle.name.sequence)
     for other in bundle.filled where other.writer != writer {
+      guard !other.isUnneeded else {
+        unneeded.insert(BundleNumber(other))
+        continue
+      }
       filled[other.writer, default: [:]][other.sequence] = other.hashStart
     }
     if bundle.reading == .malformed || bundle.reading == .unknown {
@@ -134,6 +142,15 @@ struct RemoteView: Sendable {
   /// Returns true if a bundle of this number is filled.
   func isFilled(_ writer: String, _ sequence: UInt64) -> Bool {
     filled[writer]?[sequence] != nil
+  }
+
+  /// Returns true if nothing there needs a bundle of this number, by what another writer knows.
+  func isNeedless(_ number: BundleNumber) -> Bool {
+    isFilled(number.writer, number.sequence) || unneeded.contains(number)
+  }
+
+  func isNeedless(_ name: BundleName) -> Bool {
+    isFilled(name) || unneeded.contains(BundleNumber(name))
   }
 
   func announcing(_ name: BundleName) -> [BundleName] {

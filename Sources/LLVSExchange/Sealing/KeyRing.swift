@@ -90,14 +90,17 @@ package struct KeyRing {
   package func heldKeys() throws(StoreError) -> HeldKeys { HeldKeys(try held()) }
   private func held() throws(StoreError) -> [RemoteKey] { try KeyRing.read(path, place, store) }
 
-  package func files() throws(StoreError) -> [KeyFileName] {
+  package func files() throws(StoreError) -> [KeyFileName] { try listed(areWhole: true) }
+
+  /// Returns the key files that have the length in their name, or the others.
+  private func listed(areWhole: Bool) throws(StoreError) -> [KeyFileName] {
     guard let prefix = ObjectPrefix(folder: KeyFileName.directory) else { return [] }
     let listed = try asking { () throws(RemoteError) in try objects.all(prefix, atMost: 4096) }
     return Set(
       listed.compactMap { object -> KeyFileName? in
-        guard let name = KeyFileName(object.name.last), object.length == UInt64(name.length) else {
-          return nil
-        }
+        guard let name = KeyFileName(object.name.last),
+          (object.length == UInt64(name.length)) == areWhole
+        else { return nil }
         return name
       }
     ).sorted()
@@ -220,19 +223,32 @@ package struct KeyRing {
         continue  // Another file may open.
       }
     }
-    guard !opened.isEmpty else {
-      let labels = Set(names.map(\.label)).sorted()
-      throw .denied(
-        labels.isEmpty
-          ? "there is no key at this remote"
-          : "wrong passphrase (there \(labels.count == 1 ? "is 1" : "are \(labels.count)"): "
-            + "\(labels.joined(separator: ", ")))"
-            + (try check("PEER").faults.first.map { "; \($0)" } ?? ""))
-    }
+    guard !opened.isEmpty else { throw try refusal(of: names) }
     let keys = HeldKeys(try held() + opened)
     try hold(keys.keys)
     know(known() + found)
     return keys
+  }
+
+  private func refusal(of names: [KeyFileName]) throws(StoreError) -> StoreError {
+    var damaged = try listed(areWhole: false)
+    for name in names where try bytes(name) == nil { damaged.append(name) }
+    let labels = Set(Set(names).subtracting(damaged).map(\.label)).sorted()
+    guard !labels.isEmpty || !damaged.isEmpty else {
+      return .denied("there is no key at this remote")
+    }
+    var clauses: [String] = []
+    if !labels.isEmpty {
+      clauses.append(
+        "wrong passphrase (there \(labels.count == 1 ? "is 1" : "are \(labels.count)"): "
+          + "\(labels.joined(separator: ", ")))")
+    }
+    clauses += damaged.map { "the key file \(KeyFileName.directory)/\($0.text) is damaged" }
+    if !damaged.isEmpty {
+      clauses.append(
+        "a sync, or \"llvs key add PEER LABEL\", on a machine that holds the key makes a whole one")
+    }
+    return .denied(clauses.joined(separator: "; "))
   }
 
   /// Puts files of all keys that are held, which another passphrase opens.

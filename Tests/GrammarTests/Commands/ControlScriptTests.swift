@@ -178,15 +178,16 @@ struct ControlScriptTests {
   @Test("settings are told where none is given a value, and json before a command is no part of it")
   func told() throws {
     #expect(
-      try parse("set\nset settle arbiter") == [
-        SetCommand(request: .list([])), SetCommand(request: .list([.settle, .arbiter])),
+      try parse("set\nset settle stick.remove") == [
+        SetCommand(request: .list([])),
+        SetCommand(request: .list([.ofStore(.settle), .ofPeer("stick", .remove)])),
       ] as [AnyHashable])
     var script = try ControlScript(path("json commit why so\nundo\njson\tset 'settle'\njson\nredo"))
     #expect(
       try next(&script) == AnyHashable(CommitCommand(message: "why so")) && script.isForPrograms)
     #expect(try next(&script) == AnyHashable(UndoCommand()) && !script.isForPrograms)
     #expect(
-      try next(&script) == AnyHashable(SetCommand(request: .list([.settle])))
+      try next(&script) == AnyHashable(SetCommand(request: .list([.ofStore(.settle)])))
         && script.isForPrograms)
     #expect(throws: ControlError.self) { try next(&script) }
     #expect(try next(&script) == AnyHashable(UndoCommand(isRedo: true)) && !script.isForPrograms)

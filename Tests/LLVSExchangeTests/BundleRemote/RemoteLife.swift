@@ -25,8 +25,6 @@ final class RemoteLife {
   private var isRotten = false
   /// The stores that have read everything since then.
   private var checkers: Set<String> = []
-  /// The stores that forgot what they saw.
-  private var forgetful: Set<String> = []
 
   init(
     _ seed: UInt64, isSealed: Bool, isDirectory: Bool, _ objects: any ObjectStore
@@ -157,9 +155,7 @@ final class RemoteLife {
     return try remote(store).verify(for: store, ExchangeControl())
   }
 
-  /// `isStranger` is true for a store that never read the remote, or forgot that: it does not know what a lost bundle
-  /// held.
-  private func checkClone(of store: Store, isStranger: Bool = false, _ what: String) throws {
+  private func checkClone(of store: Store, _ what: String) throws {
     fresh += 1
     let clone = try self.store("fresh\(fresh)")
     let report = try remote(clone).retrieve(into: clone, ExchangeControl())
@@ -169,11 +165,8 @@ final class RemoteLife {
       "\(found.count) of \(wanted.count), seed \(seed), \(what): \((report.refused + report.waiting).map(\.reason))"
     )
     #expect(report.unreadable.isEmpty, "seed \(seed), \(what): \(report.refused + report.waiting)")
-    let hiding = isStranger ? [] : (report.refused + report.waiting).filter(\.hidesVersions)
-    // In about one of a hundred lives no store knows what a damaged bundle of a writer that is gone held.
-    withKnownIssue(isIntermittent: true) {
-      #expect(hiding.isEmpty, "seed \(seed), \(what): \(hiding)")
-    }
+    let hiding = (report.refused + report.waiting).filter(\.hidesVersions)
+    #expect(hiding.isEmpty, "seed \(seed), \(what): \(hiding)")
     #expect(try clone.verify().isSound)
   }
 
@@ -183,8 +176,7 @@ final class RemoteLife {
       try harm()
       // One that wrote, one that did not, or one that was never there.
       var healer = try pick(stores)
-      let isStranger = chance(25)
-      if isStranger {
+      if chance(25) {
         let source = StoreSource(healer)
         healer = try store("healer\(round)")
         _ = try healer.retrieve(from: source)
@@ -192,7 +184,6 @@ final class RemoteLife {
       func forgetSometimes() throws {
         guard chance(20) else { return }
         try BundleRemote.forget("memory", in: healer)
-        forgetful.insert(healer.replicaID)
       }
       try forgetSometimes()
       if isRotten, !checkers.contains(healer.replicaID) { _ = try verify(healer) }
@@ -200,9 +191,7 @@ final class RemoteLife {
       // A fresh clone may look at what is left of it.
       if chance(30) { try sync(try store("early\(round)")) }
       try sync(healer)
-      try checkClone(
-        of: healer, isStranger: isStranger || forgetful.contains(healer.replicaID), "round \(round)"
-      )
+      try checkClone(of: healer, "round \(round)")
       for store in stores + stores { try sync(store) }
       let checked = try verify(healer)
       #expect(
@@ -220,8 +209,7 @@ final class RemoteLife {
     let left = checked.refused.filter { fault in
       writers.contains { fault.id.rawValue.hasPrefix($0) }
     }
-    // In about one of fifty lives a replaced bundle stays, and verify names it: nothing is lost by that.
-    withKnownIssue(isIntermittent: true) { #expect(left.isEmpty, "seed \(seed): \(left)") }
+    #expect(left.isEmpty, "seed \(seed): \(left)")
     try checkClone(of: stores[0], "the end")
   }
 }

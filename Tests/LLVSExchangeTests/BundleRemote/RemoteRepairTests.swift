@@ -121,6 +121,114 @@ struct RemoteRepairTests {
     #expect(try RemoteWorld.content(last) == RemoteWorld.content(a))
   }
 
+  @Test(
+    "a damaged bundle that the healer never read, or forgot, hides nothing, and its writer replaces it",
+    arguments: [false, true], [Harm.cut, .flip])
+  func unneeded(_ isForgetful: Bool, _ harm: Harm) throws {
+    let world = try RemoteWorld()
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    func sync(_ store: Store) throws -> ExchangeReport {
+      let report = try world.remote().retrieve(into: store, ExchangeControl())
+      _ = try world.send(store)
+      return report
+    }
+    for number in 0..<3 {
+      try world.make(a, ["k\(number)": [UInt8](repeating: UInt8(number), count: 9000)])
+      _ = try sync(a)
+    }
+    if isForgetful {
+      _ = try sync(b)
+      try BundleRemote.forget("memory", in: b)
+    } else {
+      _ = try b.retrieve(from: StoreSource(a))
+    }
+    let name = try #require(try world.objects.names.max())
+    var bytes = try world.objects.bytes(name)
+    if harm == .cut { bytes.removeLast(9) } else { bytes[bytes.count - 20] ^= 4 }
+    try world.objects.replace(name, by: bytes)
+    _ = try world.remote().verify(for: b, ExchangeControl())
+    _ = try sync(b)
+    for reader in [b, try world.store("fresh")] {
+      let report = try sync(reader)
+      #expect(report.refused + report.waiting == [])
+      #expect(try RemoteWorld.content(reader) == RemoteWorld.content(a))
+      let checked = try world.remote().verify(for: reader, ExchangeControl())
+      #expect(checked.refused + checked.waiting == [] && checked.remoteIDs.count == 3)
+    }
+    // Its writer has nothing to send, reads the bundle once more, and replaces it.
+    _ = try sync(a)
+    #expect(try world.objects.names.allSatisfy { try world.objects.bytes($0) != bytes })
+    for store in [a, b] {
+      let checked = try world.remote().verify(for: store, ExchangeControl())
+      #expect(checked.refused + checked.waiting == [] && checked.notes == [])
+      world.objects.reset()
+      _ = try sync(store)
+      #expect(world.objects.counts.puts.isEmpty)
+    }
+  }
+
+  @Test(
+    "a bundle that appears after what it needs was called not needed is filled by a store that has its versions",
+    arguments: [false, true])
+  func late(_ isStranger: Bool) throws {
+    let world = try RemoteWorld()
+    let (a, b, c) = (try world.store("a"), try world.store("b"), try world.store("c"))
+    var random = SeededRandom(seed: 7)
+    let value = random.bytes(90_000)
+    try world.make(a, ["k": value])
+    try world.send(a)
+    try world.retrieve(b)
+    try world.make(b, ["k": [1]])
+    try world.send(b)
+    try world.retrieve(a)
+    _ = try c.retrieve(from: StoreSource(a))
+    // What it needs of the first bundle is only there.
+    try world.make(b, ["other": value])
+    let before = Set(try world.objects.names)
+    try world.send(b)
+    let new = try #require(Set(try world.objects.names).subtracting(before).first)
+    let bytes = try world.objects.bytes(new)
+    try world.objects.remove(new)
+    let first = try #require(before.first { $0.hasPrefix(a.replicaID) })
+    var damaged = try world.objects.bytes(first)
+    damaged.removeLast(9)
+    try world.objects.replace(first, by: damaged)
+    try world.retrieve(c)
+    try world.send(c)
+    try world.objects.replace(new, by: bytes)
+    var healer = b
+    if isStranger {
+      healer = try world.store("healer")
+      _ = try healer.retrieve(from: StoreSource(b))
+    }
+    try world.retrieve(healer)
+    try world.send(healer)
+    let fresh = try world.store("fresh")
+    #expect(try world.retrieve(fresh).unreadable.isEmpty)
+    #expect(try RemoteWorld.content(fresh) == RemoteWorld.content(b))
+  }
+
+  @Test("a writer that sends nothing rereads one of its bundles a day in a directory")
+  func daily() throws {
+    let world = try RemoteWorld()
+    let a = try world.store("a")
+    func send() throws -> ExchangeReport {
+      try world.remote { $0.removal = .directory }.send(from: a, ExchangeControl())
+    }
+    try world.make(a, ["k": [UInt8](repeating: 1, count: 3000)])
+    _ = try send()
+    _ = try send()
+    let name = try world.objects.names[0]
+    var bytes = try world.objects.bytes(name)
+    bytes[40] ^= 4
+    try world.objects.replace(name, by: bytes)
+    _ = try send()
+    #expect(try world.objects.names == [name])
+    world.clock.advance(hours: 25)
+    _ = try send()
+    #expect(try world.objects.names != [name])
+  }
+
   @Test("bundles that are listed and not given count as damaged only if the server gives others")
   func withheld() throws {
     let world = try RemoteWorld()

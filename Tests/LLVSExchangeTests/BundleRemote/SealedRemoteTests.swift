@@ -101,6 +101,14 @@ struct SealedRemoteTests {
     let name = try #require(try ring(a).files().first)
     let object = try #require(ObjectName("keys/\(name.text)"))
     let bytes = try world.objects.base.bytes(of: object, atMost: 1000)
+    for harmed in [Array(bytes.dropLast()), bytes.dropLast() + [bytes[bytes.count - 1] ^ 4]] {
+      try world.objects.base.put(object, ObjectBody(Array(harmed)))
+      let error = #expect(throws: StoreError.self) {
+        try ring(b).unlock(passphrase: Array("2".utf8))
+      }
+      let words = try #require(error).message
+      #expect(words.contains("keys/\(name.text) is damaged") && !words.contains("wrong"))
+    }
     try world.objects.base.put(object, ObjectBody(Array(bytes.dropLast())))
     #expect(try ring(a).files().isEmpty)
   }
