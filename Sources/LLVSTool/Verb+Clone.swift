@@ -107,7 +107,7 @@ extension Verb {
     if line.has("encrypt") { try openKeys(name, at: address, store, line, console) }
     try service.setPeer(name, address: Array(address.utf8))
     if line.has("encrypt") { try run("set", "\(name).encrypt=on") }
-    var (lacks, unreadable) = try retrieve(name, service, console)
+    var (lacks, unreadable, notes) = try retrieve(name, service, console)
     let versions = Int(try store.state().lastNumber)
     guard versions > 0 else {
       if let lacks { throw ControlError(.damaged, "\(address): INCOMPLETE: \(lacks)") }
@@ -133,6 +133,7 @@ extension Verb {
     let text =
       "\(store.path) holds \(unreadable > 0 ? "\(versions) of " : "")\(PrintableText.count(all, "version")) "
       + "of \(address); now at \(record.name), with \(PrintableText.entries(count))"
+      + notes.map { "\n\($0)" }.joined()
     return Told(
       text: text,
       fields: [
@@ -141,22 +142,23 @@ extension Verb {
       ], lacks: lacks)
   }
 
-  /// Retrieves from the peer; returns what could not be read, in words and as a number of versions.
+  /// Retrieves from the peer; returns what could not be read, in words and as a number of versions, and other notes.
   private static func retrieve(
     _ name: String, _ service: ControlService, _ console: Console
-  ) throws -> (lacks: String?, unreadable: Int) {
-    var failure: ControlError?
+  ) throws -> (lacks: String?, unreadable: Int, notes: [String]) {
+    let failure: ControlError
     do throws(ControlError) {
-      _ = try service.run(["retrieve", name].map { Array($0.utf8) }, context: console.context)
+      let result = try service.run(
+        ["retrieve", name].map { Array($0.utf8) }, context: console.context)
+      return (nil, 0, result.text.split(separator: "\n").dropFirst().map(String.init))
     } catch {
       failure = error
     }
-    guard let failure else { return (nil, 0) }
     guard failure.kind == .damaged, case .list(let peers)? = failure.done?.fields["peers"],
       let peer = peers.first, case .number(let count)? = peer["unreadable"],
       case .text(let lacks)? = peer["incomplete"]
     else { throw failure }
-    return (lacks, Int(count))
+    return (lacks, Int(count), [])
   }
 
   private static func remove(_ path: String, isNew: Bool) throws {

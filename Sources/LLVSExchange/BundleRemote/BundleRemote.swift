@@ -97,7 +97,11 @@ package struct BundleRemote: RemoteLayout {
         return try step(store, control) { (session) throws(StoreError) in
           let opened = try BundleRemoteSource(session)
           source = opened
-          return try store.retrieve(from: opened, session, after: earlier, control: control)
+          var report = try store.retrieve(from: opened, session, after: earlier, control: control)
+          // A new store has no way to know what else was there.
+          let needless = newest == 0 ? session.needless.count : 0
+          if needless > 0 { report.notes.append(BundleSession.unneeded(needless)) }
+          return report
         }
       } catch {
         // A writer has removed bundles: what was in them is in others by now.
