@@ -71,7 +71,7 @@ enum OriginalStores {
     case .busy: .busy
     case .corrupt: .damaged
     case .exists: .exists
-    case .notFound, .missingVersion: .notFound
+    case .notFound, .missingVersion, .forgotten: .notFound
     case .noSpace: .noSpace
     case .readOnly: .readOnly
     case .fromTheFuture, .unreliable, .denied: .notPermitted

@@ -32,6 +32,7 @@ extension ControlError {
     case .attemptToAddVersionWithNonexistingPredecessors(let id):
       (.notFound, "a predecessor of version \(id.rawValue) is not there")
     case .corrupt(let what), .rebuildable(let what): (.damaged, what)
+    case .forgotten(let what): (.notFound, what)
     case .malformed(let what): (.malformed, what)
     case .fromTheFuture(let what), .unreliable(let what), .denied(let what):
       (.notPermitted, what)

@@ -14,6 +14,8 @@ extension Store {
     case attemptToAddVersionWithNonexistingPredecessors(Version)
     /// Bytes in the store differ from those that were written; the text says what and where.
     case corrupt(String)
+    /// The bytes of an old version that the store has forgotten.
+    case forgotten(String)
     case fromTheFuture(String)
     /// The file system of the store lacks something that writing needs.
     case unreliable(String)
@@ -49,7 +51,8 @@ extension Store.Error: LocalizedError, CustomStringConvertible {
     case .attemptToAddExistingVersion(let id): "the store has the version \(id.rawValue) already"
     case .attemptToAddVersionWithNonexistingPredecessors(let version):
       "the store lacks a predecessor of the version \(version.id.rawValue)"
-    case .corrupt(let text), .fromTheFuture(let text), .unreliable(let text), .busy(let text),
+    case .corrupt(let text), .forgotten(let text), .fromTheFuture(let text), .unreliable(let text),
+      .busy(let text),
       .invalid(let text), .notFound(let text), .exists(let text), .unrelated(let text),
       .unreachable(let text), .denied(let text), .timedOut(let text), .noSpace(let text),
       .system(let text):
@@ -71,6 +74,7 @@ extension Store.Error: LocalizedError, CustomStringConvertible {
     case .attemptToAddVersionWithNonexistingPredecessors(let id):
       self = .attemptToAddVersionWithNonexistingPredecessors(Version(id: Version.ID(id)))
     case .corrupt(let text), .rebuildable(let text), .malformed(let text): self = .corrupt(text)
+    case .forgotten(let text): self = .forgotten(text)
     case .fromTheFuture(let text): self = .fromTheFuture(text)
     case .unreliable(let text): self = .unreliable(text)
     case .busy(let text): self = .busy(text)

@@ -13,6 +13,8 @@ package enum StoreError: Error, Sendable {
 
   /// Bytes in the store differ from those that were written; the message says what and where.
   case corrupt(String)
+  /// Bytes that this store has forgotten, or was never given; the message says where.
+  case forgotten(String)
   /// A file that follows from the others, such as tree.sqlite, is damaged and must be made again; the message names
   /// file and fault.
   case rebuildable(String)

@@ -158,10 +158,8 @@ extension StoreDatabase {
   /// Repairs rows from their copies and writes missing copies, in a writer's transaction.
   func mend() throws(StoreError) -> [String] {
     var mended: [String] = []
-    for name in StoreDatabase.properties {
-      let (value, isMended) = try essential(name, of: "property") { (name) throws(StoreError) in
-        try found(property: name)
-      }
+    for name in try propertiesKeptTwice() {
+      let (value, isMended) = try mendable(property: name)
       if case .damaged = try found(property: StoreDatabase.copy(of: name)) {
         mended.append("properties: the row \"\(StoreDatabase.copy(of: name))\"")
       }
@@ -210,10 +208,26 @@ extension StoreDatabase {
     }
   }
 
+  /// Returns a property, from its copy if its row is damaged, or what can be said if both are.
+  private func mendable(
+    property name: String
+  ) throws(StoreError) -> (value: [UInt8]?, isMended: Bool) {
+    do throws(StoreError) {
+      return try essential(name, of: "property") { (name) throws(StoreError) in
+        try found(property: name)
+      }
+    } catch {
+      guard case .corrupt = error, let value = StoreDatabase.lost(property: name) else {
+        throw error
+      }
+      return (value, false)
+    }
+  }
+
   /// Returns true if ``mend()`` would change anything.
   func needsMending() throws(StoreError) -> Bool {
     if case .damaged = try found(property: StoreDatabase.essentials) { return true }
-    for name in StoreDatabase.properties {
+    for name in try propertiesKeptTwice() {
       let row = try found(property: name)
       if try !row.agrees(with: found(property: StoreDatabase.copy(of: name))) { return true }
     }

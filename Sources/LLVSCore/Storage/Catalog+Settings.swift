@@ -24,7 +24,7 @@ extension StoreDatabase {
 
   func setProperty(_ name: String, _ value: [UInt8]) throws(StoreError) {
     let copies =
-      StoreDatabase.properties.contains(name) ? [name, StoreDatabase.copy(of: name)] : [name]
+      StoreDatabase.isKeptTwice(name) ? [name, StoreDatabase.copy(of: name)] : [name]
     for name in copies {
       try prepared("INSERT OR REPLACE INTO properties VALUES(?1,?2,llvs_sum(?1,?2))")
         .bind(1, name).bind(2, value).run()

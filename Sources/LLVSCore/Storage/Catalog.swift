@@ -58,7 +58,7 @@ package final class Catalog: Sendable {
       }
     }
     try Catalog.check(database)
-    database.takeSharedMemory(version: Catalog.formatVersion)
+    database.takeSharedMemory(version: try Catalog.formatAndTables(database).format)
     database.watchLog()
     let pageSize = Int(try database.integer("PRAGMA page_size") ?? 4096)
     let preallocation = WALPreallocation(database: path, pageSize: pageSize)
@@ -91,9 +91,9 @@ package final class Catalog: Sendable {
 
   private static func check(_ database: StoreDatabase) throws(StoreError) {
     let (found, tables) = try formatAndTables(database)
-    guard found <= formatVersion else {
+    guard found <= forgettingVersion else {
       throw .fromTheFuture(
-        "the store has format \(found), this program knows up to \(formatVersion)")
+        "the store has format \(found), this program knows up to \(forgettingVersion)")
     }
     guard found >= 1 else {
       if tables == 0 {
@@ -101,7 +101,7 @@ package final class Catalog: Sendable {
       }
       throw .corrupt("\(database.path): format \(found) is none of a store's")
     }
-    guard found == formatVersion else {
+    guard found >= formatVersion else {
       throw .invalid(
         "the store has format \(found) of an earlier program; this program reads only format "
           + "\(formatVersion)")
@@ -205,8 +205,10 @@ package final class Catalog: Sendable {
   /// Carries a result out of the lock on the thread that acquired it.
   private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
 
-  /// The format of a store; other formats are refused.
+  /// The format of a store that has all its bytes; earlier formats are refused.
   static let formatVersion: Int64 = 3
+  /// The format of a store that has forgotten bytes.
+  static let forgettingVersion: Int64 = 4
   static let schema = """
     CREATE TABLE properties(
       name BLOB PRIMARY KEY, value BLOB NOT NULL, sum INTEGER) WITHOUT ROWID;

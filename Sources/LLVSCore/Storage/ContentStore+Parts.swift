@@ -83,7 +83,7 @@ extension ContentStore {
 
   /// Returns the bytes of a chunk with this SHA-256; nil if none is known, and for short chunks.
   package func bytes(ofChunk digest: Digest) -> [UInt8]? {
-    guard let location = index.chunk(digest) else { return nil }
+    guard let location = found(digest) else { return nil }
     // The index may be stale or a record damaged; then the chunk is unknown.
     guard let bytes = try? records.read(.chunk, at: location), Digest.of(bytes) == digest else {
       return nil

@@ -45,7 +45,7 @@ extension ContentStore {
       return try chunk(location)
     } catch {
       guard error.isDamage else { throw error }
-      guard let place = index.chunk(digest), place != location,
+      guard let place = found(digest), place != location,
         let bytes = try? records.read(.chunk, at: place), Digest.of(bytes) == digest
       else {
         remember(unreadable: digest, at: location)
@@ -56,7 +56,8 @@ extension ContentStore {
     }
   }
 
-  /// Returns true if a value can be read at its old location, perhaps after a repair with the new bytes.
+  /// Returns true if a value can be read at its old location, perhaps after a repair with the new bytes; false if the
+  /// bytes there were forgotten.
   package func isSound(
     _ before: StoredContent, besides now: StoredContent
   ) throws(StoreError) -> Bool {
@@ -73,6 +74,7 @@ extension ContentStore {
       _ = try records.read(.chunk, at: before)
       return true
     } catch {
+      if case .forgotten = error { return false }
       guard error.isDamage else { throw error }
       return try records.read(.chunk, at: now).withUnsafeBytes {
         records.repair(.chunk, $0, at: before)
@@ -87,6 +89,7 @@ extension ContentStore {
     do throws(StoreError) {
       old = ValueNode(bytes: try records.read(.valueNode, at: before))
     } catch {
+      if case .forgotten = error { return false }
       guard error.isDamage else { throw error }
       return bytes.withUnsafeBytes { records.repair(.valueNode, $0, at: before) }
     }

@@ -247,7 +247,9 @@ package final class ContentStore: Sendable {
     }
     if let stored = ContentStore.inlined(bytes, digest) { return stored }
     let location = try bytes.withPiece { (raw) throws(StoreError) -> Location in
-      if let known = value.known ?? newChunk(raw, digest, in: transaction) { return known }
+      // The bytes that were found may have been forgotten since (S13).
+      if let known = value.known, records.gone?.mayUse(known) ?? true { return known }
+      if let known = newChunk(raw, digest, in: transaction) { return known }
       if !value.isLookedUp, let known = storedChunk(raw, digest) { return known }
       let places = prior.map { chunks(of: $0, in: 0..<UInt64(raw.count)) } ?? []
       return try append(raw, digest, packed: value.chunk, after: places, in: transaction)
@@ -295,7 +297,12 @@ package final class ContentStore: Sendable {
 
   private func storedChunk(_ bytes: UnsafeRawBufferPointer, _ digest: Digest) -> Location? {
     guard bytes.count >= ContentStore.sharedFrom else { return nil }
-    return index.chunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
+    return found(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
+  }
+
+  /// Returns the place that the index has for a chunk, unless the place is gone.
+  func found(_ digest: Digest) -> Location? {
+    index.chunk(digest).flatMap { records.gone?.mayUse($0) ?? true ? $0 : nil }
   }
 
   /// Returns true if the record holds these bytes: the index may be stale or damaged.

@@ -11,6 +11,13 @@ extension RecordStore {
   /// The length of the whole record divided by this is the limit of a patch.
   private static let mostOfWhole = 4
 
+  /// False if a record is too long to be a patch of a chunk of this length.
+  static func mayBePatch(_ place: Location, ofChunk length: UInt64) -> Bool {
+    length >= UInt64(shortestChunk)
+      && UInt64(place.length) <= UInt64(SegmentFormat.recordHeaderSize) + length
+        / UInt64(mostOfWhole)
+  }
+
   /// Returns a record as a patch of the whole records behind some older ones; nil if it is not much shorter than the
   /// whole record, or the older ones cannot be read.
   func patch(
@@ -62,7 +69,12 @@ extension RecordStore {
           try keep(header, payload, at: prior, kind)
         }
       }
-      for place in found where !places.contains(place) { places.append(place) }
+      for place in found where !places.contains(place) {
+        guard gone?.mayUse(place) ?? true else {
+          throw .forgotten("a base of a patch is gone")
+        }
+        places.append(place)
+      }
     }
     return places
   }

@@ -9,6 +9,7 @@ extension RecordStore {
   /// Rewrites a damaged record in its place; the caller knows its bytes by their digest.
   /// - Returns: true if the record can be read now, durably; false also if nothing proves that it held these bytes.
   func repair(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location) -> Bool {
+    guard gone?.mayUse(location) ?? true else { return false }
     do {
       if let there = try? read(kind, at: location) {
         return there.withUnsafeBytes { $0.compare(to: bytes) == 0 }

@@ -15,8 +15,8 @@ internal import Synchronization
 /// INVARIANT S5: a segment's file may end with zeros that no record uses yet, or after a crash with any bytes, so
 /// records are found by their locations only, never by the length of the file. Zeros are written only behind the
 /// last record of the open segment, by its writer, and removed when the segment is closed normally; an abandoned
-/// segment keeps them, and older segments never change. On a full disk, and if the caller cancels it, the records of
-/// the failed transaction are cut off the abandoned segment.
+/// segment keeps them. Older segments change only where records are gone (S12) or damaged (S7). On a full disk, and if
+/// the caller cancels it, the records of the failed transaction are cut off the abandoned segment.
 ///
 /// A location is not reused within a session, even after a failed transaction, so a cache with ``Location`` as its
 /// key never holds the bytes of another record.
@@ -57,6 +57,8 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   let files: SegmentFiles
+  /// Nil for records without a store.
+  let gone: GoneRecords?
   let compression = Compression()
   let bases = DeltaBases()
   /// Raw bytes of records that patches rest on.
@@ -69,8 +71,9 @@ final class RecordStore: NodeStorage, Sendable {
   private let frontier = Atomic<UInt64>(0)
 
   /// Begins with segment `next`, a number above those of all segments that a commit refers to.
-  init(files: SegmentFiles, next: UInt32) {
+  init(files: SegmentFiles, next: UInt32, gone: GoneRecords? = nil) {
     self.files = files
+    self.gone = gone
     writer.withLock { $0.next = next }
   }
 
@@ -314,7 +317,17 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   /// Returns a record's fields and its payload as it is on disk, after checking its checksum.
+  /// - Throws: ``StoreError/forgotten(_:)`` if the record is gone (S14).
   func readPacked(at location: Location) throws(StoreError) -> (RecordHeader, [UInt8]) {
+    do throws(StoreError) {
+      return try readWritten(at: location)
+    } catch {
+      guard case .corrupt = error, try gone?.contains(location) ?? false else { throw error }
+      throw .forgotten("bytes of an old version are asked for, which this store has forgotten")
+    }
+  }
+
+  private func readWritten(at location: Location) throws(StoreError) -> (RecordHeader, [UInt8]) {
     let size = Int(location.length) - SegmentFormat.recordHeaderSize
     guard size >= 0, size <= RecordKind.mapNode.bound, location.segment > 0 else {
       throw damage(location, "is not the place of a record")

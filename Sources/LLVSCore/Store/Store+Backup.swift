@@ -11,10 +11,14 @@ package struct StoreStatistics: Hashable, Sendable {
 
 extension Store {
   private static let catalogName = "store.sqlite"
+  /// How often a copy is begun while old versions are forgotten.
+  private static let attempts = 3
   private static let logSuffixes = ["-journal", "-wal", "-shm"]
 
   /// Copies the store in its committed state into a directory. The catalog is copied first: all records that it
-  /// refers to are on disk, and segments only grow. Other processes may read and write.
+  /// refers to are on disk, and segments only grow. If old versions are forgotten concurrently, both are copied again.
+  /// Records that are gone are not copied, and are removed from an earlier copy after it has the catalog that says so
+  /// (S12). Other processes may read and write.
   ///
   /// The directory is missing or empty, or holds an earlier copy, whole or interrupted; only what differs is written
   /// then. `settings` are set in the copy. `besides` copies the other files, `others`, each to its name with `.part`.
@@ -31,24 +35,22 @@ extension Store {
   ) throws(StoreError) -> UInt64 {
     try makeTarget(target, others)
     let part = "\(target)/\(Self.catalogName).part"
-    try besides { () throws(StoreError) in
-      try StoreError.wrapping { () throws(SystemError) in
-        for suffix in [""] + Self.logSuffixes { try FileSystem.removeTree(part + suffix) }
-      }
-      try catalog.read { (database) throws(StoreError) in try database.copy(to: part) }
-    }
-    if !settings.isEmpty { try Self.set(settings, inCatalog: part) }
-    let total = try statistics().segmentBytes
-    var done: UInt64 = 0
     var written: UInt64 = 0
-    for number in try records.files.numbers() {
-      let name = SegmentFormat.name(of: number)
-      written += try refresh("\(target)/segments/\(name)", from: "\(path)/segments/\(name)") {
-        count in
-        done += count
-        return progress(done, max(done, total))
+    var gone: [UInt32: GoneRanges] = [:]
+    var isCurrent = false
+    for _ in 0..<Self.attempts where !isCurrent {
+      gone = try allGone()
+      try besides { () throws(StoreError) in
+        try StoreError.wrapping { () throws(SystemError) in
+          for suffix in [""] + Self.logSuffixes { try FileSystem.removeTree(part + suffix) }
+        }
+        try catalog.read { (database) throws(StoreError) in try database.copy(to: part) }
       }
+      if !settings.isEmpty { try Self.set(settings, inCatalog: part) }
+      written += try copySegments(to: target, besides: gone, progress: progress)
+      isCurrent = try allGone() == gone
     }
+    guard isCurrent else { throw .busy("old versions are being forgotten; back up afterwards") }
     try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.syncDirectory("\(target)/segments")
       try File(part, .readWrite).sync()
@@ -66,6 +68,47 @@ extension Store {
       for suffix in Self.logSuffixes { try FileSystem.removeTree(part + suffix) }
       try FileSystem.syncDirectory(target)
       try FileSystem.syncDirectory(FileSystem.directory(of: target))
+      for (segment, ranges) in gone {
+        let name = "\(target)/segments/\(SegmentFormat.name(of: segment))"
+        guard try FileSystem.exists(name) else { continue }
+        let status = try FileSystem.status(name)
+        _ = try ranges.free(in: name)
+        // The segment is still equal to the store's.
+        try FileSystem.setModified(
+          Array(name.utf8), seconds: status.modifiedSeconds,
+          nanoseconds: status.modifiedNanoseconds)
+      }
+    }
+    return written
+  }
+
+  private func allGone() throws(StoreError) -> [UInt32: GoneRanges] {
+    try catalog.readView { (database) throws(StoreError) in
+      var gone: [UInt32: GoneRanges] = [:]
+      for segment in try database.segmentsWithGone() {
+        // What is unknown of a segment is copied.
+        if let ranges = try? database.gone(in: segment) { gone[segment] = ranges }
+      }
+      return gone
+    }
+  }
+
+  private func copySegments(
+    to target: String, besides gone: [UInt32: GoneRanges],
+    progress: (_ done: UInt64, _ total: UInt64) -> Bool
+  ) throws(StoreError) -> UInt64 {
+    let total = try statistics().segmentBytes
+    var done: UInt64 = 0
+    var written: UInt64 = 0
+    for number in try records.files.numbers() {
+      let name = SegmentFormat.name(of: number)
+      written += try refresh(
+        "\(target)/segments/\(name)", from: "\(path)/segments/\(name)",
+        besides: gone[number] ?? GoneRanges()
+      ) { count in
+        done += count
+        return progress(done, max(done, total))
+      }
     }
     return written
   }
@@ -121,7 +164,7 @@ extension Store {
   /// Makes a segment of a copy equal to the store's, and returns the number of bytes that were written. Segments with
   /// one length and one time of change are equal.
   private func refresh(
-    _ target: String, from source: String, progress: (UInt64) -> Bool
+    _ target: String, from source: String, besides gone: GoneRanges, progress: (UInt64) -> Bool
   ) throws(StoreError) -> UInt64 {
     let written = try StoreError.wrapping { () throws(SystemError) -> UInt64? in
       let file = try File.regular(source, .read)
@@ -134,8 +177,16 @@ extension Store {
       }
       var offset: UInt64 = 0
       var written: UInt64 = 0
-      while true {
-        let bytes = try file.read(1 << 20, at: offset)
+      while offset < status.size {
+        let next = gone.next(from: offset)
+        if let next, next.lowerBound <= offset {
+          let end = min(next.upperBound, status.size)
+          guard progress(end - offset) else { return nil }
+          offset = end
+          continue
+        }
+        let most = min(1 << 20, (next?.lowerBound ?? .max) - offset)
+        let bytes = try file.read(Int(most), at: offset)
         if bytes.isEmpty { break }
         if try copy.read(bytes.count, at: offset) != bytes {
           try copy.write(bytes, at: offset)
@@ -144,8 +195,8 @@ extension Store {
         offset += UInt64(bytes.count)
         guard progress(UInt64(bytes.count)) else { return nil }
       }
-      // A cancelled transaction is cut off the store's segment.
-      if known.size > offset { try copy.truncate(to: offset) }
+      // A cancelled transaction is cut off the store's segment, and the end of one may be gone.
+      if try copy.status().size != offset { try copy.truncate(to: offset) }
       try copy.syncData()
       // Within the resolution of the clock, a later change may have the same time.
       if status.modifiedSeconds + 2 < SystemClock.realtime().seconds {

@@ -80,7 +80,8 @@ extension Store {
     }
     let files = SegmentFiles(directory: "\(path)/segments", store: storeID)
     let next = (try files.numbers().last ?? 0) + 1
-    let records = RecordStore(files: files, next: next)
+    let records = RecordStore(
+      files: files, next: next, gone: GoneRecords(catalog: catalog, mode: mode))
     let index = try Index(path: "\(databases)/index.sqlite", mode: mode, storeID: storeID)
     if mode == .writer, let lost = lostVersions(index, state.lastNumber) {
       state.mended.append(lost)

@@ -7,6 +7,8 @@ package struct VerifyReport: Sendable {
   /// The number of checked entries of maps; an entry that versions share counts once.
   package internal(set) var entries = 0
   package internal(set) var bytes: UInt64 = 0
+  /// The number of values with bytes that this store has forgotten.
+  package internal(set) var forgotten = 0
 
   package var isSound: Bool { damage.isEmpty }
 }
@@ -139,6 +141,10 @@ private struct Verifier {
         do throws(StoreError) {
           try store.contents.verify(entry.stored, seen: &values, bytes: &report.bytes)
         } catch {
+          if case .forgotten = error {
+            report.forgotten += 1
+            return
+          }
           report.damage.append("\(name), \(entry.key.rawValue): \(error.message)")
         }
       }
@@ -163,7 +169,9 @@ extension StoreError {
   /// The message of the case; for a case without one, its name.
   package var message: String {
     switch self {
-    case .corrupt(let text), .rebuildable(let text), .invalid(let text), .notFound(let text): text
+    case .corrupt(let text), .rebuildable(let text), .invalid(let text), .notFound(let text),
+      .forgotten(let text):
+      text
     case .system(let error): error.description
     default: "\(self)"
     }

@@ -68,12 +68,17 @@ extension Store {
       }
       for change in transaction.remoteBundles { try database.apply(change) }
       for (name, peer) in transaction.peers { try database.setPeer(name, peer) }
+      if let forgetting = transaction.forgetting { try database.apply(forgetting) }
       // The next commit is the first to refer to the records.
       try records.sync()
       if transaction.isCancelled() { throw .cancelled }
     }
     if !transaction.bundles.isEmpty || !transaction.remoteBundles.isEmpty {
       catalog.remoteLedger.noteChange()
+    }
+    if let forgetting = transaction.forgetting {
+      records.gone?.note(forgetting.gone)
+      contents.releaseMemory()
     }
     published.withLock { state in
       state.lastNumber += UInt32(transaction.added.count)

@@ -13,6 +13,7 @@ package final class WriteTransaction: ChunkTransaction {
   var linkedKeys: Set<LinkedKey> = []
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
   private(set) var remoteBundles: [RemoteBundleChange] = []
+  private(set) var forgetting: Forgetting?
   /// The number of the newest committed version.
   private let base: UInt32
   private var addedByID: [Version.ID: Int] = [:]
@@ -169,10 +170,11 @@ package final class WriteTransaction: ChunkTransaction {
   }
 
   package func note(_ change: RemoteBundleChange) { remoteBundles.append(change) }
+  func forget(_ forgetting: Forgetting) { self.forgetting = forgetting }
 
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peers.isEmpty
-      && bundles.isEmpty && linkedKeys.isEmpty && remoteBundles.isEmpty
+      && bundles.isEmpty && linkedKeys.isEmpty && remoteBundles.isEmpty && forgetting == nil
   }
 
   /// Stores a value; `prior` is the one that was at the key before.

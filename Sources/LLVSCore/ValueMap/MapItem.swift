@@ -78,6 +78,19 @@ enum MapItem {
       count: bytes.bigEndian(UInt64.self, at: fixed + 48))
   }
 
+  /// Returns the length and the place of a leaf's value, without the rest of its entry.
+  static func place(
+    _ bytes: UnsafeRawBufferPointer, at start: Int
+  ) -> (content: Content, length: UInt64)? {
+    let content = Self.content(bytes, at: start)
+    let length = content.bigEndian(UInt64.self, at: 5 + Int(content.bigEndian(UInt32.self, at: 1)))
+    let local = start + 8 + content.count
+    guard bytes[local] == 2 || bytes[local] == 3 else { return (.none, length) }
+    var reader = ByteReader(bytes.part(local + 1, 16))
+    guard let location = reader.location() else { return nil }
+    return (bytes[local] == 2 ? .chunk(location) : .tree(location), length)
+  }
+
   static func entry(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Entry? {
     let itemLength = Int(bytes.bigEndian(UInt32.self, at: start))
     var content = ByteReader(Self.content(bytes, at: start))

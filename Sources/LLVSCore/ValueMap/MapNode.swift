@@ -214,6 +214,11 @@ final class MapNode: Sendable {
     return shortItems.contains(index) ? entry?.markedShortened : entry
   }
 
+  /// Returns the length and the place of a leaf's value; nil only if a location has an impossible value.
+  func place(_ index: Int) -> (content: Content, length: UInt64)? {
+    bytes.withUnsafeBytes { MapItem.place($0, at: Int(starts[index])) }
+  }
+
   func kind(_ index: Int) -> EntryKind? { EntryKind(rawValue: bytes[Int(starts[index]) + 8]) }
 
   /// The number of items from here on that are equal byte for byte in both nodes: perhaps too small, but 0 only if

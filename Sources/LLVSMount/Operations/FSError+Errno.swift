@@ -50,6 +50,7 @@ extension StoreError {
     case .attemptToAddExistingVersion, .exists: Errno.exists
     case .attemptToAddVersionWithNonexistingPredecessors: Errno.invalid
     case .corrupt, .rebuildable: Errno.inputOutput
+    case .forgotten: Errno.noData
     case .malformed: Errno.badMessage
     case .fromTheFuture, .unreliable: Errno.notSupported
     case .denied: Errno.accessDenied

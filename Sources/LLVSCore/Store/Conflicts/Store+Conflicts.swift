@@ -82,7 +82,7 @@ extension Store: ConflictSource {
       + (try documentConflicts(at: head, in: directories)).map(\.key)).sorted()
   }
 
-  private func unsettledDrops(at head: VersionNumber) throws(StoreError) -> KnownDrops {
+  func unsettledDrops(at head: VersionNumber) throws(StoreError) -> KnownDrops {
     if conflictCache.beginReading(), let stored = index.conflicts(),
       let known = KnownDrops(encoded: stored.drops), let record = try version(known.head),
       record.id == stored.head

@@ -1,0 +1,77 @@
+internal import Platform
+
+struct FreedSpace {
+  var bytes: UInt64 = 0
+  var lacksHoles = false
+}
+
+/// Destroys the bytes of records that are gone (S12), as far as they fill whole blocks of the disk.
+///
+/// No place changes, and a hole that is made twice is the same hole. So a run that was interrupted is repeated as a
+/// whole, and holes need no sync.
+extension Store {
+  func free(isCancelled: () -> Bool = { false }) throws(StoreError) -> FreedSpace {
+    var freed = FreedSpace()
+    let segments = try catalog.read { (database) throws(StoreError) in
+      try database.segmentsWithGone()
+    }
+    for segment in segments where !freed.lacksHoles {
+      if isCancelled() { throw .cancelled }
+      guard let gone = try records.gone?.ranges(in: segment) else { continue }
+      do throws(StoreError) {
+        let more = try records.free(gone, in: segment)
+        freed.bytes += more.bytes
+        freed.lacksHoles = more.lacksHoles
+      } catch {
+        // Damage is reported by what reads the segment's other records.
+        guard error.isDamage else { throw error }
+      }
+    }
+    return freed
+  }
+}
+
+extension RecordStore {
+  fileprivate func free(_ gone: GoneRanges, in segment: UInt32) throws(StoreError) -> FreedSpace {
+    // Opening the file here checks its header.
+    _ = try files.file(segment)
+    return try StoreError.translating(try gone.free(in: files.path(segment)))
+  }
+}
+
+extension GoneRanges {
+  /// Makes the whole blocks of the ranges holes.
+  func free(in path: String) throws(SystemError) -> FreedSpace {
+    let file = try File(path, [.readWrite, .noFollow, .nonBlocking])
+    let before = try file.status()
+    var freed = FreedSpace()
+    guard before.kind == .regular else { return freed }
+    let block = max(1, try file.fileSystem().blockSize)
+    for range in ranges {
+      let start = (range.lowerBound + block - 1) / block * block
+      let end = min(range.upperBound, before.size) / block * block
+      guard start < end, try file.hasData(in: start..<end) else { continue }
+      do throws(SystemError) {
+        try file.punchHole(start..<end)
+      } catch {
+        guard error.errno == Errno.notSupported else { throw error }
+        freed.lacksHoles = true
+        return freed
+      }
+    }
+    freed.bytes = before.allocated - min(before.allocated, try file.status().allocated)
+    return freed
+  }
+}
+
+extension File {
+  fileprivate func hasData(in range: Range<UInt64>) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      return try nextData(from: range.lowerBound).map { $0 < range.upperBound } ?? false
+    } catch {
+      // This file system does not report holes.
+      guard error.errno == Errno.invalid else { throw error }
+      return true
+    }
+  }
+}
