@@ -44,6 +44,19 @@ extension TreeSession {
     }
   }
 
+  /// What the tree needs of old versions, for ``Store/forget(_:at:isTrial:limit:besides:isCancelled:)``.
+  /// - Throws: ``StoreError/corrupt(_:)`` if the store has a journal that could not be read: it may need any of them.
+  package func roots() throws(StoreError) -> OutsideRoots {
+    let names = try StoreError.translating(try FileSystem.list(store.path))
+    if let name = names.first(where: { $0.hasPrefix("\(Self.journalName).damaged-") }) {
+      throw .corrupt(
+        "\(store.path)/\(name) has changes that may need old versions, so nothing is forgotten")
+    }
+    var roots = files.roots
+    if let head = shownHead { roots.versions.insert(head) }
+    return roots
+  }
+
   /// Copies a store with its pending changes into a directory that is empty, does not exist, or holds its last copy.
   ///
   /// Other processes may read and write the store, also a daemon that has mounted it. Opening the copy makes the

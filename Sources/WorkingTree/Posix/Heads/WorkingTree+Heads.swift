@@ -6,6 +6,26 @@ extension WorkingTree {
   package var pending: Overlay { atRest { $0.overlay } }
   /// The versions of epochs, by the store's numbers.
   package var epochs: [Epoch: UInt32] { state { $0.epochs } }
+
+  /// What pending changes need of the store: the values that their bytes rest on, and the versions that they are made
+  /// on.
+  package var roots: OutsideRoots {
+    state { state in
+      var roots = OutsideRoots()
+      for number in state.epochs.values where number > 0 {
+        roots.versions.insert(VersionNumber(number))
+      }
+      for overlay in [state.overlay, state.frozen].compactMap(\.self) {
+        overlay.nodes.forEachFile { file in
+          for content in [file.content, file.saved?.content, file.counted?.content, file.taken] {
+            if let base = content?.base { roots.contents.append(base) }
+          }
+        }
+      }
+      return roots
+    }
+  }
+
   /// The nanoseconds without a write after which a save counts.
   package var settle: UInt64 { state { $0.overlay.settle } }
   package func setSettle(_ settle: UInt64) { atRest { $0.overlay.settle = settle } }
