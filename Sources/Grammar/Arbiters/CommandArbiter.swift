@@ -46,8 +46,13 @@ package struct CommandArbiter: ClashArbiter {
       guard entry.kind == .regular, entry.stored.length <= UInt64(Self.maximumLength) else {
         return nil
       }
-      contents.append(
-        try store.contents.bytes(entry.stored, atMost: UInt64(Self.maximumLength)))
+      do throws(StoreError) {
+        contents.append(
+          try store.contents.bytes(entry.stored, atMost: UInt64(Self.maximumLength)))
+      } catch {
+        guard case .forgotten = error else { throw error }
+        return nil
+      }
     }
     let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
     guard trials.mayAsk(command, of: path) else { return nil }

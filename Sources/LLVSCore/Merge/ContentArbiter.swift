@@ -53,11 +53,17 @@ package struct ContentArbiter: ClashArbiter {
     return merged(method, base: base, older: kept, newer: other)?.bytes
   }
 
+  /// Returns a value's bytes; nil if it cannot be merged, or if this store has forgotten it.
   private func bytes(_ entry: Entry?) throws(StoreError) -> [UInt8]? {
     guard let entry, entry.kind == .regular, entry.stored.length <= Self.maximumLength else {
       return nil
     }
-    return try contents.bytes(entry.stored, atMost: Self.maximumLength)
+    do throws(StoreError) {
+      return try contents.bytes(entry.stored, atMost: Self.maximumLength)
+    } catch {
+      guard case .forgotten = error else { throw error }
+      return nil
+    }
   }
 
   private func merged(
