@@ -65,6 +65,11 @@ private final class ReadyValueSink: WireValueSink {
     bytes.append(contentsOf: piece)
   }
 
+  func absent(_ digest: Digest, length: UInt64) throws(StoreError) -> ReadyValue {
+    isFull = true
+    throw .invalid("bytes that are nowhere are not read ahead")
+  }
+
   func finish(at key: Key?) -> ReadyValue {
     defer { bytes = [] }
     return contents.ready(bytes)

@@ -122,6 +122,10 @@ final class TransactionSink: WireValueSink {
     return try transaction.write(FileSource(file, length: length), after: prior)
   }
 
+  func absent(_ digest: Digest, length: UInt64) -> StoredContent {
+    transaction.absentValue(digest, length: length)
+  }
+
   func store(_ value: ReadyValue, at key: Key) throws(StoreError) -> StoredContent {
     try transaction.write(value, after: prior(at: key))
   }

@@ -136,7 +136,8 @@ extension Store {
       try remote.write(.version, record.id) { (output) throws(StoreError) in
         try version(from: record).write(to: output)
       }
-    } catch  where error.isDamage {
+    } catch  where error.isDamage || error.isForgotten {
+      // The original's files have all bytes.
       return (record, error.message)
     }
     return (record, nil)

@@ -76,7 +76,7 @@ package struct StoredChanges: ChangeSource {
         }
         try taking { () throws(StoreError) in try body(stored) }
       }
-    } catch  where failure == nil && error.isDamage {
+    } catch  where failure == nil && (error.isDamage || error.isForgotten) {
       throw .invalid("\(store.path): version \(record.name): \(error.message)")
     }
   }

@@ -108,7 +108,7 @@ struct ForgettingLivesTests {
 
   @Test(
     "replicas that forget different versions have the same tree in the end",
-    arguments: FolderFormat.allCases, 1...12)
+    arguments: FolderFormat.allCases, 1...5)
   func lives(format: FolderFormat, seed: UInt64) throws {
     let place = try ExchangePlace()
     var life = try Life(place, format, seed: seed)

@@ -50,7 +50,7 @@ package struct CommandArbiter: ClashArbiter {
         contents.append(
           try store.contents.bytes(entry.stored, atMost: UInt64(Self.maximumLength)))
       } catch {
-        guard case .forgotten = error else { throw error }
+        guard error.isForgotten else { throw error }
         return nil
       }
     }

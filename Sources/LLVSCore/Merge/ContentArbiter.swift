@@ -61,7 +61,7 @@ package struct ContentArbiter: ClashArbiter {
     do throws(StoreError) {
       return try contents.bytes(entry.stored, atMost: Self.maximumLength)
     } catch {
-      guard case .forgotten = error else { throw error }
+      guard error.isForgotten else { throw error }
       return nil
     }
   }

@@ -1,5 +1,6 @@
 /// The place of a value's bytes in this store.
 package enum Content: Hashable, Sendable {
+  /// No bytes, or for a longer value bytes that this store never got: the peer had forgotten them.
   case none
   /// All bytes, in the map itself; at most ``Entry/inlineLimit``.
   case inline([UInt8])
@@ -17,6 +18,9 @@ package struct StoredContent: Hashable, Sendable {
     self.digest = digest
     self.content = content
   }
+
+  /// True if this store never got the bytes.
+  package var isAbsent: Bool { length > 0 && content == .none }
 }
 
 /// One entry of a version's map: the value or directory at a key. Digest 1 covers `key`, `kind`, `length`,
@@ -100,7 +104,9 @@ package struct Entry: Hashable, Sendable {
       return "a key over \(Self.maximumKeyLength) bytes, which begins with \(beginning)"
     }
     switch stored.content {
-    case .none: if stored.length != 0 { return "bytes without a place" }
+    case .none:
+      // Shorter values are kept in the map, also of versions that are forgotten.
+      if (1...UInt64(Self.inlineLimit)).contains(stored.length) { return "bytes without a place" }
     case .inline(let bytes):
       if bytes.isEmpty || bytes.count > Self.inlineLimit || stored.length != UInt64(bytes.count) {
         return "inline bytes of the wrong length"

@@ -64,7 +64,11 @@ extension StoreDatabase {
     for (segment, ranges) in forgetting.gone {
       try setProperty("\(Self.gone)\(segment)", ranges.encoded)
     }
-    // An earlier program would take the holes for damage, and use records that are gone.
+    try noteForgotten()
+  }
+
+  /// An earlier program would take what is missing for damage, and use records that are gone.
+  func noteForgotten() throws(StoreError) {
     try execute("PRAGMA user_version=\(Catalog.forgettingVersion)")
   }
 }

@@ -38,7 +38,7 @@ extension ContentStore {
     of stored: StoredContent, _ body: (ValuePart) throws(StoreError) -> Void
   ) throws(StoreError) {
     switch stored.content {
-    case .none, .inline: break
+    case .none, .inline: if stored.isAbsent { throw .absent(stored) }
     case .chunk(let location):
       try body(part(stored.digest, at: location, length: stored.length))
     case .tree(let location):

@@ -61,7 +61,8 @@ extension ContentStore {
   package func isSound(
     _ before: StoredContent, besides now: StoredContent
   ) throws(StoreError) -> Bool {
-    switch (before.content, now.content) {
+    if before.isAbsent { return false }
+    return switch (before.content, now.content) {
     case (.chunk(let a), .chunk(let b)): try isSound(a, besides: b)
     case (.tree(let a), .tree(let b)): try isSoundNode(a, besides: b)
     default: true
@@ -74,7 +75,7 @@ extension ContentStore {
       _ = try records.read(.chunk, at: before)
       return true
     } catch {
-      if case .forgotten = error { return false }
+      if error.isForgotten { return false }
       guard error.isDamage else { throw error }
       return try records.read(.chunk, at: now).withUnsafeBytes {
         records.repair(.chunk, $0, at: before)
@@ -89,7 +90,7 @@ extension ContentStore {
     do throws(StoreError) {
       old = ValueNode(bytes: try records.read(.valueNode, at: before))
     } catch {
-      if case .forgotten = error { return false }
+      if error.isForgotten { return false }
       guard error.isDamage else { throw error }
       return bytes.withUnsafeBytes { records.repair(.valueNode, $0, at: before) }
     }

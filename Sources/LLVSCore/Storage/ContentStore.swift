@@ -38,7 +38,7 @@ package final class ContentStore: Sendable {
     let count = Int(min(UInt64(buffer.count), stored.length - offset))
     let out = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
     switch stored.content {
-    case .none: throw .corrupt("a value of \(stored.length) bytes has none in the store")
+    case .none: throw .absent(stored)
     case .inline(let bytes): try copy(bytes, from: offset, to: out, length: stored.length)
     case .chunk(let location):
       try copy(chunk(location, stored.digest), from: offset, to: out, length: stored.length)

@@ -141,7 +141,7 @@ private struct Verifier {
         do throws(StoreError) {
           try store.contents.verify(entry.stored, seen: &values, bytes: &report.bytes)
         } catch {
-          if case .forgotten = error {
+          if error.isForgotten {
             report.forgotten += 1
             return
           }
@@ -166,6 +166,14 @@ extension StoreError {
     }
   }
 
+  /// The error of reading a value that this store never got.
+  static func absent(_ stored: StoredContent) -> StoreError {
+    .forgotten("\(stored.length) bytes of an old version are asked for, which this store never got")
+  }
+
+  /// True if bytes are asked for that the store has forgotten or never got.
+  package var isForgotten: Bool { if case .forgotten = self { true } else { false } }
+
   /// The message of the case; for a case without one, its name.
   package var message: String {
     switch self {
@@ -185,8 +193,9 @@ extension ContentStore {
   ) throws(StoreError) {
     switch stored.content {
     case .none:
-      guard stored.length == 0, stored.digest == .ofNothing else {
-        throw .corrupt("a value of \(stored.length) bytes has none in the store")
+      if stored.isAbsent { throw .absent(stored) }
+      guard stored.digest == .ofNothing else {
+        throw .corrupt("an empty value does not match its digest")
       }
     case .inline(let inline):
       guard UInt64(inline.count) == stored.length, Digest.of(inline) == stored.digest else {

@@ -69,6 +69,7 @@ extension Store {
       for change in transaction.remoteBundles { try database.apply(change) }
       for (name, peer) in transaction.peers { try database.setPeer(name, peer) }
       if let forgetting = transaction.forgetting { try database.apply(forgetting) }
+      if transaction.hasAbsent { try database.noteForgotten() }
       // The next commit is the first to refer to the records.
       try records.sync()
       if transaction.isCancelled() { throw .cancelled }

@@ -14,6 +14,7 @@ package final class WriteTransaction: ChunkTransaction {
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
   private(set) var remoteBundles: [RemoteBundleChange] = []
   private(set) var forgetting: Forgetting?
+  private(set) var hasAbsent = false
   /// The number of the newest committed version.
   private let base: UInt32
   private var addedByID: [Version.ID: Int] = [:]
@@ -171,6 +172,12 @@ package final class WriteTransaction: ChunkTransaction {
 
   package func note(_ change: RemoteBundleChange) { remoteBundles.append(change) }
   func forget(_ forgetting: Forgetting) { self.forgetting = forgetting }
+
+  /// Returns a value whose bytes the store does not get, longer than those that are kept in maps.
+  package func absentValue(_ digest: Digest, length: UInt64) -> StoredContent {
+    hasAbsent = true
+    return StoredContent(length: length, digest: digest, content: .none)
+  }
 
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peers.isEmpty

@@ -163,7 +163,7 @@ enum MapItem {
     else { return false }
     var local = ByteReader(local)
     switch local.integer(UInt8.self) {
-    case 0: guard length == 0 else { return false }
+    case 0: guard length == 0 || length > UInt64(Entry.inlineLimit) else { return false }
     case 1:
       guard let count = local.integer(UInt8.self), count > 0, count <= Entry.inlineLimit,
         length == UInt64(count), local.take(Int(count)) != nil

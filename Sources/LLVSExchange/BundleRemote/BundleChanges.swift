@@ -46,7 +46,14 @@ final class BundleChanges: ChangeSource {
     case .leftOut(let digest, let length, _):
       let item = BundleItem(value: digest, length: length)
       try append(item, length, try bytes(of: item), sink)
-    case .forgotten: throw malformed("a value whose bytes its writer has forgotten")
+    case .forgotten(let digest, let length):
+      guard length > UInt64(Entry.inlineLimit) else {
+        throw malformed("a short value without its bytes")
+      }
+      let item = BundleItem(value: digest, length: length)
+      // This store, or another bundle, may have what the writer has forgotten.
+      guard try isComplete(item) else { return try sink.absent(digest, length: length) }
+      try append(item, length, try bytes(of: item), sink)
     }
     return try sink.finish(at: key)
   }
@@ -126,7 +133,7 @@ final class BundleChanges: ChangeSource {
         guard try isComplete(table.items[number]) else { return false }
       case .leftOut(let digest, let length, _):
         guard try isComplete(BundleItem(value: digest, length: length)) else { return false }
-      case .forgotten: return false
+      case .forgotten: break
       }
     }
     return true

@@ -30,6 +30,9 @@ final class BundleSender {
   private(set) var puts = 0
   /// True while items are put again that were sent once.
   private var isFilling = false
+  /// True while a value whose bytes this store has forgotten is named by its digest. Bundles that are replaced have
+  /// such bytes, so that a version in them is never written again without.
+  private var namesForgotten = false
   /// True while a bundle is due that names filled ones.
   private var isNaming = false
   /// True once all that this store has is at the remote, in a bundle or in the current one.
@@ -51,6 +54,8 @@ final class BundleSender {
     guard !missing.isEmpty else { return report }
     try session.refuseEncrypted()
     OutgoingBundle.clean(store)
+    namesForgotten = true
+    defer { namesForgotten = false }
     let total = missing.count
     // The first version may have much that is to be sent before it is done.
     control.report(.sending, 0, of: total)
@@ -104,7 +109,7 @@ final class BundleSender {
       try add(record)
       return true
     } catch {
-      guard isDamage(error) else { throw error }
+      guard isDamage(error) || error.isForgotten else { throw error }
       _ = try unsent.excludes(record, error.message, in: store)
       return false
     }
@@ -137,6 +142,9 @@ final class BundleSender {
     do throws(StoreError) {
       return try outlineValue(entry, mayClose: mayClose)
     } catch {
+      if error.isForgotten, namesForgotten {
+        return .forgotten(entry.stored.digest, length: entry.stored.length)
+      }
       guard isDamage(error) else { throw error }
       throw .corrupt("\(entry.key.rawValue): \(error.message)")
     }
@@ -381,8 +389,8 @@ final class BundleSender {
   func fill(
     after first: UInt32, isAll: Bool, announcing replaced: Set<BundleName>
   ) throws(StoreError) -> Bool {
-    (isFilling, isDropped, going) = (true, false, replaced)
-    defer { (isFilling, going) = (false, []) }
+    (isFilling, namesForgotten, isDropped, going) = (true, true, false, replaced)
+    defer { (isFilling, namesForgotten, going) = (false, false, []) }
     let sent = view.names.filter(view.holds).flatMap { session.versions(of: $0) ?? [] }
     let numbers = Set(sent.filter { $0.rawValue > first })
       .union(try store.versionsToSend(control, after: first) { _ in false }).sorted()

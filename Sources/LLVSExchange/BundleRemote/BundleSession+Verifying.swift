@@ -143,7 +143,7 @@ extension BundleSession {
         }
       }
     } catch {
-      guard error.isDamage else { throw error }
+      guard error.isDamage || error.isForgotten else { throw error }
       return false
     }
     return isWhole

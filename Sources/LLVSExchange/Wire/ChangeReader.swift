@@ -12,6 +12,8 @@ package protocol WireValueSink: AnyObject {
   /// Ends a value; `key` is nil if it is not known yet.
   func finish(at key: Key?) throws(StoreError) -> Stored
   func store(_ value: ReadyValue, at key: Key) throws(StoreError) -> Stored
+  /// Stores a value whose bytes nothing holds.
+  func absent(_ digest: Digest, length: UInt64) throws(StoreError) -> Stored
 }
 
 extension WireValueSink {
@@ -23,6 +25,10 @@ extension WireValueSink {
       try zeros.withPiece { (raw) throws(StoreError) in try append(raw.part(0, part)) }
       rest -= UInt64(part)
     }
+  }
+
+  package func absent(_ digest: Digest, length: UInt64) throws(StoreError) -> Stored {
+    throw .invalid("a value whose bytes its writer has forgotten")
   }
 
   package func store(_ value: ReadyValue, at key: Key) throws(StoreError) -> Stored {

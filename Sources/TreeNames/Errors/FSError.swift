@@ -133,11 +133,11 @@ extension StoreError {
 }
 
 extension ContentStore {
-  /// Returns the bytes of holes; 0 for damaged nodes, so that name and size can still be shown.
+  /// Returns the bytes of holes; 0 for damaged or forgotten nodes, so that name and size can still be shown.
   package func shownZeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
     do throws(StoreError) {
       return try zeroBytes(stored)
-    } catch  where error.damage != nil {
+    } catch  where error.damage != nil || error.isForgotten {
       return 0
     }
   }

@@ -18,7 +18,7 @@ func everyErrorHasItsErrno() {
     (.store(.corrupt("x")), 5), (.store(.busy("x")), 16), (.store(.noSpace("x")), 28),
     (.store(.unreachable("x")), 113), (.store(.timedOut("x")), 110), (.store(.cancelled), 4),
     (.store(.fromTheFuture("x")), 95), (.store(.unreliable("x")), 95), (.store(.readOnly), 30),
-    (.store(.invalid("x")), 22), (.store(.notFound("x")), 2),
+    (.store(.invalid("x")), 22), (.store(.notFound("x")), 2), (.store(.forgotten("x")), 61),
     (.store(.noCommonAncestor(Version.ID("a"), Version.ID("b"))), 18),
   ]
   for (error, errno) in expected { #expect(error.errno == errno, "\(error)") }

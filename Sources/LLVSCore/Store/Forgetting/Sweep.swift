@@ -104,7 +104,7 @@ struct Sweep {
     do throws(StoreError) {
       try body(&self)
     } catch {
-      if case .forgotten = error { return }
+      if error.isForgotten { return }
       guard error.isDamage else { throw error }
     }
   }
@@ -138,7 +138,7 @@ struct Sweep {
       }
     } catch {
       // A version that came from a peer may refer to bytes that were forgotten here.
-      guard case .forgotten = error else { throw error }
+      guard error.isForgotten else { throw error }
     }
   }
 

@@ -109,6 +109,7 @@ extension ByteReader {
     guard length > 0 else { return StoredContent.none }
     guard let digest = digest(), let tag = integer(UInt8.self) else { return nil }
     switch tag {
+    case 0: return StoredContent(length: length, digest: digest, content: .none)
     case 1:
       guard length <= UInt64(Entry.inlineLimit), let inline = take(Int(length)) else { return nil }
       return StoredContent(length: length, digest: digest, content: .inline(Array(inline)))

@@ -1,0 +1,189 @@
+import LLVSCore
+import Platform
+import TestSupport
+import Testing
+
+@testable import LLVSExchange
+@testable import StoreSupport
+
+/// Versions whose bytes their sender has forgotten.
+@Suite(.timeLimit(.minutes(1)))
+struct AbsentValueTests {
+  let place: ExchangePlace
+  private let key = Value.ID("k")
+  private let long = Value.ID("long")
+
+  init() throws { place = try ExchangePlace() }
+
+  private func text(_ index: Int, _ length: Int = 20_000) -> [UInt8] {
+    var random = SeededRandom(seed: UInt64(index + 1))
+    return random.bytes(length)
+  }
+
+  /// Three versions, of which the first two are forgotten.
+  private func makeForgetful() throws -> (store: Store, ids: [Version.ID]) {
+    let store = try place.store("a")
+    var ids: [Version.ID] = []
+    for index in 0..<3 {
+      ids.append(
+        try store.makeVersion(
+          basedOnPredecessor: ids.last,
+          storing: [
+            .insert(Value(id: key, data: text(index))),
+            .insert(Value(id: long, data: text(index + 10, 200_000))),
+            .insert(Value(id: Value.ID("short"), data: [UInt8(index)])),
+          ]
+        ).id)
+    }
+    try store.forget(
+      try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+    #expect(try isForgotten(key, at: ids[0], in: store))
+    return (store, ids)
+  }
+
+  private func isForgotten(
+    _ key: Value.ID, at id: Version.ID, in store: Store
+  ) throws -> Bool {
+    do throws(StoreError) {
+      _ = try store.value(id: key, at: id)
+      return false
+    } catch {
+      guard error.isForgotten else { throw error }
+      return true
+    }
+  }
+
+  @Test("a new replica gets every version, and the bytes of those that were kept")
+  func fresh() throws {
+    let (a, ids) = try makeForgetful()
+    try FolderFormat.bundles.send(a, place.folder)
+    let b = try place.store("b")
+    let report = try FolderFormat.bundles.retrieve(into: b, place.folder)
+    #expect(report.refused.isEmpty && report.waiting.isEmpty)
+    for (index, id) in ids.enumerated() {
+      #expect(try b.version(id)?.map.digest == a.version(id)?.map.digest)
+      #expect(try b.value(id: Value.ID("short"), at: id)?.data == [UInt8(index)])
+      for key in [key, long] {
+        #expect(try isForgotten(key, at: id, in: b) == (index < 2))
+      }
+    }
+    #expect(try b.value(id: long, at: ids[2])?.data == text(12, 200_000))
+    let verified = try b.verify()
+    #expect(verified.isSound && verified.forgotten == 4, "\(verified.damage)")
+    #expect(try FolderFormat.bundles.verify(for: b, place.folder).refused.isEmpty)
+    // It goes on from there, and another replica gets the same from it.
+    let next = try b.makeVersion(
+      basedOnPredecessor: ids[2], storing: [.insert(Value(id: key, data: text(0)))])
+    #expect(try b.value(id: key, at: next.id)?.data == text(0))
+    try b.forget(try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+    try FolderFormat.bundles.send(b, place.folder)
+    try FolderFormat.bundles.retrieve(into: a, place.folder)
+    #expect(try a.value(id: key, at: next.id)?.data == text(0))
+    let folder = place.directory.file("other")
+    try FileSystem.makeDirectory(folder)
+    try FolderFormat.bundles.send(b, folder)
+    let c = try place.store("c")
+    try FolderFormat.bundles.retrieve(into: c, folder)
+    #expect(try c.value(id: key, at: next.id)?.data == text(0))
+    for store in [a, b, c] {
+      let verified = try store.verify()
+      #expect(verified.isSound, "\(verified.damage)")
+    }
+    // A value that is nowhere is not kept at a key that gets bytes.
+    let entries = try [ids[1], next.id].map { id in
+      try #require(try c.map(of: try c.version(id)).entry(at: key)).stored
+    }
+    #expect(entries[0].isAbsent)
+    #expect(try !c.contents.isSound(entries[0], besides: entries[1]))
+  }
+
+  @Test("bytes that the sender has forgotten are taken from this store")
+  func here() throws {
+    let b = try place.store("b")
+    let own = try b.makeVersion(
+      basedOnPredecessor: nil, inserting: [Value(id: Value.ID("own"), data: text(0))])
+    let (a, ids) = try makeForgetful()
+    try FolderFormat.bundles.send(a, place.folder)
+    try FolderFormat.bundles.retrieve(into: b, place.folder)
+    #expect(try b.value(id: key, at: ids[0])?.data == text(0))
+    #expect(try isForgotten(key, at: ids[1], in: b))
+    #expect(try b.value(id: Value.ID("own"), at: own.id)?.data == text(0))
+  }
+
+  @Test("a folder of the original's files gets no version without its bytes, and says so")
+  func files() throws {
+    let (a, ids) = try makeForgetful()
+    let report = try FolderFormat.files.send(a, place.folder)
+    #expect(report.sent.isEmpty && report.refused.map(\.id) == ids)
+    #expect(report.refused[0].reason.contains("forgotten"), "\(report.refused)")
+  }
+
+  @Test("a remote that has bytes keeps them, however its bundles are combined later")
+  func combined() throws {
+    let world = try RemoteWorld()
+    let remote = world.remote { $0.combining = CombiningRules(runLength: 4, goal: 1 << 18) }
+    let a = try world.store("a")
+    var ids: [Version.ID] = []
+    func make(_ index: Int) throws {
+      ids.append(
+        try a.makeVersion(
+          basedOnPredecessor: ids.last, storing: [.insert(Value(id: key, data: text(index)))]
+        ).id)
+      _ = try remote.send(from: a, ExchangeControl())
+      world.clock.advance(hours: 20)
+    }
+    for index in 0..<3 { try make(index) }
+    try a.forget(try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+    #expect(try isForgotten(key, at: ids[0], in: a))
+    for index in 3..<30 { try make(index) }
+    let b = try world.store("b")
+    _ = try remote.retrieve(into: b, ExchangeControl())
+    for (index, id) in ids.enumerated() {
+      #expect(try b.value(id: key, at: id)?.data == text(index), "version \(index)")
+    }
+    #expect(try b.verify().isSound)
+  }
+
+  @Test(
+    "in random lives of stores that forget, a remote loses no bytes that it had", arguments: 1...8)
+  func lives(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+    let world = try RemoteWorld(tellsTimes: seed % 2 == 0)
+    let remote = world.remote { $0.combining = CombiningRules(runLength: 3, goal: 1 << 17) }
+    let stores = try ["a", "b", "c"].map { try world.store($0) }
+    var texts: [[UInt8]] = []
+    for _ in 0..<40 {
+      let store = stores[pick(3)]
+      _ = try remote.retrieve(into: store, ExchangeControl())
+      for _ in 0..<pick(3) {
+        var text = texts.isEmpty || pick(3) == 0 ? random.bytes(20_000) : texts[pick(texts.count)]
+        text[pick(text.count)] ^= 1
+        texts.append(text)
+        try world.make(store, ["k\(pick(3))": text])
+      }
+      if pick(3) > 0 { _ = try remote.send(from: store, ExchangeControl()) }
+      // What is at the remote may be forgotten here.
+      if store !== stores[2], pick(2) == 0 {
+        _ = try remote.send(from: store, ExchangeControl())
+        try store.forget(try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+      }
+      world.clock.advance(hours: Int64(pick(40)))
+    }
+    for store in stores + stores {
+      _ = try remote.retrieve(into: store, ExchangeControl())
+      _ = try remote.send(from: store, ExchangeControl())
+    }
+    let fresh = try world.store("fresh")
+    let report = try remote.retrieve(into: fresh, ExchangeControl())
+    #expect(report.unreadable.isEmpty)
+    #expect(try RemoteWorld.content(fresh) == RemoteWorld.content(stores[2]))
+    let verified = try fresh.verify()
+    #expect(verified.isSound && verified.forgotten == 0, "\(verified.forgotten), seed \(seed)")
+    for store in stores {
+      let report = try store.verify()
+      #expect(report.isSound, "\(report.damage)")
+    }
+    #expect(try stores[..<2].contains { try $0.verify().forgotten > 0 }, "seed \(seed)")
+  }
+}
