@@ -113,7 +113,7 @@ struct TreeExport {
       return nil
     } catch let error as SystemError where isOfOne(error) {
       return "\(FileSystem.text(path)) is left out: \(error)"
-    } catch let error as StoreError where error.damage != nil {
+    } catch let error as StoreError where error.damage != nil || error.isForgotten {
       return "\(FileSystem.text(path)) is left out: \(error)"
     }
   }

@@ -146,4 +146,47 @@ struct ForgettingLivesTests {
       }
     }
   }
+
+  @Test("a merge over a forgotten base takes the newer change, and lists the other as a conflict")
+  func forgottenBase() throws {
+    let place = try ExchangePlace()
+    let (a, b) = (try place.store("a"), try place.store("b"))
+    let key = Value.ID("k")
+    var random = SeededRandom(seed: 3)
+    func text() -> [UInt8] {
+      let lines = (0..<300).map { _ in
+        (0..<10).map { _ in String(random.next(), radix: 36) }.joined()
+      }
+      return Array((lines.joined(separator: "\n") + "\n").utf8)
+    }
+    func change(_ store: Store, _ text: [UInt8], on version: Version.ID?) throws -> Version.ID {
+      try store.makeVersion(
+        basedOnPredecessor: version, storing: [.insert(Value(id: key, data: text))]
+      ).id
+    }
+    let base = text()
+    let first = try change(a, base, on: nil)
+    try FolderFormat.bundles.send(a, place.folder)
+    try FolderFormat.bundles.retrieve(into: b, place.folder)
+    // One line of the base is changed here, and all of them there.
+    let line = try change(b, Array("changed ".utf8) + base, on: first)
+    let newer = try change(a, text(), on: first)
+    try a.forget(try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+    #expect(throws: StoreError.self) { try a.value(id: key, at: first) }
+    try FolderFormat.bundles.send(b, place.folder)
+    try FolderFormat.bundles.retrieve(into: a, place.folder)
+    let merged = try a.write { (transaction) throws(StoreError) in
+      try transaction.mergeHeads(ofLine: nil, live: nil) {
+        ContentArbiter(.automatic, $0, a.contents)
+      }.outcome
+    }
+    let head = try #require(try a.version(merged))
+    #expect(
+      try a.value(id: key, at: head.id)?.data == a.value(id: key, at: newer)?.data)
+    let conflicts = try a.openConflicts(at: head.number)
+    #expect(conflicts.map(\.key) == [key] && conflicts[0].theirs.map(\.version.id) == [line])
+    // Both sides stay while the conflict is open.
+    try a.forget(try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+    #expect(try a.value(id: key, at: line)?.data == Array("changed ".utf8) + base)
+  }
 }
