@@ -33,6 +33,8 @@ final class BundleSender {
   /// True while a value whose bytes this store has forgotten is named by its digest. Bundles that are replaced have
   /// such bytes, so that a version in them is never written again without.
   private var namesForgotten = false
+  /// True once such a value was named.
+  private var hasNamedForgotten = false
   /// True while a bundle is due that names filled ones.
   private var isNaming = false
   /// True once all that this store has is at the remote, in a bundle or in the current one.
@@ -81,22 +83,6 @@ final class BundleSender {
     return report
   }
 
-  /// Returns the versions whose outline nothing there holds.
-  func missing() throws(StoreError) -> [VersionNumber] {
-    view = session.view()
-    let numbers = session.versions(in: view.names.filter(view.holds))
-    var ids: Set<Version.ID> = []
-    for bundle in try BundleRemoteSource(session).unread where view.holds(bundle.name) {
-      ids.formUnion(bundle.ids)
-    }
-    let missing = try store.versionsToSend(control, after: numbers.beginning) { node in
-      numbers.contains(node.number) || ids.contains(node.id)
-    }
-    // A head that another one contains now was sent before that.
-    let lost = session.lost(in: view).flatMap { session.versions(of: $0) ?? [] }
-    return Set(lost.filter { !numbers.contains($0) }).union(missing).sorted()
-  }
-
   /// Adds a version; false if it cannot be sent.
   private func add(
     _ number: VersionNumber, _ unsent: inout UnsentVersions
@@ -143,6 +129,7 @@ final class BundleSender {
       return try outlineValue(entry, mayClose: mayClose)
     } catch {
       if error.isForgotten, namesForgotten {
+        hasNamedForgotten = true
         return .forgotten(entry.stored.digest, length: entry.stored.length)
       }
       guard isDamage(error) else { throw error }
@@ -385,11 +372,12 @@ final class BundleSender {
   }
 
   /// Puts the items of this store's versions after a number that no bundle there holds; announces bundles.
-  /// - Returns: false if `isAll` is false, or a version is damaged here: then another store may have more.
+  /// - Returns: false if `isAll` is false, or a version is damaged or forgotten here: then another store may have more.
   func fill(
     after first: UInt32, isAll: Bool, announcing replaced: Set<BundleName>
   ) throws(StoreError) -> Bool {
     (isFilling, namesForgotten, isDropped, going) = (true, true, false, replaced)
+    hasNamedForgotten = false
     defer { (isFilling, namesForgotten, going) = (false, false, []) }
     let sent = view.names.filter(view.holds).flatMap { session.versions(of: $0) ?? [] }
     let numbers = Set(sent.filter { $0.rawValue > first })
@@ -407,6 +395,7 @@ final class BundleSender {
         isAll = false
       }
     }
+    isAll = isAll && !hasNamedForgotten
     try finishLast()
     // Other writers' bundles that are filled now are named by a bundle, an empty one if need be.
     let named = try session.filled(with: current, view, isAll: isAll && !isDropped)
