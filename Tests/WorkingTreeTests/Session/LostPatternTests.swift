@@ -230,9 +230,12 @@ struct LostPatternTests {
   // Patterns that no version has.
 
   /// Ways in which a saved file of patterns goes.
-  enum Way: CaseIterable { case unlink, move, moveUp, replace, exchange, overwrite, directory }
+  enum Way: CaseIterable {
+    case unlink, move, moveUp, replace, exchange, overwrite, truncate, directory
+  }
 
-  private func lose(_ file: String, _ way: Way) throws {
+  private func lose(_ file: String, _ way: Way, _ work: TreeAtWork? = nil) throws {
+    let work = work ?? self.work
     switch way {
     case .unlink: try work.unlink(file)
     case .move: try work.rename(file, "moved")
@@ -244,6 +247,7 @@ struct LostPatternTests {
       try work.save("new", "*.other\n")
       try work.rename("new", file, .exchange)
     case .overwrite: try work.save(file, "*.other\n")
+    case .truncate: try work.tree.resize(try work.number(file), to: 3)
     case .directory:
       try work.unlink(file)
       try work.makeDirectory(file)
@@ -280,6 +284,15 @@ struct LostPatternTests {
     try work.cut()
     try work.check()
     #expect(try work.recordedTexts()["q/a.key"] == "secret")
+  }
+
+  @Test("The patterns' file is in a version, and nothing of it is pending", arguments: Way.allCases)
+  func versioned(way: Way) throws {
+    let copy = "\(directory.path)/copy"
+    try copyTree(directory.path, to: copy)
+    let again = try TreeAtWork(copy)
+    try lose(".llvsignore", way, again)
+    try expectKeptOut(again)
   }
 
   @Test("A line of a versioned file is in no version", arguments: Way.allCases)

@@ -80,16 +80,19 @@ extension Overlay {
 
   /// True if other patterns may apply after changes.
   func changesPatterns(_ changes: [Change]) -> Bool {
+    var known: [InodeNumber: [InodeName]] = [:]
     for change in changes {
       switch change.operation {
+      case .node(let number, let node): known[number] = node.names
       case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _),
         .unlink(let place, _, _, _):
         if Self.isOfPatterns(place) { return true }
       case .rename(_, let from, let to, _, _, _, _), .exchange(_, let from, _, let to, _, _):
         if Self.isOfPatterns(from) || Self.isOfPatterns(to) { return true }
       case .save(let number, _):
-        for place in nodes.names(of: number) ?? [] where Self.isOfPatterns(place) { return true }
-      case .node, .write, .resize, .punch, .attributes, .rmdir, .release: break
+        let names = nodes.names(of: number) ?? known[number] ?? []
+        for place in names where Self.isOfPatterns(place) { return true }
+      case .write, .resize, .punch, .attributes, .rmdir, .release: break
       }
     }
     return false
