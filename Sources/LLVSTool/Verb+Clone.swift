@@ -139,6 +139,7 @@ extension Verb {
       fields: [
         "store": store.path, "peer": name, "address": address, "versions": versions,
         "head": record.name, "entries": count, "unreadable": unreadable, "newest": newest,
+        "notes": notes,
       ], lacks: lacks)
   }
 
@@ -150,7 +151,8 @@ extension Verb {
     do throws(ControlError) {
       let result = try service.run(
         ["retrieve", name].map { Array($0.utf8) }, context: console.context)
-      return (nil, 0, result.text.split(separator: "\n").dropFirst().map(String.init))
+      let facts = result.text.split(separator: "\n").filter { $0.hasPrefix("\(name): ") }
+      return (nil, 0, facts.dropFirst().map(String.init))
     } catch {
       failure = error
     }

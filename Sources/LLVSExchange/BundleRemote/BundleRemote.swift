@@ -99,8 +99,9 @@ package struct BundleRemote: RemoteLayout {
           source = opened
           var report = try store.retrieve(from: opened, session, after: earlier, control: control)
           // A new store has no way to know what else was there.
-          let needless = newest == 0 ? session.needless.count : 0
-          if needless > 0 { report.notes.append(BundleSession.unneeded(needless)) }
+          let view = session.view()
+          let unknown = newest == 0 ? session.needless.filter { !view.isFilled($0) }.count : 0
+          if unknown > 0 { report.notes.append(BundleSession.unneeded(unknown)) }
           return report
         }
       } catch {

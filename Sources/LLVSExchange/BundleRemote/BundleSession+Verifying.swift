@@ -23,8 +23,11 @@ extension BundleSession {
         fault.reason = BundleName(fault.id.rawValue).flatMap { reasons[$0] } ?? fault.reason
         return fault
       }
-    let needless = needless.count
-    if needless > 0 { report.notes.append(Self.unneeded(needless)) }
+    let needless = needless.map { "\($0.object)" }.sorted()
+    if !needless.isEmpty {
+      report.notes.append(
+        "\(Self.unneeded(needless.count)): \(needless.joined(separator: ", "))")
+    }
     let told = reports
     // This also reports a torn bundle of this store.
     let torn = listing.torn.filter { text in
