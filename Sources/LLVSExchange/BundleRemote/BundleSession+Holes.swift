@@ -148,7 +148,9 @@ extension BundleSession {
     let held = view.names.filter(view.holds)
     guard held.allSatisfy({ notes.taken[$0.hash] != nil }) else { return [] }
     let others = lostOfOthers(in: view).filter { notes.taken[$0.hash] == nil }
-    let lacking = Set(others.map { BundleNumber($0) })
+    // A bundle that is not encrypted is whole, and stays refused.
+    let plain = seen.faults.filter { $0.value.reason.hasSuffix(BundleReader.notEncrypted) }.keys
+    let lacking = Set((others + plain).map { BundleNumber($0) })
     return holes().union(holesForOthers(view)).filter {
       // A stranger's name may have a number that no bundle can state.
       !isKept($0.writer) && !lacking.contains($0) && $0.sequence <= SequenceRuns.greatest

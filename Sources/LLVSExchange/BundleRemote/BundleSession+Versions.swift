@@ -76,8 +76,9 @@ extension BundleSession {
       var fault = fault(of: name, found.reason)
       let isLocked = found.reason.hasSuffix(BundleReader.locked)
       if found.reading == .unknown { fault.cause = isLocked ? BundleReader.locked : "newer" }
-      fault.hidesVersions =
-        isLast(name, view) && !found.reason.hasSuffix(BundleReader.notEncrypted)
+      let isPlain = found.reason.hasSuffix(BundleReader.notEncrypted)
+      if isPlain { fault.cause = "not encrypted" }
+      fault.hidesVersions = isLast(name, view) && !isPlain
       return fault
     }
   }
