@@ -23,10 +23,16 @@ final class BundleRemoteSource: VersionSource {
   private typealias Table = (bundle: Int, table: BundleTable, numbers: [BundleItem: Int])
 
   convenience init(_ session: BundleSession) throws(StoreError) {
-    let unread = try session.unread().map { (name) throws(StoreError) in
+    var unread: [Unread] = []
+    for name in try session.unread() {
       try session.control.check()
-      let entries = try session.opened(name).entries().filter { $0.id != nil }
-      return Unread(name: name, ids: entries.compactMap(\.id), entries: entries)
+      do throws(StoreError) {
+        let entries = try session.opened(name).entries().filter { $0.id != nil }
+        unread.append(Unread(name: name, ids: entries.compactMap(\.id), entries: entries))
+      } catch .invalid(let reason) {
+        // Its bytes have changed since `verify` read it.
+        try session.noteUnreadable(name, reason)
+      }
     }
     self.init(session, unread)
     for number in unread.indices { place(number) }

@@ -147,7 +147,10 @@ extension BundleSession {
   private func unneededHoles(_ view: RemoteView) -> Set<BundleNumber> {
     let held = view.names.filter(view.holds)
     guard held.allSatisfy({ notes.taken[$0.hash] != nil }) else { return [] }
-    let others = lostOfOthers(in: view).filter { notes.taken[$0.hash] == nil }
+    // What is damaged and was never applied is as unknown as what was never read.
+    let others = lostOfOthers(in: view).filter {
+      notes.taken[$0.hash] == nil && view.reading(of: $0) != .damaged
+    }
     // A bundle that is not encrypted is whole, and stays refused.
     let plain = seen.faults.filter { $0.value.reason.hasSuffix(BundleReader.notEncrypted) }.keys
     let lacking = Set((others + plain).map { BundleNumber($0) })

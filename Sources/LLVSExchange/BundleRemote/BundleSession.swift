@@ -233,6 +233,13 @@ final class BundleSession {
     if let noted = notes[name] { look(at: noted) }
   }
 
+  /// Notes that the outline of a bundle cannot be read, so that its versions are not known.
+  func noteUnreadable(_ name: BundleName, _ reason: String) throws(StoreError) {
+    try noteDamage(of: name, reason)
+    seen.faults[name] = (.malformed, reason)
+    known = nil
+  }
+
   /// Notes that bytes of a bundle are wrong, so that the next sends do not rely on it.
   func noteDamage(of name: BundleName, _ reason: String) throws(StoreError) {
     known = nil
