@@ -20,7 +20,7 @@ struct AbsentValueTests {
     return random.bytes(length)
   }
 
-  /// Three versions, of which the first two are forgotten.
+  /// Three versions; the first two are forgotten.
   private func makeForgetful() throws -> (store: Store, ids: [Version.ID]) {
     let store = try place.store("a")
     var ids: [Version.ID] = []
@@ -71,7 +71,7 @@ struct AbsentValueTests {
     let verified = try b.verify()
     #expect(verified.isSound && verified.forgotten == 4, "\(verified.damage)")
     #expect(try FolderFormat.bundles.verify(for: b, place.folder).refused.isEmpty)
-    // It goes on from there, and another replica gets the same from it.
+    // The store continues from there, and another replica gets the same from it.
     let next = try b.makeVersion(
       basedOnPredecessor: ids[2], storing: [.insert(Value(id: key, data: text(0)))])
     #expect(try b.value(id: key, at: next.id)?.data == text(0))

@@ -142,8 +142,8 @@ extension BundleSession {
       .flatMap(\.facts.filled)
   }
 
-  /// Returns the holes of other writers of which this store knows no version that it lacks, if it has all versions that
-  /// can be read there.
+  /// Returns other writers' holes whose contents this store does not know, if it has all versions that can be read
+  /// there.
   private func unneededHoles(_ view: RemoteView) -> Set<BundleNumber> {
     let held = view.names.filter(view.holds)
     guard held.allSatisfy({ notes.taken[$0.hash] != nil }) else { return [] }

@@ -204,7 +204,7 @@ final class RemoteLife {
       try sync(store)
     }
     let checked = try verify(stores[2])
-    // Nobody removes a damaged bundle of a writer that is not there any more.
+    // A damaged bundle stays if its writer is gone.
     let writers = stores.map(\.replicaID)
     let left = checked.refused.filter { fault in
       writers.contains { fault.id.rawValue.hasPrefix($0) }

@@ -79,7 +79,7 @@ extension BehindTests {
 
   // MARK: - Databases
 
-  /// A database with a log, of which another machine changed both, and a process that read both before.
+  /// Makes a database with a log, which a process reads and another machine changes afterwards.
   private func changedDatabase() throws {
     for name in ["x.db", "x.db-wal"] { try work.save(name, "\(name) first") }
     try behind.transition()

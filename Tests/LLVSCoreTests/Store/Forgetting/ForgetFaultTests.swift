@@ -15,7 +15,7 @@ struct ForgetFaultTests {
     return random.bytes(30_000 + index * 10)
   }
 
-  /// Six versions of a value, of which two bytes are equal to earlier ones.
+  /// Six versions of a value; two have the bytes of earlier ones.
   static func fill(_ path: String) throws {
     let store = try Store.open(path: path, create: true)
     store.limitSegments(to: 60_000)
@@ -48,7 +48,7 @@ struct ForgetFaultTests {
     }
     let report = try store.verify()
     #expect(report.isSound, "\(report.damage), \(note)")
-    // It goes on, and what was forgotten can be stored again.
+    // The store continues, and forgotten bytes can be stored again.
     try forget(store)
     #expect(try store.forgottenVersions().contains(VersionNumber(5)), note)
     let again = try store.makeVersion(
