@@ -26,6 +26,16 @@ struct RandomRemote {
     var hasFilled = false
     /// Filled bundles count all the same.
     var filledCount = false
+    /// Objects are damaged and lost, and stores state what they cannot read: the life ends with ``mended()``.
+    var hasDamage = false
+    /// A store compares all that it has after a bundle was stated as not needed.
+    var comparesAgain = true
+    /// A bundle that is not needed counts for no store, as if it were filled.
+    var unneededIsFilled = false
+    /// A store states what it cannot read before it has all that others can read.
+    var statesEarly = false
+    /// A hole that is left at the end is a loss, too.
+    var isStrict = true
   }
 
   /// What bundles hold.
@@ -50,6 +60,7 @@ struct RandomRemote {
     let parts: Set<Part>
     let claim: BundleClaim
     var filled: [BundleNeed] = []
+    var needs: Set<BundleNeed> = []
     var known: KnownBundle { KnownBundle(name: name, claims: [claim], filled: filled) }
   }
 
@@ -79,6 +90,7 @@ struct RandomRemote {
     var removed: Set<BundleName> = []
     var own: Set<Int> = []
     var filled: Set<BundleNeed> = []
+    var memory = DamageMemory()
     // Gone with a crash.
     var job: [StepBox] = []
     var asleep: Int64 = 0
@@ -96,7 +108,8 @@ struct RandomRemote {
   var items = 0
   private(set) var sent = 0
   private(set) var removed = 0
-  private(set) var damaged = 0
+  var damaged = 0
+  var mendedVersions = 0
 
   init(seed: UInt64, _ options: Options) {
     self.options = options
@@ -104,13 +117,13 @@ struct RandomRemote {
     writers = (0..<options.writers).map { Writer(name: "w\($0)") }
   }
 
-  private mutating func happens(_ chance: Double) -> Bool {
+  mutating func happens(_ chance: Double) -> Bool {
     Double.random(in: 0..<1, using: &random) < chance
   }
 
   // MARK: The remote
 
-  private mutating func list() -> Set<BundleName> {
+  mutating func list() -> Set<BundleName> {
     var shown: Set<BundleName> = []
     for (name, stored) in objects.sorted(by: { $0.key < $1.key }) {
       if let gone = stored.gone {
@@ -140,7 +153,7 @@ struct RandomRemote {
     }
   }
 
-  private mutating func tick() {
+  mutating func tick() {
     now += 1
     let due = late.filter { $0.at <= now }
     late.removeAll { $0.at <= now }
@@ -149,11 +162,12 @@ struct RandomRemote {
 
   // MARK: Writers
 
-  private func view(_ list: Set<BundleName>, _ writer: Int) -> RemoteView {
+  func view(_ list: Set<BundleName>, _ writer: Int) -> RemoteView {
     let read = writers[writer].read
     return RemoteView(
       list.map { name in
         var known = read[name]?.known ?? KnownBundle(name: name, reading: .unknown)
+        if options.hasDamage { judge(&known, writers[writer].memory) }
         if options.filledCount { known.filled = [] }
         return known
       },
@@ -161,7 +175,7 @@ struct RandomRemote {
       leastLength: options.hasSmall ? 5 : 0)
   }
 
-  private func holds(_ list: Set<BundleName>, _ writer: Int, without: Set<BundleName> = []) -> Set<
+  func holds(_ list: Set<BundleName>, _ writer: Int, without: Set<BundleName> = []) -> Set<
     Part
   > {
     let view = view(list, writer)
@@ -174,7 +188,7 @@ struct RandomRemote {
   }
 
   /// Returns true if parts make a part needless.
-  private func covers(_ parts: Set<Part>, _ part: Part) -> Bool {
+  func covers(_ parts: Set<Part>, _ part: Part) -> Bool {
     guard let item = part.item, !parts.contains(part) else { return parts.contains(part) }
     if case .item = part, !options.patchesReplaceWhole { return false }
     return parts.contains { $0.item == item }
@@ -205,13 +219,15 @@ struct RandomRemote {
   }
 
   /// Reads what a list shows and was not read, one bundle a step, then goes on.
-  private static func takeIn(
+  static func takeIn(
     _ list: Set<BundleName>, _ writer: Writer, then next: @escaping Step
   ) -> [StepBox] {
     list.filter { writer.read[$0] == nil && !writer.unreadable.contains($0) }.sorted().map { name in
       StepBox { world, me in
         if world.writers[me].read[name] == nil, let bundle = world.get(name) {
-          if me == world.writers.count - 1, name.writer != writer.name,
+          if world.isMalformed(name, me) {
+            world.writers[me].memory.malformed.insert(name)
+          } else if me == world.writers.count - 1, name.writer != writer.name,
             world.happens(world.options.unreadable)
           {
             world.writers[me].unreadable.insert(name)
@@ -224,8 +240,9 @@ struct RandomRemote {
     } + [StepBox(next)]
   }
 
-  private static func put(
+  static func put(
     _ parts: Set<Part>, replacing: Set<BundleName> = [], filled: BundleName? = nil,
+    needs: Set<BundleNeed> = [],
     then next: @escaping Step = { _, _ in [] }
   ) -> StepBox {
     StepBox { world, me in
@@ -240,7 +257,7 @@ struct RandomRemote {
         claim: BundleClaim(writer: writer, upTo: sequence, kept: SequenceRuns(kept)),
         filled: Array(
           world.writers[me].filled.union(filled.map { [BundleNeed($0)] } ?? [])
-        ).sorted { ($0.writer, $0.sequence) < ($1.writer, $1.sequence) })
+        ).sorted { ($0.writer, $0.sequence) < ($1.writer, $1.sequence) }, needs: needs)
       if world.happens(0.1) {
         world.late.append((world.now + Int64.random(in: 1...4, using: &world.random), bundle))
       }
@@ -253,7 +270,7 @@ struct RandomRemote {
           }
           world.writers[me].read[bundle.name] = bundle
           world.writers[me].kept = kept
-          world.writers[me].filled.formUnion(bundle.filled)
+          if !world.options.hasDamage { world.writers[me].filled.formUnion(bundle.filled) }
           for name in replacing { world.writers[me].announced[name] = world.now }
           return [StepBox(next)]
         }
@@ -299,7 +316,7 @@ struct RandomRemote {
       return []
     }
     return [
-      put(parts) { world, me in
+      put(parts, needs: world.needs(relied, list, me)) { world, me in
         guard !relied.isEmpty, world.options.listsAgain else { return finish(&world, me) }
         let list = world.list()
         return takeIn(list, world.writers[me]) { world, me in
@@ -332,36 +349,14 @@ struct RandomRemote {
               if case .outline = part { true } else { !world.covers(others, part) }
             }
           }
+          guard world.canWrite(parts, me) else { return [] }
           return [put(parts, replacing: chosen)]
         }
       }
     ]
   }
 
-  /// Puts what only another writer's bundle holds, and names it.
-  private static func fill() -> [StepBox] {
-    [
-      StepBox { world, me in
-        let list = world.list()
-        let listed = world.now
-        return takeIn(list, world.writers[me]) { world, me in
-          let view = world.view(list, me)
-          let rules = SendRules(listAge: world.options.listAge)
-          let others = list.filter {
-            $0.writer != world.writers[me].name && view.counts($0)
-          }.sorted()
-          guard let name = others.randomElement(using: &world.random),
-            let bundle = world.writers[me].read[name],
-            rules.mayPut(listedAt: UInt64(listed), now: UInt64(world.now))
-          else { return [] }
-          let there = world.holds(list, me, without: [name])
-          return [put(bundle.parts.filter { !world.covers(there, $0) }, filled: name)]
-        }
-      }
-    ]
-  }
-
-  private static func remove() -> [StepBox] {
+  static func remove() -> [StepBox] {
     [
       StepBox { world, me in
         let rules = RemovalRules(grace: world.options.grace)
@@ -397,6 +392,12 @@ struct RandomRemote {
                 }))
           }
           missing = world.needed(missing, list, me)
+          if world.options.hasDamage {
+            let lost = due.filter { world.writers[me].memory.damaged.contains($0) }
+            let parts = Set(lost.flatMap { read[$0]?.parts ?? [] })
+            missing = missing.filter { !parts.contains($0) || world.canWrite([$0], me) }
+          }
+          guard world.canWrite(missing, me) else { return [] }
           let deletions = due.sorted().map { name in
             StepBox { world, me in
               if world.objects[name]?.gone == nil { world.objects[name]?.gone = world.now }
@@ -426,13 +427,16 @@ struct RandomRemote {
     return parts.filter { $0.item.map(needed.contains) ?? true }
   }
 
-  private mutating func step(_ me: Int) {
+  mutating func step(_ me: Int) {
     guard !writers[me].job.isEmpty else {
       switch Double.random(in: 0..<1, using: &random) {
       case ..<0.35:
         let version = versions.count
         var held: Set<Int> = []
-        let known = Set(writers[me].read.values.flatMap(\.parts).compactMap(\.item)).sorted()
+        let known =
+          options.hasDamage
+          ? items(of: me).sorted()
+          : Set(writers[me].read.values.flatMap(\.parts).compactMap(\.item)).sorted()
         if happens(0.7), let item = known.randomElement(using: &random) { held.insert(item) }
         if happens(0.6) || held.isEmpty {
           items += 1
@@ -443,6 +447,7 @@ struct RandomRemote {
         writers[me].job = Self.send()
       case ..<0.5: writers[me].job = Self.send()
       case ..<0.65 where options.hasFilled: writers[me].job = Self.fill()
+      case ..<0.65 where options.hasDamage: writers[me].job = Self.mend()
       case ..<0.75: writers[me].job = Self.replace()
       case ..<0.97: writers[me].job = Self.remove()
       default: writers[me].asleep = now + Int64.random(in: 5...60, using: &random)
@@ -469,6 +474,10 @@ struct RandomRemote {
       }
       step(me)
       if happens(0.3) { tick() }
+      if options.hasDamage {
+        if happens(0.01) { damage() }
+        continue
+      }
       let there = Set(
         objects.values.filter { $0.gone == nil && !$0.isDamaged }.flatMap(\.bundle.parts))
       let items = Set(
@@ -488,6 +497,6 @@ struct RandomRemote {
         }
       }
     }
-    return nil
+    return options.hasDamage ? mended() : nil
   }
 }

@@ -1,3 +1,4 @@
+import Platform
 import TestSupport
 import Testing
 
@@ -150,6 +151,57 @@ struct RemoteRuleModelTests {
     let seed = (0..<60).first { seed in
       var world = RandomRemote(seed: UInt64(seed), options)
       return world.run(steps: 2000) != nil
+    }
+    #expect(seed != nil)
+  }
+
+  /// Lives in which objects are damaged and lost, as many as `LLVS_TEST_LIVES` says.
+  private static let damagedLives = Int(SystemProcess.environment("LLVS_TEST_LIVES") ?? "") ?? 40
+
+  private static func damaged(_ change: (inout RandomRemote.Options) -> Void = { _ in })
+    -> RandomRemote.Options
+  {
+    var options = RandomRemote.Options()
+    options.hasDamage = true
+    change(&options)
+    return options
+  }
+
+  @Test(
+    "stores that sync after damage make the remote whole, also where one states what it cannot read"
+  )
+  func unneeded() {
+    var (damaged, mended) = (0, 0)
+    for seed in 0..<Self.damagedLives {
+      var world = RandomRemote(
+        seed: UInt64(seed),
+        Self.damaged {
+          $0.hasSmall = seed % 2 == 1
+          $0.hasPatches = seed % 3 != 0
+        })
+      let lost = world.run(steps: 1000)
+      #expect(lost == nil, "seed \(seed): \(lost ?? "")")
+      damaged += world.damaged
+      mended += world.mendedVersions
+    }
+    #expect(damaged > Self.damagedLives && mended > 10 * Self.damagedLives, "\(damaged), \(mended)")
+  }
+
+  @Test(
+    "random runs find a loss without each rule about bundles that are not needed",
+    arguments: ["comparesAgain", "unneededIsFilled", "statesEarly"])
+  func unneededLosses(rule: String) {
+    let options = Self.damaged {
+      $0.isStrict = false
+      switch rule {
+      case "comparesAgain": $0.comparesAgain = false
+      case "unneededIsFilled": $0.unneededIsFilled = true
+      default: $0.statesEarly = true
+      }
+    }
+    let seed = (0..<200).first { seed in
+      var world = RandomRemote(seed: UInt64(seed), options)
+      return world.run(steps: 1000) != nil
     }
     #expect(seed != nil)
   }
