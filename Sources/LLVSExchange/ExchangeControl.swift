@@ -16,6 +16,8 @@ package struct ExchangeControl {
     /// The number of versions that are done, and of all; 0 while it is unknown.
     package var done: Int
     package var total: Int
+    /// The bytes that this phase moves in all, as far as known; 0 while it is unknown.
+    package var bytes: UInt64 = 0
   }
 
   /// Called often, by one thread at a time; true cancels the exchange.
@@ -41,8 +43,8 @@ package struct ExchangeControl {
     let turn = Mutex(())
   }
 
-  func report(_ phase: Progress.Phase, _ done: Int, of total: Int) {
-    progress(Progress(phase: phase, done: done, total: total))
+  func report(_ phase: Progress.Phase, _ done: Int, of total: Int, bytes: UInt64 = 0) {
+    progress(Progress(phase: phase, done: done, total: total, bytes: bytes))
   }
 }
 
@@ -87,6 +89,35 @@ package struct ExchangeReport: Sendable {
   /// The versions that were found there and cannot be read, and those that they descend from, which are nowhere.
   package var unreadable: Set<Version.ID> {
     Set((refused + waiting).filter { !$0.isObject }.map(\.id)).union(absent)
+  }
+
+  /// Adds versions of a place that can be read there: those whose ancestors can all be read, too, are whole, and the
+  /// others wait.
+  /// - Complexity: O(versions + predecessors).
+  mutating func addReadable(
+    _ readable: [(id: Version.ID, predecessors: [Version.ID])], label: (Version.ID) -> String
+  ) {
+    let whole = Set(remoteIDs)
+    var lacking: [Int] = []
+    var followers: [Version.ID: [Int]] = [:]
+    for (index, version) in readable.enumerated() {
+      let missing = Set(version.predecessors).subtracting(whole)
+      lacking.append(missing.count)
+      for id in missing { followers[id, default: []].append(index) }
+    }
+    var ready = lacking.indices.filter { lacking[$0] == 0 }
+    while let index = ready.popLast() {
+      remoteIDs.append(readable[index].id)
+      for follower in followers.removeValue(forKey: readable[index].id) ?? [] {
+        lacking[follower] -= 1
+        if lacking[follower] == 0 { ready.append(follower) }
+      }
+    }
+    for (index, version) in readable.enumerated() where lacking[index] > 0 {
+      waiting.append(
+        Fault(id: version.id, reason: "\(label(version.id)): a predecessor cannot be read there"))
+    }
+    absent.formUnion(followers.keys)
   }
 
   /// Returns the versions that were sent if none was refused.

@@ -7,12 +7,15 @@ package struct FileLayout: RemoteLayout {
   private let transfer: TransferControl
   /// The note of a store about the versions whose files were found damaged there.
   private let damaged: String
+  /// The note of a store about the lengths of the files there.
+  private let lengths: String
 
   /// `place` is the remote as the user names it.
   package init(_ objects: any ObjectStore, place: String, transfer: TransferControl) {
     self.objects = objects
     self.transfer = transfer
     damaged = "files.damaged \(place)"
+    lengths = "files.lengths \(place)"
   }
 
   /// The name of a store's own folder at a remote, for unfinished objects.
@@ -61,7 +64,22 @@ package struct FileLayout: RemoteLayout {
     let files = files(for: store)
     let noted = String(decoding: store.noted(damaged) ?? [], as: UTF8.self)
     files.damaged = Set(noted.split(separator: "\n").map { Version.ID(String($0)) })
-    var report = try store.send(to: files, control: control)
+    control.report(.listing, 0, of: 0)
+    let known = FileLengths(store.noted(lengths) ?? [])
+    var history: [(number: VersionNumber, id: Version.ID)] = []
+    _ = try store.versionsToSend(control) { node in
+      history.append((node.number, node.id))
+      return true
+    }
+    let listed = Set(try files.wholeIDs())
+    for (number, id) in history where known[number] != 0 && listed.contains(id) {
+      try control.check()
+      guard try files.lengths(of: id) != known[number] else { continue }
+      if try isDamaged(id, files, store) { files.damaged.insert(id) }
+    }
+    var report = try store.send(
+      to: files, known: listed.subtracting(files.damaged), control: control)
+    try note(known, of: history, files, report, store)
     guard !files.damaged.isEmpty else { return report }
     let sent = Set(report.sent)
     let left = files.damaged.filter { !sent.contains($0) }
@@ -115,6 +133,33 @@ package struct SeveralLayouts: RemoteLayout {
     var report = ExchangeReport()
     for layout in layouts { report.add(try body(layout)) }
     return report
+  }
+}
+
+extension FileLayout {
+  private func isDamaged(
+    _ id: Version.ID, _ files: VersionObjects, _ store: Store
+  ) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try store.fault(of: id, files.version(id), in: files) != nil
+    } catch {
+      guard case .invalid = error else { throw error }
+      return true
+    }
+  }
+
+  /// Notes the lengths of the files that are there after a send.
+  private func note(
+    _ known: FileLengths, of history: [(number: VersionNumber, id: Version.ID)],
+    _ files: VersionObjects, _ report: ExchangeReport, _ store: Store
+  ) throws(StoreError) {
+    var known = known
+    let there = Set(report.remoteIDs + report.sent)
+    for (number, id) in history {
+      known[number] = there.contains(id) ? try files.lengths(of: id) ?? 0 : 0
+    }
+    let bytes = known.bytes
+    if store.noted(lengths) ?? [] != bytes { store.note(lengths, bytes) }
   }
 }
 

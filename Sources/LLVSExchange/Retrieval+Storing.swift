@@ -44,7 +44,7 @@ extension Retrieval {
       (batch, opened) = (next, following)
       let isSlow = SystemClock.monotonic() - began > Self.patience
       size = isSlow ? max(size / 2, sizes.lowerBound) : min(size * 2, sizes.upperBound)
-      control.report(.storing, batch.lowerBound, of: order.count)
+      control.report(.storing, batch.lowerBound, of: order.count, bytes: source.length)
     }
   }
 

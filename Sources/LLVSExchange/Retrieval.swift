@@ -49,7 +49,7 @@ struct Retrieval<Source: VersionSource> {
     var start = 0
     while start < ids.count {
       let end = min(start + 1024, ids.count)
-      control.report(.reading, start, of: ids.count)
+      control.report(.reading, start, of: ids.count, bytes: source.length)
       let part = Array(ids[start..<end])
       let (source, control) = (source, control)
       let read = try Threads.map(part.count, width: source.requests) {

@@ -8,15 +8,19 @@ extension Store {
 
   /// Writes every version that a remote lacks, except contained heads (docs/merging.md, M5).
   /// Versions with damaged data are left out and reported, with their descendants.
+  /// `known` are the versions that are there; nil lists them.
   package func send(
-    to remote: VersionObjects, control: ExchangeControl = ExchangeControl()
+    to remote: VersionObjects, known: Set<Version.ID>? = nil,
+    control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     control.report(.listing, 0, of: 0)
-    report.remoteIDs = try remote.wholeIDs()
-    let known = Set(report.remoteIDs)
+    let known = if let known { known } else { Set(try remote.wholeIDs()) }
+    report.remoteIDs = Array(known)
     let numbers = try versionsToSend(control) { known.contains($0.id) }
-    if !numbers.isEmpty { control.report(.sending, 0, of: numbers.count) }
+    // The files have the bytes of values in base64.
+    let bytes = try countBytes(of: numbers) / 3 * 4
+    if !numbers.isEmpty { control.report(.sending, 0, of: numbers.count, bytes: bytes) }
     var unsent = UnsentVersions()
     do throws(StoreError) {
       var rest = numbers[...]
@@ -32,7 +36,7 @@ extension Store {
           return (try self.writeNext(&left, to: remote, &barred, control), left, barred)
         }
         report.sent += ids
-        control.report(.sending, report.sent.count, of: numbers.count)
+        control.report(.sending, report.sent.count, of: numbers.count, bytes: bytes)
         (batch, rest, unsent) = next
       }
     } catch {
@@ -42,6 +46,13 @@ extension Store {
     remote.abandon()
     report.refused = unsent.faults
     return report
+  }
+
+  /// Returns the bytes of the values that versions stored.
+  func countBytes(of numbers: [VersionNumber]) throws(StoreError) -> UInt64 {
+    var bytes: UInt64 = 0
+    for number in numbers { bytes += UInt64(max(0, try version(number)?.valueDataSize ?? 0)) }
+    return bytes
   }
 
   package func versionIDsToSend(without known: Set<Version.ID>) throws(StoreError) -> [Version.ID] {

@@ -2,34 +2,37 @@ package import LLVSCore
 
 extension Store {
   /// Reads every version of a place, and compares those that both sides have (docs/merging.md, M2).
-  /// The report's `remoteIDs` are the versions that can be read there and are the same here.
+  /// The report's `remoteIDs` are the versions that can be read there with their ancestors, and are the same here.
   package func check(
     _ remote: some VersionSource, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
+    var readable: [(id: Version.ID, predecessors: [Version.ID])] = []
     let ids = try remote.versionIDs().sorted()
     for (index, id) in ids.enumerated() {
       try control.check()
       control.report(.reading, index, of: ids.count)
       do throws(StoreError) {
-        if let reason = try fault(of: id, in: remote) {
+        let theirs = try remote.version(id)
+        if let reason = try fault(of: id, theirs, in: remote) {
           report.refused.append(ExchangeReport.Fault(id: id, reason: reason))
         } else {
-          report.remoteIDs.append(id)
+          readable.append((id, theirs?.predecessors?.ids ?? []))
         }
       } catch .invalid(let reason) {
         report.refused.append(ExchangeReport.Fault(id: id, reason: reason))
       }
     }
+    report.addReadable(readable, label: remote.label)
     return report
   }
 
   /// Returns what is wrong with a version of a place; one that is not here is only read.
-  private func fault(
-    of id: Version.ID, in remote: some VersionSource
+  func fault(
+    of id: Version.ID, _ theirs: Version?, in remote: some VersionSource
   ) throws(StoreError) -> String? {
-    if let record = try version(id) { return try difference(of: record, from: remote) }
-    guard try remote.version(id) != nil, let changes = try remote.changes(of: id) else {
+    if let record = try version(id) { return try difference(of: record, theirs, from: remote) }
+    guard theirs != nil, let changes = try remote.changes(of: id) else {
       return "\(remote.changesLabel(id)): it is not there"
     }
     try changes.read(into: DigestSink()) { _ in }
@@ -49,9 +52,9 @@ extension Store {
   }
 
   private func difference(
-    of record: VersionRecord, from remote: some VersionSource
+    of record: VersionRecord, _ theirs: Version?, from remote: some VersionSource
   ) throws(StoreError) -> String? {
-    guard let theirs = try remote.version(record.id) else { return nil }
+    guard let theirs else { return nil }
     if let difference = try difference(of: record, theirs, label: remote.label(record.id)) {
       return difference
     }

@@ -20,7 +20,7 @@ package final class VersionObjects: VersionSource {
     set { found.withLock { $0 = newValue } }
   }
   private let found = Mutex<Set<Version.ID>>([])
-  /// The listed lengths of a server's objects.
+  /// The listed lengths of objects, and of those that were written since.
   private let lengths = Mutex<[WireKind: [ObjectName: UInt64]]>([:])
   // Held while the remote is prepared, once for each send; otherwise for memory access only.
   private let staging = Mutex<(any ObjectStaging)?>(nil)
@@ -68,6 +68,16 @@ package final class VersionObjects: VersionSource {
     return versions.filter { changes.contains($0) && !damaged.contains($0) }
   }
 
+  /// Returns a word for the lengths of both files of a version, listed or written; nil if a file is not known.
+  func lengths(of id: Version.ID) throws(StoreError) -> UInt32? {
+    let (changes, version) = (try name(.changes, id), try name(.version, id))
+    return lengths.withLock { lengths in
+      guard let changes = lengths[.changes]?[changes], let version = lengths[.version]?[version]
+      else { return nil }
+      return FileLengths.word(changes: changes, version: version)
+    }
+  }
+
   /// Returns the versions with changes and no description, which an interrupted send leaves.
   func idsOfChangesAlone() throws(StoreError) -> [Version.ID] {
     let whole = Set(try ids(.version))
@@ -84,7 +94,7 @@ package final class VersionObjects: VersionSource {
       repeat {
         let page = try objects.list(prefix, after: nil, page: next)
         for object in page.objects {
-          if !isNear { listed[object.name] = object.length }
+          listed[object.name] = object.length
           guard let id = Self.id(object.name.last) else { continue }
           // A version names its id, and changes are a list.
           let least = kind == .version ? id.rawValue.utf8.count : 2
@@ -250,12 +260,15 @@ package final class VersionObjects: VersionSource {
     let checkSpace = { (length: UInt64) throws(StoreError) in
       try asking { () throws(RemoteError) in try object.checkRoom(for: length) }
     }
+    var length: UInt64 = 0
     let output = WireOutput(checkSpace: checkSpace) { (bytes) throws(StoreError) in
       try asking { () throws(RemoteError) in try object.append(bytes) }
+      length += UInt64(bytes.count)
     }
     try body(output)
     try output.flush()
     try asking { () throws(RemoteError) in try object.finish() }
+    lengths.withLock { [length] in $0[kind, default: [:]][name] = length }
   }
 
   /// Makes versions visible, durably: all changes first, then the descriptions.

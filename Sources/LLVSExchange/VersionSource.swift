@@ -18,10 +18,13 @@ package protocol VersionSource: AnyObject {
   func changesLabel(_ id: Version.ID) -> String
   /// The number of versions that are best read at a time.
   var requests: Int { get }
+  /// The bytes that a retrieval may read; 0 if that is not known.
+  var length: UInt64 { get }
 }
 
 extension VersionSource {
   package var requests: Int { 1 }
+  package var length: UInt64 { 0 }
   package func contentDigest(of id: Version.ID) throws(StoreError) -> Digest? { nil }
 }
 

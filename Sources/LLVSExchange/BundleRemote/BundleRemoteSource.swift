@@ -44,6 +44,8 @@ final class BundleRemoteSource: VersionSource {
     self.unread = unread
   }
 
+  var length: UInt64 { unread.reduce(0) { $0 + $1.name.length } }
+
   func alone(_ number: Int) -> BundleRemoteSource {
     let source = BundleRemoteSource(session, unread)
     source.place(number)

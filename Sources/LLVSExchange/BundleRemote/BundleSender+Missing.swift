@@ -17,4 +17,22 @@ extension BundleSender {
     let lost = session.lost(in: view).flatMap { session.versions(of: $0) ?? [] }
     return Set(lost.filter { !numbers.contains($0) }).union(missing).sorted()
   }
+
+  /// Lists again if bundles of other writers are relied on, and puts what stopped counting.
+  func completeRelied() throws(StoreError) {
+    // A bundle that is put here may rely on others again.
+    for _ in 0..<8 {
+      guard options.send.mustListAgain(relyingOn: relied.map(\.writer), as: session.writer) else {
+        return
+      }
+      let needs = relied
+      relied = []
+      try session.listAgain()
+      refresh()
+      guard !needs.allSatisfy({ view.counts($0) }) else { return }
+      for record in sent { try putItems(of: record) }
+      try close()
+    }
+    throw .unreachable("other stores go on removing what this send relies on")
+  }
 }

@@ -13,7 +13,7 @@ final class BundleSender {
   let session: BundleSession
   private var store: Store { session.store }
   private var control: ExchangeControl { session.control }
-  private var options: BundleRemote.Options { session.options }
+  var options: BundleRemote.Options { session.options }
   private(set) var view: RemoteView
   private var current: OutgoingBundle?
   /// The bundle before it, whose PUT may be under way.
@@ -22,7 +22,7 @@ final class BundleSender {
   private var going: Set<BundleName> = []
   private let goal: UInt64
   /// Other writers' bundles that the bundles of this send rely on.
-  private var relied: Set<BundleName> = []
+  var relied: Set<BundleName> = []
   /// The bundles whose bytes turned out to be wrong.
   private var distrusted: Set<BundleName> = []
   /// The versions that were put, and those in a bundle whose needs do not count any more.
@@ -41,6 +41,10 @@ final class BundleSender {
   private var isPutAll = false
   /// True if a bundle was not put, because what it needs does not count any more.
   private(set) var isDropped = false
+  /// The number of versions to send, the bytes of their values that are not in a bundle yet, and the bytes put.
+  private var toSend = 0
+  private var left: UInt64 = 0
+  private var answered: UInt64 = 0
   private var rejected: [VersionNumber] = []
 
   init(_ session: BundleSession) throws(StoreError) {
@@ -58,9 +62,9 @@ final class BundleSender {
     OutgoingBundle.clean(store)
     namesForgotten = true
     defer { namesForgotten = false }
-    let total = missing.count
-    // The first version may have much that is to be sent before it is done.
-    control.report(.sending, 0, of: total)
+    toSend = missing.count
+    left = try store.countBytes(of: missing)
+    tellProgress()
     var unsent = UnsentVersions()
     while !missing.isEmpty {
       var rest = missing[...]
@@ -68,11 +72,11 @@ final class BundleSender {
       while let number = rest.popFirst() {
         try control.check()
         if try add(number, &unsent) { try closeIfFull() }
-        control.report(.sending, sent.count, of: total)
+        tellProgress()
         guard rejected.isEmpty else { break }
       }
       try close()
-      control.report(.sending, sent.count, of: total)
+      tellProgress()
       // The bundle's needs stopped counting before its PUT: its versions come again, and no descendant before.
       missing = rejected.sorted() + rest
       rejected = []
@@ -81,6 +85,13 @@ final class BundleSender {
     report.sent = sent.map(\.id)
     report.refused = unsent.faults
     return report
+  }
+
+  /// Reports the bytes that are put, in a bundle, or to be added.
+  private func tellProgress() {
+    guard !isFilling, toSend > 0 else { return }
+    let pending = (last?.noted.name.length ?? 0) + (current?.writer.length ?? 0)
+    control.report(.sending, sent.count, of: toSend, bytes: answered + pending + left)
   }
 
   /// Adds a version; false if it cannot be sent.
@@ -139,6 +150,10 @@ final class BundleSender {
 
   private func outlineValue(_ entry: Entry, mayClose: Bool) throws(StoreError) -> OutlineValue {
     let stored = entry.stored
+    defer {
+      left -= min(left, stored.length)
+      if stored.length >= 65_536 { tellProgress() }
+    }
     if entry.isInOutline { return .inline(try store.contents.bytes(stored)) }
     let first = BundleItem(value: stored.digest, length: stored.length)
     var found: OutlineValue?
@@ -339,6 +354,7 @@ final class BundleSender {
     if answer.byServer != nil { noted.state.insert(.timed) }
     session.notePut(noted.name)
     puts += 1
+    answered += noted.name.length
     noted.state.insert(.put)
     var changes: [(bundle: NotedBundle, items: [HeldItem]?)] = [(noted, nil)]
     for old in put.replaced {
@@ -351,24 +367,6 @@ final class BundleSender {
     sent += put.versions
     relied.formUnion(put.needs.filter { !session.isOwn($0) })
     view = session.view()
-  }
-
-  /// Lists again if bundles of other writers are relied on, and puts what stopped counting.
-  private func completeRelied() throws(StoreError) {
-    // A bundle that is put here may rely on others again.
-    for _ in 0..<8 {
-      guard options.send.mustListAgain(relyingOn: relied.map(\.writer), as: session.writer) else {
-        return
-      }
-      let needs = relied
-      relied = []
-      try session.listAgain()
-      view = session.view()
-      guard !needs.allSatisfy({ view.counts($0) }) else { return }
-      for record in sent { try putItems(of: record) }
-      try close()
-    }
-    throw .unreachable("other stores go on removing what this send relies on")
   }
 
   /// Puts the items of this store's versions after a number that no bundle there holds; announces bundles.
@@ -407,7 +405,7 @@ final class BundleSender {
     return isAll
   }
 
-  private func putItems(of record: VersionRecord) throws(StoreError) {
+  func putItems(of record: VersionRecord) throws(StoreError) {
     try store.forEachChange(toSendOf: record) { (change) throws(StoreError) in
       _ = try change.map { (entry) throws(StoreError) in try value(entry, mayClose: true) }
     }

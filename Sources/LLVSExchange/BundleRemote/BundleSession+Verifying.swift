@@ -6,9 +6,10 @@ extension BundleSession {
   func verify() throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     var reasons: [BundleName: String] = [:]
+    let length = listing.names.reduce(0) { $0 + $1.length }
     for (index, name) in listing.names.enumerated() where seen.faults[name] == nil {
       try control.check()
-      control.report(.reading, index, of: listing.names.count)
+      control.report(.reading, index, of: listing.names.count, bytes: length)
       reasons[name] = try damage(of: name)
       if let reason = reasons[name] {
         try noteDamage(of: name, reason)
@@ -40,7 +41,7 @@ extension BundleSession {
       + torn.map { text in
         ExchangeReport.Fault(
           id: Version.ID(text), reason: "\(BundleFormat.folder)/\(text): it is not whole",
-          isObject: true)
+          isObject: true, cause: "not whole")
       }
     var held: Set<VersionNumber> = []
     var others: Set<Version.ID> = []
@@ -58,30 +59,17 @@ extension BundleSession {
     _ others: Set<Version.ID>, to report: inout ExchangeReport
   ) throws(StoreError) {
     let source = try BundleRemoteSource(self)
-    var left: [(id: Version.ID, predecessors: [Version.ID])] = []
+    var readable: [(id: Version.ID, predecessors: [Version.ID])] = []
     for id in source.versionIDs() where others.contains(id) {
       try control.check()
       if try source.changes(of: id) != nil, let version = try source.version(id) {
-        left.append((id, version.predecessors?.ids ?? []))
+        readable.append((id, version.predecessors?.ids ?? []))
       } else {
         report.waiting.append(
           ExchangeReport.Fault(id: id, reason: "\(source.label(id)): a part of it is not there"))
       }
     }
-    var whole = Set(report.remoteIDs)
-    var count = left.count + 1
-    while left.count < count {
-      count = left.count
-      left.removeAll { id, predecessors in
-        guard predecessors.allSatisfy(whole.contains) else { return false }
-        report.remoteIDs.append(id)
-        return whole.insert(id).inserted
-      }
-    }
-    report.waiting += left.map { id, _ in
-      ExchangeReport.Fault(
-        id: id, reason: "\(source.label(id)): a predecessor cannot be read there")
-    }
+    report.addReadable(readable, label: source.label)
   }
 
   /// Compares the outlines of a bundle with the versions that are here, and collects these and the other versions.

@@ -115,16 +115,19 @@ extension BundleSession {
       .filter { !known.contains(BundleNumber($0)) && !view.isNeedless($0) }
       .map { name in
         var fault = fault(of: name, "\(name.object): it is not whole")
+        fault.cause = "not whole"
         fault.hidesVersions = isLast(name, view)
         return fault
       }
+    let cut = Set(listing.torn.compactMap { BundleName($0) }.map { BundleNumber($0) })
     let missing = view.writers.flatMap { writer in
-      view.missing(of: writer).filter {
-        !known.contains(BundleNumber(writer, $0)) && !view.isNeedless(BundleNumber(writer, $0))
-      }.map { sequence in
+      view.missing(of: writer).map { BundleNumber(writer, $0) }.filter {
+        !known.contains($0) && !view.isNeedless($0) && !cut.contains($0)
+      }.map { number in
         ExchangeReport.Fault(
-          id: Version.ID("\(writer)-\(sequence)"),
-          reason: "bundle \(sequence) of \(writer) is not there", isObject: true)
+          id: Version.ID(number.text),
+          reason: "bundle \(number.sequence) of \(writer) is not there", isObject: true,
+          cause: "missing")
       }
     }
     return torn + missing

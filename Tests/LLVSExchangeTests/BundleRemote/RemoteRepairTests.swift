@@ -360,6 +360,36 @@ struct RemoteRepairTests {
     #expect(try FolderFormat.files.verify(for: a, place.folder).remoteIDs.count == 3)
   }
 
+  @Test(
+    "a file of the original's format that got another length is written again without a verify",
+    arguments: WireKind.allCases, [Harm.cut, .lengthen])
+  func otherLength(kind: WireKind, _ harm: Harm) throws {
+    let place = try ExchangePlace()
+    let (a, b) = (try place.store("a"), try place.store("b"))
+    for number in 0..<3 {
+      _ = try a.makeVersion(
+        basedOnPredecessor: a.mostRecentHead?.id,
+        updating: [Value(id: .init("k\(number)"), data: [1, 2, 3])])
+    }
+    _ = try FolderFormat.files.send(a, place.folder)
+    // A store that wrote nothing there has seen the lengths.
+    _ = try FolderFormat.files.retrieve(into: b, place.folder)
+    _ = try FolderFormat.files.send(b, place.folder)
+    for healer in [a, b] {
+      let name = try #require(try FileSystem.list("\(place.folder)/\(kind.rawValue)").first)
+      let path = "\(place.folder)/\(kind.rawValue)/\(name)"
+      let bytes = try FileSystem.read(path, atMost: 1 << 20)
+      let harmed = harm == .cut ? Array(bytes.dropLast(3)) : bytes + [1, 2]
+      try FileSystem.replace(path, with: harmed, permissions: 0o644)
+      #expect(try FolderFormat.files.send(healer, place.folder).sent.map(\.rawValue) == [name])
+      #expect(try FolderFormat.files.verify(for: healer, place.folder).remoteIDs.count == 3)
+      // A file with the same content and another length stays.
+      try FileSystem.replace(
+        path, with: try FileSystem.read(path, atMost: 1 << 20) + [10], permissions: 0o644)
+      for store in [a, b] { #expect(try FolderFormat.files.send(store, place.folder).sent.isEmpty) }
+    }
+  }
+
   @Test("files of the original's format that are missing or damaged are written again")
   func files() throws {
     for seed in 0..<UInt64(Self.lives) {
