@@ -38,6 +38,6 @@ enum FollowedCommand {
     guard let json = try? CommandTarget.status(of: root), let status = try? StoreReport(json: json),
       let first = status.running?.first
     else { return nil }
-    return CommandProgress(first.what, done: first.done, total: first.total)
+    return first.progress
   }
 }

@@ -84,7 +84,10 @@ extension Verb {
     if state.lastNumber == 0, state.settings[unfinished] == nil, try store.peers().isEmpty {
       return
     }
-    throw ControlError(.exists, "\(path) is a store already; \"llvs peer\" adds a peer to it")
+    let isClone = try store.peers().contains { $0.address == Array(address.utf8) }
+    let advice =
+      isClone ? "\"llvs sync\" in it gets what is new" : "\"llvs peer\" adds a peer to it"
+    throw ControlError(.exists, "\(path) is a store already; \(advice)")
   }
 
   private struct Told {

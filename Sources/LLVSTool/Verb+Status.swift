@@ -51,6 +51,11 @@ struct StoreReport: Decodable {
     var what: String
     var done: Int
     var total: Int
+    var isBytes: Bool
+
+    var progress: CommandProgress {
+      CommandProgress(what, done: done, total: total, isBytes: isBytes)
+    }
   }
 
   struct Peer: Decodable {
@@ -61,7 +66,7 @@ struct StoreReport: Decodable {
     var message: String
     var refused: Int
     var refusal: String
-    var waiting: Int
+    var incomplete: String?
     var toSend: Int
     var notes: [String]
   }
@@ -116,7 +121,7 @@ struct StoreReport: Decodable {
       lines += Self.shortened(try ask("conflicts"))
     }
     lines += (running ?? []).map { command in
-      let steps = command.total > 0 ? ", \(command.done) of \(command.total)" : ""
+      let steps = command.total > 0 ? ", \(command.progress.steps)" : ""
       let what = command.what.isEmpty ? "" : ": \(command.what)\(steps)"
       return "Now running: \(command.command)\(what)."
     }
@@ -136,7 +141,9 @@ struct StoreReport: Decodable {
       lines.append("Little space is free, so no versions are made by themselves.")
     }
     lines += (failedHooks ?? []).map { "The last error of a hook: \($0)." }
-    if lastIsFault == true, let last, case .failed(let message) = ControlReply(last) {
+    if lastIsFault == true, let last, case .failed(let message) = ControlReply(last),
+      !(peers ?? []).contains(where: { $0.failed != nil && message.hasSuffix($0.message) })
+    {
       let time = Self.ago(lastTime).map { " was \($0)" } ?? ""
       lines.append("The last error\(time): \(message).")
     }
@@ -211,13 +218,16 @@ struct StoreReport: Decodable {
     var parts: [String] = []
     if peer.direction != "both" { parts.append(peer.direction) }
     if let failed = ago(peer.failed) { parts.append("failed \(failed): \(peer.message)") }
-    if peer.refused > 0 { parts.append("\(peer.refused) refused: \(peer.refusal)") }
-    if peer.waiting > 0 {
-      parts.append("INCOMPLETE there: \(PrintableText.count(peer.waiting, "version"))")
+    if let incomplete = peer.incomplete {
+      parts.append("INCOMPLETE there: \(incomplete)")
+    } else if peer.refused > 0 {
+      parts.append("\(peer.refused) refused: \(peer.refusal)")
     }
-    if peer.toSend > 0 { parts.append("\(PrintableText.count(peer.toSend, "version")) to send") }
+    if peer.toSend > 0, peer.failed == nil || !peer.message.hasSuffix(ControlService.unsent) {
+      parts.append("\(PrintableText.count(peer.toSend, "version")) to send")
+    }
     let isUpToDate =
-      peer.failed == nil && peer.refused == 0 && peer.waiting == 0 && peer.toSend == 0
+      peer.failed == nil && peer.refused == 0 && peer.incomplete == nil && peer.toSend == 0
       && !peer.notes.contains { $0.hasPrefix("INCOMPLETE") }
     let last = ago(peer.lastOK)
     parts.append(

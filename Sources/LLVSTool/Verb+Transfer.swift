@@ -204,7 +204,7 @@ extension Verb {
         store, to: target, settings: line.has("with-settings") ? [:] : [isolated: Array("on".utf8)]
       ) { done, total in
         console.progress(
-          CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))
+          CommandProgress("copying", done: Int(done), total: Int(total), isBytes: true))
         return !context.isCancelled()
       }
     } catch {

@@ -1,4 +1,5 @@
 package import Grammar
+import ObjectStores
 import TreeNames
 
 package struct CommandProgress: Hashable, Sendable {
@@ -6,11 +7,22 @@ package struct CommandProgress: Hashable, Sendable {
   package var done: Int
   /// The number of all steps; 0 if unknown.
   package var total: Int
+  /// True if steps are bytes.
+  package var isBytes: Bool
 
-  package init(_ what: String, done: Int, total: Int) {
+  package init(_ what: String, done: Int, total: Int, isBytes: Bool = false) {
     self.what = what
     self.done = done
     self.total = total
+    self.isBytes = isBytes
+  }
+
+  /// The steps in words: `3 of 12`, `5.0 MB of 41 MB`; empty before the first of an unknown number.
+  package var steps: String {
+    func text(_ count: Int) -> String {
+      isBytes ? ByteText.of(UInt64(clamping: count)) : "\(count)"
+    }
+    return total > 0 ? "\(text(done)) of \(text(total))" : done > 0 ? text(done) : ""
   }
 }
 

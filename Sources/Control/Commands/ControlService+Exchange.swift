@@ -77,16 +77,10 @@ extension ControlService {
         guard let report = try ended.withLock({ $0[index] })?.get() else { continue }
         var notes: [String] = []
         let lacks = half == .retrieve ? report.lacks : nil
-        if let lacks {
-          notes.append("INCOMPLETE: \(lacks)")
+        if half == .retrieve, let incomplete = report.incomplete {
+          notes.append("INCOMPLETE: \(incomplete)")
         } else if let fault = report.refused.first {
           notes.append(Self.refusal(fault, of: report.refused.count, half, peer.name))
-        }
-        let waiting = report.waiting.filter { !$0.isObject }.count
-        if lacks == nil, waiting > 0 { notes.append(Self.incomplete(waiting)) }
-        let missing = report.waiting.count - waiting
-        if lacks == nil, missing > 0 {
-          notes.append("INCOMPLETE there: \(missing) bundle\(missing == 1 ? "" : "s") missing")
         }
         notes += report.notes
         outcome.note(peer.name) { peer in
@@ -186,7 +180,7 @@ extension ControlService {
     let done = session.reached(peer).count
     let left = PeerState(peer.state).countToSend(newest: newest) - done
     guard left > 0 else { return error }
-    let versions = "\(left) version\(left == 1 ? "" : "s") could not be sent"
+    let versions = "\(left) version\(left == 1 ? "" : "s")\(Self.unsent)"
     return ControlError(error.kind, "\(error.message); \(versions)")
   }
 
@@ -361,14 +355,20 @@ extension ExchangeReport {
   var lacks: String? {
     let count = unreadable.count
     guard count > 0 || (refused + waiting).contains(where: \.hidesVersions) else { return nil }
-    let found =
-      refused.filter(\.isObject).map(\.cause) + waiting.filter(\.isObject).map { _ in "missing" }
-    var causes = Dictionary(grouping: found) { $0 }.sorted { $0.key < $1.key }.map { cause, all in
-      "\(all.count) bundle\(all.count == 1 ? "" : "s") \(cause)"
-    }
+    var causes = bundles
     if causes.isEmpty, let fault = (refused + waiting).first { causes.append(fault.reason) }
     let what = count == 0 ? "the newest versions" : "\(count) version\(count == 1 ? "" : "s")"
     return "\(what) cannot be read"
       + (causes.isEmpty ? "" : " (\(causes.joined(separator: ", ")))")
+  }
+
+  /// ``lacks``, or the bundles that are missing though all versions were read; nil if there are none.
+  var incomplete: String? { lacks ?? (waiting.isEmpty ? nil : bundles.joined(separator: ", ")) }
+
+  /// How many bundles cannot be read, by the cause.
+  private var bundles: [String] {
+    Dictionary(grouping: (refused + waiting).filter(\.isObject), by: \.cause)
+      .sorted { $0.key < $1.key }
+      .map { cause, all in "\(all.count) bundle\(all.count == 1 ? "" : "s") \(cause)" }
   }
 }

@@ -68,8 +68,8 @@ package struct PeerKeys {
         throw ControlError(
           isEncrypted ? .damaged : .exists,
           isEncrypted
-            ? "\(name) is encrypted, and its key files are lost: \"llvs key add\" on a machine that holds the key "
-              + "makes one"
+            ? "\(name) is encrypted, and its key files are lost: a sync, or \"llvs key add\", on a machine that holds "
+              + "the key makes one"
             : "\(name) holds versions already and no key: what is there cannot be encrypted afterwards; use a "
               + "place that is empty, and remove the old one when everything was sent to the new")
       }

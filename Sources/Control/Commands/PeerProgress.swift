@@ -10,6 +10,9 @@ final class PeerProgress: Sendable {
     /// Bytes that moved in the direction of the step.
     var sent: UInt64 = 0
     var received: UInt64 = 0
+    /// The bytes that had moved in this direction when a phase with a known length began.
+    var start: (isSending: Bool, bytes: UInt64)?
+    var moved: UInt64 { step?.phase == .sending ? sent : received }
   }
 
   private let name: String
@@ -34,11 +37,22 @@ final class PeerProgress: Sendable {
   private func tell(_ change: (inout State) -> Void) {
     let now = state.withLock { state -> State in
       change(&state)
+      let isSending = state.step?.phase == .sending
+      if state.start.map({ $0.isSending != isSending }) ?? ((state.step?.bytes ?? 0) > 0) {
+        state.start = (isSending, state.moved)
+      }
       return state
     }
+    if let step = now.step, step.bytes > 0, let start = now.start {
+      // Requests that are repeated move more.
+      let done = min(now.moved - min(now.moved, start.bytes), step.bytes)
+      return report(
+        CommandProgress(
+          "\(name): \(step.phase.rawValue)", done: Int(clamping: done),
+          total: Int(clamping: step.bytes), isBytes: true))
+    }
     let phase = now.step?.phase ?? .listing
-    let bytes = phase == .sending ? now.sent : now.received
-    let moved = bytes > 0 ? ", \(ByteText.of(bytes))" : ""
+    let moved = now.moved > 0 ? ", \(ByteText.of(now.moved))" : ""
     report(
       CommandProgress(
         "\(name): \(phase.rawValue)\(moved)", done: now.step?.done ?? 0, total: now.step?.total ?? 0

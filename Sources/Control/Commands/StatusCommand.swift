@@ -210,12 +210,15 @@ extension ControlService {
   private func describeUnderWay(_ status: inout StoreStatus) {
     let all = underWay.withLock { $0.commands.sorted { $0.key < $1.key } }
     for (_, (title, now)) in all {
-      let steps = now.total > 0 ? " \(now.done) of \(now.total)" : ""
+      let steps = now.total > 0 ? " \(now.steps)" : ""
       status.add("running", now.what.isEmpty ? title : "\(title): \(now.what)\(steps)")
     }
     let running = all.map { _, command -> ReplyValue in
       let (title, now) = command
-      return ["command": title, "what": now.what, "done": now.done, "total": now.total]
+      return [
+        "command": title, "what": now.what, "done": now.done, "total": now.total,
+        "isBytes": now.isBytes,
+      ]
     }
     status.add("running", nil, ["running": running])
   }
@@ -238,9 +241,14 @@ extension ControlService {
       } else {
         parts.append("never exchanged")
       }
-      if state.refused > 0 { parts.append("\(state.refused) refused: \(state.refusal)") }
-      if state.waiting > 0 { parts.append(Self.incomplete(state.waiting)) }
-      if count > 0 { parts.append("\(PrintableText.count(count, "version")) to send") }
+      if !state.incomplete.isEmpty {
+        parts.append("INCOMPLETE there: \(state.incomplete)")
+      } else if state.refused > 0 {
+        parts.append("\(state.refused) refused: \(state.refusal)")
+      }
+      if count > 0, state.failed == nil || !state.message.hasSuffix(Self.unsent) {
+        parts.append("\(PrintableText.count(count, "version")) to send")
+      }
       parts += state.notes
       status.add(peer.name, parts.joined(separator: "; "))
       values.append([
@@ -248,15 +256,15 @@ extension ControlService {
         "lastOK": state.succeeded.map { TimestampText.iso($0) },
         "failed": state.failed.map { TimestampText.iso($0) }, "message": state.message,
         "toSend": count, "refused": state.refused, "refusal": state.refusal,
-        "waiting": state.waiting, "notes": state.notes, "direction": settings.direction.rawValue,
+        "waiting": state.waiting, "incomplete": state.incomplete.isEmpty ? nil : state.incomplete,
+        "notes": state.notes, "direction": settings.direction.rawValue,
       ])
     }
     status.add("peers", nil, ["peers": values])
   }
 
-  static func incomplete(_ versions: Int) -> String {
-    "INCOMPLETE there: \(PrintableText.count(versions, "version"))"
-  }
+  /// The end of a failure that says how many versions are to be sent.
+  package static let unsent = " could not be sent"
 
   private func firstConflicts() throws -> [(item: OpenConflict, sides: ConflictSides)] {
     guard let head = try headRecord() else { return [] }

@@ -155,7 +155,11 @@ extension ControlService {
     var versions = 0
     var compared = 0
     var damaged: [String] = []
-    var waiting: [String] = []
+    /// The bundles that are missing or not whole.
+    var absent: [String] = []
+    /// The number of versions and bundles that are there in part.
+    var waiting = 0
+    /// The versions that were sent or found and cannot be read there.
     var missing: [String] = []
     /// True if this store lacks the key of any bundle.
     var isLocked = false
@@ -163,22 +167,21 @@ extension ControlService {
     var notes: [String] = []
     func with(_ text: String) -> String { ([text] + notes).joined(separator: "\n  ") }
     var isOfKeys: Bool {
-      damaged.allSatisfy { $0.hasPrefix(KeyFileName.directory) } && waiting.isEmpty
+      damaged.allSatisfy { $0.hasPrefix(KeyFileName.directory) } && absent.isEmpty
         && missing.isEmpty
     }
-    var isWhole: Bool { damaged.isEmpty && waiting.isEmpty && missing.isEmpty }
+    var isWhole: Bool { damaged.isEmpty && absent.isEmpty && missing.isEmpty }
 
     var lines: [String] {
-      let sent = PrintableText.count(missing.count, "version that was", "versions that were")
-      let what = "\(sent) sent cannot be read there"
+      let what = "\(PrintableText.count(missing.count, "version")) cannot be read there"
       let shown = missing.prefix(3).joined(separator: ", ") + (missing.count > 3 ? ", ..." : "")
-      return damaged + waiting + (missing.isEmpty ? [] : ["\(what): \(shown)"])
+      return damaged + absent + (missing.isEmpty ? [] : ["\(what): \(shown)"])
     }
 
     func reply(_ peer: String) -> ReplyValue {
       [
         "peer": peer, "versions": versions, "compared": compared, "damaged": damaged.count,
-        "waiting": waiting.count, "missing": missing,
+        "waiting": waiting, "missing": missing,
       ]
     }
   }
@@ -193,12 +196,18 @@ extension ControlService {
       var found = PeerCheck()
       found.versions = report.remoteIDs.count
       for id in report.remoteIDs where try store.version(id) != nil { found.compared += 1 }
-      (found.damaged, found.waiting) = (report.refused.map(text), report.waiting.map(text))
+      (found.damaged, found.waiting) = (report.refused.map(text), report.waiting.count)
+      found.absent = report.waiting.filter(\.isObject).map(text)
       found.isLocked = report.refused.contains(where: \.isLocked)
       found.notes = report.notes
       found.missing = try store.versionsToSend(
         upTo: PeerState(peer.state).sent, without: Set(report.remoteIDs), control: control
       ).map(\.name)
+      // A retrieval counts these, too.
+      for id in report.unreadable.subtracting(report.remoteIDs).sorted()
+      where try store.version(id) == nil {
+        found.missing.append(id.rawValue)
+      }
       return found
     }
     update(peer) { state in

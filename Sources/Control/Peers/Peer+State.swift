@@ -16,11 +16,14 @@ struct PeerState: Hashable, Sendable {
   var refusal = ""
   /// The number of versions that the last retrieval found only partly.
   var waiting = 0
+  /// What the last retrieval could not read, in words; empty if it read everything.
+  var incomplete = ""
   /// The number of versions that could not be read; what else was refused or waits are bundles.
   private var unreadable = 0
   /// Sentences without a period about the remains of the last retrieval and the last send.
   var notes: [String] {
-    (found.isEmpty ? [] : [found]) + takingNotes + sendingNotes.filter { !takingNotes.contains($0) }
+    (found.isEmpty || !incomplete.isEmpty ? [] : [found]) + takingNotes
+      + sendingNotes.filter { !takingNotes.contains($0) }
   }
   /// The result of the last `verify` of the peer, in words; empty for no damage, and after a send has mended it.
   var found = ""
@@ -49,6 +52,7 @@ struct PeerState: Hashable, Sendable {
       case "refused": refused = Int(value) ?? 0
       case "refusal": refusal = value
       case "found": found = value
+      case "incomplete": incomplete = value
       case "unreadable": unreadable = Int(value) ?? 0
       case "waiting": waiting = Int(value) ?? 0
       case "taking": takingNotes.append(value)
@@ -71,6 +75,7 @@ struct PeerState: Hashable, Sendable {
       lines.append("refusal=\(Self.line(refusal))")
     }
     if waiting > 0 { lines.append("waiting=\(waiting)") }
+    if !incomplete.isEmpty { lines.append("incomplete=\(Self.line(incomplete))") }
     if unreadable > 0 { lines.append("unreadable=\(unreadable)") }
     if !found.isEmpty { lines.append("found=\(Self.line(found))") }
     lines += takingNotes.map { "taking=\(Self.line($0))" }
@@ -94,13 +99,16 @@ struct PeerState: Hashable, Sendable {
       } ?? ""
     waiting = report.waiting.count
     unreadable = report.unreadable.count
+    incomplete = report.incomplete ?? ""
     if !report.isAsBefore { takingNotes = Array(report.notes.prefix(Self.noteLimit)) }
   }
 
   /// Records a send; `newest` was the greatest number before it, `unsent` the versions that could not be sent.
   mutating func sent(_ report: ExchangeReport, newest: UInt32, without unsent: [UInt32]) {
     if !report.mayBeDamaged { found = "" }
-    if report.leavesNoHole, unreadable == 0 { (refused, refusal, waiting) = (0, "", 0) }
+    if report.leavesNoHole, unreadable == 0 {
+      (refused, refusal, waiting, incomplete) = (0, "", 0, "")
+    }
     if !report.isAsBefore { sendingNotes = Array(report.notes.prefix(Self.noteLimit)) }
     // The peer has all versions before the first unsent one, and all after it except the unsent ones.
     sent = unsent.min().map { $0 - 1 } ?? newest

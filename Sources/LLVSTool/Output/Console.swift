@@ -1,5 +1,6 @@
 import Control
 import Grammar
+import ObjectStores
 import Platform
 import Reports
 import TreeNames
@@ -13,6 +14,8 @@ final class Console: Sendable {
   private let bar = Monitor<UInt64>(0)
   /// A leaf lock.
   private let newest = Monitor<CommandProgress?>(nil)
+  /// When each step in bytes began, and with how many.
+  private let paces = Monitor<[String: (time: UInt64, done: Int)]>([:])
   private let output = Output()
   /// True if standard output is a terminal; determined before a pager replaces it.
   let isTerminal: Bool
@@ -113,14 +116,35 @@ final class Console: Sendable {
       return true
     }
     guard isDue else { return }
-    var text = "\(progress.what) \(progress.done)"
+    var text = [progress.what, progress.steps].filter { !$0.isEmpty }.joined(separator: " ")
     if progress.total > 0 {
-      let filled = min(24, progress.done * 24 / progress.total)
+      // What is in progress is not done.
+      let filled = Int(Double(progress.done) / Double(progress.total) * 24)
+      let shown = min(max(0, filled), progress.isBytes ? 23 : 24)
       text =
-        "[" + String(repeating: "#", count: filled) + String(repeating: " ", count: 24 - filled)
-        + "] \(progress.what) \(progress.done) of \(progress.total)"
+        "[" + String(repeating: "#", count: shown) + String(repeating: " ", count: 24 - shown)
+        + "] \(text)\(progress.isBytes ? pace(of: progress, now) : "")"
     }
-    StandardStream.error.write("\r\u{1B}[K" + text)
+    // A longer line would not be cleared.
+    StandardStream.error.write("\r\u{1B}[K" + text.prefix(columns - 1))
+  }
+
+  /// Returns the rate and the time left, once a second shows them.
+  private func pace(of progress: CommandProgress, _ now: UInt64) -> String {
+    let start = paces.withLock { paces -> (time: UInt64, done: Int) in
+      if let start = paces[progress.what], start.done <= progress.done { return start }
+      paces[progress.what] = (now, progress.done)
+      return (now, progress.done)
+    }
+    let (seconds, bytes) = (Double(now - start.time) / 1e9, Double(progress.done - start.done))
+    guard seconds >= 1, bytes > 0 else { return "" }
+    let rate = bytes / seconds
+    let left = Double(progress.total - progress.done) / rate
+    let time =
+      left < 100
+      ? "\(Int(left.rounded(.up))) s"
+      : left < 6000 ? "\(Int((left / 60).rounded())) min" : "\(Int((left / 3600).rounded())) h"
+    return ", \(ByteText.of(UInt64(rate)))/s, \(time) left"
   }
 
   func clear() {
@@ -135,7 +159,7 @@ final class Console: Sendable {
     Interruption.watch { [self] in
       let last = newest.withLock { $0 }
       let words =
-        last.map { "; \($0.what), \($0.done)\($0.total > 0 ? " of \($0.total)" : "")" } ?? ""
+        last.map { "; \($0.what), \($0.steps.isEmpty ? "0" : $0.steps)" } ?? ""
       complain("llvs: interrupted\(words).")
     }
     return CommandContext(

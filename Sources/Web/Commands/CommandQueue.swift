@@ -81,7 +81,7 @@ final class CommandQueue: Sendable {
       let running = state.running.map { now -> ReplyValue in
         [
           "id": now.id, "title": now.title, "what": now.progress.what, "done": now.progress.done,
-          "total": now.progress.total,
+          "total": now.progress.total, "steps": now.progress.steps,
           "seconds": (SystemClock.monotonic() - now.begin) / 1_000_000_000,
         ]
       }.reply.json

@@ -188,7 +188,7 @@ class Page {
     element("task").hidden = !running;
     if (!running) return;
     const bar = element("task-bar");
-    const steps = running.total ? ` ${running.done} of ${running.total}` : running.done ? ` ${running.done}` : "";
+    const steps = running.steps ? ` ${running.steps}` : "";
     element("task-text").textContent = `${running.title}: ${running.what || "under way"}${steps}, ${running.seconds} s`;
     if (running.total) {
       bar.max = running.total;
