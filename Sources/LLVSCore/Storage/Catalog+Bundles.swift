@@ -39,6 +39,8 @@ package struct NumberSet {
     return index < words.count && words[index] & 1 << UInt64(number.rawValue % 64) != 0
   }
 
+  package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
   /// The greatest number up to which the set has all numbers from 1 on; 0 if it lacks 1.
   package var beginning: UInt32 {
     for (index, word) in words.enumerated() {

@@ -44,7 +44,7 @@ extension TreeSession {
     }
   }
 
-  /// What the tree needs of old versions, for ``Store/forget(_:at:isTrial:limit:besides:isCancelled:)``.
+  /// What the tree needs of old versions, for ``Store/forget(_:at:isTrial:limit:besides:control:)``.
   /// - Throws: ``StoreError/corrupt(_:)`` if the store has a journal that could not be read: it may need any of them.
   package func roots() throws(StoreError) -> OutsideRoots {
     let names = try StoreError.translating(try FileSystem.list(store.path))

@@ -9,6 +9,28 @@ package struct KeepPolicy: Hashable, Sendable {
     var period: Int64
     /// In seconds; nil without an end.
     var age: Int64?
+
+    private var name: String { KeepPolicy.periods.first { $0.seconds == period }?.name ?? "" }
+
+    private var ageText: String? {
+      age.map { age in
+        let unit = KeepPolicy.units.filter { age % $0.value == 0 }.max { $0.value < $1.value }
+        return unit.map { "\(age / $0.value)\($0.key)" } ?? "\(age)s"
+      }
+    }
+
+    var text: String { ageText.map { "\(name):\($0)" } ?? name }
+
+    var clause: String {
+      let what =
+        switch name {
+        case "hourly": "the last version of each hour"
+        case "daily": "the last version of each day"
+        case "weekly": "the last version of each week"
+        default: "every version"
+        }
+      return ageText.map { "\(what) for \($0)" } ?? what
+    }
   }
 
   /// The facts about a version that the policy decides by.
@@ -66,6 +88,12 @@ package struct KeepPolicy: Hashable, Sendable {
       "\"\(word)\" does not say what to keep; examples: all, all:30d, hourly:2d, daily:1y, weekly:5y"
     )
   }
+
+  /// The words that ``init(_:)`` parses to the same policy, with commas.
+  package var text: String { rules.map(\.text).joined(separator: ",") }
+
+  /// What the policy keeps, in words: a clause for each rule.
+  package var clauses: [String] { rules.map(\.clause) }
 
   package var keepsEverything: Bool { rules[0].period == 0 && rules[0].age == nil }
 

@@ -1,6 +1,6 @@
 internal import Platform
 
-/// What a run of ``Store/forget(_:at:isTrial:limit:besides:isCancelled:)`` did, or would do.
+/// What a run of ``Store/forget(_:at:isTrial:limit:besides:control:)`` did, or would do.
 package struct ForgetReport: Hashable, Sendable {
   /// The versions that are forgotten now or were before.
   package var forgotten = 0
@@ -11,6 +11,46 @@ package struct ForgetReport: Hashable, Sendable {
   package var freedBytes: UInt64 = 0
   /// True if the file system makes no holes, so that no space comes free.
   package var lacksHoles = false
+}
+
+/// The caller's functions for a run of ``Store/forget(_:at:isTrial:limit:besides:control:)``.
+package struct ForgetControl {
+  package enum Step: Hashable, Sendable {
+    /// Reads the maps of versions; counts each reading of a map.
+    case reading
+    /// Frees the disk's blocks; counts bytes.
+    case freeing
+  }
+
+  /// Called often; true ends the run.
+  package var isCancelled: () -> Bool = { false }
+  package var progress: (_ step: Step, _ done: UInt64, _ total: UInt64) -> Void = { _, _, _ in }
+  /// Called before each decision with everything that the run found, this decision's bytes included. If it returns
+  /// false, the run ends and has not made the decision.
+  package var isWorthIt: (ForgetReport) -> Bool = { _ in true }
+  /// Called before each decision, to find out where its bytes are.
+  package var examine: ((inout Forgettable) throws(StoreError) -> Void)?
+
+  package init() {}
+}
+
+/// What one decision forgets.
+package struct Forgettable {
+  /// The versions that are forgotten with it, and all that were before, ascending.
+  package let versions: [VersionNumber]
+  package let newVersions: Set<VersionNumber>
+  private var sweep: Sweep
+
+  fileprivate init(_ decision: Decision) {
+    versions = decision.forgotten
+    newVersions = Set(decision.newlyForgotten)
+    sweep = decision.sweep
+  }
+
+  /// Returns the bytes that come free with a value, except those that an earlier call has counted.
+  package mutating func take(_ stored: StoredContent) throws(StoreError) -> UInt64 {
+    try sweep.take(stored)
+  }
 }
 
 extension Store {
@@ -38,7 +78,7 @@ extension Store {
     _ policy: KeepPolicy, at now: Int64 = SystemClock.now(), isTrial: Bool = false,
     limit: Int = Store.sweepLimit,
     besides outside: () throws(StoreError) -> OutsideRoots = { OutsideRoots() },
-    isCancelled: @escaping () -> Bool = { false }
+    control: ForgetControl = ForgetControl()
   ) throws(StoreError) -> ForgetReport {
     guard mode == .writer else { throw .readOnly }
     var report = ForgetReport()
@@ -46,18 +86,27 @@ extension Store {
     while let segment = first {
       try checkClock(now)
       var decision = try Decision(
-        policy, of: self, at: now, from: segment, limit: limit, outside: outside())
-      try decision.find(isCancelled: isCancelled)
-      if !isTrial {
-        try write { (transaction) throws(StoreError) in
-          try decision.add(newsWith: outside())
-          transaction.isCancelled = isCancelled
-          if let forgetting = try decision.forgetting() { transaction.forget(forgetting) }
-        }
+        policy, of: self, at: now, from: segment, limit: limit, outside: outside(), control)
+      try decision.find()
+      first = decision.sweep.rest
+      if let examine = control.examine {
+        var found = Forgettable(decision)
+        try examine(&found)
+      }
+      var found = report
+      found.add(decision)
+      guard control.isWorthIt(found) else { break }
+      if isTrial {
+        report = found
+        continue
+      }
+      try write { (transaction) throws(StoreError) in
+        try decision.add(newsWith: outside())
+        transaction.isCancelled = control.isCancelled
+        if let forgetting = try decision.forgetting() { transaction.forget(forgetting) }
       }
       report.add(decision)
-      if !isTrial { report.add(try free(isCancelled: isCancelled)) }
-      first = decision.sweep.rest
+      report.add(try free(control))
     }
     return report
   }
@@ -75,7 +124,7 @@ extension Store {
 extension ForgetReport {
   fileprivate mutating func add(_ decision: Decision) {
     forgotten = decision.forgotten.count
-    newlyForgotten += decision.newlyForgotten
+    newlyForgotten = max(newlyForgotten, decision.newlyForgotten.count)
     goneBytes += decision.sweep.bytes
   }
 
@@ -96,13 +145,16 @@ private struct Decision {
   private let last: UInt32
   private let lastHead: Int64
   private let earlier: NumberSet
+  private let control: ForgetControl
+  /// The maps that were read.
+  private var done: UInt64 = 0
 
   init(
     _ policy: KeepPolicy, of store: Store, at now: Int64, from first: UInt32, limit: Int,
-    outside: OutsideRoots
+    outside: OutsideRoots, _ control: ForgetControl
   ) throws(StoreError) {
-    (self.store, self.policy, self.now) = (store, policy, now)
-    sweep = Sweep(of: store, from: first, limit: limit)
+    (self.store, self.policy, self.now, self.control) = (store, policy, now, control)
+    sweep = Sweep(of: store, from: first, limit: limit, isCancelled: control.isCancelled)
     // Versions and heads that are committed while the roots are read are looked at in the transaction again.
     last = try store.state().lastNumber
     lastHead = try store.lastHeadEntry()
@@ -121,16 +173,14 @@ private struct Decision {
       .filter { earlier.contains($0) || !isKept($0) }
   }
 
-  var newlyForgotten: Int { forgotten.count { !earlier.contains($0) } }
+  var newlyForgotten: [VersionNumber] { forgotten.filter { !earlier.contains($0) } }
 
-  mutating func find(isCancelled: () -> Bool) throws(StoreError) {
-    try forEach(kept: true, isCancelled) { (sweep, map) throws(StoreError) in try sweep.mark(map) }
+  mutating func find() throws(StoreError) {
+    try forEach(kept: true) { (sweep, map) throws(StoreError) in try sweep.mark(map) }
     for map in roots.maps { try sweep.mark(map) }
-    try forEach(kept: false, isCancelled) { (sweep, map) throws(StoreError) in
-      try sweep.collect(map)
-    }
+    try forEach(kept: false) { (sweep, map) throws(StoreError) in try sweep.collect(map) }
     guard !sweep.isEmpty else { return }
-    try forEach(kept: true, isCancelled) { (sweep, map) throws(StoreError) in try sweep.keep(map) }
+    try forEach(kept: true) { (sweep, map) throws(StoreError) in try sweep.keep(map) }
     try keepOthers(roots)
   }
 
@@ -140,17 +190,20 @@ private struct Decision {
   }
 
   private mutating func forEach(
-    kept: Bool, _ isCancelled: () -> Bool,
-    _ body: (inout Sweep, MapRoot) throws(StoreError) -> Void
+    kept: Bool, _ body: (inout Sweep, MapRoot) throws(StoreError) -> Void
   ) throws(StoreError) {
+    let kinds = (1...max(last, 1)).count { isKept(VersionNumber($0)) }
+    let total = UInt64(Int(last) + kinds)
     var next: UInt32 = 0
     while next < last {
-      if isCancelled() { throw .cancelled }
+      if control.isCancelled() { throw .cancelled }
+      control.progress(.reading, done, total)
       let lines = try store.catalog.read { (database) throws(StoreError) in
         try database.versionLines(after: next, limit: 256)
       }
       for line in lines where line.number.rawValue <= last && isKept(line.number) == kept {
         try body(&sweep, line.map)
+        done += 1
       }
       guard let end = lines.last else { return }
       next = end.number.rawValue
@@ -176,7 +229,7 @@ private struct Decision {
 
   /// Returns the decision; nil if there is nothing to forget.
   func forgetting() throws(StoreError) -> Forgetting? {
-    guard newlyForgotten > 0 || !sweep.isEmpty else { return nil }
+    guard !newlyForgotten.isEmpty || !sweep.isEmpty else { return nil }
     return Forgetting(versions: forgotten, gone: try sweep.gone())
   }
 }

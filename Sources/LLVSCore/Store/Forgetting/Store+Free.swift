@@ -3,6 +3,7 @@ internal import Platform
 struct FreedSpace {
   var bytes: UInt64 = 0
   var lacksHoles = false
+  var isCancelled = false
 }
 
 /// Destroys the bytes of records that are gone (S12), as far as they fill whole blocks of the disk.
@@ -10,44 +11,64 @@ struct FreedSpace {
 /// No place changes, and a hole that is made twice is the same hole. So a run that was interrupted is repeated as a
 /// whole, and holes need no sync.
 extension Store {
-  func free(isCancelled: () -> Bool = { false }) throws(StoreError) -> FreedSpace {
+  func free(_ control: ForgetControl = ForgetControl()) throws(StoreError) -> FreedSpace {
     var freed = FreedSpace()
     let segments = try catalog.read { (database) throws(StoreError) in
       try database.segmentsWithGone()
     }
-    for segment in segments where !freed.lacksHoles {
-      if isCancelled() { throw .cancelled }
-      guard let gone = try records.gone?.ranges(in: segment) else { continue }
+    var all: [(segment: UInt32, gone: GoneRanges)] = []
+    for segment in segments {
+      if let gone = try records.gone?.ranges(in: segment) { all.append((segment, gone)) }
+    }
+    let total = all.reduce(0) { $0 + $1.gone.length }
+    var done: UInt64 = 0
+    for (segment, gone) in all where !freed.lacksHoles {
       do throws(StoreError) {
-        let more = try records.free(gone, in: segment)
+        let more = try records.free(gone, in: segment) { offset in
+          control.progress(.freeing, done + offset, total)
+          return !control.isCancelled()
+        }
+        if more.isCancelled { throw .cancelled }
         freed.bytes += more.bytes
         freed.lacksHoles = more.lacksHoles
       } catch {
         // Damage is reported by what reads the segment's other records.
         guard error.isDamage else { throw error }
       }
+      done += gone.length
     }
     return freed
   }
 }
 
 extension RecordStore {
-  fileprivate func free(_ gone: GoneRanges, in segment: UInt32) throws(StoreError) -> FreedSpace {
+  fileprivate func free(
+    _ gone: GoneRanges, in segment: UInt32, _ check: (UInt64) -> Bool
+  ) throws(StoreError) -> FreedSpace {
     // Opening the file here checks its header.
     _ = try files.file(segment)
-    return try StoreError.translating(try gone.free(in: files.path(segment)))
+    return try StoreError.translating(try gone.free(in: files.path(segment), check))
   }
 }
 
 extension GoneRanges {
-  /// Makes the whole blocks of the ranges holes.
-  func free(in path: String) throws(SystemError) -> FreedSpace {
+  /// Makes the whole blocks of the ranges holes. `check` is called before each range with the bytes of those before,
+  /// and returns false to end.
+  func free(
+    in path: String, _ check: (UInt64) -> Bool = { _ in true }
+  ) throws(SystemError) -> FreedSpace {
     let file = try File(path, [.readWrite, .noFollow, .nonBlocking])
     let before = try file.status()
     var freed = FreedSpace()
     guard before.kind == .regular else { return freed }
     let block = max(1, try file.fileSystem().blockSize)
+    var done: UInt64 = 0
     for range in ranges {
+      guard check(done) else {
+        freed.isCancelled = true
+        break
+      }
+      done += range.upperBound - range.lowerBound
       let start = (range.lowerBound + block - 1) / block * block
       let end = min(range.upperBound, before.size) / block * block
       guard start < end, try file.hasData(in: start..<end) else { continue }

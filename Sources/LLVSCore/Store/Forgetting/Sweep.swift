@@ -19,11 +19,20 @@ struct Sweep {
   private var marked = RecentPlaces()
   private var collected = RecentPlaces()
   private var kept = RecentPlaces()
+  private let isCancelled: () -> Bool
+  private var steps = 0
 
-  init(of store: Store, from first: UInt32, limit: Int) {
+  init(of store: Store, from first: UInt32, limit: Int, isCancelled: @escaping () -> Bool) {
     self.store = store
     self.first = first
     self.limit = limit
+    self.isCancelled = isCancelled
+  }
+
+  /// Called for each node and record that is read.
+  private mutating func noteRead() throws(StoreError) {
+    steps += 1
+    if steps % 256 == 0, isCancelled() { throw .cancelled }
   }
 
   var isEmpty: Bool { candidates.isEmpty }
@@ -72,6 +81,7 @@ struct Sweep {
     case .collect: guard !marked.contains(place), collected.insert(place) else { return }
     case .keep: guard kept.insert(place) else { return }
     }
+    try noteRead()
     guard let node = MapNode(checking: try store.records.readNode(at: place)) else {
       throw store.records.damage(place, "is not a node of a map")
     }
@@ -128,11 +138,12 @@ struct Sweep {
     _ place: Location, _ kind: RecordKind, _ length: UInt64?
   ) throws(StoreError) {
     guard kept.insert(place) else { return }
+    try noteRead()
     candidates[place.key] = nil
     do throws(StoreError) {
-      for base in try bases(of: place, kind, length) { candidates[base.key] = nil }
+      for base in try store.records.bases(of: place, kind, length) { candidates[base.key] = nil }
       guard kind == .valueNode else { return }
-      for item in try items(below: place) {
+      for item in try store.records.items(below: place) {
         guard let location = item.location else { continue }
         try keep(location, item.kind == .chunk ? .chunk : .valueNode, item.length)
       }
@@ -154,19 +165,50 @@ struct Sweep {
     _ place: Location, _ kind: RecordKind, _ length: UInt64?
   ) throws(StoreError) {
     guard collected.insert(place), store.records.gone?.mayUse(place) ?? false else { return }
+    try noteRead()
     add(place)
     try ignoringLoss { (sweep) throws(StoreError) in
-      for base in try sweep.bases(of: place, kind, length) {
+      for base in try sweep.store.records.bases(of: place, kind, length) {
         if sweep.collected.insert(base), sweep.store.records.gone?.mayUse(base) ?? false {
           sweep.add(base)
         }
       }
       guard kind == .valueNode else { return }
-      for item in try sweep.items(below: place) {
+      for item in try sweep.store.records.items(below: place) {
         guard let location = item.location else { continue }
         try sweep.collect(location, item.kind == .chunk ? .chunk : .valueNode, item.length)
       }
     }
+  }
+
+  // MARK: Where the bytes are
+
+  /// Removes the candidates of a value, and returns their bytes.
+  mutating func take(_ stored: StoredContent) throws(StoreError) -> UInt64 {
+    switch stored.content {
+    case .none, .inline: 0
+    case .chunk(let place): try take(place, .chunk, stored.length)
+    case .tree(let place): try take(place, .valueNode, nil)
+    }
+  }
+
+  private mutating func take(
+    _ place: Location, _ kind: RecordKind, _ length: UInt64?
+  ) throws(StoreError) -> UInt64 {
+    guard let own = candidates.removeValue(forKey: place.key) else { return 0 }
+    try noteRead()
+    var bytes = UInt64(own)
+    try ignoringLoss { (sweep) throws(StoreError) in
+      for base in try sweep.store.records.bases(of: place, kind, length) {
+        bytes += UInt64(sweep.candidates.removeValue(forKey: base.key) ?? 0)
+      }
+      guard kind == .valueNode else { return }
+      for item in try sweep.store.records.items(below: place) {
+        guard let location = item.location else { continue }
+        bytes += try sweep.take(location, item.kind == .chunk ? .chunk : .valueNode, item.length)
+      }
+    }
+    return bytes
   }
 
   private mutating func add(_ place: Location) {
@@ -184,19 +226,21 @@ struct Sweep {
     rest = middle
     candidates = candidates.filter { UInt32($0.key >> 40) < middle }
   }
+}
 
-  /// Returns the whole records that a record is a patch of.
-  private func bases(
+extension RecordStore {
+  /// Returns the whole records that a record is a patch of; `length` is that of a chunk.
+  func bases(
     of place: Location, _ kind: RecordKind, _ length: UInt64?
   ) throws(StoreError) -> [Location] {
     // The fields of a record tell only after a read, and a patch is known to be short.
     if let length, !RecordStore.mayBePatch(place, ofChunk: length) { return [] }
-    return try store.records.bases(ofRecordAt: place, kind)
+    return try bases(ofRecordAt: place, kind)
   }
 
-  private func items(below place: Location) throws(StoreError) -> [ValueNode.Item] {
-    guard let node = ValueNode(bytes: try store.records.read(.valueNode, at: place)) else {
-      throw store.records.damage(place, "is not a node of a value")
+  func items(below place: Location) throws(StoreError) -> [ValueNode.Item] {
+    guard let node = ValueNode(bytes: try read(.valueNode, at: place)) else {
+      throw damage(place, "is not a node of a value")
     }
     return node.items
   }

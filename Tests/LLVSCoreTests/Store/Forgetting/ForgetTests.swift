@@ -236,21 +236,21 @@ struct ForgetTests {
     let tagged = try #require(try store.version(first.id))
     var calls = 0
     var made: Version?
-    let report = try store.forget(
-      try Self.least(), at: Self.later(),
-      isCancelled: {
-        calls += 1
-        // Before the last look at what is kept.
-        guard calls == 3 else { return false }
-        if isTag {
-          _ = try? store.write { (transaction) throws(StoreError) in
-            _ = try transaction.tag(tagged, as: "t", author: nil)
-          }
-        } else {
-          made = try? store.makeVersion(basedOnPredecessor: second.id, inserting: [other])
+    var control = ForgetControl()
+    control.isCancelled = {
+      calls += 1
+      // Before the last look at what is kept.
+      guard calls == 3 else { return false }
+      if isTag {
+        _ = try? store.write { (transaction) throws(StoreError) in
+          _ = try transaction.tag(tagged, as: "t", author: nil)
         }
-        return false
-      })
+      } else {
+        made = try? store.makeVersion(basedOnPredecessor: second.id, inserting: [other])
+      }
+      return false
+    }
+    let report = try store.forget(try Self.least(), at: Self.later(), control: control)
     #expect(report.goneBytes == 0)
     #expect(report.newlyForgotten == (isTag ? 0 : 1))
     #expect(try Self.read(key, at: first.id, in: store) == .bytes(text))
@@ -271,18 +271,73 @@ struct ForgetTests {
     }
     for calls in 1...9 {
       var count = 0
+      var control = ForgetControl()
+      control.isCancelled = {
+        count += 1
+        return count >= calls
+      }
       #expect(throws: StoreError.self) {
-        try store.forget(
-          try Self.least(), at: Self.later(), limit: 1,
-          isCancelled: {
-            count += 1
-            return count >= calls
-          })
+        try store.forget(try Self.least(), at: Self.later(), limit: 1, control: control)
       }
       if try store.forgottenVersions().contains(VersionNumber(1)) { break }
     }
     let report = try store.forget(try Self.least(), at: Self.later())
     #expect(report.forgotten == 3)
     #expect(try store.verify().isSound)
+  }
+
+  @Test("a trial says where the bytes are, and what is not worth it is not forgotten")
+  func examined() throws {
+    var random = SeededRandom(seed: 6)
+    let store = try Store.open(path: path, create: true)
+    let other = Value.ID("other")
+    var last: Version.ID?
+    for index in 0..<4 {
+      var values = [Value(id: key, data: random.bytes(400_000))]
+      if index < 2 { values.append(Value(id: other, data: random.bytes(9000))) }
+      last = try store.makeVersion(basedOnPredecessor: last, storing: values.map { .insert($0) }).id
+    }
+    var bytes: [VersionNumber: [UInt64]] = [:]
+    var control = ForgetControl()
+    control.examine = { (found) throws(StoreError) in
+      #expect(found.versions == found.newVersions.sorted() && found.versions.count == 3)
+      for number in found.versions {
+        let map = store.map(of: try store.version(number))
+        for key in [key, other] {
+          let taken = try map.entry(at: key).map { (entry) throws(StoreError) in
+            try found.take(entry.stored)
+          }
+          bytes[number, default: []].append(taken ?? 0)
+        }
+      }
+    }
+    let trial = try store.forget(
+      try Self.least(), at: Self.later(), isTrial: true, control: control)
+    #expect(trial.newlyForgotten == 3)
+    #expect(bytes.values.joined().reduce(0, +) == trial.goneBytes)
+    for number in 1...3 {
+      let found = try #require(bytes[VersionNumber(UInt32(number))])
+      #expect(found[0] > 400_000 && found[0] < 410_000)
+      // The second value of the other key is the head's.
+      #expect(number == 1 ? found[1] > 9000 : found[1] == 0)
+    }
+    control = ForgetControl()
+    var seen: [ForgetReport] = []
+    control.isWorthIt = {
+      seen.append($0)
+      return false
+    }
+    #expect(
+      try store.forget(try Self.least(), at: Self.later(), control: control) == ForgetReport())
+    #expect(seen.map(\.goneBytes) == [trial.goneBytes])
+    #expect(try !store.forgottenVersions().contains(VersionNumber(1)))
+    var steps: [ForgetControl.Step: UInt64] = [:]
+    control.isWorthIt = { _ in true }
+    control.progress = { step, done, total in
+      #expect(done <= total)
+      steps[step] = total
+    }
+    try store.forget(try Self.least(), at: Self.later(), control: control)
+    #expect(steps[.reading] == 5 && steps[.freeing] == trial.goneBytes)
   }
 }

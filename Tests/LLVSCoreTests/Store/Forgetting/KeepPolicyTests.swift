@@ -35,6 +35,21 @@ struct KeepPolicyTests {
     #expect(try kept("hourly:1d", times, now: now) == [157, 158, 159, 160])
   }
 
+  @Test("the text of a policy means the same policy, and its clauses say it")
+  func text() throws {
+    for (words, text) in [
+      ("all", "all"), ("weekly:5y all:30d daily:1y", "all:30d,daily:1y,weekly:5y"),
+      ("hourly all:90m", "all:90m,hourly"), ("all:0s", "all:0y"), ("daily:14d", "daily:2w"),
+    ] {
+      let policy = try KeepPolicy(words)
+      #expect(policy.text == text)
+      #expect(try KeepPolicy(policy.text) == policy)
+    }
+    #expect(
+      try KeepPolicy("all:30d daily").clauses
+        == ["every version for 30d", "the last version of each day"])
+  }
+
   @Test("lines are kept apart, and of one time the greater id")
   func lines() throws {
     var choice = KeepPolicy.Choice(try KeepPolicy("daily"), at: 10)
