@@ -11,7 +11,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case notFound = 3
   case unreachable = 4
   case unrelated = 5
-  /// Another process holds a needed lock or file, or a change is not saved.
+  /// Another process holds a needed lock or file, a change is not saved, or the clock is in doubt.
   case busy = 6
   case noSpace = 7
   /// Not permitted, read only, written by a newer program, or a store on an unsafe file system.
@@ -35,7 +35,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .notFound: "no such store, version, peer, branch or path"
     case .unreachable: "a peer cannot be reached or does not answer"
     case .unrelated: "histories without a common ancestor"
-    case .busy: "busy, or a file is not saved"
+    case .busy: "busy, a file is not saved, or the clock leapt (compact)"
     case .noSpace: "no space is left"
     case .notPermitted:
       "not permitted, read only, written by a newer program, or a store on FUSE, NFS, SMB or 9p"

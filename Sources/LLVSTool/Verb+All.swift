@@ -73,7 +73,9 @@ extension Verb {
       "redo",
       "branch", "switch", "tag", "settle", "conflicts",
     ].compactMap(command) + [mergetoolVerb]
-    + ["ignore", "untrack", "track", "set"].compactMap(command) + [verifyVerb, peerVerb, keyVerb]
+    + ["ignore", "untrack", "track", "set", "keep", "compact"].compactMap(command) + [
+      verifyVerb, peerVerb, keyVerb,
+    ]
 
   private static func command(_ name: String) -> Verb? {
     Commands.forms.first { $0.name == name }.map { form in

@@ -102,27 +102,3 @@ private struct PeerSpace {
     }
   }
 }
-
-enum ByteCount {
-  private static let width = 8
-  /// The column's text for an unknown number.
-  static let unknown = String(repeating: " ", count: width - 1) + "?"
-
-  /// Formats bytes with three digits: `512 B`, `1.21 kB`, `34.0 MB`; a kB is 1000 bytes.
-  static func text(_ bytes: UInt64) -> String {
-    var value = Double(bytes)
-    var unit = "B"
-    for next in ["kB", "MB", "GB", "TB", "PB"] where value >= 999.5 {
-      value /= 1000
-      unit = next
-    }
-    guard unit != "B" else { return "\(bytes) B" }
-    let (places, decimals) = value < 9.995 ? (100.0, 2) : value < 99.95 ? (10, 1) : (1, 0)
-    return String(format: "%.\(decimals)f \(unit)", (value * places).rounded() / places)
-  }
-
-  static func column(_ bytes: UInt64) -> String {
-    let text = text(bytes)
-    return String(repeating: " ", count: max(0, width - text.count)) + text
-  }
-}

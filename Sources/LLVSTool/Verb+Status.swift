@@ -71,6 +71,15 @@ struct StoreReport: Decodable {
     var notes: [String]
   }
 
+  struct Compaction: Decodable {
+    var ran: String?
+    var versions: Int?
+    var freedBytes: UInt64?
+    var forgettableBytes: UInt64?
+    var seen: String?
+    var clockDoubt: String?
+  }
+
   var store: String
   var storeFault: String?
   var head: String?
@@ -84,6 +93,7 @@ struct StoreReport: Decodable {
   var ignored: [String]?
   var running: [Running]?
   var peers: [Peer]?
+  var compaction: Compaction?
   var belowReserve: Bool?
   var last: String?
   var lastTime: String?
@@ -130,6 +140,7 @@ struct StoreReport: Decodable {
     } else {
       lines.append("No peers: \"llvs peer NAME ADDRESS\" adds one.")
     }
+    if let compaction { lines += Self.lines(of: compaction) }
     if let daysAhead, let head {
       let days = PrintableText.count(daysAhead, "day")
       lines.append(
@@ -212,6 +223,25 @@ struct StoreReport: Decodable {
     }
     close()
     return folded
+  }
+
+  private static func lines(of compaction: Compaction) -> [String] {
+    var parts: [String] = []
+    if let ran = ago(compaction.ran), let versions = compaction.versions {
+      parts.append(
+        "\(PrintableText.count(versions, "old version")) forgotten \(ran), "
+          + "\(ByteCount.text(compaction.freedBytes ?? 0)) came free")
+    }
+    if let bytes = compaction.forgettableBytes, bytes > 0, let seen = ago(compaction.seen) {
+      parts.append("\"llvs compact\" would free \(ByteCount.text(bytes)) (found \(seen))")
+    }
+    if let doubt = ago(compaction.clockDoubt) {
+      parts.append("the clock went back or leapt \(doubt), so nothing is forgotten for a day")
+    }
+    guard let first = parts.first else { return [] }
+    let text = ([first.prefix(1).uppercased() + first.dropFirst()] + parts.dropFirst()).joined(
+      separator: "; ")
+    return ["\(text)."]
   }
 
   private static func text(of peer: Peer) -> String {

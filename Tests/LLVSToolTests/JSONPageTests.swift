@@ -81,6 +81,8 @@ struct JSONPageTests {
     run undo $at; run redo $at; run settle --all $at
     run restore head~ a $at; run revert head~ $at; run commit $at
     run set author=A $at; run set $at; run ignore '*.x' $at; run ignore $at; run ignore --check y.x $at
+    run keep $at; sleep 1; run keep --dry-run all:0s $at; run keep all:0s $at; run compact --dry-run $at
+    run keep all $at; run compact $at
     run log $at; run log --stat $at; run log -u $at; run show $at; run show v1:a $at; run show v1: $at
     run diff v1 head $at; run diff v1 head --stat $at; run diff v1 head -u $at
     run history a $at; run history a -u $at; run grep one $at; run grep -l one $at; run search one $at; run search one --history $at; run blame a $at

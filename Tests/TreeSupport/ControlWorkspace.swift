@@ -18,7 +18,7 @@ final class ControlWorkspace: Sendable {
   var tree: TreeSession { service.tree }
   var store: Store { service.store }
 
-  init(opener: PeerOpener = .standard) throws {
+  init(opener: PeerOpener = .standard, clock: ServiceClock = .system) throws {
     directory = try TemporaryDirectory()
     let store = try Store.open(path: directory.file("store"), mode: .writer, create: true)
     var faults: [String] = []
@@ -27,7 +27,7 @@ final class ControlWorkspace: Sendable {
     let (tree, _) = try TreeSession.open(
       store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults, settings: settings,
       log: log)
-    service = ControlService(tree, log: log, opener: opener)
+    service = ControlService(tree, log: log, opener: opener, clock: clock)
   }
 
   @discardableResult

@@ -22,6 +22,10 @@ package final class ControlService: Sendable {
   /// The handle that keeps changes out of versions, if any.
   package let holds = VersionHolds()
   package let hooks: HookRunner
+  package let clock: ServiceClock
+  /// True while old versions are being forgotten, which one thread does at a time; its lock is a leaf.
+  let isCompacting = Monitor(false)
+  package let openHistory = OpenContents()
 
   struct State {
     var settings: StoreSettings
@@ -47,8 +51,12 @@ package final class ControlService: Sendable {
   package var store: Store { tree.store }
   package var settings: StoreSettings { state.withLock { $0.settings } }
 
-  package init(_ tree: TreeSession, log: EventLog, opener: PeerOpener = .standard) {
+  package init(
+    _ tree: TreeSession, log: EventLog, opener: PeerOpener = .standard,
+    clock: ServiceClock = .system
+  ) {
     self.tree = tree
+    self.clock = clock
     self.log = log
     self.opener = opener
     state = Monitor(State(settings: tree.storeSettings))

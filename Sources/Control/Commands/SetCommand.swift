@@ -14,7 +14,7 @@ struct SetCommand: Command {
         Changes settings of this store, or shows them.
         settle=2s, autosync=off or 5m, automerge=on, announce=on or off (whether programs that watch
         directories are told of what merges and restores change), arbiter=ARBITER, author=NAME, machine=NAME,
-        mtime=stored or now, reserve=256M, mergetool=TOOL, search=on or off (whether the index of "llvs search" follows each
+        mtime=stored or now, reserve=256M, keep=POLICY ("llvs help keep"), mergetool=TOOL, search=on or off (whether the index of "llvs search" follows each
         version), searchlimit=8M (how much of a file is searched), isolated=on (no exchanges, no hooks, as in a
         backup). An empty value restores the default.
         ARBITER may depend on the path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says
@@ -105,7 +105,7 @@ extension SetCommand {
 }
 
 extension ControlService {
-  fileprivate func set(_ assignments: [StoreSettings.Assignment]) throws -> CommandResult {
+  func set(_ assignments: [StoreSettings.Assignment]) throws -> CommandResult {
     // Invalid values are refused before anything is written.
     var scratch = settings
     for assignment in assignments { try scratch.assign(assignment) }

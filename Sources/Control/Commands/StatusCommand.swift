@@ -83,6 +83,7 @@ extension ControlService {
     status.add(
       "space", isLow ? "less than \(size) is free: no versions are made by themselves" : nil,
       ["belowReserve": isLow])
+    describeCompaction(&status)
     let withheld = settings.withheld.map(\.rawValue)
     status.add(
       "withheld",
@@ -205,6 +206,36 @@ extension ControlService {
       "dueMilliseconds": pending.due.map { $0 / 1_000_000 },
     ]
     status.add("pending", text, ["pending": reply])
+  }
+
+  /// Tells when old versions were forgotten last, and what the newest look found; finds out nothing itself.
+  private func describeCompaction(_ status: inout StoreStatus) {
+    let record = compactionRecord
+    let keep = settings.keep
+    let estimate = record.estimate.flatMap { $0.keep == keep.text ? $0 : nil }
+    var parts = [keep.text]
+    if let run = record.run {
+      parts.append(
+        "forgot \(PrintableText.count(run.versions, "version")) \(TimestampText.short(run.time)), "
+          + "\(ByteCount.text(run.freed)) came free")
+    }
+    if let estimate, estimate.bytes > 0 {
+      parts.append(
+        "\"llvs compact\" would free \(ByteCount.text(estimate.bytes)) (as of \(TimestampText.short(estimate.time)))"
+      )
+    }
+    let reply: ReplyValue = [
+      "ran": record.run.map { TimestampText.iso($0.time) }, "versions": record.run?.versions,
+      "freedBytes": record.run?.freed, "forgettableBytes": estimate?.bytes,
+      "forgettableVersions": estimate?.versions,
+      "seen": estimate.map { TimestampText.iso($0.time) },
+      "clockDoubt": record.clock?.doubt.map { TimestampText.iso($0) },
+    ]
+    if record.clock?.doubt != nil, !keep.keepsEverything {
+      parts.append("nothing is forgotten, because the clock went back or leapt")
+    }
+    let isShown = !keep.keepsEverything || record.run != nil
+    status.add("keep", isShown ? parts.joined(separator: "; ") : nil, ["compaction": reply])
   }
 
   private func describeUnderWay(_ status: inout StoreStatus) {

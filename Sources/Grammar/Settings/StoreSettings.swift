@@ -9,7 +9,8 @@ package struct StoreSettings: Hashable, Sendable {
   }
 
   package enum Name: String, Hashable, Sendable, CaseIterable {
-    case settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, mergetool
+    case settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, keep,
+      mergetool
     case search, searchlimit, isolated
     case onVersion = "on-version"
     case onConflict = "on-conflict"
@@ -40,6 +41,8 @@ package struct StoreSettings: Hashable, Sendable {
   package var mtime = ReplacedTime.stored
   /// Automatic versions stop while fewer bytes than this are free.
   package var reserve: UInt64 = 256 << 20
+  /// The versions whose bytes are kept.
+  package var keep = KeepPolicy.everything
   /// True if the index of words, once it exists, is brought up to each new version.
   package var search = true
   /// Longer files are searched up to this many bytes.
@@ -143,6 +146,12 @@ package struct StoreSettings: Hashable, Sendable {
     case .reserve:
       reserve = try measured(
         Measure.size, 0...1 << 60, or: standard.reserve, "a size, such as 1G")
+    case .keep:
+      do throws(StoreError) {
+        keep = try value.isEmpty ? standard.keep : KeepPolicy(value)
+      } catch {
+        throw ControlError(.grammar, "keep: \(ControlError(error).message)")
+      }
     case .search: search = try isOn(or: standard.search)
     case .searchlimit:
       searchLimit = try measured(
@@ -167,6 +176,7 @@ package struct StoreSettings: Hashable, Sendable {
     case .machine: machine
     case .mtime: mtime.rawValue
     case .reserve: Measure.text(size: reserve)
+    case .keep: keep.text
     case .search: search ? "on" : "off"
     case .searchlimit: Measure.text(size: searchLimit)
     case .isolated: isolated ? "on" : "off"

@@ -62,10 +62,10 @@ extension MountOperations {
         object = OpenControl(ControlSession(control, pool: pool))
         options = .directIO
       case .value:
-        object = OpenMetaFile(file)
+        object = OpenMetaFile(file, in: control.openHistory)
         options = [.keepCache, .noFlush]
       case .generated, .writable:
-        object = OpenMetaFile(file)
+        object = OpenMetaFile(file, in: control.openHistory)
         options = .directIO
       }
       let number = object.number()
@@ -79,7 +79,7 @@ extension MountOperations {
   func metaCreate(_ name: [UInt8], in parent: NodeID, mode: UInt32, reply: consuming CreateReply) {
     answers.answer(reply, try meta.create(parent.rawValue, name, mode: mode)) { reply, made in
       let (entry, file) = made
-      let number = OpenMetaFile(file).number()
+      let number = OpenMetaFile(file, in: control.openHistory).number()
       if !reply.created(entry.fuseEntry, number, .directIO) {
         file.release()
         meta.forget(entry.status.number.rawValue, count: 1)

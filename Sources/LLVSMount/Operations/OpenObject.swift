@@ -51,7 +51,17 @@ final class OpenMetaDirectory: OpenObject {
 
 final class OpenMetaFile: OpenObject {
   let file: MetaFile
-  init(_ file: MetaFile) { self.file = file }
+  private let contents: OpenContents
+  /// The number in `contents` of a value of history.
+  private let number: UInt64?
+
+  init(_ file: MetaFile, in contents: OpenContents) {
+    self.file = file
+    self.contents = contents
+    number = if case .value(let stored) = file.kind { contents.insert(stored) } else { nil }
+  }
+
+  deinit { if let number { contents.remove(number) } }
 }
 
 final class OpenControl: OpenObject {

@@ -29,7 +29,7 @@ struct ReplyTests {
     #expect(replies[3]["conflicts"] as? [String] == [] && replies[3]["head"] as? String == version)
     #expect(replies[4]["author"] as? String == "A \"B\" {}")
     let all = try #require(replies[5]["settings"] as? [[String: Any]])
-    #expect(all.map { $0["name"] as? String }.contains("reserve") && all.count == 16)
+    #expect(all.map { $0["name"] as? String }.contains("reserve") && all.count == 17)
     #expect(all.filter { $0["isSet"] as? Bool == true }.count == 2, "\(all)")
     let one = try #require(replies[6]["settings"] as? [[String: Any]])
     #expect(one.count == 1 && one[0]["value"] as? String == "1h", "\(one)")

@@ -1,0 +1,168 @@
+import Events
+import Grammar
+import LLVSCore
+import Platform
+import TreeNames
+import WorkingTree
+
+/// What a run of ``ControlService/compact(_:isTrial:_:isWorthIt:)`` did, or would do.
+struct Compaction {
+  var report: ForgetReport
+  /// Nil unless it was a trial.
+  var preview: ForgetPreview?
+  /// Sentences without a period.
+  var notes: [String] = []
+}
+
+extension ControlService {
+  var compactionRecord: CompactionRecord {
+    CompactionRecord((try? store.state())?.settings[CompactionRecord.setting])
+  }
+
+  private func updateRecord(_ change: (inout CompactionRecord) -> Void) throws(StoreError) {
+    try store.write { (transaction) throws(StoreError) in
+      let before = try store.state().settings[CompactionRecord.setting]
+      var record = CompactionRecord(before)
+      change(&record)
+      if record.encoded != before { transaction.set(CompactionRecord.setting, to: record.encoded) }
+    }
+  }
+
+  /// Reads the clocks and compares them with the last reading, which the store keeps if the result is new.
+  /// - Returns: the time since which the clock is in doubt; nil if it is trusted.
+  @discardableResult
+  func noteClock() throws(StoreError) -> Int64? {
+    let before = compactionRecord.clock
+    let witness = ClockWitness(clock, after: before)
+    let isOld = before.map { witness.now - $0.now > Self.day || witness.bootID != $0.bootID }
+    if isOld ?? true || witness.doubt != before?.doubt {
+      try updateRecord { $0.clock = witness }
+    }
+    return witness.doubt
+  }
+
+  private static let day: Int64 = 86_400_000_000_000
+
+  func noteTried() throws(StoreError) {
+    let now = clock.now()
+    try updateRecord { $0.tried = now }
+  }
+
+  /// Forgets the versions that a policy does not keep, or, as a trial, finds out what that would free.
+  /// `isWorthIt` is as that of ``ForgetControl``.
+  func compact(
+    _ policy: KeepPolicy, isTrial: Bool, _ context: CommandContext,
+    isWorthIt: @escaping (ForgetReport) -> Bool = { _ in true }
+  ) throws(ControlError) -> Compaction {
+    try reserveCompaction(context)
+    defer {
+      isCompacting.withLock { $0 = false }
+      isCompacting.broadcast()
+    }
+    return try translating {
+      if let doubt = try noteClock() {
+        throw ControlError(
+          .busy,
+          "this machine's clock went back or leapt \(TimestampText.short(doubt)); nothing is forgotten until it has "
+            + "been right for a day")
+      }
+      return try forget(policy, isTrial: isTrial, context, isWorthIt)
+    }
+  }
+
+  private func reserveCompaction(_ context: CommandContext) throws(ControlError) {
+    while true {
+      try context.check()
+      let isMine = isCompacting.wait(nanoseconds: 100_000_000) { (isBusy) -> Bool? in
+        defer { isBusy = true }
+        return isBusy ? nil : true
+      }
+      if isMine == true { return }
+    }
+  }
+
+  private func forget(
+    _ policy: KeepPolicy, isTrial: Bool, _ context: CommandContext,
+    _ isWorthIt: @escaping (ForgetReport) -> Bool
+  ) throws(StoreError) -> Compaction {
+    var preview = ForgetPreview()
+    var last: ForgetReport?
+    var isWhole = !isTrial
+    var control = ForgetControl()
+    control.isCancelled = context.isCancelled
+    control.progress = { step, done, total in
+      context.progress(
+        CommandProgress(
+          step == .reading ? "reading versions" : "freeing bytes", done: Int(clamping: done),
+          total: Int(clamping: total)))
+    }
+    control.isWorthIt = { report in
+      last = report
+      let isWorthIt = isWorthIt(report)
+      if !isWorthIt { isWhole = false }
+      return isWorthIt
+    }
+    if isTrial {
+      control.examine = { [store] (some) throws(StoreError) in
+        try preview.add(&some, of: store, isCancelled: context.isCancelled)
+      }
+    }
+    let time = clock.now()
+    let report = try store.forget(
+      policy, at: time, isTrial: isTrial,
+      besides: { () throws(StoreError) in try outsideRoots().roots }, control: control)
+    let found = last ?? report
+    try updateRecord { record in
+      record.estimate = CompactionRecord.Estimate(
+        time: time, versions: isWhole ? 0 : found.newlyForgotten,
+        bytes: isWhole ? 0 : found.goneBytes - (isTrial ? 0 : report.goneBytes),
+        keep: policy.text)
+      if !isTrial, report.newlyForgotten > 0 || report.freedBytes > 0 {
+        record.run = CompactionRecord.Run(
+          time: time, versions: report.newlyForgotten, freed: report.freedBytes)
+      }
+    }
+    if !isTrial, report.newlyForgotten > 0 {
+      log.add("compact", "\(Self.text(of: report)), by keep=\(policy.text)")
+    }
+    return Compaction(
+      report: report, preview: isTrial ? preview : nil, notes: try outsideRoots().notes)
+  }
+
+  static func text(of report: ForgetReport) -> String {
+    let versions = PrintableText.count(report.newlyForgotten, "version")
+    let freed =
+      report.lacksHoles
+      ? "no space came free, because this file system cannot free a part of a file"
+      : "\(ByteCount.text(report.freedBytes)) came free"
+    return "\(versions) forgotten, \(freed)"
+  }
+
+  /// What the working tree, open files of history and peers need of old versions, and a sentence for each peer that
+  /// lacks versions.
+  func outsideRoots() throws(StoreError) -> (roots: OutsideRoots, notes: [String]) {
+    var roots = try tree.roots()
+    roots.contents += openHistory.all
+    var notes: [String] = []
+    let state = try store.state()
+    let newest = state.lastNumber
+    for peer in try store.peers() {
+      guard PeerSettings(of: peer.name, stored: state.settings).direction != .retrieveOnly else {
+        continue
+      }
+      // A document gets the newest values alone.
+      if case .document? = try? PeerAddress(peer.address) { continue }
+      let known = PeerState(peer.state)
+      let sent = min(known.sent, newest)
+      // The next exchange continues from there.
+      if sent > 0 { roots.versions.insert(VersionNumber(sent)) }
+      let lacking = known.countToSend(newest: newest)
+      guard lacking > 0 else { continue }
+      for number in sent..<newest { roots.versions.insert(VersionNumber(number + 1)) }
+      notes.append(
+        "\(peer.name) lacks \(PrintableText.count(lacking, "version")), whose bytes are kept until it has them"
+      )
+    }
+    return (roots, notes)
+  }
+}
