@@ -23,6 +23,7 @@ package final class MountDaemon: Sendable {
   private let autosaver: Autosaver
   private let autosync: Autosync
   private let searchFeed: SearchFeed
+  private let compactor: Compactor
   private let session: FuseSession
   private let memory: KernelMemory
   private let history: HistoryMount?
@@ -62,6 +63,7 @@ package final class MountDaemon: Sendable {
     autosaver = Autosaver(control)
     autosync = Autosync(control)
     searchFeed = SearchFeed(control)
+    compactor = Compactor(control)
     var options = MountOptions(source: request.source ?? store.path)
     options.allowOther = request.allowsOthers
     options.flags = request.flags
@@ -182,6 +184,7 @@ package final class MountDaemon: Sendable {
     try autosaver.start()
     try autosync.start()
     try searchFeed.start()
+    try compactor.start()
     defer { finish() }
     try memory.start()
     defer { memory.stop() }
@@ -258,6 +261,7 @@ package final class MountDaemon: Sendable {
       guard !isFinished else { return }
       isFinished = true
       store.announceFinishing()
+      compactor.stop()
       searchFeed.stop()
       autosync.stop()
       autosaver.stop()
