@@ -18,22 +18,27 @@ extension Verb {
     }
     guard !path.isEmpty, report.paths.isEmpty else {
       let peers = try store.peers().map { PeerSpace($0) }
-      console.tell(line, text(report, path, most, peers), json: json(report, most, peers))
+      let forgettable = try store.forgettableBytes()
+      console.tell(
+        line, text(report, path, most, peers, forgettable),
+        json: json(report, most, peers, forgettable))
       return .done
     }
     throw ControlError(.notFound, "no version has anything at \(PrintableText.text(path))")
   }
 
   private static func text(
-    _ report: SpaceReport, _ path: [UInt8], _ most: Int, _ peers: [PeerSpace]
+    _ report: SpaceReport, _ path: [UInt8], _ most: Int, _ peers: [PeerSpace],
+    _ forgettable: UInt64?
   ) -> String {
     var lines = [
       "\(ByteCount.text(report.total)) on disk, for \(PrintableText.count(report.versions, "version")) "
         + "with \(ByteCount.text(report.contents)) of different contents:"
     ]
     for part in report.parts where part.bytes > 0 {
-      lines.append("  \(ByteCount.column(part.bytes))  \(part.name)")
+      lines.append("  \(ByteCount.column(part.bytes))  \(meaning(of: part.name))")
     }
+    lines += forgotten(report, forgettable)
     if !report.largest.isEmpty {
       lines += ["", "The versions that brought most:"]
       for item in report.largest.prefix(most) {
@@ -50,6 +55,15 @@ extension Verb {
       }
       if report.paths.count > most { lines.append("  ... and \(report.paths.count - most) more") }
     }
+    if !report.months.isEmpty {
+      lines += ["", "What versions brought and is still there, by month:"]
+      for item in report.months.suffix(most) {
+        let gone = item.forgotten > 0 ? ", \(item.forgotten) of them forgotten" : ""
+        lines.append(
+          "  \(ByteCount.column(item.bytes))  \(item.month), "
+            + PrintableText.count(item.versions, "version") + gone)
+      }
+    }
     if !peers.isEmpty {
       lines += ["", "Peers:"]
       for peer in peers {
@@ -60,11 +74,49 @@ extension Verb {
     return lines.joined(separator: "\n")
   }
 
-  private static func json(_ report: SpaceReport, _ most: Int, _ peers: [PeerSpace]) -> ReplyValue {
+  /// The words for a part, whose name is that in JSON.
+  private static func meaning(of part: String) -> String {
+    switch part {
+    case "head": "files of the newest version"
+    case "history": "files of older versions"
+    case "names": "names, attributes and messages of all versions"
+    case "versions": "the list of versions, settings and peers"
+    case "tree": "the rows of the mounted tree"
+    case "index": "indices, which can be made again"
+    case "journal": "the journal: changes that are in no version yet"
+    default: part
+    }
+  }
+
+  private static func forgotten(
+    _ report: SpaceReport, _ forgettable: UInt64?
+  ) -> [String] {
+    var lines: [String] = []
+    if report.forgotten.versions > 0 {
+      let versions = PrintableText.count(report.forgotten.versions, "version")
+      lines.append("\(versions) forgotten, which had \(ByteCount.text(report.forgotten.bytes))")
+    }
+    if let bytes = forgettable, bytes > 0 {
+      lines.append("\"llvs compact\" would free \(ByteCount.text(bytes))")
+    }
+    return lines.isEmpty ? [] : [lines.joined(separator: "; ") + "."]
+  }
+
+  private static func json(
+    _ report: SpaceReport, _ most: Int, _ peers: [PeerSpace], _ forgettable: UInt64?
+  ) -> ReplyValue {
     [
       "ok": true, "bytes": report.total,
       "parts": ReplyValue.record(report.parts.map { ReplyField($0.name, $0.bytes.reply) }),
       "versions": report.versions, "contentBytes": report.contents,
+      "forgottenVersions": report.forgotten.versions, "forgottenBytes": report.forgotten.bytes,
+      "forgettableBytes": forgettable,
+      "months": report.months.map {
+        [
+          "month": $0.month, "versions": $0.versions, "forgottenVersions": $0.forgotten,
+          "bytes": $0.bytes,
+        ] as ReplyValue
+      },
       "largestVersions": ReplyValue.list(
         report.largest.prefix(most).map { ["version": $0.version.name, "bytes": $0.bytes] }),
       "paths": ReplyValue.list(

@@ -118,7 +118,10 @@ struct SearchTests {
     // Equal contents are counted where they were seen first.
     #expect(sizes == ["copy 100000 100000", "a 6 12", "sub 100000 0"], "\(sizes)")
     let parts = try #require(report["parts"] as? [String: Int])
-    #expect(parts["contents"] ?? 0 >= 100_000)
+    #expect(parts["head"] ?? 0 >= 100_000 && parts["history"] ?? 0 < 1000, "\(parts)")
+    let months = try #require(report["months"] as? [[String: Any]])
+    #expect(months.reduce(0) { $0 + ($1["versions"] as? Int ?? 0) } == 2)
+    #expect(months.reduce(0) { $0 + ($1["bytes"] as? Int ?? 0) } >= 100_000)
     #expect(report["bytes"] as? Int == parts.values.reduce(0, +))
     let peers = try #require(report["peers"] as? [[String: Any]])
     #expect(peers.map { $0["peer"] as? String } == ["away", "hub"])

@@ -24,8 +24,22 @@ package struct SpaceReport {
     package var inHistory: UInt64 = 0
   }
 
+  /// A month of versions, in UTC.
+  package struct OfMonth {
+    /// `2026-05`.
+    package let month: String
+    package var versions = 0
+    /// The versions among them whose bytes are forgotten.
+    package var forgotten = 0
+    /// The bytes on disk that they brought and that are still there.
+    package var bytes: UInt64 = 0
+  }
+
   package let parts: [Part]
   package let versions: Int
+  /// The versions whose bytes are forgotten, and what these took.
+  package let forgotten: (versions: Int, bytes: UInt64)
+  package let months: [OfMonth]
   /// The bytes of all distinct contents, before they were compressed and shared.
   package let contents: UInt64
   /// The versions that stored most, largest first.
@@ -40,8 +54,7 @@ package struct SpaceReport {
     of store: Store, below path: [UInt8], showing most: Int,
     progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
   ) throws {
-    parts = try Self.parts(of: store)
-    var survey = Survey(store: store, path: path, most: most)
+    var survey = try Survey(store: store, path: path, most: most)
     let last = Int(try store.state().lastNumber)
     var number: UInt32 = 0
     while true {
@@ -51,6 +64,9 @@ package struct SpaceReport {
       number = end.number.rawValue
       progress(Int(number), last)
     }
+    parts = try Self.parts(of: store, head: survey.headRecords, all: survey.records)
+    forgotten = try (survey.forgotten, store.forgottenBytes())
+    months = survey.months.values.sorted { $0.month < $1.month }
     versions = survey.count
     contents = survey.contents
     largest = survey.largest
@@ -60,21 +76,29 @@ package struct SpaceReport {
     }
   }
 
-  private static func parts(of store: Store) throws -> [Part] {
+  /// `head` and `all` are the bytes of the records of the head's files, and of all versions' files.
+  private static func parts(of store: Store, head: UInt64, all: UInt64) throws -> [Part] {
     var bytes: [String: UInt64] = [:]
     for name in try FileSystem.list(store.path) {
       let kind: String
       switch name {
-      case "segments": kind = "contents"
+      case "segments": kind = "names"
       case "journal": kind = "journal"
       case _ where name.hasPrefix("store.sqlite"): kind = "versions"
+      case _ where name.hasPrefix("tree.sqlite"): kind = "tree"
       case _ where name.hasPrefix("index.sqlite"): kind = "index"
       case _ where name == "log" || name.hasPrefix("log."): kind = "log"
       default: kind = "other"
       }
       bytes[kind, default: 0] += try DirectorySize(of: Array("\(store.path)/\(name)".utf8)).bytes
     }
-    return ["contents", "versions", "index", "journal", "log", "other"].map {
+    // What is not of files is of names, attributes and messages.
+    let segments = bytes["names", default: 0]
+    bytes["head"] = min(head, segments)
+    bytes["history"] = min(all - min(all, head), segments - min(head, segments))
+    bytes["names"] = segments - min(all, segments)
+    return ["head", "history", "names", "versions", "tree", "index", "journal", "log", "other"].map
+    {
       Part(name: $0, bytes: bytes[$0] ?? 0)
     }
   }
@@ -113,6 +137,45 @@ private struct Survey {
   var seen: Set<Digest> = []
   /// The map of the version before, usually the predecessor of the next one.
   var last: VersionLine?
+  private var sizes: RecordSizes
+  private let forgottenVersions: NumberSet
+  /// The bytes of the records of all versions' files, and of the head's.
+  var records: UInt64 = 0
+  var headRecords: UInt64 = 0
+  var forgotten = 0
+  var months: [String: SpaceReport.OfMonth] = [:]
+
+  init(store: Store, path: [UInt8], most: Int) throws {
+    self.store = store
+    self.path = path
+    self.most = most
+    sizes = RecordSizes(of: store)
+    forgottenVersions = try store.forgottenVersions()
+    guard let head = try store.headRecord() else { return }
+    var ofHead = RecordSizes(of: store)
+    var entries = TreeView(map: store.map(of: head)).entries(below: [])
+    while let (_, entry) = try entries.next() { headRecords += try ofHead.add(entry.stored) }
+  }
+
+  /// The month of a version, in UTC.
+  private static func month(of record: VersionRecord) -> String {
+    // The times of versions count from 2001-01-01 UTC.
+    let seconds = Int64(exactly: (record.timestamp + 978_307_200).rounded(.down))
+    return seconds.flatMap { CalendarTime(utc: $0) }.map { String($0.date.prefix(7)) } ?? "?"
+  }
+
+  private mutating func note(_ record: VersionRecord, bytes: UInt64) {
+    let month = Self.month(of: record)
+    var one = months[month] ?? SpaceReport.OfMonth(month: month)
+    one.versions += 1
+    one.bytes += bytes
+    if forgottenVersions.contains(record.number) {
+      one.forgotten += 1
+      forgotten += 1
+    }
+    months[month] = one
+    records += bytes
+  }
 
   mutating func add(_ line: VersionLine) throws {
     defer { last = line }
@@ -124,15 +187,17 @@ private struct Survey {
     let view = TreeView(map: store.map(line.map))
     var diff = try MapDiff(
       from: store.map(parent ?? .empty), to: view.map, comparing: .content)
-    var own: UInt64 = 0
+    var (own, onDisk): (UInt64, UInt64) = (0, 0)
     while let change = try diff.next() {
       guard let entry = change.new, !change.isDirectory, entry.stored.length > 0,
-        entry.stored.digest != change.old?.stored.digest,
-        seen.insert(entry.stored.digest).inserted
+        entry.stored.digest != change.old?.stored.digest
       else { continue }
+      onDisk += try sizes.add(entry.stored)
+      guard seen.insert(entry.stored.digest).inserted else { continue }
       own += entry.stored.length
       try note(view.path(of: entry.key), entry.stored.length, \.inHistory)
     }
+    note(record, bytes: onDisk)
     contents += own
     guard own > 0 else { return }
     largest.append(SpaceReport.OfVersion(version: record, bytes: own))
