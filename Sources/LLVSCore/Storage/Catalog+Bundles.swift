@@ -29,7 +29,7 @@ extension StoreDatabase {
   }
 }
 
-package struct NumberSet {
+package struct NumberSet: Equatable, Sendable {
   private var words: [UInt64] = []
 
   package init() {}
@@ -40,6 +40,8 @@ package struct NumberSet {
   }
 
   package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+  package var isEmpty: Bool { count == 0 }
 
   /// The greatest number up to which the set has all numbers from 1 on; 0 if it lacks 1.
   package var beginning: UInt32 {

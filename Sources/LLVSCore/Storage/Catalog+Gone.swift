@@ -1,8 +1,20 @@
-// What this store has forgotten, in properties that are kept twice: `forgotten`, the numbers of the versions, and
-// for each segment `gone N`, the ranges of records that only they had.
+// What this store has forgotten, in properties that are kept twice: `forgotten`, the numbers of the versions, for each
+// segment `gone N`, the ranges of records that only they had, and `decision N`, the time and the policy of the Nth
+// decision, with its versions.
+
+/// What decided that versions are forgotten.
+package struct ForgettingDecision: Hashable, Sendable {
+  /// In nanoseconds since 1970.
+  package var time: Int64
+  /// The text of the policy.
+  package var policy: String
+}
 
 /// A decision to forget, committed in one transaction.
 struct Forgetting: Sendable {
+  var decision: ForgettingDecision
+  /// The versions that this decision adds.
+  var added: [VersionNumber]
   /// All forgotten versions, earlier ones included.
   var versions: [VersionNumber]
   /// The ranges of each segment that gets more, earlier ones included.
@@ -12,11 +24,12 @@ struct Forgetting: Sendable {
 extension StoreDatabase {
   private static let forgotten = "forgotten"
   private static let gone = "gone "
+  private static let decision = "decision "
 
   /// True if a property has a second row.
   static func isKeptTwice(_ name: String) -> Bool {
     properties.contains(name) || name == forgotten
-      || name.hasPrefix(gone) && !name.hasSuffix(copy(of: ""))
+      || (name.hasPrefix(gone) || name.hasPrefix(decision)) && !name.hasSuffix(copy(of: ""))
   }
 
   /// The names of the properties that have a second row, or should have one.
@@ -33,9 +46,9 @@ extension StoreDatabase {
   }
 
   /// The value for a row that is damaged like its copy: it cannot be read, so that no record of the segment is used
-  /// again and none is called forgotten.
+  /// again and none is called forgotten. The time of a decision is then unknown.
   static func lost(property name: String) -> [UInt8]? {
-    properties.contains(name) ? nil : name == forgotten ? [] : [0xFF]
+    properties.contains(name) ? nil : name.hasPrefix(gone) ? [0xFF] : []
   }
 
   func forgottenVersions() throws(StoreError) -> NumberSet {
@@ -61,10 +74,43 @@ extension StoreDatabase {
 
   func apply(_ forgetting: Forgetting) throws(StoreError) {
     try setProperty(Self.forgotten, NumberSet.encode(forgetting.versions))
+    try add(forgetting.decision, forgetting.added)
     for (segment, ranges) in forgetting.gone {
       try setProperty("\(Self.gone)\(segment)", ranges.encoded)
     }
     try noteForgotten()
+  }
+
+  private func add(_ decision: ForgettingDecision, _ versions: [VersionNumber]) throws(StoreError) {
+    guard !versions.isEmpty else { return }
+    var value: [UInt8] = []
+    value.append(varint: UInt64(clamping: decision.time))
+    value.append(counted: Array(decision.policy.utf8))
+    let last = try decisionNumbers().last ?? 0
+    try setProperty("\(Self.decision)\(last + 1)", value + NumberSet.encode(versions))
+  }
+
+  private func decisionNumbers() throws(StoreError) -> [Int] {
+    try propertiesKeptTwice().filter { $0.hasPrefix(Self.decision) }
+      .compactMap { Int($0.dropFirst(Self.decision.count)) }.sorted()
+  }
+
+  /// Returns the decision that added a version; nil if it is unknown.
+  func decision(forgetting number: VersionNumber) throws(StoreError) -> ForgettingDecision? {
+    for last in try decisionNumbers().reversed() {
+      let value = try property("\(Self.decision)\(last)") ?? []
+      let found = value.parsed { reader -> (ForgettingDecision, [UInt8])? in
+        guard let time = reader.varint(), let count = reader.varint(), count <= 1 << 16,
+          let policy = reader.bytes(Int(count)),
+          let text = String(validating: policy, as: UTF8.self)
+        else { return nil }
+        let decision = ForgettingDecision(time: Int64(clamping: time), policy: text)
+        return reader.bytes(reader.remaining).map { (decision, $0) }
+      }
+      guard let (decision, runs) = found, let runs = NumberSet.decode(runs) else { continue }
+      if runs.contains(where: { $0.contains(number.rawValue) }) { return decision }
+    }
+    return nil
   }
 
   /// An earlier program would take what is missing for damage, and use records that are gone.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import Synchronization
 
 /// The places of records that were forgotten.
@@ -22,6 +23,16 @@ final class GoneRecords: Sendable {
   private let isWriter: Bool
   private let known = Mutex<[UInt32: Known]>([:])
 
+  /// What a reader of many values found lately.
+  private struct Recent {
+    var since: UInt64 = 0
+    var known: [UInt32: Known] = [:]
+  }
+
+  /// In nanoseconds.
+  private static let recency: UInt64 = 1_000_000_000
+  private let recent = Mutex(Recent())
+
   init(catalog: Catalog, mode: AccessMode) {
     self.catalog = catalog
     isWriter = mode == .writer
@@ -37,6 +48,24 @@ final class GoneRecords: Sendable {
   func mayUse(_ place: Location) -> Bool {
     guard case .ranges(let ranges)? = try? known(place.segment) else { return false }
     return !ranges.contains(place.offset)
+  }
+
+  /// Returns true if a record was forgotten, as ``contains(_:)`` does; a reader may learn of it a second late.
+  func containsLately(_ place: Location) throws(StoreError) -> Bool {
+    let now = SystemClock.monotonic()
+    let lately = isWriter ? nil : recent.withLock { recent in
+      if now - recent.since > Self.recency { recent = Recent(since: now) }
+      return recent.known[place.segment]
+    }
+    let found: Known
+    if let lately {
+      found = lately
+    } else {
+      found = try known(place.segment)
+      if !isWriter { recent.withLock { $0.known[place.segment] = found } }
+    }
+    guard case .ranges(let ranges) = found else { return false }
+    return ranges.contains(place.offset)
   }
 
   /// Returns what is gone of a segment; nil if that is unknown.

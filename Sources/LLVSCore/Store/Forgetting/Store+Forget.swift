@@ -230,7 +230,9 @@ private struct Decision {
   /// Returns the decision; nil if there is nothing to forget.
   func forgetting() throws(StoreError) -> Forgetting? {
     guard !newlyForgotten.isEmpty || !sweep.isEmpty else { return nil }
-    return Forgetting(versions: forgotten, gone: try sweep.gone())
+    return Forgetting(
+      decision: ForgettingDecision(time: now, policy: policy.text), added: newlyForgotten,
+      versions: forgotten, gone: try sweep.gone())
   }
 }
 
