@@ -17,10 +17,11 @@ public final class StoreCoordinator: Sendable {
   public let cacheDirectoryURL: URL
   /// Decides when a snapshot is made after an exchange.
   public let snapshotPolicy: SnapshotPolicy
+  public let compactionPolicy: CompactionPolicy
   // A leaf lock.
   let current: Mutex<CoordinatorState>
   // Held through a save or a merge, before the store's locks.
-  private let saving = Mutex<Void>(())
+  let saving = Mutex<Void>(())
   // A leaf lock.
   let settings = Mutex(Settings())
   // A leaf lock.
@@ -32,11 +33,12 @@ public final class StoreCoordinator: Sendable {
   /// - Throws: as ``Store/init(rootDirectoryURL:)``.
   public init(
     withStoreDirectoryAt storeURL: URL, cacheDirectoryAt coordinatorCacheURL: URL? = nil,
-    snapshotPolicy: SnapshotPolicy = .disabled
+    snapshotPolicy: SnapshotPolicy = .disabled, compactionPolicy: CompactionPolicy = .manual
   ) throws {
     storeDirectoryURL = storeURL
     cacheDirectoryURL = coordinatorCacheURL ?? storeURL
     self.snapshotPolicy = snapshotPolicy
+    self.compactionPolicy = compactionPolicy
     store = try Store(rootDirectoryURL: storeURL)
     try FileManager.default.createDirectory(
       at: cacheDirectoryURL, withIntermediateDirectories: true)
@@ -52,16 +54,21 @@ public final class StoreCoordinator: Sendable {
       try state.write(in: cacheDirectoryURL)
     }
     store.noteCurrentVersion(currentVersion)
+    compactAtStart()
   }
 
   /// Opens the store `LLVS/DefaultStore` in the user's directory for application data.
   /// - Throws: as the other form.
-  public convenience init(snapshotPolicy: SnapshotPolicy = .disabled) throws {
+  public convenience init(
+    snapshotPolicy: SnapshotPolicy = .disabled, compactionPolicy: CompactionPolicy = .manual
+  ) throws {
     let support = try FileManager.default.url(
       for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
     let directory = support.appendingPathComponent("LLVS", isDirectory: true)
       .appendingPathComponent("DefaultStore", isDirectory: true)
-    try self.init(withStoreDirectoryAt: directory, snapshotPolicy: snapshotPolicy)
+    try self.init(
+      withStoreDirectoryAt: directory, snapshotPolicy: snapshotPolicy,
+      compactionPolicy: compactionPolicy)
   }
 
   /// Decides about conflicts; by default the value that was changed last wins.

@@ -341,5 +341,15 @@ final class ZoneBackend: StoreBackend {
     try with { versions, _, _ in versions.inOrder.ids.reversed().filter { !known.contains($0) } }
   }
 
+  func compact(
+    before date: Date, keeping count: Int, current: Version.ID?
+  ) throws -> Version.ID? {
+    throw Store.Error.unsupported(
+      "a store in a format of the original keeps all versions; only the engine's own format can forget"
+    )
+  }
+
+  func compressedVersionIDs() -> Set<Version.ID> { [] }
+
   func mergeAutomatically(into version: Version.ID) -> AutomaticMerge { .unavailable }
 }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import LLVSCore
 internal import LLVSExchange
+internal import Platform
 
 /// The engine's own format; converts types between library and engine.
 final class EngineBackend: StoreBackend {
@@ -163,6 +164,39 @@ final class EngineBackend: StoreBackend {
       }
       guard let outcome, outcome != live.id else { return .nothingToMerge }
       return .merged(Version.ID(outcome))
+    }
+  }
+
+  func compact(
+    before date: Date, keeping count: Int, current: Version.ID?
+  ) throws -> Version.ID? {
+    try write { store in
+      let now = SystemClock.now()
+      let age = Double(now) / 1e9 - date.timeIntervalSince1970
+      let policy = try KeepPolicy("all:\(UInt32(max(0, min(age, 4e9))))s")
+      let report = try store.forget(policy, at: now, besides: { () throws(StoreError) in
+        var kept = Set(
+          try store.versionsNewestFirst(before: nil, limit: max(0, count)).map(\.number))
+        if let current, let record = try store.version(current.core) { kept.insert(record.number) }
+        return OutsideRoots(versions: kept)
+      })
+      guard report.newlyForgotten > 0 else { return nil }
+      return try store.keptVersionsNewestFirst(before: nil, limit: .max).last.map {
+        Version.ID($0.id)
+      }
+    }
+  }
+
+  func compressedVersionIDs() throws -> Set<Version.ID> {
+    try read { store in
+      let forgotten = try store.forgottenVersions()
+      var ids: Set<Version.ID> = []
+      guard !forgotten.isEmpty else { return ids }
+      for number in 1...(try store.state().lastNumber)
+      where forgotten.contains(VersionNumber(number)) {
+        ids.insert(Version.ID(try store.id(of: VersionNumber(number))))
+      }
+      return ids
     }
   }
 

@@ -14,7 +14,7 @@ extension Store {
     case attemptToAddVersionWithNonexistingPredecessors(Version)
     /// Bytes in the store differ from those that were written; the text says what and where.
     case corrupt(String)
-    /// The bytes of an old version that the store has forgotten.
+    /// Bytes of an old version that the store has forgotten; see ``Store/compact(beforeDate:minRetainedVersions:)``.
     case forgotten(String)
     case fromTheFuture(String)
     /// The file system of the store lacks something that writing needs.
@@ -33,6 +33,8 @@ extension Store {
     case cancelled
     case readOnly
     case noSpace(String)
+    /// The format of the store cannot do it.
+    case unsupported(String)
     case system(String)
   }
 }
@@ -55,7 +57,7 @@ extension Store.Error: LocalizedError, CustomStringConvertible {
       .busy(let text),
       .invalid(let text), .notFound(let text), .exists(let text), .unrelated(let text),
       .unreachable(let text), .denied(let text), .timedOut(let text), .noSpace(let text),
-      .system(let text):
+      .unsupported(let text), .system(let text):
       text
     case .cancelled: "the work was cancelled"
     case .readOnly: "the store cannot be written"

@@ -130,6 +130,9 @@ public final class Store: Sendable {
 
   func noteNewVersions() { loaded.withLock { $0.isStale = true } }
 
+  /// The version that a coordinator is at.
+  var currentVersion: Version.ID? { loaded.withLock { $0.current } }
+
   func noteCurrentVersion(_ id: Version.ID) {
     loaded.withLock { ($0.current, $0.isStale) = (id, true) }
   }

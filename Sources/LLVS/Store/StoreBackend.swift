@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A version that is no known version's predecessor.
 struct HistoryHead: Sendable {
   var id: Version.ID
@@ -59,6 +61,12 @@ protocol StoreBackend: AnyObject, Sendable {
   func versionIDs(missingAmong known: Set<Version.ID>) throws -> [Version.ID]
   /// The changes that turn the first predecessor's values into the version's.
   func changesToSend(of version: Version.ID) throws -> [Value.Change]
+  /// Forgets the bytes of versions before a date, and keeps the newest `count` versions, the current one, and what heads
+  /// and merges need. Returns the oldest kept version; nil if nothing was forgotten.
+  func compact(
+    before date: Date, keeping count: Int, current: Version.ID?
+  ) throws -> Version.ID?
+  func compressedVersionIDs() throws -> Set<Version.ID>
   /// Merges all heads without a branch into a version; every store makes the same versions.
   func mergeAutomatically(into version: Version.ID) throws -> AutomaticMerge
 }
