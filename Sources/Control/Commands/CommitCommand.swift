@@ -60,10 +60,16 @@ struct Commit {
     if !outcome.damagedPaths.isEmpty {
       notes += "; damaged, in no version: \(ControlService.names(outcome.damagedPaths))"
     }
+    if !outcome.withoutBase.isEmpty {
+      notes +=
+        "; old bytes are forgotten, in no version: \(ControlService.names(outcome.withoutBasePaths))"
+    }
     self.notes = notes
-    reply = [
+    var reply: ReplyValue = [
       "version": outcome.cut?.name, "changed": outcome.summary.changed, "new": outcome.summary.new,
       "removed": outcome.summary.removed, "unsaved": unsaved, "damaged": outcome.damagedPaths,
     ]
+    if !outcome.withoutBase.isEmpty { reply += ["forgotten": outcome.withoutBasePaths] }
+    self.reply = reply
   }
 }

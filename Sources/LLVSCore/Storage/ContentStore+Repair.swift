@@ -61,7 +61,7 @@ extension ContentStore {
   package func isSound(
     _ before: StoredContent, besides now: StoredContent
   ) throws(StoreError) -> Bool {
-    if before.isAbsent { return false }
+    if before.isAbsent { return now.isAbsent }
     return switch (before.content, now.content) {
     case (.chunk(let a), .chunk(let b)): try isSound(a, besides: b)
     case (.tree(let a), .tree(let b)): try isSoundNode(a, besides: b)

@@ -248,7 +248,8 @@ package final class MountDaemon: Sendable {
         paths.isEmpty ? nil : ControlService.names(paths)
       }
       return LastWriterStatus(
-        damaged: names(outcome.damagedPaths), unsaved: names(outcome.allUnsaved))
+        damaged: names(outcome.damagedPaths),
+        unsaved: names(outcome.allUnsaved + outcome.withoutBasePaths))
     } catch {
       let error = ControlError(error)
       log.add(.error, LostVersion(reason: error.message).text)

@@ -215,7 +215,16 @@ package struct Recorder {
   private mutating func noteUnsaved(_ node: PendingNode, _ number: InodeNumber, at path: TreePath) {
     guard let file = node.file else { return }
     if file.isUnsaved { recording.unsaved.append(path) }
-    if saves.leavesOut(number, file) { recording.unreadable.append(path) }
+    noteLeftOut(file, number, at: path)
+  }
+
+  private mutating func noteLeftOut(_ file: PendingFile, _ number: InodeNumber, at path: TreePath) {
+    guard saves.leavesOut(number, file) else { return }
+    if saves.forgotten.contains(number) {
+      recording.withoutBase.append(path)
+    } else {
+      recording.unreadable.append(path)
+    }
   }
 
   /// nil if no version takes bytes of the file.
@@ -306,7 +315,7 @@ package struct Recorder {
       if let place { path = try tree.path(of: place.directory)?.appending(place.name) }
       guard let path else { continue }
       if file.isUnsaved { recording.unsavedOrphans.append(path) }
-      if saves.leavesOut(number, file) { recording.unreadable.append(path) }
+      noteLeftOut(file, number, at: path)
       guard let save = saves.save(of: number, file) else { continue }
       let edit = PathEdit(.put, path, save.on.older(epoch), place: nil, number: number, node: node)
       edit.bytes = .save(save)

@@ -20,6 +20,8 @@ package struct Recording {
   /// The same for files that a head took their names from.
   package internal(set) var unsavedOrphans: [TreePath] = []
   package internal(set) var unreadable: [TreePath] = []
+  /// Files whose changes are made on bytes that the store has forgotten or never got.
+  package internal(set) var withoutBase: [TreePath] = []
   /// True if the cut changes no version, no setting of the store and not the tree.
   package var isIdle: Bool { isEmpty && emptied.isEmpty && root == nil }
   package var isEmpty: Bool { edits.isEmpty }

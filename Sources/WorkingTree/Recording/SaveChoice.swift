@@ -10,6 +10,9 @@ package struct SaveChoice: Sendable {
   /// Unreadable bytes, which no version takes.
   package var unreadable: [InodeNumber: [FileContent]] = [:]
 
+  /// The files among them that need bytes that the store has forgotten or never got.
+  package var forgotten: Set<InodeNumber> = []
+
   package init(_ reason: CutReason, settle: UInt64) {
     self.reason = reason
     self.settle = settle

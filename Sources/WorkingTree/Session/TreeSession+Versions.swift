@@ -79,6 +79,11 @@ extension TreeSession {
         "its bytes cannot be read; versions leave it out",
         of: String(decoding: path.bytes, as: UTF8.self))
     }
+    for path in outcome.withoutBase {
+      say(
+        "\(String(decoding: path.bytes, as: UTF8.self)): versions leave it out, because old bytes of it are forgotten"
+      )
+    }
     listeners.notify(outcome)
     return outcome
   }
@@ -91,4 +96,6 @@ extension CutOutcome {
   package var unsavedPaths: [[UInt8]] { unsaved.map(\.bytes) }
   /// The files that were left out because their bytes are damaged.
   package var damagedPaths: [[UInt8]] { unreadable.map(\.bytes) }
+  /// The files that were left out because old bytes of them are forgotten.
+  package var withoutBasePaths: [[UInt8]] { withoutBase.map(\.bytes) }
 }

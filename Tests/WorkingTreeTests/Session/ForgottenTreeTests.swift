@@ -86,4 +86,41 @@ struct ForgottenTreeTests {
     try FileSystem.removeDirectory("\(mount.store.path)/journal.damaged-1")
     #expect(try forget(mount).newlyForgotten == 1)
   }
+
+  @Test("a cut takes everything but changes on forgotten bytes, and carries unchanged values")
+  mutating func absentBase() throws {
+    let mount = try MountedTree(directory.path)
+    for name in ["changed", "moved", "replaced"] { try mount.save(name, random.bytes(100_000)) }
+    let first = try #require(try mount.cut().cut)
+    for name in ["changed", "moved", "replaced"] { try mount.unlink(name) }
+    try mount.save("g", random.bytes(1000))
+    try mount.cut()
+    _ = try forget(mount)
+    _ = try mount.tree.transition(.command, headReason: .switched(to: "old")) {
+      (_, _) throws(StoreError) in first.number
+    }
+    let handle = try mount.open("changed", .write)
+    try mount.write(handle, Array("x".utf8))
+    try mount.close(handle)
+    try mount.rename("moved", "elsewhere")
+    try mount.save("replaced", Array("new".utf8))
+    try mount.save("h", random.bytes(1000))
+    for attempt in 0..<2 {
+      let outcome = try mount.cut()
+      #expect(outcome.withoutBasePaths == [Array("changed".utf8)] && outcome.damagedPaths.isEmpty)
+      #expect((outcome.cut != nil) == (attempt == 0))
+    }
+    let head = try #require(try mount.store.headRecord())
+    let (old, new) = (mount.store.map(of: first), mount.store.map(of: head))
+    let carried = try new.entry(at: Key("elsewhere"))
+    #expect(try carried?.stored.digest == old.entry(at: Key("moved"))?.stored.digest)
+    #expect(try new.entry(at: Key("changed"))?.stored == old.entry(at: Key("changed"))?.stored)
+    #expect(try new.entry(at: Key("replaced"))?.stored.length == 3)
+    #expect(try new.entry(at: Key("h")) != nil)
+    #expect(try mount.store.verify().isSound)
+    // With new bytes the file is in the next version.
+    try mount.save("changed", Array("whole".utf8))
+    #expect(try mount.cut().withoutBasePaths.isEmpty)
+    #expect(try mount.bytes("changed") == Array("whole".utf8))
+  }
 }

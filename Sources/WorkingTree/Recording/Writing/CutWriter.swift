@@ -36,7 +36,9 @@ package final class CutWriter {
   private let helper: ForkJoin
   private var entries: EntryMaker?
   /// The file, and its bytes, that could not be read when writing failed.
-  package var failed: (number: InodeNumber, content: FileContent)? { entries?.failed }
+  package var failed: (number: InodeNumber, content: FileContent, isForgotten: Bool)? {
+    entries?.failed
+  }
 
   /// `helper` does a part of the work of long cuts.
   package init(

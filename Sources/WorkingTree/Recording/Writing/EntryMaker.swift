@@ -22,7 +22,7 @@ final class EntryMaker {
   /// True once stored but unreadable bytes were stored again in the current version.
   private(set) var replacesDamaged = false
   /// The file, and its bytes, that could not be read when making an entry failed.
-  private(set) var failed: (number: InodeNumber, content: FileContent)?
+  private(set) var failed: (number: InodeNumber, content: FileContent, isForgotten: Bool)?
 
   init(
     _ transaction: WriteTransaction, tree: FrozenTree, contents: any PendingContents, head: TreeView
@@ -139,7 +139,9 @@ final class EntryMaker {
       self.stored[number] = (content, stored)
       return stored
     } catch {
-      if error.isOfReading { failed = (number, content) }
+      if error.isOfReading || error.isForgotten {
+        failed = (number, content, isForgotten: error.isForgotten)
+      }
       throw error
     }
   }

@@ -38,7 +38,7 @@ final class CutAttempt {
   /// Begins a cut by recording its instant.
   /// - Throws: ``StoreError``; then there is no cut.
   init(
-    _ number: UInt64, _ request: CutRequest, leavingOut unreadable: [InodeNumber: [FileContent]],
+    _ number: UInt64, _ request: CutRequest, leavingOut earlier: SaveChoice?,
     _ checkout: Checkout, helper: ForkJoin
   ) throws(StoreError) {
     self.number = number
@@ -46,7 +46,9 @@ final class CutAttempt {
     self.checkout = checkout
     self.helper = helper
     saves = SaveChoice(request.reason, settle: checkout.tree.settle)
-    saves.unreadable = unreadable
+    if let earlier {
+      (saves.unreadable, saves.forgotten) = (earlier.unreadable, earlier.forgotten)
+    }
     before = try checkout.store.state().head
     outcome.before = before
     (stamp, frozen) = try checkout.tree.freeze(isOverdue: request.reason == .overdue) {
@@ -97,7 +99,10 @@ final class CutAttempt {
       return commit.map { .committed($0) } ?? .idle
     } catch {
       if !isTaken { return .retry }
-      if let (file, content) = writer.failed, leaveOut(content, of: file) { return .retry }
+      if let failed = writer.failed, leaveOut(failed.content, of: failed.number) {
+        if failed.isForgotten { saves.forgotten.insert(failed.number) }
+        return .retry
+      }
       throw error
     }
   }

@@ -34,6 +34,8 @@ package struct CutOutcome: Sendable {
   package var unsavedOrphans: [TreePath] = []
   /// The files that were left out because their bytes are damaged.
   package var unreadable: [TreePath] = []
+  /// The files that were left out because their changes are made on bytes that the store has forgotten or never got.
+  package var withoutBase: [TreePath] = []
   package init() {}
 
   /// Adds what stays out of versions.
@@ -41,5 +43,6 @@ package struct CutOutcome: Sendable {
     unsaved = grouped.recording.unsaved
     unsavedOrphans = grouped.recording.unsavedOrphans
     unreadable = grouped.recording.unreadable
+    withoutBase = grouped.recording.withoutBase
   }
 }

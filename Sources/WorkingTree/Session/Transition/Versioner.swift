@@ -89,13 +89,13 @@ package final class Versioner: Sendable {
     try checkout.store.checkPresence()
     try showOwed()
     try heal()
-    var unreadable: [InodeNumber: [FileContent]] = [:]
+    var before: SaveChoice?
     var hasMadeRoom = false
     for _ in 0..<Self.mostAttempts {
-      let cut = try CutAttempt(nextCut(), request, leavingOut: unreadable, checkout, helper: helper)
+      let cut = try CutAttempt(nextCut(), request, leavingOut: before, checkout, helper: helper)
       do throws(StoreError) {
         guard let (outcome, unshown) = try attempt(cut, goOn) else {
-          unreadable = cut.saves.unreadable
+          before = cut.saves
           continue
         }
         if let unshown {
@@ -108,7 +108,7 @@ package final class Versioner: Sendable {
         return outcome
       } catch {
         cut.abandon()
-        unreadable = cut.saves.unreadable
+        before = cut.saves
         guard error.isNoSpace, !hasMadeRoom, makeRoom() else { throw error }
         hasMadeRoom = true
       }
