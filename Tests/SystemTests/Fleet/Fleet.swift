@@ -32,6 +32,10 @@ final class Fleet {
   /// What commits have taken, and where it was first.
   private var taken: [String: String] = [:]
   private let peers = ["folder", "second", "bundles"]
+  /// True if all members but the first forget old versions.
+  private let forgets: Bool
+  /// The number of versions that members forgot.
+  private(set) var forgotten = 0
 
   /// The seeds of lives: that which `LLVS_TEST_SEED` says, else as many as a variable says, or three.
   static func seeds(_ variable: String) -> [UInt64] {
@@ -40,8 +44,9 @@ final class Fleet {
     return Array(0..<(environment[variable].flatMap { UInt64($0) } ?? 3))
   }
 
-  init(seed: UInt64, members count: Int) throws {
+  init(seed: UInt64, members count: Int, forgetting: Bool = false) throws {
     self.seed = seed
+    forgets = forgetting
     random = SeededRandom(seed: seed)
     directory = try TemporaryDirectory()
     for peer in peers { try FileSystem.makeDirectory(directory.file(peer)) }
@@ -98,6 +103,7 @@ final class Fleet {
   func step() throws {
     let index = Int.random(in: 0..<members.count, using: &random)
     let member = members[index]
+    if forgets, chance(6) { return try forget(member) }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<56: for _ in 0..<Int.random(in: 1..<5, using: &random) { try edit(index) }
     case 56..<62: try holdOrUse(index)
@@ -153,6 +159,30 @@ final class Fleet {
       default: "switch -"
       }
     try command(member, line, mayFail: true)
+  }
+
+  /// Lets a member forget every version that nothing needs and that all others have.
+  private func forget(_ member: FleetMember) throws {
+    guard member.number > 0 else { return }
+    try command(member, "sync")
+    let store = member.store
+    var needed: Set<VersionNumber> = []
+    for record in try store.versions(afterName: nil, limit: .max)
+    where try members.contains(where: { try $0.store.version(record.id) == nil }) {
+      needed.insert(record.number)
+    }
+    let report = try store.forget(
+      try KeepPolicy(chance(50) ? "all:0s" : "all:0s,hourly"),
+      at: SystemClock.now() + 1_000_000_000,
+      besides: { () throws(StoreError) in
+      var roots = try member.service.tree.roots()
+      roots.versions.formUnion(needed)
+      return roots
+    })
+    forgotten += report.newlyForgotten
+    note("m\(member.number) forgets \(report.newlyForgotten)")
+    try check(member)
+    try checkMemory()
   }
 
   private func isAllSaved(_ member: FleetMember) throws -> Bool {
@@ -269,6 +299,10 @@ final class Fleet {
         first, try member.live().mapValues { $0.alone }, "m0 and m\(member.number)")
       guard try member.store.verify().isSound else { throw Difference("a store is not sound") }
       var kept: Set<String> = []
+      if forgets, member.number > 0 {
+        try remount(member, kills: chance(50))
+        continue
+      }
       for bytes in try member.history() { kept.formUnion(Self.marks(in: bytes)) }
       let lost = taken.filter { !kept.contains($0.key) }
       guard lost.isEmpty else { throw Difference("m\(member.number) has lost \(lost)") }

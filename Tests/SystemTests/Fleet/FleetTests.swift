@@ -21,4 +21,18 @@ struct FleetTests {
       Issue.record("seed \(seed): \(error)\n\(fleet.log.joined(separator: "\n"))")
     }
   }
+
+  @Test(
+    "members that forget different versions go on agreeing, and one that keeps all loses nothing",
+    arguments: Fleet.seeds("LLVS_TEST_FLEET"))
+  func forgetting(seed: UInt64) throws {
+    let fleet = try Fleet(seed: seed, members: 3 + Int(seed % 3), forgetting: true)
+    do {
+      for _ in 0..<150 { try fleet.step() }
+      try fleet.end()
+      #expect(fleet.forgotten > 0)
+    } catch {
+      Issue.record("seed \(seed): \(error)\n\(fleet.log.joined(separator: "\n"))")
+    }
+  }
 }
