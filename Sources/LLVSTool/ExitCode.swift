@@ -21,6 +21,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case exists = 11
   case failed = 12
   case unsupported = 13
+  case forgotten = 14
 
   package var word: String {
     ControlError.Kind.allCases.first { Failure.code($0) == self }?.rawValue ?? "\(self)"
@@ -44,6 +45,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .exists: "the name exists already"
     case .failed: "the daemon of a mount ended, or the system failed in another way"
     case .unsupported: "not supported here"
+    case .forgotten: "bytes of old versions are forgotten; the rest is done"
     }
   }
 }
@@ -127,6 +129,7 @@ struct Failure {
     case .exists: .exists
     case .damaged: .damaged
     case .malformed: .damaged
+    case .forgotten: .forgotten
     case .unsupported: .unsupported
     }
   }

@@ -1,4 +1,5 @@
 import Grammar
+import HistoryTree
 import Inodes
 import LLVSCore
 import Platform
@@ -14,6 +15,7 @@ struct TreeExport {
   private let progress: (Int) -> Void
   private var count = 0
   private(set) var complaints: [String] = []
+  private(set) var missing: MissingBytes
   private var links: [[UInt8]: [UInt8]] = [:]
   private let mask = SystemProcess.creationMask
   private let defaults = AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group)
@@ -26,6 +28,7 @@ struct TreeExport {
     self.target = target
     self.isCancelled = isCancelled
     self.progress = progress
+    missing = MissingBytes(store)
   }
 
   private struct Level {
@@ -54,7 +57,7 @@ struct TreeExport {
       throw ControlError(.exists, "\(shown) is not empty")
     }
     do {
-      try write(view, part)
+      try write(record, part)
     } catch {
       Interruption.answer()
       var failure = ControlError(any: error)
@@ -73,7 +76,8 @@ struct TreeExport {
     for name in try FileSystem.names(in: target) { try FileSystem.removeTree(root + name.bytes) }
   }
 
-  private mutating func write(_ view: TreeView, _ part: [UInt8]) throws {
+  private mutating func write(_ record: VersionRecord, _ part: [UInt8]) throws {
+    let view = TreeView(map: store.map(of: record))
     let above = part.isEmpty ? [] : part + [0x2F]
     var levels = [Level(path: [], entry: nil, listing: view.list(part))]
     while var level = levels.popLast() {
@@ -97,7 +101,11 @@ struct TreeExport {
           levels.append(Level(path: path, entry: item.entry, listing: view.list(above + path)))
         }
       } else if let entry = item.entry {
-        try write(entry, to: root + path)
+        if try store.hasBytes(of: entry.stored) {
+          try write(entry, to: root + path)
+        } else {
+          try missing.add(above + path, of: record)
+        }
       }
       count += 1
       if count % 256 == 0 { progress(count) }
@@ -113,7 +121,7 @@ struct TreeExport {
       return nil
     } catch let error as SystemError where isOfOne(error) {
       return "\(FileSystem.text(path)) is left out: \(error)"
-    } catch let error as StoreError where error.damage != nil || error.isForgotten {
+    } catch let error as StoreError where error.damage != nil {
       return "\(FileSystem.text(path)) is left out: \(error)"
     }
   }

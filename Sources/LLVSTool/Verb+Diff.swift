@@ -16,9 +16,11 @@ extension Verb {
     }
     let operands = try Operands(line, site, store, versions: 2, live: live)
     let place = operands.versions.count < 2 ? live() : nil
-    var writer = try DiffWriter(line, console, standard: .patch, isToApply: true)
+    var writer = try DiffWriter(
+      line, console, standard: .patch, isToApply: true, store: store)
     console.page(line)
     if let place {
+      writer.sides.old = try operands.versions.first ?? store.headRecord()
       let live = try LiveDifferences(
         store, place, paths: operands.paths.isEmpty ? site.shownPaths : operands.paths)
       try live.forEach(from: operands.versions.first, findingRenames: !line.has("no-renames")) {
@@ -28,12 +30,14 @@ extension Verb {
       let new =
         operands.versions.count > 1 ? operands.versions[1] : try store.version(meant: "head")
       let old = operands.versions.first ?? new
+      writer.sides = (old, new)
       try VersionDifferences(
         store, from: old.map, to: new.map, paths: operands.paths,
         findingRenames: !line.has("no-renames")
       ).forEach { try writer.write($0) }
     }
     writer.finish()
+    if writer.lacksBytes { return .forgotten }
     return line.has("exit-code") && writer.count > 0 ? .conflict : .done
   }
 
@@ -46,16 +50,18 @@ extension Verb {
       return try showContent(of: record, at: path, store, line, console)
     }
     let record = try store.version(meant: word)
-    var writer = try DiffWriter(line, console, standard: .stat, isToApply: true)
+    var writer = try DiffWriter(line, console, standard: .stat, isToApply: true, store: store)
     let story = VersionStory(store: store, labels: try VersionLabels(store))
     let parent = try store.version(record.first)
+    writer.sides = (parent, record)
     let differences = try VersionDifferences(
       store, from: parent?.map ?? .empty, to: record.map, findingRenames: !line.has("no-renames"))
     if line.isJSON {
       var changes: [ReplyValue] = []
       try differences.forEach { changes.append(try writer.record($0)) }
       console.tell(json: ["ok": true] + (try story.reply(of: record)) + ["changes": changes])
-      return .done
+      writer.finish()
+      return writer.lacksBytes ? .forgotten : .done
     }
     console.page(line)
     for text in try story.heading(of: record, try console.style(line)) {
@@ -64,7 +70,7 @@ extension Verb {
     console.stream(line: "")
     try differences.forEach { try writer.write($0) }
     writer.finish()
-    return .done
+    return writer.lacksBytes ? .forgotten : .done
   }
 
   /// Parses `VERSION:PATH` at the first colon with a version before it, and `at/TIME:PATH` at the last colon with a
@@ -97,12 +103,23 @@ extension Verb {
     return nil
   }
 
+  /// - Throws: ``ControlError`` of kind forgotten, with the reason.
+  static func refuse(_ path: [UInt8], of record: VersionRecord, _ store: Store) throws -> Never {
+    var missing = MissingBytes(store)
+    try missing.add(path, of: record)
+    throw missing.error()
+  }
+
   private static func showContent(
     of record: VersionRecord, at path: [UInt8], _ store: Store, _ line: CommandLine,
     _ console: Console
   ) throws -> ExitCode {
     let view = TreeView(map: store.map(of: record))
-    switch try view.find(path: path) {
+    let found = try view.find(path: path)
+    if case .value(let entry)? = found, try !store.hasBytes(of: entry.stored) {
+      try refuse(path, of: record, store)
+    }
+    switch found {
     case .value(let entry)? where line.isJSON:
       let bytes = try store.contents.bytes(entry.stored)
       console.tell(json: [

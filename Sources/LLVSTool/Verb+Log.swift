@@ -23,6 +23,7 @@ extension Verb {
     limits.content = line.optionBytes["content"]
     if limits.content?.isEmpty == true { throw UsageError("-S needs a text") }
     limits.followsRenames = line.has("follow")
+    limits.includesForgotten = line.has("all")
     guard !limits.followsRenames || limits.paths.count == 1 else {
       throw UsageError("--follow takes one file; new versions are shown by --watch")
     }
@@ -44,7 +45,14 @@ extension Verb {
         left -= 1
       }
     }
-    return .done
+    guard query.passedOver > 0 || writer.lacksBytes else { return .done }
+    if query.passedOver > 0 {
+      console.flush()
+      console.complain(
+        "llvs: \(PrintableText.count(query.passedOver, "version")) not searched for the text, because bytes are forgotten."
+      )
+    }
+    return .forgotten
   }
 
   /// Returns the time in an option, in seconds since 2001.
@@ -149,7 +157,7 @@ extension Verb {
     var wanted: (key: Key, ancestors: Ancestors?)? = (key, nil)
     while case (let key, var ancestors)? = wanted, known.insert(key).inserted {
       var part: [Revision] = []
-      for record in try store.versions(changing: key)
+      for record in try store.keptVersions(changing: key)
       where try ancestors?.contains(record.number) ?? true {
         let map = store.map(of: record)
         let entry = try map.entry(at: key)
@@ -188,15 +196,23 @@ extension Verb {
     }
     let story = VersionStory(store: store, labels: try VersionLabels(store))
     let style = try console.style(line)
+    var missing = MissingBytes(store)
     func write(
-      _ before: Entry?, _ entry: Entry?, _ style: TextStyle, emit: @escaping ([UInt8]) -> Void
+      _ revision: Revision, _ style: TextStyle, emit: @escaping ([UInt8]) -> Void
     ) throws {
       let unified = UnifiedDiff(
         style: style, context: 3, writesBytes: line.has("binary"), emit: emit)
-      try unified.write(
-        TreeDifference(
-          path: path, old: before.map { FileImage($0, in: store) },
-          new: entry.map { FileImage($0, in: store) }))
+      let difference = TreeDifference(
+        path: path, old: revision.former.map { FileImage($0, in: store) },
+        new: revision.entry.map { FileImage($0, in: store) })
+      do {
+        try unified.write(difference)
+      } catch let error as StoreError where error.isForgotten {
+        let parent = try store.version(revision.record.first)
+        let lacksOld = try difference.old?.lacksBytes() ?? false
+        try missing.add(path, of: lacksOld ? parent ?? revision.record : revision.record)
+        unified.write(withoutBytes: difference)
+      }
     }
     console.page(line)
     for revision in revisions.reversed().prefix(try line.number("count") ?? .max) {
@@ -209,7 +225,7 @@ extension Verb {
           "machine": words.machine, "message": words.message,
         ]
         var patch: [UInt8] = []
-        if line.has("patch") { try write(before, entry, TextStyle(isOn: false)) { patch += $0 } }
+        if line.has("patch") { try write(revision, TextStyle(isOn: false)) { patch += $0 } }
         console.stream(json: reply + (line.has("patch") ? ["patch": ReplyBytes(patch)] : [:]))
         continue
       }
@@ -227,9 +243,10 @@ extension Verb {
       }
       parts += [words.message].compactMap(\.self).map(VersionStory.clean)
       console.stream(line: parts.joined(separator: "  "))
-      if line.has("patch") { try write(before, entry, style) { console.stream($0) } }
+      if line.has("patch") { try write(revision, style) { console.stream($0) } }
     }
-    return .done
+    console.complain(about: missing)
+    return missing.count > 0 ? .forgotten : .done
   }
 }
 

@@ -27,7 +27,7 @@ extension Verb {
       options: [
         VerbOption("graph", help: "draw the graph of versions"),
         VerbOption("oneline", help: "one line for each version"),
-        VerbOption("all", help: "all heads and branches, not only what head came from"),
+        VerbOption("all", help: "all heads and branches, and versions that are forgotten"),
         VerbOption("n", "count", value: "COUNT", help: "at most COUNT; -COUNT is the same"),
         VerbOption(
           "since", value: "TIME",

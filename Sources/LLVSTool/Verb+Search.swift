@@ -26,7 +26,7 @@ extension Verb {
     let style = try console.style(line)
     console.page(line)
     var count = 0
-    var search = HistorySearch(
+    var search = try HistorySearch(
       store, expression, paths: operands.paths.isEmpty ? site.shownPaths : operands.paths,
       findsFilesOnly: line.has("files-with-matches"))
     let skipsBinary = line.has("skip-binary")
@@ -37,6 +37,8 @@ extension Verb {
     }
     if operands.versions.isEmpty || operands.isRange {
       var limits = LogQuery.Limits(paths: operands.paths)
+      // A forgotten version may have introduced bytes that a kept one still has.
+      limits.includesForgotten = true
       if operands.isRange { limits.notBefore = operands.versions[0].number }
       let start = try operands.versions.last?.number ?? store.state().head
       var query = try LogQuery(
@@ -47,6 +49,8 @@ extension Verb {
     } else {
       for record in operands.versions { try search.search(all: record, show) }
     }
+    console.complain(about: search.missing)
+    if search.missing.count > 0 { return .forgotten }
     return count > 0 ? .done : .conflict
   }
 
@@ -112,6 +116,7 @@ extension Verb {
           + "\(style.paint(place, .green)) "
           + String(decoding: PrintableText.visible(text, sparing: 0x5C), as: UTF8.self))
     }
-    return .done
+    console.complain(about: blame.missing)
+    return blame.missing.count > 0 ? .forgotten : .done
   }
 }

@@ -167,12 +167,14 @@ extension Verb {
             "exporting", done: $0, total: part.isEmpty ? Int(clamping: record.map.count) : 0))
       })
     try export.run(record, part: part)
-    for complaint in export.complaints { console.complain("llvs: \(complaint).") }
+    let complaints = export.complaints + export.missing.clauses
+    for complaint in complaints { console.complain("llvs: \(complaint).") }
     console.reply(
       line,
       "\(part.isEmpty ? "" : "\(PrintableText.text(part)) of ")\(record.name) is in \(words[1])",
-      ["version": record.name, "directory": words[1], "complaints": export.complaints])
-    return export.complaints.isEmpty ? .done : .failed
+      ["version": record.name, "directory": words[1], "complaints": complaints])
+    guard export.complaints.isEmpty else { return .failed }
+    return export.missing.count > 0 ? .forgotten : .done
   }
 
   /// Throws for a target among a store's own files.

@@ -56,6 +56,14 @@ package struct CalendarTime: Hashable, Sendable {
   /// `2026-05-01`.
   package var date: String { "\(Self.digits(year, 4))-\(Self.digits(month))-\(Self.digits(day))" }
 
+  /// `1 May 2026`.
+  package var spelled: String { "\(day) \(Self.months[month - 1]) \(year)" }
+
+  private static let months = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+  ]
+
   /// `10:22`.
   package var minutes: String { "\(Self.digits(hour)):\(Self.digits(minute))" }
 

@@ -170,6 +170,8 @@ package final class WebService: WebAnswering {
       throw ControlError(
         .notFound, "neither version has a file \(PrintableText.text(path))")
     }
+    try history.checkBytes(of: entries.0, at: before, in: old)
+    try history.checkBytes(of: entries.1, at: path, in: new)
     let sides: ReplyValue = ["before": old?.name, "after": new.name]
     return try sides
       + history.difference(

@@ -59,4 +59,34 @@ import Web
       }
     }
   }
+  @Test("Without some versions, every line still ends at a version or goes on", arguments: 0..<20)
+  func skipped(_ seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    var layout = LaneLayout()
+    var rows: [LaneLayout.Row] = []
+    for number in (1...60).reversed() {
+      var predecessors: [VersionNumber] = []
+      if number > 1 {
+        for _ in 0..<Int.random(in: 1...2, using: &random) {
+          let found = VersionNumber(
+            UInt32(Int.random(in: max(1, number - 6)..<number, using: &random)))
+          if !predecessors.contains(found) { predecessors.append(found) }
+        }
+      }
+      let version = VersionNumber(UInt32(number))
+      if !rows.isEmpty, number > 1, Int.random(in: 0..<3, using: &random) > 0 {
+        layout.skip(version, to: predecessors.first, below: &rows[rows.count - 1])
+      } else {
+        rows.append(
+          layout.add(version, timestamp: Double(number), predecessors: predecessors))
+      }
+    }
+    for (row, next) in zip(rows, rows.dropFirst()) {
+      for edge in row.edges where edge.to != next.lane {
+        #expect(next.edges.contains { $0.from == edge.to })
+      }
+      #expect(row.edges.count == Set(row.edges).count)
+    }
+    #expect(rows.last?.edges.isEmpty == true)
+  }
 }

@@ -196,7 +196,14 @@ extension ControlService {
 
   /// Returns the versions that a word names: a branch's heads, or one version.
   private func named(_ word: String) throws -> [VersionRecord] {
-    guard let line = try store.line(meant: word) else { return [try version(word)] }
+    guard let line = try store.line(meant: word) else {
+      let record = try version(word)
+      let head = try store.state().head
+      let isMerged =
+        try head.map { try store.graph.isAncestorOrSelf(record.number, of: $0) } ?? false
+      if !isMerged { try requireBytes(of: record) }
+      return [record]
+    }
     return try store.graph.uncontainedHeads(ofLine: Self.branch(line))
       .sorted(by: HistoryNode.mergesBefore).compactMap { try store.version($0.number) }
   }

@@ -64,10 +64,12 @@ extension ControlService {
   ) throws -> CommandResult {
     var counts = (new: 0, changed: 0, removed: 0)
     var names: [[UInt8]] = []
+    var missing = MissingBytes(store)
     let conflicts = withConflicts ? try conflictChanges(of: source) : ConflictChanges()
     let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
       guard let head, let record = try transaction.version(head) else {
         // The tree has no version yet: it continues from the restored version itself.
+        try self.requireBytes(of: source)
         return source.number
       }
       let number = transaction.nextVersion
@@ -75,7 +77,8 @@ extension ControlService {
       var restoration = Restoration(
         store: self.store, transaction: transaction, number: number, paths: paths,
         isCancelled: context.isCancelled)
-      let edits = try restoration.edits(from: base, to: self.store.map(source.map))
+      let edits = try restoration.edits(from: base, to: source)
+      missing = restoration.missing
       guard !edits.isEmpty || !conflicts.isEmpty else { return head }
       for edit in edits {
         let old = try base.entry(at: edit.key, directory: edit.isDirectory)
@@ -107,10 +110,20 @@ extension ControlService {
       return live
     }
     let count = counts.new + counts.changed + counts.removed
+    /// A file without bytes stays as the tree has it.
+    func ended(_ result: CommandResult) throws -> CommandResult {
+      guard missing.count > 0 else { return result }
+      var error = missing.error()
+      error.done = ControlError.Done(text: result.text, fields: result.reply)
+      throw error
+    }
     guard count > 0 || !conflicts.isEmpty else {
-      return CommandResult(
-        "nothing to restore: the tree is as \(source.name)",
-        ["version": ReplyValue.null, "source": source.name, "changed": 0, "new": 0, "removed": 0])
+      return try ended(
+        CommandResult(
+          missing.count > 0
+            ? "nothing is restored" : "nothing to restore: the tree is as \(source.name)",
+          ["version": ReplyValue.null, "source": source.name, "changed": 0, "new": 0, "removed": 0])
+      )
     }
     let name = outcome.head?.name ?? "-"
     let opened = !conflicts.opens ? "" : ", conflicts are open again"
@@ -121,12 +134,26 @@ extension ControlService {
       of: outcome.head, in: self.store,
       or: (parts.isEmpty ? ["nothing changed"] : parts).joined(separator: ", ") + told)
     log.add("restore", "\(name) as \(source.name), \(changes)\(opened)")
-    return CommandResult(
-      "\(name) as \(source.name), \(changes)\(opened)",
-      [
-        "version": name, "source": source.name, "changed": counts.changed, "new": counts.new,
-        "removed": counts.removed, "unsaved": outcome.allUnsaved,
-      ])
+    return try ended(
+      CommandResult(
+        "\(name) as \(source.name), \(changes)\(opened)",
+        [
+          "version": name, "source": source.name, "changed": counts.changed, "new": counts.new,
+          "removed": counts.removed, "unsaved": outcome.allUnsaved,
+        ]))
+  }
+
+  /// Throws if the head would get a file without its bytes.
+  func requireBytes(of record: VersionRecord) throws(StoreError) {
+    let head = try store.headRecord()
+    guard let key = try store.firstWithoutBytes(in: record, unlike: store.map(of: head)) else {
+      return
+    }
+    let path = PrintableText.text(try TreeView(map: store.map(of: record)).path(of: key))
+    let reason = try store.reasonForMissingBytes(of: record)
+    throw .forgotten(
+      "the bytes of \(path) in \(record.name) \(reason); \"llvs restore\" brings back the files that are left"
+    )
   }
 
   /// Collects the metadata that reopens the conflicts of another version in a version made on the head.
@@ -169,8 +196,24 @@ private struct Restoration {
   let paths: [[UInt8]]
   let isCancelled: @Sendable () -> Bool
   var revisions: Range<UInt64> = 0..<0
+  private(set) var missing: MissingBytes
 
-  mutating func edits(from base: ValueMap, to source: ValueMap) throws(StoreError) -> [MapEdit] {
+  init(
+    store: Store, transaction: WriteTransaction, number: VersionNumber, paths: [[UInt8]],
+    isCancelled: @escaping @Sendable () -> Bool
+  ) {
+    self.store = store
+    self.transaction = transaction
+    self.number = number
+    self.paths = paths
+    self.isCancelled = isCancelled
+    missing = MissingBytes(store)
+  }
+
+  mutating func edits(
+    from base: ValueMap, to record: VersionRecord
+  ) throws(StoreError) -> [MapEdit] {
+    let source = store.map(of: record)
     var edits: [MapEdit] = []
     let (before, after) = (TreeView(map: base), TreeView(map: source))
     var diff = try MapDiff(from: base, to: source, comparing: .content)
@@ -193,6 +236,10 @@ private struct Restoration {
         entry.stored = old.stored
         entry.storedVersion = old.storedVersion
       } else {
+        guard try store.hasBytes(of: entry.stored) else {
+          try missing.add(after.path(of: entry.key), of: record)
+          continue
+        }
         // The entry must not refer to the other version: this version counts as the one that stored the bytes.
         entry.storedVersion = number
       }

@@ -37,6 +37,7 @@ struct SwitchCommand: Command {
     }
     let outcome = try service.move(.switched(to: line ?? target), context) {
       (transaction, head) throws(StoreError) in
+      try service.requireBytes(of: found)
       guard let line else {
         // The tree is on this line already: the version of the cut above descends from the target.
         if let head, try transaction.version(head)?.line == found.line {

@@ -32,7 +32,7 @@ extension ControlError {
     case .attemptToAddVersionWithNonexistingPredecessors(let id):
       (.notFound, "a predecessor of version \(id.rawValue) is not there")
     case .corrupt(let what), .rebuildable(let what): (.damaged, what)
-    case .forgotten(let what): (.notFound, what)
+    case .forgotten(let what): (.forgotten, what)
     case .malformed(let what): (.malformed, what)
     case .fromTheFuture(let what), .unreliable(let what), .denied(let what):
       (.notPermitted, what)
@@ -82,6 +82,7 @@ extension ControlError {
     case .tooLong: .tooBig
     case .exists: .exists
     case .damaged: .io
+    case .forgotten: .noData
     case .malformed: .badMessage
     case .unsupported: .notSupported
     }

@@ -18,6 +18,8 @@ package struct ControlError: Error, Hashable, Sendable {
     case tooLong
     case exists
     case damaged
+    /// Bytes of an old version are missing because this store forgot them; the rest may be done.
+    case forgotten
     /// A file of another program is damaged, or of another kind.
     case malformed
     /// The machine, or this build, cannot do it.

@@ -114,25 +114,29 @@ extension Store {
   /// Nil for a text that is no time, for example one with steps after it.
   private func version(at time: String) throws(ControlError) -> VersionRecord? {
     guard let instant = TimeExpression(now: TimestampText.now()).instant(time) else { return nil }
-    let found = try translating {
-      if let logged = try head(at: instant) { return try version(logged.version) }
-      // Before the first entry of the log, ancestors of the head count.
-      guard let head = try state().head else { return nil }
-      return try Ancestors.newest(
-        of: head, in: self, notAfter: MetaTree.referenceTime(instant))
-    }
+    let found = try translating { try version(shownAt: instant, head: state().head) }
     if let found { return found }
-    let first = try translating {
-      try versions(afterName: nil, limit: 1).first
-    }
+    let first = try translating { try firstKept() }
     guard let first else { throw ControlError(.notFound, "there is no version yet") }
     let made = Int64(((first.timestamp + 978_307_200) * 1e9).rounded())
     // The command line replaces a time by `@` and its seconds.
     let shown = time.hasPrefix("@") ? TimestampText.short(instant) : time
     throw ControlError(
       .notFound,
-      "nothing was stored at \(shown) yet: the first version is of \(TimestampText.short(made)), \(first.name)"
+      "nothing that is kept was stored at \(shown) yet: the first version is of \(TimestampText.short(made)), \(first.name)"
     )
+  }
+
+  /// Returns the first kept version in the order of names.
+  private func firstKept() throws(StoreError) -> VersionRecord? {
+    let forgotten = try forgottenVersions()
+    var last: String?
+    while true {
+      let page = try versions(afterName: last, limit: 256)
+      if let found = page.first(where: { !forgotten.contains($0.number) }) { return found }
+      guard let end = page.last else { return nil }
+      last = end.name
+    }
   }
 
   package func newestHead(ofLine line: String) throws(ControlError) -> VersionRecord? {
@@ -186,7 +190,7 @@ extension Store {
     let names = try translating { () throws(StoreError) -> [String] in
       let lines = try lineNames()
       var names = ["head"] + lines.branches + lines.tags
-      for record in try versionsNewestFirst(before: nil, limit: 1000) {
+      for record in try keptVersionsNewestFirst(before: nil, limit: 1000) {
         names.append(record.name)
         names.append(String(record.id.rawValue.prefix(8)))
       }

@@ -58,7 +58,7 @@ enum MetaListing {
     }
   }
 
-  /// The versions by number. A subdirectory shows only the versions that changed it.
+  /// The kept versions by number. A subdirectory shows only the versions that changed it.
   struct OfVersions {
     private static let pageLimit = 256
     private let path: [UInt8]
@@ -93,10 +93,17 @@ enum MetaListing {
     }
 
     private mutating func advance(_ tree: MetaTree) throws(FSError) -> VersionLine? {
-      if page.isEmpty {
-        let after = UInt32(clamping: position)
-        page = try FSError.translating(
-          try tree.store.versionLines(after: after, limit: Self.pageLimit)[...])
+      var after = UInt32(clamping: position)
+      while page.isEmpty {
+        let (lines, forgotten) = try FSError.wrapping { () throws(StoreError) in
+          (
+            try tree.store.versionLines(after: after, limit: Self.pageLimit),
+            try tree.store.forgottenVersions()
+          )
+        }
+        guard let last = lines.last else { return nil }
+        after = last.number.rawValue
+        page = lines.filter { !forgotten.contains($0.number) }[...]
       }
       return page.popFirst()
     }
@@ -131,10 +138,10 @@ enum MetaListing {
       let before = Self.lastDay - Int64(clamping: min(position, 1_000_000))
       let start = tree.calendar.utc(local: before * 86_400)
       let newest = try FSError.wrapping { () throws(StoreError) -> VersionRecord? in
-        let first = try tree.store.versionsNewestFirst(before: nil, limit: 1).first
+        let first = try tree.store.keptVersionsNewestFirst(before: nil, limit: 1).first
         guard position > 0, var place = first else { return first }
         place.start(at: Double(start - 978_307_200))
-        return try tree.store.versionsNewestFirst(before: place, limit: 1).first
+        return try tree.store.keptVersionsNewestFirst(before: place, limit: 1).first
       }
       guard let newest else { return nil }
       let seconds = Int64(newest.timestamp.rounded(.down)) + 978_307_200

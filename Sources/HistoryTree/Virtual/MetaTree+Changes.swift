@@ -202,8 +202,11 @@ extension MetaTree {
       return Array(try snapshots.snapshot(entry.storedVersion).record.name.utf8)
     case "revisions":
       return try FSError.wrapping { () throws(StoreError) in
-        Array(String(try store.versions(changing: entry.key).count).utf8)
+        Array(String(try store.keptVersions(changing: entry.key).count).utf8)
       }
+    case "bytes":
+      let isHere = try FSError.translating(try store.hasBytes(of: entry.stored))
+      return Array((isHere ? "here" : "forgotten").utf8)
     default: throw .noData
     }
   }

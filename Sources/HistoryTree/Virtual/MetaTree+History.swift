@@ -83,12 +83,12 @@ extension MetaTree {
     try FSError.translating(try store.versions(changing: historyKey(path)))
   }
 
-  /// Returns the distinct revisions of the value at a path, oldest first.
+  /// Returns the distinct revisions of the value at a path that kept versions have, oldest first.
   func revisions(at path: [UInt8]) throws(FSError) -> [(name: [UInt8], entry: Entry)] {
     guard !path.isEmpty else { return [] }
-    let versions = try revisionVersions(of: path)
     let all = try FSError.wrapping { () throws(StoreError) in
       let key = try historyKey(path)
+      let versions = try store.keptVersions(changing: key)
       var found: [(VersionRecord, Entry)] = []
       for record in versions {
         guard let entry = try store.map(of: record).entry(at: key), !entry.isDirectory else {

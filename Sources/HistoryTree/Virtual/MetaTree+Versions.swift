@@ -149,16 +149,10 @@ extension MetaTree {
     try FSError.translating(try store.all(store.tags(after:limit:)))
   }
 
-  /// Returns the version that the tree showed at an instant, in nanoseconds since 1970.
+  /// Returns the version that the tree showed at an instant, in nanoseconds since 1970, or the kept one before it.
   func shown(at instant: Int64) throws(FSError) -> VersionRecord? {
-    let logged = try FSError.translating(try store.head(at: instant) { live.damage.tell($0) })
-    if let logged {
-      guard let number = logged.version else { return nil }
-      return try snapshots.snapshot(number).record
-    }
-    guard let head = live.shownHead else { return nil }
-    return try FSError.translating(
-      try Ancestors.newest(of: head, in: store, notAfter: Self.referenceTime(instant)))
+    try FSError.translating(
+      try store.version(shownAt: instant, head: live.shownHead) { live.damage.tell($0) })
   }
 
   /// Converts an instant to seconds since 2001-01-01 UTC, rounded down: the last instant of a day must not become
@@ -208,7 +202,7 @@ package struct Ancestors {
     return seen.contains(number)
   }
 
-  /// Returns the version among the ancestors with the greatest (timestamp, generation, id) up to a time.
+  /// Returns the kept version among the ancestors with the greatest (timestamp, generation, id) up to a time.
   static func newest(
     of head: VersionNumber, in store: Store, notAfter time: Double
   ) throws(StoreError) -> VersionRecord? {
@@ -216,11 +210,26 @@ package struct Ancestors {
     var ancestors = Ancestors(of: head, in: store.graph)
     last.start(at: time.nextUp)
     while true {
-      let page = try store.versionsNewestFirst(before: last, limit: 64)
+      let page = try store.keptVersionsNewestFirst(before: last, limit: 64)
       guard let end = page.last else { return nil }
       for record in page where try ancestors.contains(record.number) { return record }
       last = end
     }
+  }
+}
+
+extension Store {
+  /// Returns the version that the tree showed at an instant, in nanoseconds since 1970. If that version is forgotten,
+  /// returns its newest ancestor that is kept. Before the log of heads begins, ancestors of `head` count.
+  func version(
+    shownAt instant: Int64, head: VersionNumber?, passingOver report: (String) -> Void = { _ in }
+  ) throws(StoreError) -> VersionRecord? {
+    let logged = try self.head(at: instant, passingOver: report)
+    if let shown = logged?.version, try !isForgotten(shown) { return try version(shown) }
+    if let logged, logged.version == nil { return nil }
+    guard let start = logged?.version ?? head else { return nil }
+    return try Ancestors.newest(
+      of: start, in: self, notAfter: MetaTree.referenceTime(instant))
   }
 }
 

@@ -39,15 +39,19 @@ package final class VersionsFileSystem: Sendable {
     return entry
   }
 
-  /// Returns the time of the newest version to the microsecond. The nanoseconds contain a part of its number, so
-  /// the time changes even if the clock does not.
+  /// Returns the time of the newest version to the microsecond. A part of its number, and the number of forgotten
+  /// versions, are added in nanoseconds. So the time changes with the listing even if the clock does not.
   private func newestTime() throws(FSError) -> Attributes.Time? {
     let number = meta.store.lastNumber
     guard number > 0 else { return nil }
     let stored = try meta.snapshots.snapshot(VersionNumber(number)).record.storedAt
     let seconds = stored >= 0 ? stored / 1_000_000_000 : 0
-    let microseconds = UInt32(truncatingIfNeeded: max(0, stored) % 1_000_000_000) / 1000
-    return Attributes.Time(seconds: seconds, nanoseconds: microseconds * 1000 + number % 1000)
+    let microseconds = max(0, stored) % 1_000_000_000 / 1000
+    let forgotten = try FSError.translating(try meta.store.forgottenVersions()).count
+    let nanoseconds = microseconds * 1000 + Int64(number % 1000) + Int64(forgotten)
+    return Attributes.Time(
+      seconds: seconds + nanoseconds / 1_000_000_000,
+      nanoseconds: UInt32(nanoseconds % 1_000_000_000))
   }
 
   package func directory(

@@ -1,4 +1,6 @@
 import Grammar
+import HistoryTree
+import LLVSCore
 import Reports
 
 struct DiffWriter {
@@ -12,12 +14,18 @@ struct DiffWriter {
   private var stat: DiffStat
   private let isPatchWanted: Bool
   private(set) var count = 0
+  /// The compared versions; nil for the live tree, or an empty one.
+  var sides: (old: VersionRecord?, new: VersionRecord?) = (nil, nil)
+  private var missing: MissingBytes?
+  /// True if the bytes of a side of a difference are forgotten.
+  var lacksBytes: Bool { missing.map { $0.count > 0 } ?? false }
 
   /// `standard` is the default form. Patches contain binary bytes on request, or off a terminal for applying.
   init(
     _ line: CommandLine, _ console: Console, standard: Form, isToApply: Bool = false,
-    indent: String = ""
+    indent: String = "", store: Store? = nil
   ) throws {
+    missing = store.map { MissingBytes($0) }
     let asked: [Form] = [
       line.has("patch") || line.has("unified") ? .patch : nil, line.has("stat") ? .stat : nil,
       line.has("name-status") ? .nameStatus : nil, line.has("name-only") ? .nameOnly : nil,
@@ -52,21 +60,46 @@ struct DiffWriter {
       console.stream(json: try record(difference))
       return
     }
-    switch form {
-    case .patch: try unified.write(difference)
-    case .stat: try stat.add(difference)
-    case .nameStatus: console.stream(line: difference.text)
-    case .nameOnly: console.stream(line: difference.shownPath)
+    do {
+      switch form {
+      case .patch: try unified.write(difference)
+      case .stat: try stat.add(difference)
+      case .nameStatus: console.stream(line: difference.text)
+      case .nameOnly: console.stream(line: difference.shownPath)
+      }
+    } catch let error as StoreError where error.isForgotten {
+      try note(missing: difference, error)
+      if form == .stat {
+        try stat.add(difference, lacksBytes: true)
+      } else {
+        unified.write(withoutBytes: difference)
+      }
     }
   }
 
-  func record(_ difference: TreeDifference) throws -> ReplyValue {
-    let counts = form == .stat ? try ContentPair(difference.old, difference.new).counts : nil
-    let patch: ReplyValue = isPatchWanted ? ["patch": ReplyBytes(try patch(difference))] : [:]
-    return difference.reply(counts: counts) + patch
+  private mutating func note(missing difference: TreeDifference, _ error: StoreError) throws {
+    guard missing != nil else { throw error }
+    let images = [(difference.old, sides.old), (difference.new, sides.new)]
+    for (index, (image, record)) in images.enumerated() {
+      guard let image, let record, try image.lacksBytes() else { continue }
+      let path = index == 0 ? difference.renamedFrom ?? difference.path : difference.path
+      try missing?.add(path, of: record)
+    }
+  }
+
+  mutating func record(_ difference: TreeDifference) throws -> ReplyValue {
+    do {
+      let counts = form == .stat ? try ContentPair(difference.old, difference.new).counts : nil
+      let patch: ReplyValue = isPatchWanted ? ["patch": ReplyBytes(try patch(difference))] : [:]
+      return difference.reply(counts: counts) + patch
+    } catch let error as StoreError where error.isForgotten {
+      try note(missing: difference, error)
+      return difference.reply(counts: .forgotten)
+    }
   }
 
   mutating func finish() {
     if form == .stat, !isJSON { stat.finish() }
+    if let missing { console.complain(about: missing) }
   }
 }

@@ -148,7 +148,7 @@ struct Completion {
     guard let store = store(), let names = try? store.lineNames() else { return [] }
     var words = ["head", "at/"] + branches() + names.tags
     guard !word.isEmpty else { return words }
-    let newest = (try? store.versionsNewestFirst(before: nil, limit: Self.versionLimit)) ?? []
+    let newest = (try? store.keptVersionsNewestFirst(before: nil, limit: Self.versionLimit)) ?? []
     if word.hasPrefix("at/") {
       words += ["at/today", "at/yesterday", "at/-1h"]
       let calendar = TimeExpression(now: TimestampText.now())
@@ -157,6 +157,7 @@ struct Completion {
       }
     }
     words += newest.filter { !$0.line.hasPrefix("llvs.") }.map(\.name)
+    let forgotten = (try? store.forgottenVersions()) ?? NumberSet()
     // Versions of any age whose names begin with the word.
     var last = String(word.dropLast()) + "\u{1}"
     if let found = try? store.version(named: word) { words.append(found.name) }
@@ -165,7 +166,9 @@ struct Completion {
       let end = page.last
     {
       let meant = page.filter { $0.name.hasPrefix(word) }
-      words += meant.filter { !$0.line.hasPrefix("llvs.") }.map(\.name)
+      words += meant.filter {
+        !$0.line.hasPrefix("llvs.") && !forgotten.contains($0.number)
+      }.map(\.name)
       if meant.isEmpty || page.count < Self.versionLimit { break }
       last = end.name
     }

@@ -10,6 +10,8 @@ struct LogWriter {
   var story: VersionStory
   private var graph: LogGraph<VersionNumber>?
   private var isFirst = true
+  /// True if changes were not shown, because bytes are forgotten.
+  private(set) var lacksBytes = false
 
   init(_ line: CommandLine, _ console: Console, _ store: Store) throws {
     guard !(line.has("stat") && line.has("patch")) else {
@@ -76,18 +78,30 @@ struct LogWriter {
     console.stream(line: style.paint(end.map { String(row[...$0]) } ?? "", .blue))
   }
 
-  private func changeRecords(of record: VersionRecord) throws -> [ReplyValue] {
-    let writer = try DiffWriter(line, console, standard: .stat)
+  private mutating func changeRecords(of record: VersionRecord) throws -> [ReplyValue] {
+    var writer = try writer(for: record)
     var records: [ReplyValue] = []
     try differences(of: record).forEach { records.append(try writer.record($0)) }
+    finish(&writer)
     return records
   }
 
-  private func writeChanges(of record: VersionRecord) throws {
-    var writer = try DiffWriter(line, console, standard: .stat)
+  private mutating func writeChanges(of record: VersionRecord) throws {
+    var writer = try writer(for: record)
     console.stream(line: "")
     try differences(of: record).forEach { try writer.write($0) }
+    finish(&writer)
+  }
+
+  private func writer(for record: VersionRecord) throws -> DiffWriter {
+    var writer = try DiffWriter(line, console, standard: .stat, store: story.store)
+    writer.sides = (try story.store.version(record.first), record)
+    return writer
+  }
+
+  private mutating func finish(_ writer: inout DiffWriter) {
     writer.finish()
+    if writer.lacksBytes { lacksBytes = true }
   }
 
   private func differences(of record: VersionRecord) throws -> VersionDifferences {

@@ -1,5 +1,6 @@
 import Control
 import Grammar
+import HistoryTree
 import ObjectStores
 import Platform
 import Reports
@@ -104,6 +105,13 @@ final class Console: Sendable {
   func complain(_ text: String) {
     clear()
     StandardStream.error.write(PrintableText.harmless(text) + "\n")
+  }
+
+  /// Names the files that a verb passed over, after everything that it wrote.
+  func complain(about missing: MissingBytes) {
+    guard missing.count > 0 else { return }
+    flush()
+    for clause in missing.clauses { complain("llvs: \(clause).") }
   }
 
   func progress(_ progress: CommandProgress) {

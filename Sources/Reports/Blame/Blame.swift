@@ -1,4 +1,5 @@
 import Grammar
+package import HistoryTree
 package import LLVSCore
 import TreeNames
 
@@ -24,7 +25,12 @@ package struct Blame {
   private var table = LineTable()
   private var texts: [Digest: TextLines] = [:]
   private var changing: [Key: Set<VersionNumber>] = [:]
-  package init(_ store: Store) { self.store = store }
+  /// The texts that could not be compared. A line that one of them introduced is shown at the next version with bytes.
+  package private(set) var missing: MissingBytes
+  package init(_ store: Store) {
+    self.store = store
+    missing = MissingBytes(store)
+  }
 
   /// Returns the lines of a version's file, in order.
   /// - Throws: ``ControlError`` notFound without such a file, grammar if it is no text or longer than 8 MiB.
@@ -33,6 +39,10 @@ package struct Blame {
     let shown = PrintableText.text(path)
     guard case .value(let entry)? = try TreeView(map: store.map(of: record)).find(path: path) else {
       throw ControlError(.notFound, "\(record.name) has no file \(shown)")
+    }
+    guard try store.hasBytes(of: entry.stored) else {
+      try missing.add(path, of: record)
+      throw missing.error()
     }
     guard entry.kind == .regular, let text = try text(of: entry) else {
       throw ControlError(
@@ -70,10 +80,7 @@ package struct Blame {
     else { return lines }
     var left = lines
     for number in [first, node.second].compactMap(\.self) where !left.isEmpty {
-      guard let parent = try store.version(number),
-        let before = try VersionDifferences.former(
-          entry, in: store.map(of: parent), of: store.map(of: record))
-      else { continue }
+      guard let (number, before) = try readable(entry, of: record, in: number) else { continue }
       let target = Place(version: number, key: before.key)
       if before.stored.digest == entry.stored.digest {
         open[target, default: []] += left
@@ -84,6 +91,25 @@ package struct Blame {
       left = Self.pass(left, through: TextDiff.changes(from: old, to: new), to: target, &open)
     }
     return left
+  }
+
+  /// Returns what the file was in a version, or in the nearest of its first predecessors that has the bytes.
+  private mutating func readable(
+    _ entry: Entry, of record: VersionRecord, in number: VersionNumber
+  ) throws -> (VersionNumber, Entry)? {
+    var (entry, record, next) = (entry, record, Optional(number))
+    while let number = next, let parent = try store.version(number) {
+      guard
+        let before = try VersionDifferences.former(
+          entry, in: store.map(of: parent), of: store.map(of: record))
+      else { return nil }
+      if try store.hasBytes(of: before.stored) { return (number, before) }
+      if try before.key != entry.key || versions(changing: before.key).contains(number) {
+        try missing.add(TreeView(map: store.map(of: parent)).path(of: before.key), of: parent)
+      }
+      (entry, record, next) = (before, parent, parent.first)
+    }
+    return nil
   }
 
   /// Passes the unchanged lines to a predecessor, and returns the others.

@@ -40,13 +40,16 @@ package struct DiffStat {
     self.emit = emit
   }
 
-  package mutating func add(_ difference: TreeDifference) throws {
+  /// `lacksBytes` is true if the bytes of a side are forgotten.
+  package mutating func add(_ difference: TreeDifference, lacksBytes: Bool = false) throws {
     // A directory that was added or removed with its contents needs no line.
     guard !difference.isFull else { return }
     let isOfBytes = (difference.new ?? difference.old)?.hasBytes ?? false
     let counts =
-      isOfBytes
-      ? try ContentPair(difference.old, difference.new).counts : .lines(added: 0, removed: 0)
+      lacksBytes
+      ? .forgotten
+      : isOfBytes
+        ? try ContentPair(difference.old, difference.new).counts : .lines(added: 0, removed: 0)
     let note = Self.note(difference, counts)
     guard isOfBytes || note != nil else { return }
     files += 1
@@ -128,6 +131,7 @@ package struct DiffStat {
     name += String(repeating: " ", count: max(0, widths.name - name.count))
     if let note = row.note { return emit("\(indent) \(name) | \(note)") }
     switch row.counts {
+    case .forgotten: emit("\(indent) \(name) | bytes are forgotten")
     case .binary:
       let gap = String(repeating: " ", count: max(0, widths.count - 3))
       emit(

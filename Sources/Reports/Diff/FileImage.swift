@@ -73,6 +73,12 @@ package struct FileImage {
 
   package var isDirectory: Bool { kind == .directory }
 
+  /// True if the store has forgotten or never got the bytes.
+  package func lacksBytes() throws(StoreError) -> Bool {
+    guard case .stored(let stored, let store) = source else { return false }
+    return try !store.hasBytes(of: stored)
+  }
+
   /// True if times and owners come from stat(2), not from a version.
   var isLive: Bool {
     switch source {

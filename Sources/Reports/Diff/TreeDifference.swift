@@ -46,6 +46,7 @@ package struct TreeDifference {
     case .lines(let added, let removed)?:
       reply += ["binary": false, "added": added, "removed": removed]
     case .binary?: reply += ["binary": true]
+    case .forgotten?: reply += ["forgotten": true]
     case nil: break
     }
     return reply
@@ -57,4 +58,6 @@ package enum LineCounts {
   case lines(added: Int, removed: Int)
   /// Bytes that are no text, or more than are compared by line.
   case binary
+  /// The bytes of a side are forgotten.
+  case forgotten
 }

@@ -18,6 +18,21 @@ package struct UnifiedDiff {
     self.emit = emit
   }
 
+  /// Writes what is known of a difference with a side whose bytes are forgotten. git apply refuses it, as it does
+  /// binary files without their bytes.
+  package func write(withoutBytes difference: TreeDifference) {
+    var out: [UInt8] = []
+    remarks(difference, &out)
+    let before = difference.renamedFrom ?? difference.path
+    let names = (
+      GitName.quoted(before, behind: "a/"), GitName.quoted(difference.path, behind: "b/")
+    )
+    line("\(GitName.quoted(difference.path)): bytes are forgotten", .yellow, &out)
+    line("diff --git \(names.0) \(names.1)", .bold, &out)
+    line("Binary files \(names.0) and \(names.1) differ", nil, &out)
+    emit(out)
+  }
+
   package func write(_ difference: TreeDifference) throws {
     var out: [UInt8] = []
     remarks(difference, &out)

@@ -30,6 +30,8 @@ package struct LogQuery {
     package var content: [UInt8]?
     /// The one path is followed to the names that it had before.
     package var followsRenames = false
+    /// True to show versions that the store has forgotten too.
+    package var includesForgotten = false
 
     package init(paths: [[UInt8]] = []) { self.paths = paths }
   }
@@ -38,6 +40,9 @@ package struct LogQuery {
   private let limits: Limits
   private let filter: LogFilter
   private var walk: HistoryWalk
+  private let forgotten: NumberSet
+  /// The number of versions whose changes were not searched for `content`, because bytes are forgotten.
+  package private(set) var passedOver = 0
 
   package init(
     _ store: Store, from numbers: [VersionNumber], limits: Limits, order: HistoryWalk.Order
@@ -46,6 +51,7 @@ package struct LogQuery {
     self.limits = limits
     let filter = LogFilter(store: store, limits: limits)
     self.filter = filter
+    forgotten = limits.includesForgotten ? NumberSet() : try store.forgottenVersions()
     var starts: [VersionNumber] = []
     for number in numbers where try !filter.isKnown(number) { starts.append(number) }
     walk = try HistoryWalk(store.graph, from: starts, order: order) {
@@ -54,7 +60,7 @@ package struct LogQuery {
   }
 
   /// True if the limits permit a version, wherever it is in the history.
-  package func isMeant(_ record: VersionRecord) throws -> Bool {
+  package mutating func isMeant(_ record: VersionRecord) throws -> Bool {
     let node = try store.graph.node(record.number)
     _ = try filter.ways(node)
     return try meant(node) != nil
@@ -70,12 +76,18 @@ package struct LogQuery {
     return .shown(record, predecessors: predecessors)
   }
 
-  private func meant(_ node: HistoryNode) throws -> VersionRecord? {
-    guard filter.isShown(node.number), node.timestamp >= limits.since ?? -.infinity,
+  private mutating func meant(_ node: HistoryNode) throws -> VersionRecord? {
+    guard filter.isShown(node.number), !forgotten.contains(node.number),
+      node.timestamp >= limits.since ?? -.infinity,
       node.timestamp <= limits.until ?? .infinity, let record = try store.version(node.number),
-      try hasWords(record), try changesContent(record)
+      try hasWords(record)
     else { return nil }
-    return record
+    do {
+      return try changesContent(record) ? record : nil
+    } catch let error as StoreError where error.isForgotten {
+      passedOver += 1
+      return nil
+    }
   }
 
   private func hasWords(_ record: VersionRecord) throws -> Bool {

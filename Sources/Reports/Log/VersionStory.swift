@@ -70,6 +70,9 @@ package struct VersionStory {
   package func heading(of record: VersionRecord, _ style: TextStyle) throws -> [String] {
     let words = try words(of: record)
     var lines = [style.paint("version \(record.name)", .yellow) + labels.text(record.number, style)]
+    if try store.isForgotten(record.number) {
+      lines.append("bytes   \(try store.reasonForMissingBytes(of: record))")
+    }
     if record.line != VersionRecord.unnamedLine {
       lines.append("branch  \(Self.clean(record.line))")
     }
@@ -112,7 +115,7 @@ package struct VersionStory {
   }
 }
 
-/// The labels of versions: head, branches, tags.
+/// The labels of versions: head, branches, tags, and whether the version is forgotten.
 package struct VersionLabels {
   struct Label {
     enum Kind { case head, branch, tag }
@@ -121,8 +124,10 @@ package struct VersionLabels {
   }
 
   private var labels: [VersionNumber: [Label]] = [:]
+  private let forgotten: NumberSet
 
   package init(_ store: Store) throws {
+    forgotten = try store.forgottenVersions()
     if let head = try store.state().head { labels[head] = [Label(kind: .head, name: "head")] }
     let names = try store.lineNames()
     for branch in names.branches {
@@ -142,12 +147,13 @@ package struct VersionLabels {
     func names(_ kind: Label.Kind) -> [String] { mine.filter { $0.kind == kind }.map(\.name) }
     return [
       "isHead": !names(.head).isEmpty, "branches": names(.branch), "tags": names(.tag),
+      "isForgotten": forgotten.contains(number),
     ]
   }
 
   /// Formats the labels as ` (head, work, tag v1)`; empty for none. The unnamed line is not mentioned.
   package func text(_ number: VersionNumber, _ style: TextStyle) -> String {
-    let texts = self[number].compactMap { label -> String? in
+    var texts = self[number].compactMap { label -> String? in
       let name = VersionStory.clean(label.name)
       switch label.kind {
       case .head: return style.paint("head", .cyan)
@@ -156,6 +162,7 @@ package struct VersionLabels {
       case .tag: return style.paint("tag \(name)", .magenta)
       }
     }
+    if forgotten.contains(number) { texts.append("forgotten") }
     return texts.isEmpty ? "" : " (\(texts.joined(separator: ", ")))"
   }
 }

@@ -43,7 +43,16 @@ struct History: Sendable {
     guard let entry = try entry(record, path) else {
       throw ControlError(.notFound, "\(record.name) has no file \(PrintableText.text(path))")
     }
+    try checkBytes(of: entry, at: path, in: record)
     return entry
+  }
+
+  /// - Throws: ``ControlError`` of kind forgotten, with the reason, if the store lacks bytes.
+  func checkBytes(of entry: Entry?, at path: [UInt8], in record: VersionRecord?) throws {
+    guard let entry, let record, try !store.hasBytes(of: entry.stored) else { return }
+    var missing = MissingBytes(store)
+    try missing.add(path, of: record)
+    throw missing.error()
   }
 
   func mediaType(_ entry: Entry, path: [UInt8]) throws -> MediaType {
@@ -152,7 +161,7 @@ struct History: Sendable {
     -> ReplyValue
   {
     let key = try entry(record, path)?.key ?? KeyCoding.key(ofPath: path)
-    let all = try store.versions(changing: key)
+    let all = try store.keptVersions(changing: key)
     let values = try all.suffix(Self.mostRevisions).reversed().map { maker in
       let entry = try store.map(of: maker).entry(at: key)
       return try VersionList.reply(of: maker, story)

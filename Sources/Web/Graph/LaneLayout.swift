@@ -16,7 +16,7 @@ package struct LaneLayout {
     package let timestamp: Double
     package let lane: UInt16
     /// The lines to the next row that are drawn.
-    package let edges: [Edge]
+    package fileprivate(set) var edges: [Edge]
   }
 
   /// The most lanes with lines: no page is wider.
@@ -59,6 +59,26 @@ package struct LaneLayout {
     while let last = lanes.last, last == nil { lanes.removeLast() }
     return Row(
       number: number, timestamp: timestamp, lane: UInt16(clamping: lane), edges: edges)
+  }
+
+  /// Gives the lane of a version that is not shown to its predecessor; `last` is the row above.
+  package mutating func skip(
+    _ number: VersionNumber, to predecessor: VersionNumber?, below last: inout Row
+  ) {
+    guard let lane = lanes.firstIndex(of: number) else { return }
+    let known = predecessor.flatMap { lanes.firstIndex(of: $0) }
+    guard let predecessor, known == nil else {
+      lanes[lane] = nil
+      let ending = last.edges.filter { $0.to == lane }
+      last.edges.removeAll { $0.to == lane }
+      guard let known, known < Self.lanesDrawn else { return }
+      for edge in ending.map({ Edge(from: $0.from, to: UInt16(known)) })
+      where !last.edges.contains(edge) {
+        last.edges.append(edge)
+      }
+      return
+    }
+    lanes[lane] = predecessor
   }
 
   private mutating func free() -> Int {

@@ -2,7 +2,7 @@ import HistoryTree
 import LLVSCore
 import Platform
 
-/// The rows of all versions of branches, newest first, made on request.
+/// The rows of all kept versions of branches, newest first, made on request.
 /// - Concurrency: any thread; its lock is held while at most some thousand rows are made.
 final class VersionGraphRows: Sendable {
   private struct State {
@@ -22,6 +22,8 @@ final class VersionGraphRows: Sendable {
   private static let step = 4096
   /// The versions where it begins; another list is needed when these change.
   let starts: Set<VersionNumber>
+  /// The versions that have no row; another list is needed when more are forgotten.
+  let forgotten: NumberSet
   private let estimate: Int
   private let state: Monitor<State>
 
@@ -38,7 +40,8 @@ final class VersionGraphRows: Sendable {
 
   init(_ store: Store, from starts: Set<VersionNumber>) throws(StoreError) {
     self.starts = starts
-    estimate = Int(try store.state().lastNumber)
+    forgotten = try store.forgottenVersions()
+    estimate = Int(try store.state().lastNumber) - forgotten.count
     state = Monitor(State(walk: try HistoryWalk(store.graph, from: Array(starts))))
   }
 
@@ -69,6 +72,13 @@ final class VersionGraphRows: Sendable {
           guard let (node, predecessors) = try state.walk.nextStep() else {
             state.isComplete = true
             break
+          }
+          guard !forgotten.contains(node.number) else {
+            if !state.rows.isEmpty {
+              state.layout.skip(
+                node.number, to: predecessors.first, below: &state.rows[state.rows.count - 1])
+            }
+            continue
           }
           state.rows.append(
             state.layout.add(

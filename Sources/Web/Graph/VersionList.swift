@@ -9,7 +9,7 @@ final class VersionList: Sendable {
     var rows: VersionGraphRows?
     var stories: VersionStory?
     /// The state of the store when names were read.
-    var newest: (last: UInt32, head: VersionNumber?)?
+    var newest: (last: UInt32, head: VersionNumber?, forgotten: NumberSet)?
     /// The fields of versions, by number; only names of branches and tags change.
     var told: [VersionNumber: ReplyValue] = [:]
   }
@@ -28,8 +28,10 @@ final class VersionList: Sendable {
 
   func current() throws -> (rows: VersionGraphRows, story: VersionStory) {
     let now = try store.state()
+    let forgotten = try store.forgottenVersions()
     let known = state.withLock { state -> (VersionGraphRows, VersionStory)? in
-      guard let newest = state.newest, newest == (now.lastNumber, now.head), let rows = state.rows,
+      guard let newest = state.newest, newest == (now.lastNumber, now.head, forgotten),
+        let rows = state.rows,
         let story = state.stories
       else { return nil }
       return (rows, story)
@@ -39,11 +41,13 @@ final class VersionList: Sendable {
     let starts = try VersionGraphRows.starts(of: store)
     let old = state.withLock { $0.rows }
     let rows =
-      if let old, old.starts == starts { old } else { try VersionGraphRows(store, from: starts) }
+      if let old, old.starts == starts, old.forgotten == forgotten { old } else {
+        try VersionGraphRows(store, from: starts)
+      }
     state.withLock { state in
       state.rows = rows
       state.stories = story
-      state.newest = (now.lastNumber, now.head)
+      state.newest = (now.lastNumber, now.head, forgotten)
     }
     if rows !== old {
       // Jumps to the end and the timeline then need not wait; the next request reports an error.

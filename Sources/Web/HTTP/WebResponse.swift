@@ -45,6 +45,7 @@ package struct WebResponse: Sendable {
     case .notFound: 404
     case .notPermitted, .readOnly: 403
     case .busy, .refused, .exists, .unrelated, .interrupted: 409
+    case .forgotten: 410
     case .tooLong: 413
     case .unreachable, .timedOut: 502
     case .noSpace: 507

@@ -113,6 +113,7 @@ export function labels(version) {
   for (const name of version.branches ?? []) {
     if (name !== "-") found.push(h("span", { class: "label branch" }, name));
   }
+  if (version.isForgotten) found.push(h("span", { class: "label" }, "forgotten"));
   if (version.isMerge) found.push(h("span", { class: "label" }, "merge"));
   for (const name of version.tags ?? []) found.push(h("span", { class: "label tag" }, `tag ${name}`));
   return found;

@@ -45,6 +45,20 @@ extension Mounted {
         }
       }
       #expect(try mounted.shell("sha256sum < d/f").output == last)
+      let listed = try mounted.shell("ls .llvs/versions; ls .llvs/history/d/f").output
+      let name = String(versions[2].dropFirst("versions/".count))
+      #expect(listed == "\(name)\n\(name)\n", "\(listed)")
+      let attributes = try mounted.shell(
+        """
+        get() { getfattr --only-values -n user.llvs.bytes "$1"; echo; }
+        get .llvs/\(versions[0])/d/f; get .llvs/\(versions[0])/short; get d/f; get d
+        cp -a .llvs/\(versions[0]) copy 2> errors; echo $?; ls copy; cat copy/short; cat errors; rm -r copy errors
+        """
+      ).output
+      #expect(
+        attributes.hasPrefix(
+          "forgotten\nhere\nhere\nhere\n1\nd\nlink\nshort\n1\ncp: error reading"),
+        "\(attributes)")
       for script in [
         "echo verify > .llvs/control", "cp d/f g && echo commit > .llvs/control && cmp g d/f",
       ] {

@@ -81,7 +81,15 @@ package final class StoredHead: HeadReading {
         return Array(record.name.utf8)
       case "revisions":
         let key = try view.key(forNewPath: place.path.bytes)
-        return Array(String(try store.versions(changing: key).count).utf8)
+        return Array(String(try store.keptVersions(changing: key).count).utf8)
+      case "bytes":
+        var isHere = true
+        if place.state == .committed,
+          let entry = try view.map.entry(at: view.key(forNewPath: place.path.bytes))
+        {
+          isHere = try store.hasBytes(of: entry.stored)
+        }
+        return Array((isHere ? "here" : "forgotten").utf8)
       default: return nil
       }
     }
