@@ -174,12 +174,16 @@ final class EngineBackend: StoreBackend {
       let now = SystemClock.now()
       let age = Double(now) / 1e9 - date.timeIntervalSince1970
       let policy = try KeepPolicy("all:\(UInt32(max(0, min(age, 4e9))))s")
-      let report = try store.forget(policy, at: now, besides: { () throws(StoreError) in
-        var kept = Set(
-          try store.versionsNewestFirst(before: nil, limit: max(0, count)).map(\.number))
-        if let current, let record = try store.version(current.core) { kept.insert(record.number) }
-        return OutsideRoots(versions: kept)
-      })
+      let report = try store.forget(
+        policy, at: now,
+        besides: { () throws(StoreError) in
+          var kept = Set(
+            try store.versionsNewestFirst(before: nil, limit: max(0, count)).map(\.number))
+          if let current, let record = try store.version(current.core) {
+            kept.insert(record.number)
+          }
+          return OutsideRoots(versions: kept)
+        })
       guard report.newlyForgotten > 0 else { return nil }
       return try store.keptVersionsNewestFirst(before: nil, limit: .max).last.map {
         Version.ID($0.id)

@@ -53,10 +53,13 @@ final class GoneRecords: Sendable {
   /// Returns true if a record was forgotten, as ``contains(_:)`` does; a reader may learn of it a second late.
   func containsLately(_ place: Location) throws(StoreError) -> Bool {
     let now = SystemClock.monotonic()
-    let lately = isWriter ? nil : recent.withLock { recent in
-      if now - recent.since > Self.recency { recent = Recent(since: now) }
-      return recent.known[place.segment]
-    }
+    let lately =
+      isWriter
+      ? nil
+      : recent.withLock { recent in
+        if now - recent.since > Self.recency { recent = Recent(since: now) }
+        return recent.known[place.segment]
+      }
     let found: Known
     if let lately {
       found = lately

@@ -175,10 +175,10 @@ final class Fleet {
       try KeepPolicy(chance(50) ? "all:0s" : "all:0s,hourly"),
       at: SystemClock.now() + 1_000_000_000,
       besides: { () throws(StoreError) in
-      var roots = try member.service.tree.roots()
-      roots.versions.formUnion(needed)
-      return roots
-    })
+        var roots = try member.service.tree.roots()
+        roots.versions.formUnion(needed)
+        return roots
+      })
     forgotten += report.newlyForgotten
     note("m\(member.number) forgets \(report.newlyForgotten)")
     try check(member)
