@@ -163,12 +163,13 @@ struct RemoteRuleModelTests {
   {
     var options = RandomRemote.Options()
     options.hasDamage = true
+    options.isStrict = false
     change(&options)
     return options
   }
 
   @Test(
-    "stores that sync after damage make the remote whole, also where one states what it cannot read"
+    "after damage, whatever a new store cannot read is a hole, also where a store states a bundle as not needed"
   )
   func unneeded() {
     var (damaged, mended) = (0, 0)
@@ -179,29 +180,20 @@ struct RemoteRuleModelTests {
           $0.hasSmall = seed % 2 == 1
           $0.hasPatches = seed % 3 != 0
         })
-      let lost = world.run(steps: 1000)
+      let lost = world.run(steps: 300)
       #expect(lost == nil, "seed \(seed): \(lost ?? "")")
       damaged += world.damaged
       mended += world.mendedVersions
     }
-    #expect(damaged > Self.damagedLives && mended > 10 * Self.damagedLives, "\(damaged), \(mended)")
+    #expect(damaged > Self.damagedLives / 2 && mended > Self.damagedLives, "\(damaged), \(mended)")
   }
 
-  @Test(
-    "random runs find a loss without each rule about bundles that are not needed",
-    arguments: ["comparesAgain", "unneededIsFilled", "statesEarly"])
-  func unneededLosses(rule: String) {
-    let options = Self.damaged {
-      $0.isStrict = false
-      switch rule {
-      case "comparesAgain": $0.comparesAgain = false
-      case "unneededIsFilled": $0.unneededIsFilled = true
-      default: $0.statesEarly = true
-      }
-    }
-    let seed = (0..<200).first { seed in
+  @Test("random runs find a loss if a store compares nothing after a bundle was stated as not needed")
+  func unneededLosses() {
+    let options = Self.damaged { $0.comparesAgain = false }
+    let seed = (0..<40).first { seed in
       var world = RandomRemote(seed: UInt64(seed), options)
-      return world.run(steps: 1000) != nil
+      return world.run(steps: 300) != nil
     }
     #expect(seed != nil)
   }
