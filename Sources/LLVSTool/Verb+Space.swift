@@ -83,7 +83,7 @@ extension Verb {
     case "versions": "the list of versions, settings and peers"
     case "tree": "the rows of the mounted tree"
     case "index": "indices, which can be made again"
-    case "journal": "the journal: changes that are in no version yet"
+    case "journal": "the journal of changes that are in no version yet, and its reserve"
     default: part
     }
   }

@@ -138,7 +138,7 @@ struct CompactCommandTests {
     let space = try workspace()
     let versions = try space.fill(5)
     let second = try #require(try space.store.version(named: versions[1]))
-    let key = Key(Value.ID("big.txt"))
+    let key = Key("big.txt")
     let stored = try #require(try space.store.map(of: second).entry(at: key)).stored
     let open = space.service.openHistory.insert(stored)
     clock.pass(3 * TurnedClock.day)
