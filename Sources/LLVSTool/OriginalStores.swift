@@ -71,7 +71,9 @@ enum OriginalStores {
     case .busy: .busy
     case .corrupt: .damaged
     case .exists: .exists
-    case .notFound, .missingVersion, .forgotten: .notFound
+    case .notFound, .missingVersion: .notFound
+    case .forgotten: .forgotten
+    case .unsupported: .unsupported
     case .noSpace: .noSpace
     case .readOnly: .readOnly
     case .fromTheFuture, .unreliable, .denied: .notPermitted

@@ -1,4 +1,5 @@
 import Platform
+import SQLite
 import TestSupport
 import Testing
 
