@@ -2,6 +2,8 @@ import LLVSCore
 import Platform
 import TestSupport
 import Testing
+import TreeNames
+import WorkingTree
 
 @testable import HistoryTree
 @testable import TreeSupport
