@@ -188,7 +188,8 @@ struct RemoteRuleModelTests {
     #expect(damaged > Self.damagedLives / 2 && mended > Self.damagedLives, "\(damaged), \(mended)")
   }
 
-  @Test("random runs find a loss if a store compares nothing after a bundle was stated as not needed")
+  @Test(
+    "random runs find a loss if a store compares nothing after a bundle was stated as not needed")
   func unneededLosses() {
     let options = Self.damaged { $0.comparesAgain = false }
     let seed = (0..<40).first { seed in

@@ -14,6 +14,7 @@ package struct KeepPolicy: Hashable, Sendable {
 
     private var ageText: String? {
       age.map { age in
+        guard age > 0 else { return "0s" }
         let unit = KeepPolicy.units.filter { age % $0.value == 0 }.max { $0.value < $1.value }
         return unit.map { "\(age / $0.value)\($0.key)" } ?? "\(age)s"
       }
