@@ -46,7 +46,7 @@ struct ToolTests {
     let result = try Tool().run(
       """
       { llvs log --store absent; llvs init s -q; mkdir d; echo 1 > d/a; llvs import d --store s -q
-        llvs log no/such --store s; llvs diff head no/such --store s; llvs compact --store s; llvs --version; llvs version --json
+        llvs log no/such --store s; llvs diff head no/such --store s; llvs squash --store s; llvs --version; llvs version --json
         mkdir gone; cd gone; rmdir ../gone; llvs log; } 2>&1
       """)
     #expect(
@@ -54,7 +54,7 @@ struct ToolTests {
         llvs: there is no store at absent.
         llvs: "no/such" is neither a version nor a file here; for a path that no longer exists write: llvs log -- no/such.
         llvs: "no/such" is neither a version nor a file here; for a path that no longer exists write: llvs diff -- no/such.
-        llvs: there is no verb compact; "llvs help" lists them.
+        llvs: there is no verb squash; "llvs help" lists them.
         llvs 0.1.0-dev
         {"ok":true,"program":"llvs","release":"0.1.0-dev"}
         llvs: the current directory was removed; change to another.
@@ -104,7 +104,7 @@ struct ToolTests {
     let result = try tool.run(
       """
       mkdir m && llvs mount s m -q && trap 'llvs unmount m -q' EXIT
-      cd m; mkdir ../p; llvs peer p ../p -q; rmdir ../p; llvs sync p 2> /dev/null; llvs status | grep 'last error'
+      cd m; mkdir ../p; llvs peer p ../p -q; rmdir ../p; llvs sync p 2> /dev/null; llvs status | grep -c 'is not there'
       llvs set settle=1s on-version=false -q; llvs sync nobody 2> /dev/null; llvs redo 2> /dev/null
       llvs status | grep error; echo 1 > a; llvs commit -q > /dev/null
       for i in $(seq 100); do llvs status | grep error && break; sleep 0.1; done
@@ -113,7 +113,7 @@ struct ToolTests {
     #expect(
       result.output == """
         No changes here
-        The last error was just now: sync p: p: \(tool.directory.path)/p is not there.
+        1
         The last error of a hook: on-version: false ended with 1.
 
         """, "\(result.output)")

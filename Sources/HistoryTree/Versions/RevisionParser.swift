@@ -121,9 +121,11 @@ extension Store {
     let made = Int64(((first.timestamp + 978_307_200) * 1e9).rounded())
     // The command line replaces a time by `@` and its seconds.
     let shown = time.hasPrefix("@") ? TimestampText.short(instant) : time
+    let what =
+      try translating { try forgottenVersions().isEmpty } ? "nothing" : "nothing that is kept"
     throw ControlError(
       .notFound,
-      "nothing that is kept was stored at \(shown) yet: the first version is of \(TimestampText.short(made)), \(first.name)"
+      "\(what) was stored at \(shown) yet: the first version is of \(TimestampText.short(made)), \(first.name)"
     )
   }
 

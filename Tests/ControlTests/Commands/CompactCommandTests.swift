@@ -60,7 +60,7 @@ extension ControlWorkspace {
     try (0..<count).map { index in
       try write("big.txt", Self.text(UInt64(index), length))
       if index == 0 { try write("small.txt", Self.text(99, 9000)) }
-      if index == 1 { try remove("small.txt") }
+      if index == 1 { try write("small.txt", "short") }
       try run("commit")
       return try head ?? ""
     }
@@ -121,7 +121,7 @@ struct CompactCommandTests {
     let done = try space.run("compact")
     #expect(done.text.hasPrefix("3 versions forgotten, ") && done.text.hasSuffix(" came free"))
     #expect(Self.number(done.reply, "bytes") == Self.number(trial.reply, "bytes"))
-    #expect(try #require(Self.number(done.reply, "freedBytes")) > 100_000)
+    #expect(try #require(Self.number(done.reply, "freedBytes")) > 50_000)
     let status = try space.service.status()
     #expect(status.text.contains("forgot 3 versions") && !status.text.contains("would free"))
     #expect(try space.run("compact").text == "nothing to forget with keep=all:2d")

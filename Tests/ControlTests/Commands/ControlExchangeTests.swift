@@ -163,15 +163,17 @@ struct ControlExchangeTests {
     #expect(try b.read("a") == "from a")
     var status = try b.service.status()
     #expect(status.text.contains("usb       exchanged "), "\(status.text)")
-    #expect(status.text.contains("; 1 refused: versions/00000000-"), "\(status.text)")
+    #expect(
+      status.text.contains(
+        "; INCOMPLETE there: 1 version cannot be read (versions/00000000-"), "\(status.text)")
     #expect(status.reply.json.contains("\"refused\":1"))
     // Sending says nothing of what is there.
     try b.run("send")
-    #expect(try b.service.status().text.contains("; 1 refused: "))
+    #expect(try b.service.status().text.contains("; INCOMPLETE there: 1 version "))
     try FileSystem.unlink(stray)
     try b.run("sync")
     status = try b.service.status()
-    #expect(status.text.contains("usb       ok ") && !status.text.contains("refused"))
+    #expect(status.text.contains("usb       ok ") && !status.text.contains("INCOMPLETE"))
     // What is there in part is waited for, and told too.
     let id = try a.store.id(of: try #require(try a.store.state().head))
     try a.write("a", "again")

@@ -73,12 +73,6 @@ extension RandomRemote {
     if known.reading == .unknown, memory.malformed.contains(known.name) {
       known.reading = .malformed
     }
-    guard options.unneededIsFilled else { return }
-    let hash = BundleNeed(known.name).hashStart
-    known.filled = known.filled.map {
-      BundleNeed(
-        writer: $0.writer, sequence: $0.sequence, hashStart: $0.isUnneeded ? hash : $0.hashStart)
-    }
   }
 
   /// Returns the bundles that a store leaves parts to.
@@ -308,7 +302,7 @@ extension RandomRemote {
     let isAll = held.allSatisfy { part in
       if case .outline(let version) = part { all.contains(version) } else { true }
     }
-    guard isAll || options.statesEarly else { return statements }
+    guard isAll else { return statements }
     let stated = Set(statements.map { BundleNumber($0) })
     for number in holes(view, me).union(holesForOthers(list, me))
     where number.writer != writer.name && !unknown.contains(number) && !stated.contains(number) {
@@ -350,10 +344,7 @@ extension RandomRemote {
     func parts(_ isRead: (BundleName) -> Bool) -> Set<Part> {
       Set(stored.filter { !$0.isDamaged && isRead($0.bundle.name) }.flatMap(\.bundle.parts))
     }
-    let holes = missing(view, of: nil)
-    guard holes.isEmpty else {
-      return options.isStrict ? "holes: \(holes.map(\.text).sorted())" : nil
-    }
+    guard missing(view, of: nil).isEmpty else { return nil }
     let (there, all) = (parts(view.holds), parts { _ in true })
     let (items, raw) = (Self.readable(there), Self.readable(all))
     for version in versions.keys.sorted() {

@@ -30,12 +30,6 @@ struct RandomRemote {
     var hasDamage = false
     /// A store compares all that it has after a bundle was stated as not needed.
     var comparesAgain = true
-    /// A bundle that is not needed counts for no store, as if it were filled.
-    var unneededIsFilled = false
-    /// A store states what it cannot read before it has all that others can read.
-    var statesEarly = false
-    /// A hole that is left at the end is a loss, too.
-    var isStrict = true
   }
 
   /// What bundles hold.

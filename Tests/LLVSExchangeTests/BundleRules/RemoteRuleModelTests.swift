@@ -163,7 +163,6 @@ struct RemoteRuleModelTests {
   {
     var options = RandomRemote.Options()
     options.hasDamage = true
-    options.isStrict = false
     change(&options)
     return options
   }

@@ -104,6 +104,7 @@ struct ReplyTests {
         machine=M       (set here)
         mtime=stored    (default)
         reserve=256M    (default)
+        keep=all        (default)
         mergetool=      (default)
         search=on       (default)
         searchlimit=8M  (default)
@@ -114,7 +115,7 @@ struct ReplyTests {
         --
         reserve=256M  (default)
         autosync=5m   (set here)
-        llvs: unknown setting "nothing"; settings are: settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, mergetool, search, searchlimit, isolated, on-version, on-conflict, on-sync.
+        llvs: unknown setting "nothing"; settings are: settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, keep, mergetool, search, searchlimit, isolated, on-version, on-conflict, on-sync.
         2
         autosync=off  (default)
 

@@ -1,6 +1,7 @@
 import Inodes
 import LLVSCore
 import Testing
+import TreeModel
 import TreeNames
 
 @testable import TreeSupport
