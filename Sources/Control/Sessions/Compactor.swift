@@ -20,7 +20,7 @@ package final class Compactor: Sendable {
   private static let quietBytes: UInt64 = 256 << 20
   /// Fewer bytes than these are never worth a run under load.
   private let loadBytes: UInt64
-  /// A run under load is followed by a pause of so many times its duration.
+  /// The pause after a run under load, as a multiple of its duration.
   private static let pauseFactor: UInt64 = 20
 
   private struct State {

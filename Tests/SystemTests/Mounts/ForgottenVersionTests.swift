@@ -57,7 +57,7 @@ extension Mounted {
       ).output
       #expect(
         attributes.hasPrefix(
-          "forgotten\nhere\nhere\nhere\n1\nd\nlink\nshort\n1\ncp: error reading"),
+          "forgotten\nhere\nhere\nhere\n1\nd\nlink\nshort\n1\ncp: error "),
         "\(attributes)")
       for script in [
         "echo verify > .llvs/control", "cp d/f g && echo commit > .llvs/control && cmp g d/f",
