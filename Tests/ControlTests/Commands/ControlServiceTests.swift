@@ -235,7 +235,7 @@ struct ControlServiceTests {
   }
 
   @Test(
-    "what is not there yet says so", arguments: ["compact", "purge a"])
+    "what is not there yet says so", arguments: ["purge a"])
   func unsupported(_ line: String) throws {
     #expect(try ControlWorkspace().failure(line) == .grammar)
   }

@@ -128,7 +128,7 @@ struct ControlScriptTests {
     "what is no command is refused, and says how it is written",
     arguments: [
       "frob", "undo x", "branch --delete", "branch --rename a", "branch --rename a all",
-      "tag --delete a b", "compact", "purge a", "branch llvs.x", "branch -x", "branch a/b",
+      "tag --delete a b", "compact a", "purge a", "branch llvs.x", "branch -x", "branch a/b",
       "branch all",
       "switch", "switch V to x", "tag llvs.tag", "tag é", "tag -f", "tag a b c", "tag -x", "settle",
       "conflicts a b", "conflicts ../a", "conflicts 'a", "conflicts \"a", "conflicts a\\",
