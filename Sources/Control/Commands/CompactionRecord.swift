@@ -1,7 +1,7 @@
 import Grammar
 package import LLVSCore
 
-/// What a store remembers of its compaction, in a setting of its own.
+/// The newest results of `compact` in a store, in a setting of their own.
 struct CompactionRecord: Hashable, Sendable {
   static let setting = "compaction"
 
@@ -26,7 +26,7 @@ struct CompactionRecord: Hashable, Sendable {
   /// The newest run that forgot something.
   var run: Run?
   var estimate: Estimate?
-  /// The time of the newest look that at most one a day may have.
+  /// The time of the newest estimate for a quiet mount, which is made once a day.
   var tried: Int64?
   var clock: ClockWitness?
 
@@ -81,7 +81,7 @@ struct CompactionRecord: Hashable, Sendable {
 }
 
 extension Store {
-  /// The bytes that `compact` would free, as last found for the present `keep`; nil if that was not.
+  /// The bytes that `compact` would free by the newest estimate for the present `keep`; nil without one.
   package func forgettableBytes() throws(StoreError) -> UInt64? {
     let stored = try state().settings
     var faults: [String] = []
