@@ -56,6 +56,24 @@ extension Mounted {
         pickle.dump((names, files), open(state, 'wb'))
         """#
 
+    /// Each cut of 12,000 removed names took minutes when it looked at all names for each of them.
+    @Test(
+      "Thousands of names of a file that go while a version has them taken hold nobody up",
+      .timeLimit(.minutes(1)))
+    func namesThatGo() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        try mounted.python(
+          """
+          os.mkdir('d'); put('d/f', '')
+          for i in range(12000): os.link('d/f', f'd/{i}')
+          """, seconds: 20)
+        try mounted.shell(
+          "(echo commit > .llvs/control) & sleep 0.2; rm -r d; echo x > new; wait", seconds: 20)
+        try mounted.commit()
+        #expect(try mounted.run("ls") == "new\n")
+      }
+    }
+
     /// The file that has lost its name to a directory is the same file still: it has as many names as it
     /// shows, and what is written through any of them is in the next version.
     @Test(

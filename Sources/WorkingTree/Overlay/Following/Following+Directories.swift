@@ -205,6 +205,9 @@ extension Following {
   mutating func keepWhatIsNeeded() throws(StoreError) {
     var needed: Set<InodeNumber> = []
     var chained: Set<InodeNumber> = []
+    // A file may have 65,000 names, so that its names are looked at once and not for each of them.
+    var named: Set<InodeNumber> = []
+    var hidden: Set<InodeNumber> = []
     func chain(_ start: InodeNumber) throws(StoreError) {
       var directory = start
       while directory != .root, chained.insert(directory).inserted {
@@ -219,12 +222,20 @@ extension Following {
       if let number = change.inode { needed.insert(number) }
       try chain(place.directory)
       // A file keeps the directories above its other names too, and the next head needs it in its scope for them.
-      let names = change.inode.flatMap { overlay.nodes[$0]?.names } ?? []
+      if let number = change.inode, let names = overlay.nodes.names(of: number),
+        named.insert(number).inserted
+      {
+        for name in names { try chain(name.directory) }
+        if names.count > 1 { overlay.sinceCut.inodes.insert(number) }
+      }
+      guard change.hidesRecorded, !change.hidesDirectory,
+        let file = try base.child(of: place.directory, named: place.name)?.inode, file.links > 1,
+        hidden.insert(file.number).inserted
+      else { continue }
+      let names = try namesOfNode(file.number)
+      guard !names.isEmpty else { continue }
+      needed.insert(file.number)
       for name in names { try chain(name.directory) }
-      if let number = change.inode, names.count > 1 { overlay.sinceCut.inodes.insert(number) }
-      guard let file = try fileWithOtherNames(hiddenAt: place, change) else { continue }
-      needed.insert(file)
-      for name in overlay.nodes[file]?.names ?? [] { try chain(name.directory) }
     }
     if !overlay.changedNames(of: .root).isEmpty, overlay.nodes.contains(.root) {
       needed.insert(.root)
@@ -248,19 +259,13 @@ extension Following {
     }
   }
 
-  /// Returns a recorded file with one name hidden by a change and others visible, made a node because the
-  /// node knows the valid names; else nil.
-  private mutating func fileWithOtherNames(
-    hiddenAt place: InodeName, _ change: NameChange
-  ) throws(StoreError) -> InodeNumber? {
-    guard change.hidesRecorded, !change.hidesDirectory,
-      let file = try base.child(of: place.directory, named: place.name)?.inode, file.links > 1
-    else { return nil }
-    if let names = overlay.nodes.names(of: file.number) { return names.isEmpty ? nil : file.number }
-    guard let node = try overlay.node(of: file.number, over: base), !node.names.isEmpty
-    else { return nil }
-    overlay.nodes[file.number] = node
-    return file.number
+  /// Returns the visible names of a recorded file with a hidden name, and makes it a node if there are any, because
+  /// the node knows which names are visible.
+  private mutating func namesOfNode(_ file: InodeNumber) throws(StoreError) -> [InodeName] {
+    if let names = overlay.nodes.names(of: file) { return names }
+    guard let node = try overlay.node(of: file, over: base), !node.names.isEmpty else { return [] }
+    overlay.nodes[file] = node
+    return node.names
   }
 
   private func isWanted(_ node: PendingNode, _ number: InodeNumber) throws(StoreError) -> Bool {
