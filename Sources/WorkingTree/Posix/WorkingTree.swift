@@ -29,6 +29,7 @@ package final class WorkingTree: Sendable {
   let writing = Monitor(false)
   private let memory: Monitor<TreeState>
   private let recent = RecentInodes()
+  private let directories = RecentDirectories()
   /// One that no call uses, because making one takes as long as an answer. A leaf lock.
   private let idle = Mutex<RememberedBase?>(nil)
 
@@ -88,7 +89,8 @@ package final class WorkingTree: Sendable {
   private func remembering<R>(
     _ body: (RememberedBase) throws(FSError) -> R
   ) throws(FSError) -> R {
-    let remembered = idle.withLock { $0.take() } ?? RememberedBase(base, contents, head, recent)
+    let remembered =
+      idle.withLock { $0.take() } ?? RememberedBase(base, contents, head, recent, directories)
     defer {
       remembered.reset()
       idle.withLock { $0 = remembered }

@@ -9,13 +9,17 @@ final class RecentInodes: Sendable {
   static let count: UInt64 = 4096
 
   /// An object, so that a look-up copies no more than the inode.
-  private final class Known: Sendable {
+  final class Known: Sendable {
     let publication: UInt64
     let inode: BaseInode
+    /// Its only name; nil if there may be another.
+    let name: InodeName?
 
-    init(_ inode: BaseInode, publication: UInt64) {
+    /// Creates that of an inode that was read by a name, or by its number.
+    init(_ inode: BaseInode, at name: InodeName? = nil, publication: UInt64) {
       self.publication = publication
       self.inode = inode
+      self.name = inode.record.isDirectory || inode.links == 1 ? name : nil
     }
   }
 
@@ -24,21 +28,41 @@ final class RecentInodes: Sendable {
 
   /// Returns an inode as in a publication; nil if it must be read.
   func inode(_ number: InodeNumber, publication: UInt64) -> BaseInode? {
+    known(number, publication)?.inode
+  }
+
+  /// Returns the only name of an inode in a publication; nil if names must be read.
+  func name(of number: InodeNumber, publication: UInt64) -> InodeName? {
+    known(number, publication)?.name
+  }
+
+  private func known(_ number: InodeNumber, _ publication: UInt64) -> Known? {
     slots.withLock { slots in
       guard !slots.isEmpty, let found = slots[Self.slot(of: number)],
         found.publication == publication, found.inode.number == number
       else { return nil }
-      return found.inode
+      return found
     }
   }
 
   /// Notes an inode of a publication; a newer one keeps the slot.
   func note(_ inode: BaseInode, publication: UInt64) {
-    let slot = Self.slot(of: inode.number)
+    note(Known(inode, publication: publication))
+  }
+
+  func note(_ known: Known) {
+    let slot = Self.slot(of: known.inode.number)
     slots.withLock { slots in
       if slots.isEmpty { slots = Array(repeating: nil, count: Int(Self.count)) }
-      guard slots[slot]?.publication ?? 0 <= publication else { return }
-      slots[slot] = Known(inode, publication: publication)
+      if let old = slots[slot] {
+        guard old.publication <= known.publication else { return }
+        // The same inode may have been read by its name.
+        guard
+          old.publication < known.publication || old.inode.number != known.inode.number
+            || known.name != nil
+        else { return }
+      }
+      slots[slot] = known
     }
   }
 

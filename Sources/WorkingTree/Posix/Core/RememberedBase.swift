@@ -67,16 +67,18 @@ final class RememberedBase: Base {
   private let contents: StoreContents
   private let head: any HeadReading
   private let recent: RecentInodes
+  private let directories: RecentDirectories
   private let state = Mutex(State())
 
   init(
     _ base: any Base, _ contents: StoreContents, _ head: any HeadReading,
-    _ recent: RecentInodes
+    _ recent: RecentInodes, _ directories: RecentDirectories
   ) {
     self.base = base
     self.contents = contents
     self.head = head
     self.recent = recent
+    self.directories = directories
   }
 
   var batch: UInt64 { base.batch }
@@ -123,11 +125,28 @@ final class RememberedBase: Base {
       state.note(question, answer)
       return state.publication
     }
-    switch answer {
-    case .child(let entry?): recent.note(entry.inode, publication: publication)
-    case .inode(let inode?): recent.note(inode, publication: publication)
+    switch (question, answer) {
+    case (.child(let place), .child(let entry)):
+      if let entry {
+        recent.note(RecentInodes.Known(entry.inode, at: place, publication: publication))
+      }
+      try readWhole(place.directory, publication)
+    case (_, .inode(let inode?)): recent.note(inode, publication: publication)
     default: break
     }
+  }
+
+  /// Reads a directory whole if programs look up name after name in it.
+  private func readWhole(_ directory: InodeNumber, _ publication: UInt64) throws(FSError) {
+    guard let most = directories.noteLookUp(in: directory, publication: publication) else { return }
+    let names = try FSError.translating(try base.count(of: directory, atMost: most + 1))
+    guard names <= most else { return }
+    // One statement, so all rows are of one publication.
+    let page = try FSError.translating(try base.page(of: directory, after: .start, limit: most + 1))
+    guard page.count <= most else { return }
+    directories.note(
+      RecentDirectories.Listing(page, of: directory, publication: publication), of: directory,
+      publication: publication)
   }
 
   private func read(_ question: Question) throws(FSError) -> Answer {
@@ -151,12 +170,20 @@ final class RememberedBase: Base {
   /// Reads the directories above an inode, for which its names will ask.
   private func readAbove(_ names: [InodeName]) throws(FSError) -> [Question: Answer] {
     var found: [Question: Answer] = [:]
+    let publication = state.withLock { $0.publication }
     var next = names.count == 1 ? names[0].directory : .root
-    while next != .root, found.count <= 2 * 4096 {
+    for _ in 0..<4096 where next != .root {
       let number = next
+      if let name = recent.name(of: number, publication: publication) {
+        next = name.directory
+        continue
+      }
       guard state.withLock({ $0.answers[.names(number)] == nil }) else { break }
       let inode = try FSError.translating(try base.inode(number))
       let names = try FSError.translating(try base.names(of: number))
+      if let inode, let name = names.first, names.count == 1 {
+        recent.note(RecentInodes.Known(inode, at: name, publication: publication))
+      }
       found[.inode(number)] = .inode(inode)
       found[.names(number)] = .names(names)
       next = names.first?.directory ?? .root
@@ -175,13 +202,20 @@ final class RememberedBase: Base {
   }
 
   func child(of directory: InodeNumber, named name: FileName) throws(StoreError) -> BaseEntry? {
-    let first = state.withLock { state -> (isKnown: Bool, entry: BaseEntry?) in
+    let (isFirst, first, publication) = state.withLock { state -> (Bool, BaseEntry?, UInt64) in
       guard let place = state.place, place.directory == directory, place.name == name else {
-        return (false, nil)
+        return (false, nil, state.publication)
       }
-      return (true, state.entry)
+      return (true, state.entry, state.publication)
     }
-    if first.isKnown { return first.entry }
+    if isFirst { return first }
+    switch directories.child(of: directory, named: name, publication: publication) {
+    case .absent: return nil
+    case .entry(let entry, let inode):
+      recent.note(inode)
+      return entry
+    case .unknown: break
+    }
     guard case .child(let entry) = try answer(.child(InodeName(directory: directory, name: name)))
     else { return nil }
     return entry
@@ -196,6 +230,8 @@ final class RememberedBase: Base {
   }
 
   func names(of number: InodeNumber) throws(StoreError) -> [InodeName] {
+    let publication = state.withLock { $0.publication }
+    if let name = recent.name(of: number, publication: publication) { return [name] }
     guard case .names(let names) = try answer(.names(number)) else { return [] }
     return names
   }
