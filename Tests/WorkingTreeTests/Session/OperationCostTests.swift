@@ -36,7 +36,7 @@ struct OperationCostTests {
   }
 
   static let bounds: [Bound] = [
-    Bound(operation: .lookup, allocations: 704, calls: [:]),
+    Bound(operation: .lookup, allocations: 192, calls: [:]),
     Bound(operation: .getattr, allocations: 0, calls: [:]),
     Bound(operation: .list, allocations: 8000, calls: [:]),
     // The journal's records of the file that is made, and of its save; the save looks its names up.
