@@ -42,7 +42,7 @@ final class ConflictDirectories: Sendable {
 extension MetaTree {
   private static let emptiedTime: UInt64 = 5_000_000_000
 
-  /// Returns the open conflicts of the shown head at and below a path, in order of keys.
+  /// Returns the open conflicts of the shown head at and below a path, in the order of ``PathFilter/precedes(_:_:)``.
   ///
   /// Each removal of a conflict's directory makes a new head, so at first single paths of a new head are looked up
   /// separately.
@@ -64,8 +64,9 @@ extension MetaTree {
         state.shown = all
       }
     }
-    return path.isEmpty
-      ? all : all.filter { PathFilter.isAtOrBelow($0.path, path) }
+    guard !path.isEmpty else { return all }
+    let start = all.partitioningIndex { !PathFilter.precedes($0.path, path) }
+    return Array(all[start...].prefix { PathFilter.isAtOrBelow($0.path, path) })
   }
 
   private func foundConflicts(
@@ -92,7 +93,7 @@ extension MetaTree {
         conflict: ValueConflict(
           key: value.entry.key, base: nil, ours: value.entry, theirs: []))
     }
-    return (shown + displaced).sorted { $0.conflict.key < $1.conflict.key }
+    return (shown + displaced).sorted { PathFilter.precedes($0.path, $1.path) }
   }
 
   private struct ConflictFile {

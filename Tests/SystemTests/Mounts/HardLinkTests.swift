@@ -144,6 +144,7 @@ extension Mounted {
           """
           os.mkdir('d'); put('d/0', b'x')
           for i in range(1, \(count)): os.link('d/0', f'd/{i}')
+          for i in range(0, \(count), 3): os.rename(f'd/{i}', f'd/renamed {i}')
           put('.llvs/control', 'commit')
           """, seconds: 40)
         try mounted.unmount()

@@ -20,23 +20,31 @@ extension PendingNode {
       attributes.linkID = id
       hasNewAttributes = true
     }
+    append(place)
+    changed = time
+    self.stamp = stamp
+  }
+
+  private mutating func append(_ place: InodeName) {
     positions.indices?[place] = names.count
     let known = positions
     positions = NamePositions()
     names.append(place)
     positions = known
+  }
+
+  mutating func lose(_ place: InodeName, _ time: Attributes.Time, _ stamp: ChangeStamp) {
+    remove(place)
     changed = time
     self.stamp = stamp
   }
 
-  mutating func lose(_ place: InodeName, _ time: Attributes.Time, _ stamp: ChangeStamp) {
+  private mutating func remove(_ place: InodeName) {
     if names.count < Self.manyNames {
       names.removeAll { $0 == place }
     } else {
       removeOfMany(place)
     }
-    changed = time
-    self.stamp = stamp
   }
 
   /// From this number of names on the list is not searched: a file may have 65,000.
@@ -60,8 +68,9 @@ extension PendingNode {
   mutating func move(
     _ from: InodeName, _ to: InodeName, _ time: Attributes.Time, _ stamp: ChangeStamp
   ) {
-    names.removeAll { $0 == from || $0 == to }
-    names.append(to)
+    remove(from)
+    remove(to)
+    append(to)
     changed = time
     self.stamp = stamp
     // What a head changed at the old name does not concern the new one; the change of the old name has it.

@@ -274,8 +274,11 @@ struct Following {
   private mutating func namesThatCome(
     to number: InodeNumber, _ node: PendingNode, besides kept: [InodeName]
   ) throws(StoreError) -> [InodeName] {
+    let recorded = try base.names(of: number)
+    guard !recorded.isEmpty else { return [] }
+    let known = Set(kept)
     var come: [InodeName] = []
-    for name in try base.names(of: number) where !kept.contains(name) {
+    for name in recorded where !known.contains(name) {
       if try overlay.inode(at: name, over: base) == number { come.append(name) }
     }
     guard !come.isEmpty, !kept.isEmpty || node.isPending else { return come }

@@ -222,6 +222,15 @@ final class TreeRows {
     return places
   }
 
+  /// True for a name of a file besides its first one.
+  func isFurther(_ place: InodePlace, of number: InodeNumber) throws(DatabaseError) -> Bool {
+    let statement = try database.prepared(
+      "SELECT 1 FROM names WHERE inode = ? AND parent = ? AND cookie = ?")
+    defer { statement.reset() }
+    statement.bind(1, number.column).bind(2, place.parent.column).bind(3, place.cookie.rawValue)
+    return try statement.step()
+  }
+
   func names(of number: InodeNumber) throws(DatabaseError) -> [InodeName] {
     try places(of: number).map { (place) throws(DatabaseError) in
       InodeName(directory: place.parent, name: try name(at: place))
