@@ -122,8 +122,15 @@ final class TransactionSink: WireValueSink {
     return try transaction.write(FileSource(file, length: length), after: prior)
   }
 
-  func absent(_ digest: Digest, length: UInt64) -> StoredContent {
-    transaction.absentValue(digest, length: length)
+  func absent(_ digest: Digest, length: UInt64) throws(StoreError) -> StoredContent {
+    _ = try spool.drain()
+    // This store may have what the source has forgotten.
+    if let bytes = transaction.store.contents.bytes(ofChunk: digest), UInt64(bytes.count) == length,
+      bytes.count <= ValueChunking.singleChunk
+    {
+      return try transaction.write(bytes)
+    }
+    return transaction.absentValue(digest, length: length)
   }
 
   func store(_ value: ReadyValue, at key: Key) throws(StoreError) -> StoredContent {

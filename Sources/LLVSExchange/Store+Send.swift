@@ -147,8 +147,13 @@ extension Store {
       try remote.write(.version, record.id) { (output) throws(StoreError) in
         try version(from: record).write(to: output)
       }
-    } catch  where error.isDamage || error.isForgotten {
-      // The original's files have all bytes.
+    } catch  where error.isForgotten {
+      return (
+        record,
+        "this store has forgotten bytes of it, and the original's files need all; "
+          + "sync a machine that has them with this peer first"
+      )
+    } catch  where error.isDamage {
       return (record, error.message)
     }
     return (record, nil)

@@ -93,11 +93,7 @@ extension Store {
     try changes.read(into: DigestSink()) { (change) throws(StoreError) in
       keys.insert(change.key)
       guard difference == nil else { return }
-      let what = try self.difference(of: change, map, record) { (stored, seen) throws(StoreError) in
-        let sink = DigestSink()
-        try contents.forEachPiece(of: stored) { (piece) throws(StoreError) in sink.append(piece) }
-        return sink.finish(at: nil) == seen
-      }
+      let what = try self.difference(of: change, map, record, isSame: isSame)
       difference = what.map { "\(name): \($0)" }
     }
     // The changes of another version may all be right here, and are too few.
@@ -106,6 +102,27 @@ extension Store {
       difference = "\(name): it lacks the change of \(change.key.rawValue)"
     }
     return difference
+  }
+
+  /// Returns false if a value of a place is another one than here. Of a long value whose bytes this store has
+  /// forgotten, only the length is compared.
+  private func isSame(
+    _ stored: StoredContent, _ seen: DigestSink.Seen
+  ) throws(StoreError) -> Bool {
+    switch seen {
+    case .absent(let length, let digest):
+      return length == stored.length && digest == stored.digest
+    case .bytes(let length, let digest):
+      guard length == stored.length else { return false }
+      let sink = DigestSink()
+      do throws(StoreError) {
+        try contents.forEachPiece(of: stored) { (piece) throws(StoreError) in sink.append(piece) }
+      } catch {
+        guard error.isForgotten else { throw error }
+        return length > UInt64(ValueChunking.singleChunk) || digest == stored.digest
+      }
+      return sink.finish(at: nil) == seen
+    }
   }
 
   /// Returns how a change differs from a version here; `isSame` compares a value here with one there.
@@ -131,11 +148,12 @@ extension Store {
   }
 }
 
-/// Keeps the hash and the length of a value.
 private final class DigestSink: WireValueSink {
-  struct Seen: Equatable {
-    let length: UInt64
-    let digest: Digest
+  enum Seen: Equatable {
+    /// The length and the SHA-256 of the bytes.
+    case bytes(UInt64, Digest)
+    /// The length and the digest of a value without bytes there.
+    case absent(UInt64, Digest)
   }
 
   private var hasher = SHA256Hasher()
@@ -147,10 +165,12 @@ private final class DigestSink: WireValueSink {
   }
 
   func finish(at key: Key?) -> Seen {
-    defer {
-      hasher = SHA256Hasher()
-      length = 0
-    }
-    return Seen(length: length, digest: hasher.finish())
+    defer { (hasher, length) = (SHA256Hasher(), 0) }
+    return .bytes(length, hasher.finish())
+  }
+
+  func absent(_ digest: Digest, length: UInt64) -> Seen {
+    (hasher, self.length) = (SHA256Hasher(), 0)
+    return .absent(length, digest)
   }
 }

@@ -67,16 +67,22 @@ package struct StoredChanges: ChangeSource {
     do throws(StoreError) {
       try store.forEachChange(toSendOf: record) { (change) throws(StoreError) in
         let stored = try change.map { (entry) throws(StoreError) in
-          try store.contents.forEachPiece(of: entry.stored, named: entry.key) {
-            (piece) throws(StoreError) in
-            try control.check()
-            try taking { () throws(StoreError) in try sink.append(piece) }
+          do throws(StoreError) {
+            try store.contents.forEachPiece(of: entry.stored, named: entry.key) {
+              (piece) throws(StoreError) in
+              try control.check()
+              try taking { () throws(StoreError) in try sink.append(piece) }
+            }
+          } catch  where failure == nil && error.isForgotten {
+            return try taking { () throws(StoreError) in
+              try sink.absent(entry.stored.digest, length: entry.stored.length)
+            }
           }
           return try taking { () throws(StoreError) in try sink.finish(at: change.key) }
         }
         try taking { () throws(StoreError) in try body(stored) }
       }
-    } catch  where failure == nil && (error.isDamage || error.isForgotten) {
+    } catch  where failure == nil && error.isDamage {
       throw .invalid("\(store.path): version \(record.name): \(error.message)")
     }
   }

@@ -20,8 +20,10 @@ struct AbsentValueTests {
     return random.bytes(length)
   }
 
-  /// Three versions; the first two are forgotten.
-  private func makeForgetful() throws -> (store: Store, ids: [Version.ID]) {
+  /// Three versions; the first two are forgotten after `before`.
+  private func makeForgetful(
+    _ before: (Store) throws -> Void = { _ in }
+  ) throws -> (store: Store, ids: [Version.ID]) {
     let store = try place.store("a")
     var ids: [Version.ID] = []
     for index in 0..<3 {
@@ -35,6 +37,7 @@ struct AbsentValueTests {
           ]
         ).id)
     }
+    try before(store)
     try store.forget(
       try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
     #expect(try isForgotten(key, at: ids[0], in: store))
@@ -95,6 +98,127 @@ struct AbsentValueTests {
     }
     #expect(entries[0].isAbsent)
     #expect(try !c.contents.isSound(entries[0], besides: entries[1]))
+  }
+
+  /// Returns true if a store has the bytes of all versions.
+  private func hasAll(_ store: Store, _ ids: [Version.ID]) throws -> Bool {
+    for (index, id) in ids.enumerated() {
+      guard try !isForgotten(key, at: id, in: store), try !isForgotten(long, at: id, in: store),
+        try store.value(id: key, at: id)?.data == text(index)
+      else { return false }
+    }
+    return true
+  }
+
+  /// A store with the bytes of three versions, and one that has forgotten the first two.
+  private func makeFullAndForgetful() throws -> (full: Store, forgetful: Store, ids: [Version.ID]) {
+    let full = try place.store("full")
+    let (a, ids) = try makeForgetful { a in _ = try full.retrieve(from: StoreSource(a)) }
+    return (full, a, ids)
+  }
+
+  @Test("another store gets every version, and the bytes of those that were kept")
+  func store() throws {
+    let (a, ids) = try makeForgetful()
+    let b = try place.store("b")
+    let report = try b.retrieve(from: StoreSource(a))
+    #expect(report.refused.isEmpty && report.taken.count == 3, "\(report.refused)")
+    for (index, id) in ids.enumerated() {
+      #expect(try b.version(id)?.map.digest == a.version(id)?.map.digest)
+      for key in [key, long] {
+        #expect(try isForgotten(key, at: id, in: b) == (index < 2))
+      }
+    }
+    let verified = try b.verify()
+    #expect(verified.isSound && verified.forgotten == 4, "\(verified.damage)")
+    // The two agree, in both directions.
+    for (store, other) in [(a, b), (b, a)] {
+      let report = try store.check(StoreSource(other))
+      #expect(report.refused.isEmpty && report.remoteIDs.count == 3, "\(report.refused)")
+    }
+  }
+
+  @Test("a store takes short values that another one has forgotten from its own versions")
+  func storeWithBytes() throws {
+    let b = try place.store("b")
+    _ = try b.makeVersion(
+      basedOnPredecessor: nil, inserting: [Value(id: Value.ID("own"), data: text(0))])
+    let (a, ids) = try makeForgetful()
+    _ = try b.retrieve(from: StoreSource(a))
+    #expect(try b.value(id: key, at: ids[0])?.data == text(0))
+    #expect(try isForgotten(key, at: ids[1], in: b))
+  }
+
+  @Test("a check finds no fault in a peer that has what this store has forgotten")
+  func check() throws {
+    let (full, a, _) = try makeFullAndForgetful()
+    let report = try a.check(StoreSource(full))
+    #expect(report.refused.isEmpty && report.remoteIDs.count == 3, "\(report.refused)")
+    for format in FolderFormat.allCases {
+      let folder = place.directory.file("of \(format)")
+      try FileSystem.makeDirectory(folder)
+      try format.send(full, folder)
+      try format.retrieve(into: a, folder)
+      let report = try format.verify(for: a, folder)
+      #expect(report.refused.isEmpty && report.waiting.isEmpty, "\(report.refused)")
+      #expect(report.remoteIDs.count == 3, "\(format)")
+    }
+  }
+
+  @Test("a check names a version whose bytes a peer has lost, also if this store has forgotten them")
+  func checkOfLoss() throws {
+    let (full, a, ids) = try makeFullAndForgetful()
+    let objects = place.directory.file("x/bundles")
+    for count in 1...3 {
+      let part = try place.store("part \(count)")
+      _ = try part.retrieve(from: StoreSource(full, only: Array(ids.prefix(count))))
+      try FolderFormat.bundles.send(part, place.folder)
+    }
+    let names = try FileSystem.list(objects).sorted()
+    #expect(names.count == 3)
+    try FolderFormat.bundles.retrieve(into: a, place.folder)
+    let first = try #require(
+      try names.first { name in try FileSystem.status("\(objects)/\(name)").size > 200_000 })
+    try FileSystem.unlink("\(objects)/\(first)")
+    #expect(try FolderFormat.bundles.verify(for: a, place.folder).remoteIDs.count < 3)
+  }
+
+  @Test("a full store adds the bytes that another one had forgotten when it sent the versions")
+  func filled() throws {
+    let (full, a, ids) = try makeFullAndForgetful()
+    try FolderFormat.bundles.send(a, place.folder)
+    #expect(try FolderFormat.bundles.verify(for: full, place.folder).remoteIDs.count == 0)
+    let report = try FolderFormat.bundles.send(full, place.folder)
+    #expect(report.sent.isEmpty && report.notes.count == 1, "\(report.notes)")
+    #expect(try FolderFormat.bundles.verify(for: full, place.folder).remoteIDs.count == 3)
+    let fresh = try place.store("fresh")
+    try FolderFormat.bundles.retrieve(into: fresh, place.folder)
+    #expect(try hasAll(fresh, ids))
+    // Once is enough.
+    for store in [full, a, fresh] {
+      let names = try FileSystem.list(place.directory.file("x/bundles"))
+      let report = try FolderFormat.bundles.send(store, place.folder)
+      #expect(report.notes.isEmpty, "\(report.notes)")
+      #expect(try FileSystem.list(place.directory.file("x/bundles")).count == names.count)
+    }
+  }
+
+  @Test("a full store heals a remote that a forgetful one has repaired without bytes")
+  func healed() throws {
+    let full = try place.store("full")
+    let (a, ids) = try makeForgetful { a in
+      try FolderFormat.bundles.send(a, place.folder)
+      try FolderFormat.bundles.retrieve(into: full, place.folder)
+    }
+    let objects = place.directory.file("x/bundles")
+    for name in try FileSystem.list(objects) { try FileSystem.unlink("\(objects)/\(name)") }
+    try BundleRemote.forget(place.folder, in: a)
+    try FolderFormat.bundles.send(a, place.folder)
+    try FolderFormat.bundles.retrieve(into: full, place.folder)
+    try FolderFormat.bundles.send(full, place.folder)
+    let fresh = try place.store("fresh")
+    try FolderFormat.bundles.retrieve(into: fresh, place.folder)
+    #expect(try hasAll(fresh, ids))
   }
 
   @Test("bytes that the sender has forgotten are taken from this store")

@@ -49,6 +49,29 @@ extension BundleReader {
     return entries
   }
 
+  /// Returns true if a version of the outline has a value whose bytes its writer has forgotten. A malformed version
+  /// has none.
+  func lacksBytes(_ entries: [OutlineEntry]) throws(StoreError) -> Bool {
+    let versions = entries.filter { $0.id != nil }
+    for (index, entry) in versions.enumerated() {
+      do throws(StoreError) {
+        let changes = try description(of: entry) { distance in
+          distance <= UInt64(index) ? versions[index - Int(distance)].id : nil
+        }.changes
+        let stream = OutlineStream(self, changes, label: label)
+        while !stream.isAtEnd {
+          switch try stream.change(in: directory) {
+          case .insert(_, .forgotten), .update(_, .forgotten): return true
+          default: continue
+          }
+        }
+      } catch .invalid, .fromTheFuture {
+        continue  // A retrieval refuses it.
+      }
+    }
+    return false
+  }
+
   struct Description {
     let version: Version
     /// The digest of its map, where the writer gave one next to the metadata.

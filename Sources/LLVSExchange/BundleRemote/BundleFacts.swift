@@ -68,6 +68,8 @@ struct NotedBundle: Sendable {
     static let timed = State(rawValue: 1024)
     /// It was read whole after another store could not read it.
     static let readAgain = State(rawValue: 2048)
+    /// It has values whose bytes its writer has forgotten.
+    static let lacksBytes = State(rawValue: 4096)
   }
 
   let name: BundleName

@@ -227,8 +227,13 @@ package struct BundleRemote: RemoteLayout {
     if try upkeep.findsDamage(isSending: !missing.isEmpty) { missing = try sender.missing() }
     let before = session.holes()
     var report = try sender.send(missing)
+    let lacking = session.lacksBytes
+    let puts = sender.puts
     try upkeep.fill()
     report.notes += session.mended(since: before)
+    if lacking, sender.puts > puts {
+      report.notes.append("bytes that other machines had forgotten were added")
+    }
     do throws(StoreError) {
       try upkeep.run()
     } catch .unreachable, .timedOut, .denied, .notFound, .noSpace, .invalid {

@@ -48,11 +48,12 @@ extension BundleSession {
       + "\(them) replaces \(them)"
   }
 
-  /// Returns what this store has to compare everything for: holes, what another writer could not read, and what needs
-  /// that.
+  /// Returns what this store has to compare everything for: holes, what another writer could not read, what needs
+  /// that, and bundles with versions whose bytes their writer has forgotten.
   func doubts() -> Set<String> {
     let view = view()
     var doubts = Set(holes().union(holesForOthers(view)).map(\.text))
+    doubts.formUnion(lackingBytes(view).map(\.text))
     let readable = readable(in: view)
     let unneeded = view.unneeded.filter {
       !view.isGone($0.writer, $0.sequence) && !readable.contains($0)
@@ -63,6 +64,13 @@ extension BundleSession {
       doubts.insert(name.text)
     }
     return doubts
+  }
+
+  /// True if bundles there have versions whose bytes their writer has forgotten.
+  var lacksBytes: Bool { !lackingBytes(view()).isEmpty }
+
+  private func lackingBytes(_ view: RemoteView) -> [BundleName] {
+    view.names.filter { notes[$0]?.state.contains(.lacksBytes) == true && view.holds($0) }
   }
 
   /// Returns the needs of bundles that hold something, where the needed bundle does not.

@@ -43,7 +43,7 @@ extension BundleSession {
           id: Version.ID(text), reason: "\(BundleFormat.folder)/\(text): it is not whole",
           isObject: true, cause: "not whole")
       }
-    var held: Set<VersionNumber> = []
+    var held: [VersionNumber: Bool] = [:]
     var others: Set<Version.ID> = []
     let view = view()
     for name in view.names where view.holds(name) && seen.listed.contains(name) {
@@ -72,9 +72,10 @@ extension BundleSession {
     report.addReadable(readable, label: source.label)
   }
 
-  /// Compares the outlines of a bundle with the versions that are here, and collects these and the other versions.
+  /// Compares the outlines of a bundle with the versions that are here, and collects the other versions. `held` gets
+  /// the versions that are here, and true for those whose bytes bundles have.
   private func compare(
-    _ name: BundleName, _ report: inout ExchangeReport, _ held: inout Set<VersionNumber>,
+    _ name: BundleName, _ report: inout ExchangeReport, _ held: inout [VersionNumber: Bool],
     _ others: inout Set<Version.ID>
   ) throws(StoreError) {
     let bundle = try opened(name)
@@ -87,19 +88,25 @@ extension BundleSession {
         others.insert(id)
         continue
       }
-      held.insert(record.number)
       let description = try bundle.description(of: entry) { distance in
         distance <= UInt64(index) ? ids[index - Int(distance)] : nil
       }
       if let reason = try store.difference(of: record, description, in: bundle, table) {
         report.refused.append(ExchangeReport.Fault(id: id, reason: reason))
       }
+      guard held[record.number] != true else { continue }
+      held[record.number] = try holdsItems(of: record) { () throws(StoreError) in
+        let numbers = Dictionary(zip(table.items, 0...)) { first, _ in first }
+        return try BundleChanges(
+          bundle, table, numbers: numbers, description.changes,
+          ItemFetcher(self, usesStore: false), label: bundle.label(id)
+        ).isComplete()
+      }
     }
   }
 
-  /// Returns the versions of this store that can be read whole there: outline, which those in `held` have, bytes of
-  /// all values, and ancestors.
-  private func wholeVersions(of held: Set<VersionNumber>) throws(StoreError) -> [Version.ID] {
+  /// Returns the versions of this store that can be read whole there: outline, bytes of all values, and ancestors.
+  private func wholeVersions(of held: [VersionNumber: Bool]) throws(StoreError) -> [Version.ID] {
     let view = view()
     // No list may show the newest yet.
     let noted = versions(in: view.names.filter(view.holds))
@@ -108,20 +115,25 @@ extension BundleSession {
     for number in try store.versionsToSend(control, isThere: { _ in false }) {
       try control.check()
       let node = try store.graph.node(number)
-      guard held.contains(number) || noted.contains(number),
-        [node.first, node.second].allSatisfy({ $0.map(whole.contains) ?? true }),
-        let record = try store.version(number), try holdsItems(of: record, view)
+      guard [node.first, node.second].allSatisfy({ $0.map(whole.contains) ?? true }),
+        let record = try store.version(number)
       else { continue }
+      var isWhole = held[number] ?? false
+      // This store has put the version, with the bytes that it had then.
+      if held[number] == nil, noted.contains(number) { isWhole = try holdsItems(of: record) { true } }
+      guard isWhole else { continue }
       whole.insert(number)
       ids.append(record.id)
     }
     return ids
   }
 
-  /// Returns true if bundles hold the bytes of all values that a version stores; a damaged version has none.
+  /// Returns true if bundles hold the bytes of all values that a version stores; a damaged version has none. If this
+  /// store has forgotten bytes, it does not know the items, and `orInBundles` decides.
   private func holdsItems(
-    of record: VersionRecord, _ view: RemoteView
+    of record: VersionRecord, orInBundles isComplete: () throws(StoreError) -> Bool
   ) throws(StoreError) -> Bool {
+    let view = view()
     var isWhole = true
     do throws(StoreError) {
       try store.forEachChange(toSendOf: record) { (change) throws(StoreError) in
@@ -134,7 +146,8 @@ extension BundleSession {
         }
       }
     } catch {
-      guard error.isDamage || error.isForgotten else { throw error }
+      if error.isForgotten { return isWhole ? try isComplete() : false }
+      guard error.isDamage else { throw error }
       return false
     }
     return isWhole

@@ -312,6 +312,7 @@ final class BundleSession {
     noted.state.insert(taken.isProved ? [.read, .proved] : .read)
     if noted.state.contains(.named) { noted.state.insert(.seen) }
     if taken.hasOtherEntries { noted.state.insert(.hasOtherEntries) }
+    if taken.lacksBytes { noted.state.insert(.lacksBytes) }
     if options.keys != nil { noted.state.insert(.sealed) }
     return noted
   }
@@ -321,6 +322,7 @@ final class BundleSession {
     var items: [HeldItem]
     var isProved: Bool
     var hasOtherEntries = false
+    var lacksBytes = false
   }
 
   private enum TakeFault: Error, Sendable {
@@ -340,6 +342,7 @@ final class BundleSession {
       let table = try bundle.table()
       var taken = Taken(facts: BundleFacts(bundle.directory), items: table.held, isProved: false)
       taken.hasOtherEntries = entries.contains { $0.id == nil }
+      taken.lacksBytes = try bundle.lacksBytes(entries)
       if name.length <= BundleFormat.wholeLength, table.bases.isEmpty {
         for number in table.items.indices { _ = try bundle.item(number, in: table) }
         taken.isProved = true

@@ -13,11 +13,16 @@ struct ItemHolder: Sendable {
   }
 }
 
-/// Reads items from this store or any listed bundle.
+/// Reads items from any listed bundle, and from this store unless `usesStore` is false.
 /// - Concurrency: any thread, while the session lists nothing.
 final class ItemFetcher {
   private let session: BundleSession
-  init(_ session: BundleSession) { self.session = session }
+  private let usesStore: Bool
+
+  init(_ session: BundleSession, usesStore: Bool = true) {
+    self.session = session
+    self.usesStore = usesStore
+  }
 
   /// Returns the bytes of an item; nil if nothing holds it.
   /// - Throws: ``StoreError/invalid(_:)`` if all copies are damaged, ``StoreError/notFound(_:)`` if a bundle
@@ -41,7 +46,8 @@ final class ItemFetcher {
   }
 
   private func here(_ item: BundleItem) -> [UInt8]? {
-    item.kind == .chunk ? session.store.contents.bytes(ofChunk: item.digest) : nil
+    guard usesStore, item.kind == .chunk else { return nil }
+    return session.store.contents.bytes(ofChunk: item.digest)
   }
 
   private func bytes(

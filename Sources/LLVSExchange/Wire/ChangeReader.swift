@@ -12,7 +12,7 @@ package protocol WireValueSink: AnyObject {
   /// Ends a value; `key` is nil if it is not known yet.
   func finish(at key: Key?) throws(StoreError) -> Stored
   func store(_ value: ReadyValue, at key: Key) throws(StoreError) -> Stored
-  /// Stores a value whose bytes nothing holds.
+  /// Stores a value whose bytes its source does not have, and drops those that were appended.
   func absent(_ digest: Digest, length: UInt64) throws(StoreError) -> Stored
 }
 
