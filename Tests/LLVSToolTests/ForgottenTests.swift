@@ -186,7 +186,9 @@ struct ForgottenTests {
     #expect(
       output == """
         V1:once
-        0
+        \(words("V2"))
+        \(words("V1"))
+        14
         V1:once
         V1:small
         \(words("V1"))

@@ -29,14 +29,12 @@ package struct HistorySearch {
   /// True if one line of a file is enough.
   private let findsFilesOnly: Bool
   private var seen: Set<Place> = []
-  private let forgotten: NumberSet
-  /// The files of named and of kept versions that were not searched.
+  /// The files that were not searched.
   package private(set) var missing: MissingBytes
 
   package init(
     _ store: Store, _ pattern: RegularExpression, paths: [[UInt8]], findsFilesOnly: Bool
   ) throws(StoreError) {
-    forgotten = try store.forgottenVersions()
     missing = MissingBytes(store)
     self.store = store
     self.pattern = pattern
@@ -47,7 +45,7 @@ package struct HistorySearch {
   /// - Complexity: O(bytes of the files).
   package mutating func search(
     all record: VersionRecord, _ emit: (FoundLine) throws -> Void
-  ) throws { try search(from: store.map(.empty), record, isMerge: false, isNamed: true, emit) }
+  ) throws { try search(from: store.map(.empty), record, isMerge: false, emit) }
 
   /// - Complexity: O(bytes of those files).
   package mutating func search(
@@ -55,11 +53,11 @@ package struct HistorySearch {
   ) throws {
     let parent = try store.version(record.first)
     try search(
-      from: store.map(of: parent), record, isMerge: record.second != nil, isNamed: false, emit)
+      from: store.map(of: parent), record, isMerge: record.second != nil, emit)
   }
 
   private mutating func search(
-    from old: ValueMap, _ record: VersionRecord, isMerge: Bool, isNamed: Bool,
+    from old: ValueMap, _ record: VersionRecord, isMerge: Bool,
     _ emit: (FoundLine) throws -> Void
   ) throws {
     var diff = try TreeDiff(
@@ -71,8 +69,8 @@ package struct HistorySearch {
       // Text that a merge took from its other side is found in the versions of that side.
       if isMerge, entry.storedVersion != record.number { continue }
       guard seen.insert(Place(path: path, digest: entry.stored.digest)).inserted else { continue }
-      guard try store.hasBytes(of: entry.stored) else {
-        if isNamed || !forgotten.contains(record.number) { try missing.add(path, of: record) }
+      guard try store.canRead(entry.stored) else {
+        try missing.add(path, of: record)
         continue
       }
       try search(entry.stored) { number, text in

@@ -68,9 +68,12 @@ package struct KeepPolicy: Hashable, Sendable {
     var rules: [Rule] = []
     for word in text.split(whereSeparator: { $0 == " " || $0 == "," }) {
       let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let period = Self.periods.first(where: { $0.name == parts[0] })?.seconds,
-        !rules.contains(where: { $0.period == period })
-      else { throw Self.misused(word) }
+      guard let period = Self.periods.first(where: { $0.name == parts[0] })?.seconds else {
+        throw Self.misused(word)
+      }
+      guard !rules.contains(where: { $0.period == period }) else {
+        throw .invalid("\"\(word)\" repeats \"\(parts[0])\", which may be given once")
+      }
       guard parts.count > 1 else {
         rules.append(Rule(period: period, age: nil))
         continue

@@ -50,6 +50,16 @@ struct KeepPolicyTests {
         == ["every version for 30d", "the last version of each day"])
   }
 
+  @Test("a word that is given twice is refused for that")
+  func repeated() {
+    do throws(StoreError) {
+      _ = try KeepPolicy("all:1s daily all:2s")
+      Issue.record("it was accepted")
+    } catch {
+      #expect(error.message == "\"all:2s\" repeats \"all\", which may be given once")
+    }
+  }
+
   @Test("lines are kept apart, and of one time the greater id")
   func lines() throws {
     var choice = KeepPolicy.Choice(try KeepPolicy("daily"), at: 10)
