@@ -101,7 +101,7 @@ struct TreeExport {
           levels.append(Level(path: path, entry: item.entry, listing: view.list(above + path)))
         }
       } else if let entry = item.entry {
-        if try store.hasBytes(of: entry.stored) {
+        if try store.canRead(entry.stored) {
           try write(entry, to: root + path)
         } else {
           try missing.add(above + path, of: record)

@@ -15,6 +15,11 @@ extension Verb {
       return opened ?? nil
     }
     let operands = try Operands(line, site, store, versions: 2, live: live)
+    for word in line.words.prefix(line.wordsBeforeDashes ?? line.words.count) {
+      let dots = word.firstRange(of: "..")
+      try tellTime(dots.map { String(word[..<$0.lowerBound]) } ?? word, store, console)
+      if let dots { try tellTime(String(word[dots.upperBound...]), store, console) }
+    }
     let place = operands.versions.count < 2 ? live() : nil
     var writer = try DiffWriter(
       line, console, standard: .patch, isToApply: true, store: store)
@@ -41,11 +46,17 @@ extension Verb {
     return line.has("exit-code") && writer.count > 0 ? .conflict : .done
   }
 
+  /// Says which version a time stands for, if the version of that time is forgotten.
+  private static func tellTime(_ word: String, _ store: Store, _ console: Console) throws {
+    if let note = try store.noteOnTime(in: word) { console.complain("llvs: \(note).") }
+  }
+
   /// Shows a version and its changes, or its contents at a path.
   @Sendable static func show(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let word = try line.operands(0...1).first ?? "head"
     let site = try CommandTarget(line)
     let store = try site.reader()
+    try tellTime(word, store, console)
     if let (record, path) = try place(line.bytes.first ?? [], site, store) {
       return try showContent(of: record, at: path, store, line, console)
     }
@@ -116,7 +127,7 @@ extension Verb {
   ) throws -> ExitCode {
     let view = TreeView(map: store.map(of: record))
     let found = try view.find(path: path)
-    if case .value(let entry)? = found, try !store.hasBytes(of: entry.stored) {
+    if case .value(let entry)? = found, try !store.canRead(entry.stored) {
       try refuse(path, of: record, store)
     }
     switch found {

@@ -228,9 +228,11 @@ struct StoreReport: Decodable {
   private static func lines(of compaction: Compaction) -> [String] {
     var parts: [String] = []
     if let ran = ago(compaction.ran), let versions = compaction.versions {
+      let freed = ByteCount.text(compaction.freedBytes ?? 0)
       parts.append(
-        "\(PrintableText.count(versions, "old version")) forgotten \(ran), "
-          + "\(ByteCount.text(compaction.freedBytes ?? 0)) came free")
+        versions == 0
+          ? "\(freed) of forgotten versions came free \(ran)"
+          : "\(PrintableText.count(versions, "old version")) forgotten \(ran), \(freed) came free")
     }
     if let bytes = compaction.forgettableBytes, bytes > 0, let seen = ago(compaction.seen) {
       parts.append("\"llvs compact\" would free \(ByteCount.text(bytes)) (found \(seen))")

@@ -36,7 +36,7 @@ extension Compaction {
     var lines: [String] = []
     if let preview {
       let versions = PrintableText.count(report.newlyForgotten, "version")
-      let bytes = ByteCount.text(report.goneBytes)
+      let bytes = ByteCount.text(report.freeableBytes)
       let rest = report.forgotten - report.newlyForgotten
       let isNothing = report.newlyForgotten == 0 && report.goneBytes == 0
       lines.append(
@@ -44,6 +44,10 @@ extension Compaction {
           ? "nothing to forget with keep=\(keep.text)"
           : "keep=\(keep.text) forgets \(versions) and frees \(bytes)"
             + (rest > 0 ? "; \(PrintableText.count(rest, "version")) forgotten before" : ""))
+      if report.freeableBytes < report.goneBytes / 10 * 9 {
+        lines.append(
+          "the versions have \(ByteCount.text(report.goneBytes)), but only whole blocks of the disk come free")
+      }
       lines += preview.lines
     } else if report.newlyForgotten == 0, report.freedBytes == 0, report.goneBytes == 0 {
       let hint = keep.keepsEverything ? "; \"llvs help keep\" says how to keep less" : ""
@@ -58,7 +62,7 @@ extension Compaction {
     [
       "keep": keep.text, "versions": report.newlyForgotten,
       "forgottenVersions": report.forgotten, "bytes": report.goneBytes,
-      "freedBytes": report.freedBytes, "lacksHoles": report.lacksHoles, "notes": notes,
+      "freedBytes": preview == nil ? report.freedBytes : report.freeableBytes, "lacksHoles": report.lacksHoles, "notes": notes,
     ] + (preview?.reply ?? [:])
   }
 }

@@ -30,12 +30,13 @@ extension ControlService {
 
   /// Reads the clocks and compares them with the last reading, which the store keeps if the result is new.
   /// - Returns: the time since which the clock is in doubt; nil if it is trusted.
+  /// - Parameter isStored: false if nothing may be written.
   @discardableResult
-  func noteClock() throws(StoreError) -> Int64? {
+  func noteClock(isStored: Bool = true) throws(StoreError) -> Int64? {
     let before = compactionRecord.clock
     let witness = ClockWitness(clock, after: before)
     let isOld = before.map { witness.now - $0.now > Self.day || witness.bootID != $0.bootID }
-    if isOld ?? true || witness.doubt != before?.doubt {
+    if isStored, isOld ?? true || witness.doubt != before?.doubt {
       try updateRecord { $0.clock = witness }
     }
     return witness.doubt
@@ -59,14 +60,31 @@ extension ControlService {
       isCompacting.withLock { $0 = false }
       isCompacting.broadcast()
     }
-    return try translating {
-      if let doubt = try noteClock() {
+    func run() throws -> Compaction {
+      if let doubt = try noteClock(isStored: !isTrial) {
         throw ControlError(
           .busy,
           "this machine's clock went back or leapt \(TimestampText.short(doubt)); nothing is forgotten until it has "
             + "been right for a day")
       }
       return try forget(policy, isTrial: isTrial, context, isWorthIt)
+    }
+    // A trial leaves the reserve to the run that frees space.
+    return try translating { try isTrial ? run() : withRoom(run) }
+  }
+
+  /// Runs `body`. If the disk is full, frees the reserve of the journal and runs `body` again.
+  func withRoom<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as StoreError where error.isNoSpace {
+      guard tree.makeRoom() else {
+        throw ControlError(
+          .noSpace,
+          "\(error.message); remove a new file first, which frees its space at once")
+      }
+      defer { tree.keepReserve() }
+      return try body()
     }
   }
 
@@ -112,15 +130,21 @@ extension ControlService {
       policy, at: time, isTrial: isTrial,
       besides: { () throws(StoreError) in try outsideRoots().roots }, control: control)
     let found = last ?? report
-    try updateRecord { record in
+    func update(_ record: inout CompactionRecord) {
       record.estimate = CompactionRecord.Estimate(
         time: time, versions: isWhole ? 0 : found.newlyForgotten,
-        bytes: isWhole ? 0 : found.goneBytes - (isTrial ? 0 : report.goneBytes),
+        bytes: isWhole ? 0 : found.freeableBytes - (isTrial ? 0 : report.freeableBytes),
         keep: policy.text)
       if !isTrial, report.newlyForgotten > 0 || report.freedBytes > 0 {
         record.run = CompactionRecord.Run(
           time: time, versions: report.newlyForgotten, freed: report.freedBytes)
       }
+    }
+    do throws(StoreError) {
+      try updateRecord(update)
+    } catch {
+      // Without the record, the status does not have the newest results.
+      guard error.isNoSpace else { throw error }
     }
     if !isTrial, report.newlyForgotten > 0 {
       log.add("compact", "\(Self.text(of: report)), by keep=\(policy.text)")
@@ -130,12 +154,23 @@ extension ControlService {
   }
 
   static func text(of report: ForgetReport) -> String {
+    guard report.newlyForgotten > 0 || report.lacksHoles else {
+      return "\(ByteCount.text(report.freedBytes)) of versions came free that were forgotten before"
+    }
     let versions = PrintableText.count(report.newlyForgotten, "version")
     let freed =
       report.lacksHoles
       ? "no space came free, because this file system cannot free a part of a file"
       : "\(ByteCount.text(report.freedBytes)) came free"
     return "\(versions) forgotten, \(freed)"
+  }
+
+  private static func note(of peer: String, lacking: Int, forgotten: Int) -> String {
+    let lacks = "\(peer) lacks \(PrintableText.count(lacking, "version"))"
+    if forgotten == 0 { return "\(lacks), whose bytes are kept until it has them" }
+    if forgotten == lacking { return "\(lacks), whose bytes are forgotten already" }
+    return
+      "\(lacks); the bytes of \(forgotten) are forgotten already, the others are kept until it has them"
   }
 
   /// What the working tree, open files of history and peers need of old versions, and a sentence for each peer that
@@ -146,6 +181,7 @@ extension ControlService {
     var notes: [String] = []
     let state = try store.state()
     let newest = state.lastNumber
+    let forgotten = try store.forgottenVersions()
     for peer in try store.peers() {
       guard PeerSettings(of: peer.name, stored: state.settings).direction != .retrieveOnly else {
         continue
@@ -158,10 +194,12 @@ extension ControlService {
       if sent > 0 { roots.versions.insert(VersionNumber(sent)) }
       let lacking = known.countToSend(newest: newest)
       guard lacking > 0 else { continue }
-      for number in sent..<newest { roots.versions.insert(VersionNumber(number + 1)) }
-      notes.append(
-        "\(peer.name) lacks \(PrintableText.count(lacking, "version")), whose bytes are kept until it has them"
-      )
+      var gone = 0
+      for number in sent..<newest {
+        roots.versions.insert(VersionNumber(number + 1))
+        if forgotten.contains(VersionNumber(number + 1)) { gone += 1 }
+      }
+      notes.append(Self.note(of: peer.name, lacking: lacking, forgotten: min(gone, lacking)))
     }
     return (roots, notes)
   }

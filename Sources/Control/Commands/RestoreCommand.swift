@@ -29,7 +29,11 @@ struct RestoreCommand: Command {
     let source = try service.version(version)
     try service.checkPaths(paths, in: source)
     try service.cut()
-    return try service.restore(source, paths, reason: .restore(version: source.name), context)
+    let note = try service.store.noteOnTime(in: version)
+    let restored = try service.restore(
+      source, paths, reason: .restore(version: source.name), context)
+    guard let note else { return restored }
+    return CommandResult("\(restored.text)\n\(note)", restored.reply + ["note": note])
   }
 }
 
@@ -236,10 +240,11 @@ private struct Restoration {
         entry.stored = old.stored
         entry.storedVersion = old.storedVersion
       } else {
-        guard try store.hasBytes(of: entry.stored) else {
+        guard let stored = try usable(entry.stored) else {
           try missing.add(after.path(of: entry.key), of: record)
           continue
         }
+        entry.stored = stored
         // The entry must not refer to the other version: this version counts as the one that stored the bytes.
         entry.storedVersion = number
       }
@@ -247,6 +252,18 @@ private struct Restoration {
       edits.append(.put(entry))
     }
     return edits
+  }
+
+  /// Returns a value that the new version may have; nil without its bytes. Forgotten bytes that can be read are stored
+  /// again.
+  private func usable(_ stored: StoredContent) throws(StoreError) -> StoredContent? {
+    if try store.hasBytes(of: stored) { return stored }
+    do throws(StoreError) {
+      return try transaction.write(StoredSource(stored, in: store.contents))
+    } catch {
+      guard error.isForgotten else { throw error }
+      return nil
+    }
   }
 
   /// True for a file of a group that contains a wanted one (docs/merging.md, M9).

@@ -109,11 +109,14 @@ extension ControlService {
     // Invalid values are refused before anything is written.
     var scratch = settings
     for assignment in assignments { try scratch.assign(assignment) }
-    try store.write { (transaction) throws(StoreError) in
-      for assignment in assignments {
-        transaction.set(
-          assignment.name.rawValue,
-          to: assignment.value.isEmpty ? nil : Array(assignment.value.utf8))
+    // On a full disk "keep" must work.
+    try withRoom {
+      try store.write { (transaction) throws(StoreError) in
+        for assignment in assignments {
+          transaction.set(
+            assignment.name.rawValue,
+            to: assignment.value.isEmpty ? nil : Array(assignment.value.utf8))
+        }
       }
     }
     // Read under the lock: of two concurrent commands the later one wins.

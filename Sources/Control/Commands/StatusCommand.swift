@@ -216,8 +216,10 @@ extension ControlService {
     var parts = [keep.text]
     if let run = record.run {
       parts.append(
-        "forgot \(PrintableText.count(run.versions, "version")) \(TimestampText.short(run.time)), "
-          + "\(ByteCount.text(run.freed)) came free")
+        run.versions == 0
+          ? "\(ByteCount.text(run.freed)) of forgotten versions came free \(TimestampText.short(run.time))"
+          : "forgot \(PrintableText.count(run.versions, "version")) \(TimestampText.short(run.time)), "
+            + "\(ByteCount.text(run.freed)) came free")
     }
     if let estimate, estimate.bytes > 0 {
       parts.append(

@@ -116,6 +116,9 @@ extension ControlService {
     guard isFirst else { return try tag(name, word, moves: moves) }
     var text = "\(name) is \(found.name)"
     if let before { text += ", moved from \(before.name)" }
+    if try store.isForgotten(found.number) {
+      text += ", whose bytes \(try store.reasonForMissingBytes(of: found))"
+    }
     fields += ["movedFrom": before?.name]
     log.add("tag", text)
     return CommandResult(text, fields)

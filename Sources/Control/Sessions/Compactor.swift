@@ -90,7 +90,7 @@ package final class Compactor: Sendable {
     if isQuiet, isDayOver {
       try service.noteTried()
       let least = max(1, min(used / 10, Self.quietBytes))
-      return try run(keep) { $0.goneBytes >= least }
+      return try run(keep) { $0.freeableBytes >= least }
     }
     guard used > loadBytes else { return }
     let now = service.clock.boottime()
@@ -106,7 +106,7 @@ package final class Compactor: Sendable {
         $0.loadedNumber = newest
       }
     }
-    try run(keep) { $0.goneBytes > least }
+    try run(keep) { $0.freeableBytes > least }
   }
 
   /// True if nothing is pending, no command runs and no version was made since the look before.

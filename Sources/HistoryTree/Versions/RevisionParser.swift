@@ -129,6 +129,33 @@ extension Store {
     )
   }
 
+  /// Returns a clause for a word `at/TIME`, also with steps or a path after it, if the version of that time is
+  /// forgotten and an older one is taken; nil otherwise.
+  package func noteOnTime(in word: String) throws(ControlError) -> String? {
+    guard word.hasPrefix("at/"), try translating({ try !forgottenVersions().isEmpty }) else {
+      return nil
+    }
+    let now = TimestampText.now()
+    var time = word.dropFirst(3)
+    while true {
+      if let instant = TimeExpression(now: now).instant(String(time)) {
+        return try translating { try note(onTime: instant) }
+      }
+      guard let mark = time.lastIndex(where: { ":~^".contains($0) }) else { return nil }
+      time = time[..<mark]
+    }
+  }
+
+  private func note(onTime instant: Int64) throws(StoreError) -> String? {
+    let head = try state().head
+    guard let shown = try forgottenVersion(shownAt: instant, head: head),
+      let taken = try version(shownAt: instant, head: head)
+    else { return nil }
+    return
+      "\(taken.name) is the newest version of that time that is kept: the bytes of \(shown.name) "
+      + "\(try reasonForMissingBytes(of: shown))"
+  }
+
   /// Returns the first kept version in the order of names.
   private func firstKept() throws(StoreError) -> VersionRecord? {
     let forgotten = try forgottenVersions()

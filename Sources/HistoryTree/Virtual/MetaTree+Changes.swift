@@ -205,7 +205,7 @@ extension MetaTree {
         Array(String(try store.keptVersions(changing: entry.key).count).utf8)
       }
     case "bytes":
-      let isHere = try FSError.translating(try store.hasBytes(of: entry.stored))
+      let isHere = try FSError.translating(try store.canRead(entry.stored))
       return Array((isHere ? "here" : "forgotten").utf8)
     default: throw .noData
     }

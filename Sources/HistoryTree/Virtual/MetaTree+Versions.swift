@@ -202,15 +202,19 @@ package struct Ancestors {
     return seen.contains(number)
   }
 
-  /// Returns the kept version among the ancestors with the greatest (timestamp, generation, id) up to a time.
+  /// Returns the version among the ancestors with the greatest (timestamp, generation, id) up to a time. Forgotten
+  /// versions are passed over unless `isAny` is true.
   static func newest(
-    of head: VersionNumber, in store: Store, notAfter time: Double
+    of head: VersionNumber, in store: Store, notAfter time: Double, isAny: Bool = false
   ) throws(StoreError) -> VersionRecord? {
     guard var last = try store.version(head) else { return nil }
     var ancestors = Ancestors(of: head, in: store.graph)
     last.start(at: time.nextUp)
     while true {
-      let page = try store.keptVersionsNewestFirst(before: last, limit: 64)
+      let page =
+        try isAny
+        ? store.versionsNewestFirst(before: last, limit: 64)
+        : store.keptVersionsNewestFirst(before: last, limit: 64)
       guard let end = page.last else { return nil }
       for record in page where try ancestors.contains(record.number) { return record }
       last = end
@@ -230,6 +234,23 @@ extension Store {
     guard let start = logged?.version ?? head else { return nil }
     return try Ancestors.newest(
       of: start, in: self, notAfter: MetaTree.referenceTime(instant))
+  }
+
+  /// Returns the forgotten version that the tree showed at an instant; nil if that version is kept.
+  func forgottenVersion(
+    shownAt instant: Int64, head: VersionNumber?
+  ) throws(StoreError) -> VersionRecord? {
+    let shown: VersionRecord?
+    if let logged = try self.head(at: instant, passingOver: { _ in }) {
+      shown = try version(logged.version)
+    } else {
+      shown = try head.flatMap { (head) throws(StoreError) in
+        try Ancestors.newest(
+          of: head, in: self, notAfter: MetaTree.referenceTime(instant), isAny: true)
+      }
+    }
+    guard let shown, try isForgotten(shown.number) else { return nil }
+    return shown
   }
 }
 

@@ -46,3 +46,22 @@ package struct BytesSource: ContentSource {
     }
   }
 }
+
+/// The bytes of a value that is in the store, to be stored again.
+package struct StoredSource: ContentSource {
+  private let stored: StoredContent
+  private let contents: ContentStore
+  package var length: UInt64 { stored.length }
+
+  package init(_ stored: StoredContent, in contents: ContentStore) {
+    (self.stored, self.contents) = (stored, contents)
+  }
+
+  package func read(
+    at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    guard try contents.read(stored, at: offset, into: buffer) == buffer.count else {
+      throw .invalid("a read beyond the end of a value")
+    }
+  }
+}

@@ -8,6 +8,11 @@ struct GoneRanges: Hashable, Sendable {
 
   var length: UInt64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
+  /// Returns the bytes of the blocks of a length that are whole in the ranges.
+  func bytes(ofBlocks length: UInt64) -> UInt64 {
+    ranges.reduce(0) { $0 + UInt64($1.wholeBlocks(of: length).count) }
+  }
+
   /// Returns the first range that ends after an offset.
   func next(from offset: UInt64) -> Range<UInt64>? {
     let index = ranges.partitioningIndex { $0.upperBound > offset }
@@ -56,5 +61,14 @@ struct GoneRanges: Hashable, Sendable {
       return true
     }
     guard isRead else { return nil }
+  }
+}
+
+extension Range<UInt64> {
+  /// Returns the part that consists of whole blocks of a length.
+  func wholeBlocks(of length: UInt64) -> Range<UInt64> {
+    let length = Swift.max(1, length)
+    let start = (lowerBound + length - 1) / length * length
+    return start..<Swift.max(start, upperBound / length * length)
   }
 }

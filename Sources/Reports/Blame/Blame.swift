@@ -40,7 +40,7 @@ package struct Blame {
     guard case .value(let entry)? = try TreeView(map: store.map(of: record)).find(path: path) else {
       throw ControlError(.notFound, "\(record.name) has no file \(shown)")
     }
-    guard try store.hasBytes(of: entry.stored) else {
+    guard try store.canRead(entry.stored) else {
       try missing.add(path, of: record)
       throw missing.error()
     }
@@ -103,7 +103,7 @@ package struct Blame {
         let before = try VersionDifferences.former(
           entry, in: store.map(of: parent), of: store.map(of: record))
       else { return nil }
-      if try store.hasBytes(of: before.stored) { return (number, before) }
+      if try store.canRead(before.stored) { return (number, before) }
       if try before.key != entry.key || versions(changing: before.key).contains(number) {
         try missing.add(TreeView(map: store.map(of: parent)).path(of: before.key), of: parent)
       }

@@ -76,7 +76,7 @@ package struct FileImage {
   /// True if the store has forgotten or never got the bytes.
   package func lacksBytes() throws(StoreError) -> Bool {
     guard case .stored(let stored, let store) = source else { return false }
-    return try !store.hasBytes(of: stored)
+    return try !store.canRead(stored)
   }
 
   /// True if times and owners come from stat(2), not from a version.

@@ -49,7 +49,7 @@ struct History: Sendable {
 
   /// - Throws: ``ControlError`` of kind forgotten, with the reason, if the store lacks bytes.
   func checkBytes(of entry: Entry?, at path: [UInt8], in record: VersionRecord?) throws {
-    guard let entry, let record, try !store.hasBytes(of: entry.stored) else { return }
+    guard let entry, let record, try !store.canRead(entry.stored) else { return }
     var missing = MissingBytes(store)
     try missing.add(path, of: record)
     throw missing.error()

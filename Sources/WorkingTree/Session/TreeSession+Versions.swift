@@ -32,6 +32,11 @@ extension TreeSession {
     listeners.listenForShown(body)
   }
 
+  /// Frees space on a full disk: dead bytes of the journal, and its reserve; false if there is none to free.
+  package func makeRoom() -> Bool { versioner.makeRoom() }
+  /// Allocates the reserve again if the disk has plenty of space.
+  package func keepReserve() { Reserve.make(in: TreeSession.journal(of: store.path)) }
+
   package func notifyKernel(_ notices: [KernelNotice]) { listeners.notify(notices) }
   /// Ends the wait for the quiet period now and for every later cut, before shutdown.
   package func hurry() { versioner.hurry() }

@@ -1,10 +1,11 @@
-import LLVSCore
+import Glibc
 import Platform
 import TestSupport
 import Testing
 
 @testable import Control
 @testable import Grammar
+@testable import LLVSCore
 @testable import TreeSupport
 @testable import WorkingTree
 
@@ -154,11 +155,96 @@ struct CompactCommandTests {
     try space.fill(3)
     clock.pass(3 * TurnedClock.day)
     let kept = try space.run("compact")
-    #expect(kept.text.contains("hub lacks 8 versions, whose bytes are kept until it has them"))
+    #expect(
+      kept.text.contains(
+        "hub lacks 8 versions; the bytes of 4 are forgotten already, the others are kept until it has them"
+      ))
     #expect(Self.number(kept.reply, "versions") == 0)
     try space.run("set hub.direction=retrieve-only")
     #expect(try #require(Self.number(try space.run("compact").reply, "versions")) > 1)
     #expect(try space.store.verify().isSound)
+  }
+
+  @Test("a peer that lacks kept versions alone, or forgotten ones alone, is named so")
+  func notes() throws {
+    let space = try workspace()
+    try space.fill(3)
+    try space.service.setPeer("hub", address: Array(space.directory.file("hub").utf8))
+    clock.pass(3 * TurnedClock.day)
+    try space.run("keep all:1d")
+    let kept = try space.run("compact")
+    #expect(kept.text.contains("hub lacks 3 versions, whose bytes are kept until it has them"))
+    try space.run("set hub.direction=retrieve-only")
+    let done = try space.run("compact")
+    #expect(done.text.hasPrefix("2 versions forgotten, ") && !done.text.contains("hub"))
+  }
+
+  @Test("a trial of many small changes says what the run then frees, and what is on the disk is read")
+  func smallChanges() throws {
+    let space = try workspace()
+    var lines = (0..<600).map { "line \($0) of a note, which is long enough" }
+    var versions: [String] = []
+    for index in 0..<40 {
+      lines[index * 13] = "edit \(index)"
+      try space.write("note", lines.joined(separator: "\n"))
+      try space.run("commit")
+      versions.append(try space.head ?? "")
+    }
+    clock.pass(3 * TurnedClock.day)
+    try space.run("keep all:1d")
+    let trial = try space.run("compact --dry-run")
+    #expect(trial.text.hasPrefix("keep=all:1d forgets 39 versions and frees 0 B\nthe versions have "))
+    #expect(Self.number(trial.reply, "freedBytes") == 0)
+    #expect(try !space.service.status().text.contains("would free"))
+    let done = try space.run("compact")
+    #expect(done.text.hasPrefix("39 versions forgotten, 0 B came free"))
+    #expect(Self.number(done.reply, "bytes") == Self.number(trial.reply, "bytes"))
+    // The bytes are in blocks that have others, and are stored again.
+    let old = try #require(try space.store.version(named: versions[3]))
+    let stored = try #require(try space.store.map(of: old).entry(at: Key("note"))).stored
+    #expect(try !space.store.hasBytes(of: stored) && space.store.canRead(stored))
+    let bytes = try space.store.contents.bytes(stored)
+    try space.run("restore \(versions[3])")
+    #expect(try Array((space.read("note") ?? "").utf8) == bytes)
+    let head = try #require(try space.store.headRecord())
+    let restored = try #require(try space.store.map(of: head).entry(at: Key("note"))).stored
+    #expect(try space.store.hasBytes(of: restored))
+    #expect(try space.store.verify().isSound)
+  }
+
+  @Test("a run that forgets no more versions says whose bytes came free")
+  func again() throws {
+    #expect(
+      ControlService.text(of: ForgetReport(forgotten: 3, freedBytes: 295_000))
+        == "295 kB of versions came free that were forgotten before")
+    let space = try workspace()
+    try space.store.write { (transaction) throws(StoreError) in
+      transaction.set(CompactionRecord.setting, to: Array("run 1000 0 295000".utf8))
+    }
+    #expect(try space.service.status().text.contains("295 kB of forgotten versions came free"))
+  }
+
+  @Test("a tag, and a time whose version is forgotten, say so")
+  func forgottenVersions() throws {
+    let space = try workspace()
+    let versions = try space.fill(2)
+    // A time has whole seconds.
+    let time = SystemClock.now() / 1_000_000_000
+    usleep(1_100_000)
+    try space.fill(1)
+    clock.pass(3 * TurnedClock.day)
+    try space.run("keep all:1d")
+    try space.run("tag kept \(versions[0])")
+    try space.run("compact")
+    let tag = try space.run("tag old \(versions[1])").text
+    #expect(tag.hasPrefix("old is \(versions[1]), whose bytes were forgotten on "), "\(tag)")
+    let restored = try space.run("restore at/@\(time)")
+    #expect(restored.text.contains(" as \(versions[0]), "))
+    #expect(
+      restored.text.contains(
+        "\n\(versions[0]) is the newest version of that time that is kept: the bytes of \(versions[1]) were"
+      ), "\(restored.text)")
+    #expect(try space.run("restore \(versions[0])").reply["note"] == nil)
   }
 
   @Test("nothing is forgotten for a day after the clock leapt or went back")

@@ -7,6 +7,8 @@ package struct ForgetReport: Hashable, Sendable {
   package var newlyForgotten = 0
   /// The length of the records that are gone now, in bytes.
   package var goneBytes: UInt64 = 0
+  /// The part of the records that fills whole blocks of the disk, in bytes: only that comes free.
+  package var freeableBytes: UInt64 = 0
   /// The space that came free on the disk, in bytes.
   package var freedBytes: UInt64 = 0
   /// True if the file system makes no holes, so that no space comes free.
@@ -126,6 +128,7 @@ extension ForgetReport {
     forgotten = decision.forgotten.count
     newlyForgotten = max(newlyForgotten, decision.newlyForgotten.count)
     goneBytes += decision.sweep.bytes
+    freeableBytes += decision.freeable
   }
 
   fileprivate mutating func add(_ freed: FreedSpace) {
@@ -140,6 +143,8 @@ private struct Decision {
   private let policy: KeepPolicy
   private let now: Int64
   private(set) var sweep: Sweep
+  /// The bytes of whole blocks that the sweep found.
+  private(set) var freeable: UInt64 = 0
   private var roots: Roots
   /// The newest version and the newest row of the log of heads that the roots include.
   private let last: UInt32
@@ -182,6 +187,7 @@ private struct Decision {
     guard !sweep.isEmpty else { return }
     try forEach(kept: true) { (sweep, map) throws(StoreError) in try sweep.keep(map) }
     try keepOthers(roots)
+    freeable = try sweep.freeable()
   }
 
   private mutating func keepOthers(_ roots: Roots) throws(StoreError) {

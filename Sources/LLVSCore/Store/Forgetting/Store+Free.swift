@@ -61,7 +61,7 @@ extension GoneRanges {
     let before = try file.status()
     var freed = FreedSpace()
     guard before.kind == .regular else { return freed }
-    let block = max(1, try file.fileSystem().blockSize)
+    let block = try file.fileSystem().blockSize
     var done: UInt64 = 0
     for range in ranges {
       guard check(done) else {
@@ -69,11 +69,10 @@ extension GoneRanges {
         break
       }
       done += range.upperBound - range.lowerBound
-      let start = (range.lowerBound + block - 1) / block * block
-      let end = min(range.upperBound, before.size) / block * block
-      guard start < end, try file.hasData(in: start..<end) else { continue }
+      let whole = range.clamped(to: 0..<before.size).wholeBlocks(of: block)
+      guard !whole.isEmpty, try file.hasData(in: whole) else { continue }
       do throws(SystemError) {
-        try file.punchHole(start..<end)
+        try file.punchHole(whole)
       } catch {
         guard error.errno == Errno.notSupported else { throw error }
         freed.lacksHoles = true

@@ -77,6 +77,19 @@ extension Store {
     }
   }
 
+  /// True if all bytes of a value can be read. Forgotten ones can be as long as they are on the disk.
+  /// - Complexity: O(bytes) for a value with forgotten bytes.
+  package func canRead(_ stored: StoredContent) throws(StoreError) -> Bool {
+    if try hasBytes(of: stored) { return true }
+    do throws(StoreError) {
+      try contents.forEachPart(of: stored) { (part) throws(StoreError) in _ = try part.bytes() }
+      return true
+    } catch {
+      guard error.isForgotten else { throw error }
+      return false
+    }
+  }
+
   private func isHere(_ place: Location) throws(StoreError) -> Bool {
     guard let gone = records.gone else { return true }
     return try !gone.containsLately(place)

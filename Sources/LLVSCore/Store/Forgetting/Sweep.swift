@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Finds the records that only forgotten versions need, by subtraction: the candidates are what forgotten versions
 /// refer to, and everything that a root refers to is removed from them. A record that no rule thought of is never a
 /// candidate.
@@ -52,6 +54,17 @@ struct Sweep {
       gone[segment] = all
     }
     return gone
+  }
+
+  /// Returns the bytes of the whole blocks of the disk that come free with the candidates.
+  func freeable() throws(StoreError) -> UInt64 {
+    let block = try StoreError.translating(try FileSystem.fileSystem(of: store.path)).blockSize
+    var bytes: UInt64 = 0
+    for (segment, all) in try gone() {
+      let before = try store.records.gone?.ranges(in: segment)?.bytes(ofBlocks: block) ?? 0
+      bytes += all.bytes(ofBlocks: block) - before
+    }
+    return bytes
   }
 
   // MARK: Maps

@@ -87,7 +87,7 @@ package final class StoredHead: HeadReading {
         if place.state == .committed,
           let entry = try view.map.entry(at: view.key(forNewPath: place.path.bytes))
         {
-          isHere = try store.hasBytes(of: entry.stored)
+          isHere = try store.canRead(entry.stored)
         }
         return Array((isHere ? "here" : "forgotten").utf8)
       default: return nil

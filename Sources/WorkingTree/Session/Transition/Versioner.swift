@@ -284,7 +284,7 @@ package final class Versioner: Sendable {
   }
 
   /// Frees space on a full disk; false if there is none to free.
-  private func makeRoom() -> Bool {
+  func makeRoom() -> Bool {
     let isFreed = checkout.tree.makeRoom()
     return checkout.journal.giveUpReserve() || isFreed
   }
