@@ -31,6 +31,7 @@ extension ControlService {
   /// Reads the clocks and compares them with the last reading, which the store keeps if the result is new.
   /// - Returns: the time since which the clock is in doubt; nil if it is trusted.
   /// - Parameter isStored: false if nothing may be written.
+  /// - Throws: ``StoreError`` of reading or writing the record.
   @discardableResult
   func noteClock(isStored: Bool = true) throws(StoreError) -> Int64? {
     let before = compactionRecord.clock
@@ -73,18 +74,18 @@ extension ControlService {
     return try translating { try isTrial ? run() : withRoom(run) }
   }
 
-  /// Runs `body`. If the disk is full, frees the reserve of the journal and runs `body` again.
+  /// Runs `body`. If the disk is full, frees the reserve of the journal, then its room for removals, and runs `body`
+  /// again.
   func withRoom<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
     } catch let error as StoreError where error.isNoSpace {
-      guard tree.makeRoom() else {
-        throw ControlError(
-          .noSpace,
-          "\(error.message); remove a new file first, which frees its space at once")
+      defer { tree.keepRoom() }
+      for makeRoom in [tree.makeRoom, tree.giveUpRoom] where makeRoom() {
+        do { return try body() } catch let error as StoreError where error.isNoSpace { continue }
       }
-      defer { tree.keepReserve() }
-      return try body()
+      throw ControlError(
+        .noSpace, "\(error.message); remove a new file first, which frees its space at once")
     }
   }
 

@@ -74,6 +74,23 @@ extension Journal {
   /// Frees the reserve; false without one.
   package func giveUpReserve() -> Bool { Reserve.giveUp(in: directory) }
 
+  /// Frees the room for removals and saves behind the records; false without any. ``keepRoom()`` allots it again.
+  package func giveUpRoom() -> Bool {
+    state.withLock { s in
+      guard s.phase.stop == nil, let before = try? s.file.file.status() else { return false }
+      // If this fails the room stays.
+      try? s.file.giveUpRoom()
+      guard let after = try? s.file.file.status() else { return false }
+      return after.allocated < before.allocated
+    }
+  }
+
+  /// Allots the room and the reserve again, as far as the disk has space.
+  package func keepRoom() {
+    Reserve.make(in: directory)
+    state.withLock { s in if s.phase.stop == nil { s.file.keepRoom() } }
+  }
+
   /// The files to which nothing is added; none while it is unknown which journal file the next mount finds.
   private var idle: [UInt32: File] {
     // Under one lock, since a renewal on another thread adds a file and makes it the current one.

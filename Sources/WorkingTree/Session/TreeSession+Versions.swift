@@ -34,8 +34,10 @@ extension TreeSession {
 
   /// Frees space on a full disk: dead bytes of the journal, and its reserve; false if there is none to free.
   package func makeRoom() -> Bool { versioner.makeRoom() }
-  /// Allocates the reserve again if the disk has plenty of space.
-  package func keepReserve() { Reserve.make(in: TreeSession.journal(of: store.path)) }
+  /// Frees the room of the journal for removals, when ``makeRoom()`` was not enough.
+  package func giveUpRoom() -> Bool { journal.giveUpRoom() }
+  /// Allots again what ``makeRoom()`` and ``giveUpRoom()`` freed, as far as the disk has space.
+  package func keepRoom() { journal.keepRoom() }
 
   package func notifyKernel(_ notices: [KernelNotice]) { listeners.notify(notices) }
   /// Ends the wait for the quiet period now and for every later cut, before shutdown.

@@ -175,6 +175,29 @@ extension Mounted {
       }
     }
 
+    @Test("On a full disk, keep and compact work and free space", .timeLimit(.minutes(2)))
+    func compaction() throws {
+      try MountedStore.with(diskOf: 64) { mounted in
+        try mounted.run(
+          """
+          for i in 1 2 3 4 5; do head -c 4000000 /dev/urandom > f; echo commit > .llvs/control; done
+          i=0; while head -c 100000 /dev/urandom > b$i; do i=$((i+1)); test $i -lt 900 || exit 1; done
+          """)
+        _ = try TestSupport.shell("dd if=/dev/zero of='\(mounted.store)/other' bs=512 2>/dev/null")
+        let llvs = "'\(MountedStore.program)'"
+        let before = try mounted.run("sha256sum < f")
+        try mounted.run(
+          """
+          \(llvs) keep --dry-run all:1s; \(llvs) keep all:1s; \(llvs) compact --dry-run; \(llvs) compact > ../out
+          grep -q '^4 versions forgotten, 1[56]\\.. MB came free' ../out || { cat ../out; exit 1; }
+          head -c 10000000 /dev/urandom > new
+          """)
+        #expect(try mounted.run("sha256sum < f") == before)
+        try mounted.run("rm b* new '\(mounted.store)/other'; echo commit > .llvs/control")
+        try mounted.verify()
+      }
+    }
+
     @Test(
       "On a small disk without a reserve, removing makes room after a refused version, and unmounting tells of no space",
       .timeLimit(.minutes(2)))
