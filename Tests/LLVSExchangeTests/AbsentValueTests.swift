@@ -165,7 +165,8 @@ struct AbsentValueTests {
     }
   }
 
-  @Test("a check names a version whose bytes a peer has lost, also if this store has forgotten them")
+  @Test(
+    "a check names a version whose bytes a peer has lost, also if this store has forgotten them")
   func checkOfLoss() throws {
     let (full, a, ids) = try makeFullAndForgetful()
     let objects = place.directory.file("x/bundles")

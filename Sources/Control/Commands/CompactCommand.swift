@@ -46,7 +46,8 @@ extension Compaction {
             + (rest > 0 ? "; \(PrintableText.count(rest, "version")) forgotten before" : ""))
       if report.freeableBytes < report.goneBytes / 10 * 9 {
         lines.append(
-          "the versions have \(ByteCount.text(report.goneBytes)), but only whole blocks of the disk come free")
+          "the versions have \(ByteCount.text(report.goneBytes)), but only whole blocks of the disk come free"
+        )
       }
       lines += preview.lines
     } else if report.newlyForgotten == 0, report.freedBytes == 0, report.goneBytes == 0 {
@@ -62,7 +63,8 @@ extension Compaction {
     [
       "keep": keep.text, "versions": report.newlyForgotten,
       "forgottenVersions": report.forgotten, "bytes": report.goneBytes,
-      "freedBytes": preview == nil ? report.freedBytes : report.freeableBytes, "lacksHoles": report.lacksHoles, "notes": notes,
+      "freedBytes": preview == nil ? report.freedBytes : report.freeableBytes,
+      "lacksHoles": report.lacksHoles, "notes": notes,
     ] + (preview?.reply ?? [:])
   }
 }

@@ -120,7 +120,9 @@ extension BundleSession {
       else { continue }
       var isWhole = held[number] ?? false
       // This store has put the version, with the bytes that it had then.
-      if held[number] == nil, noted.contains(number) { isWhole = try holdsItems(of: record) { true } }
+      if held[number] == nil, noted.contains(number) {
+        isWhole = try holdsItems(of: record) { true }
+      }
       guard isWhole else { continue }
       whole.insert(number)
       ids.append(record.id)

@@ -179,7 +179,8 @@ struct CompactCommandTests {
     #expect(done.text.hasPrefix("2 versions forgotten, ") && !done.text.contains("hub"))
   }
 
-  @Test("a trial of many small changes says what the run then frees, and what is on the disk is read")
+  @Test(
+    "a trial of many small changes says what the run then frees, and what is on the disk is read")
   func smallChanges() throws {
     let space = try workspace()
     var lines = (0..<600).map { "line \($0) of a note, which is long enough" }
@@ -193,7 +194,8 @@ struct CompactCommandTests {
     clock.pass(3 * TurnedClock.day)
     try space.run("keep all:1d")
     let trial = try space.run("compact --dry-run")
-    #expect(trial.text.hasPrefix("keep=all:1d forgets 39 versions and frees 0 B\nthe versions have "))
+    #expect(
+      trial.text.hasPrefix("keep=all:1d forgets 39 versions and frees 0 B\nthe versions have "))
     #expect(Self.number(trial.reply, "freedBytes") == 0)
     #expect(try !space.service.status().text.contains("would free"))
     let done = try space.run("compact")
