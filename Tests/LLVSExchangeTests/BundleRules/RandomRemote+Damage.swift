@@ -313,14 +313,37 @@ extension RandomRemote {
 
   // MARK: The end
 
-  /// Lets a new store and those that are left sync until nothing changes, and returns what a new store cannot read though no
-  /// hole says so; nil if it can read everything.
+  /// Lets a new store and those that are left sync until nothing changes, then verify, and sync again.
+  ///
+  /// Returns a version that a new store cannot read though no hole says so, or the holes after the verification; nil if
+  /// there are none.
   mutating func mended() -> String? {
     // Damage of what all stores have read shows when a new store reads it.
     writers.append(Writer(name: "w\(writers.count)"))
-    let lost = happens(0.5) ? 1 : 0
+    let left = (happens(0.5) ? 1 : 0)..<writers.count
+    settle(left)
+    if let version = hiddenLoss(left) { return version }
+    for me in left {
+      let damaged = objects.filter { $0.value.gone == nil && $0.value.isDamaged }.keys
+      writers[me].memory.damaged.formUnion(damaged.filter { writers[me].read[$0] != nil })
+    }
+    settle(left)
+    let view = viewOfNewStore()
+    let holes = missing(view, of: nil)
+    let had = Set(left.flatMap { versions(of: $0) })
+    let isLost = objects.values.contains { object in
+      object.gone == nil && !object.isDamaged && view.holds(object.bundle.name)
+        && object.bundle.parts.contains { part in
+          if case .outline(let version) = part { !had.contains(version) } else { false }
+        }
+    }
+    // What only a lost store had stays a hole, since no other knows what it was.
+    return holes.isEmpty || isLost ? nil : "\(holes.map(\.text).sorted()) stay holes"
+  }
+
+  private mutating func settle(_ left: Range<Int>) {
     for _ in 0..<8 {
-      for me in (lost..<writers.count).reversed() {
+      for me in left.reversed() {
         now += 2 * options.lag
         tick()
         writers[me].job = Self.mend()
@@ -331,18 +354,23 @@ extension RandomRemote {
       }
     }
     now += 2 * options.lag
-    let stored = objects.values.filter { $0.gone == nil }
-    let view = RemoteView(
-      stored.map { object in
-        guard !object.isDamaged else {
-          return KnownBundle(name: object.bundle.name, reading: .malformed)
-        }
-        var known = object.bundle.known
-        judge(&known, DamageMemory())
-        return known
+  }
+
+  private func viewOfNewStore() -> RemoteView {
+    RemoteView(
+      objects.values.filter { $0.gone == nil }.map { object in
+        object.isDamaged
+          ? KnownBundle(name: object.bundle.name, reading: .malformed) : object.bundle.known
       })
+  }
+
+  /// Returns a version that a new store cannot read, and that it does not miss.
+  private mutating func hiddenLoss(_ left: Range<Int>) -> String? {
+    let view = viewOfNewStore()
     func parts(_ isRead: (BundleName) -> Bool) -> Set<Part> {
-      Set(stored.filter { !$0.isDamaged && isRead($0.bundle.name) }.flatMap(\.bundle.parts))
+      Set(
+        objects.values.filter { $0.gone == nil && !$0.isDamaged && isRead($0.bundle.name) }
+          .flatMap(\.bundle.parts))
     }
     guard missing(view, of: nil).isEmpty else { return nil }
     let (there, all) = (parts(view.holds), parts { _ in true })
@@ -350,7 +378,7 @@ extension RandomRemote {
     for version in versions.keys.sorted() {
       let needed = versions[version] ?? []
       let isThere = all.contains(.outline(version)) && needed.isSubset(of: raw)
-      let isHad = (lost..<writers.count).contains { self.versions(of: $0).contains(version) }
+      let isHad = left.contains { self.versions(of: $0).contains(version) }
       guard isThere || isHad else { continue }
       guard there.contains(.outline(version)), needed.isSubset(of: items) else {
         return "version \(version) cannot be read, and no hole says so"

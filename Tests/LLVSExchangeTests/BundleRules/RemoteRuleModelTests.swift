@@ -168,7 +168,7 @@ struct RemoteRuleModelTests {
   }
 
   @Test(
-    "after damage, whatever a new store cannot read is a hole, also where a store states a bundle as not needed"
+    "after damage, whatever a new store cannot read is a hole, and after a verification no hole stays"
   )
   func unneeded() {
     var (damaged, mended) = (0, 0)
