@@ -52,7 +52,8 @@ extension Verb {
     guard let bytes = address.map({ Array($0.utf8) }) ?? known?.address else {
       throw ControlError(.notFound, "there is no peer \(name)")
     }
-    let keys = try peerKeys(name, try PeerAddress(bytes), site.reader(), line, console)
+    let keys = try peerKeys(
+      name, try PeerAddress(bytes), site.reader(), line, console, isNew: known == nil)
     let result = try keys.open(label: PeerKeys.label(machine(site)), asking(line, console))
     _ = try site.run(["set", "\(name).encrypt=on"], console)
     return result
@@ -81,12 +82,13 @@ extension Verb {
 
   private static func peerKeys(
     _ name: String, _ address: PeerAddress, _ store: Store, _ line: CommandLine,
-    _ console: Console
+    _ console: Console, isNew: Bool = false
   ) throws -> PeerKeys {
     let context = console.context
-    let transfer = TransferControl(isStopped: context.isCancelled)
-    var keys = try PeerKeys(
-      PeerOpening(name: name, store: store, transfer: transfer), at: address)
+    var opening = PeerOpening(
+      name: name, store: store, transfer: TransferControl(isStopped: context.isCancelled))
+    opening.isNew = isNew
+    var keys = try PeerKeys(opening, at: address)
     if line.has("light") { keys.isLight = true }
     return keys
   }

@@ -31,6 +31,33 @@ struct WebDAVPeerTests {
     #expect(lines[6] == "4")
   }
 
+  @Test(
+    "an encrypted peer's folder that is not there is made with its login in one command",
+    .enabled(if: isPossible))
+  func missingEncryptedFolder() throws {
+    let result = try Tool().run(
+      """
+      mkdir served; llvs init s -q; echo four random words here > words
+      port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+      rclone serve webdav served --addr 127.0.0.1:$port --user ann --pass words --dir-cache-time 0 2> /dev/null &
+      server=$!; trap 'kill $server' EXIT
+      for i in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break; sleep 0.1; done
+      export LLVS_PASSPHRASE_FILE=$PWD/words
+      at="http+webdav://127.0.0.1:$port/deep/er/notes"
+      printf 'ann\nwords\n' | llvs peer far $at --encrypt --login --light --store s -q; echo $?
+      ls served/deep/er/notes; ls served/deep/er/notes/keys | wc -l; llvs sync far --store s
+      """)
+    #expect(
+      result.output == """
+        0
+        keys
+        1
+        No changes here
+        far: received nothing, sent nothing
+
+        """, "\(result.output)")
+  }
+
   @Test("credentials are tried, and wrong ones are not kept", .enabled(if: isPossible))
   func credentials() throws {
     let result = try Tool().run(

@@ -25,7 +25,11 @@ package struct PeerKeys {
     transfer = opening.transfer
     try PeerOpener.refuseStore(remote, opening)
     objects = try translating {
-      try asking { () throws(RemoteError) in try PeerOpener.connector(remote, opening).open() }
+      try asking { () throws(RemoteError) in
+        let objects = try PeerOpener.connector(remote, opening).open()
+        if opening.isNew { try PeerOpener.makeFolder(of: remote, objects) }
+        return objects
+      }
     }
     ring = KeyRing(
       objects, peer: opening.name, place: PeerOpener.place(of: remote), store: opening.store)

@@ -67,7 +67,7 @@ package struct PeerOpener: Sendable {
     of address: RemoteAddress, _ opening: PeerOpening, _ options: BundleRemote.Options
   ) throws(RemoteError) -> any RemoteLayout {
     let objects = try connector(address, opening).open()
-    if case .webDAV = address, opening.isNew { try makeFolder(objects) }
+    if opening.isNew { try makeFolder(of: address, objects) }
     let files = FileLayout(objects, place: options.place, transfer: opening.transfer)
     let bundles = BundleRemote(objects, options)
     // There, unencrypted bundles are neither read nor written.
@@ -109,9 +109,11 @@ package struct PeerOpener: Sendable {
     return options
   }
 
-  /// Makes the folder of an address, and those above it, if missing.
-  private static func makeFolder(_ objects: any ObjectStore) throws(RemoteError) {
-    guard let top = ObjectPrefix(folder: "") else { return }
+  /// Makes the folder of an address at a WebDAV server, and those above it, if missing.
+  static func makeFolder(
+    of address: RemoteAddress, _ objects: any ObjectStore
+  ) throws(RemoteError) {
+    guard case .webDAV = address, let top = ObjectPrefix(folder: "") else { return }
     do throws(RemoteError) {
       _ = try objects.list(top, after: nil, page: nil)
     } catch {
