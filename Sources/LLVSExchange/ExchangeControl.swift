@@ -63,6 +63,7 @@ package struct ExchangeReport: Sendable {
     package var cause = "damaged"
     /// True for a bundle whose key this store lacks.
     package var isLocked: Bool { cause == BundleReader.locked }
+    package var isNewer: Bool { cause == BundleReader.newer }
   }
 
   /// Versions that are new in the store, predecessors first, and their numbers.

@@ -127,9 +127,11 @@ extension ControlService {
       let advice =
         found.isLocked
         ? "\"llvs key open \(name)\" gets the missing key with its passphrase"
-        : isRepairing
-          ? "this store has nothing to replace it with; sync the machine that wrote it, or another that has it"
-          : "\"llvs verify \(name) --repair\" or the next sync sends again what this store has"
+        : found.isNewer
+          ? "update llvs to read what a newer program wrote"
+          : isRepairing
+            ? "this store has nothing to replace it with; sync the machine that wrote it, or another that has it"
+            : "\"llvs verify \(name) --repair\" or the next sync sends again what this store has"
       var error = ControlError(
         .damaged,
         "\(name): "
@@ -163,6 +165,8 @@ extension ControlService {
     var missing: [String] = []
     /// True if this store lacks the key of any bundle.
     var isLocked = false
+    /// True if a newer program wrote any bundle.
+    var isNewer = false
     /// Clauses about damage that needs no repair.
     var notes: [String] = []
     func with(_ text: String) -> String { ([text] + notes).joined(separator: "\n  ") }
@@ -199,6 +203,7 @@ extension ControlService {
       (found.damaged, found.waiting) = (report.refused.map(text), report.waiting.count)
       found.absent = report.waiting.filter(\.isObject).map(text)
       found.isLocked = report.refused.contains(where: \.isLocked)
+      found.isNewer = report.refused.contains(where: \.isNewer)
       found.notes = report.notes
       found.missing = try store.versionsToSend(
         upTo: PeerState(peer.state).sent, without: Set(report.remoteIDs), control: control

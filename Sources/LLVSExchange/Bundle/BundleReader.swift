@@ -38,6 +38,7 @@ final class BundleReader: Sendable {
   static let readings = 3
   static let locked =
     "encrypted with a key that this store does not hold; \"llvs key open\" asks for its passphrase"
+  static let newer = "of a newer program: update llvs"
   static let notEncrypted = "it is not encrypted, and everything at this peer has to be"
   let name: BundleName
   let directory: BundleDirectory

@@ -75,7 +75,9 @@ extension BundleSession {
     .map { name, found in
       var fault = fault(of: name, found.reason)
       let isLocked = found.reason.hasSuffix(BundleReader.locked)
-      if found.reading == .unknown { fault.cause = isLocked ? BundleReader.locked : "newer" }
+      if found.reading == .unknown {
+        fault.cause = isLocked ? BundleReader.locked : BundleReader.newer
+      }
       let isPlain = found.reason.hasSuffix(BundleReader.notEncrypted)
       if isPlain { fault.cause = "not encrypted" }
       fault.hidesVersions = isLast(name, view) && !isPlain
