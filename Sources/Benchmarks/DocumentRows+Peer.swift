@@ -35,7 +35,8 @@ extension DocumentRows {
       }
       let store = try Store.open(path: path, create: true)
       return try BenchTimer.seconds {
-        var source = TreeImport(directory: Array(files.utf8), prefix: Array("notes".utf8)) { _ in }
+        var source = TreeImport(directory: Array(files.utf8), prefix: Array("notes".utf8)) { _, _ in
+        }
         _ = try source.run(in: store, message: nil)
       }
     }

@@ -12,8 +12,9 @@ struct TreeExport {
   private let store: Store
   private let target: [UInt8]
   private let isCancelled: () -> Bool
-  private let progress: (Int) -> Void
-  private var count = 0
+  private let progress: (_ done: UInt64, _ total: UInt64) -> Void
+  /// The bytes of the written files, and of all.
+  private var bytes: (done: UInt64, total: UInt64) = (0, 0)
   private(set) var complaints: [String] = []
   private(set) var missing: MissingBytes
   private var links: [[UInt8]: [UInt8]] = [:]
@@ -22,7 +23,7 @@ struct TreeExport {
 
   init(
     store: Store, target: [UInt8], isCancelled: @escaping () -> Bool,
-    progress: @escaping (Int) -> Void
+    progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void
   ) {
     self.store = store
     self.target = target
@@ -79,6 +80,11 @@ struct TreeExport {
   private mutating func write(_ record: VersionRecord, _ part: [UInt8]) throws {
     let view = TreeView(map: store.map(of: record))
     let above = part.isEmpty ? [] : part + [0x2F]
+    var all = view.entries(below: part)
+    while let item = try all.next() {
+      if isCancelled() { throw StoreError.cancelled }
+      bytes.total &+= item.entry.stored.length
+    }
     var levels = [Level(path: [], entry: nil, listing: view.list(part))]
     while var level = levels.popLast() {
       if isCancelled() { throw StoreError.cancelled }
@@ -107,8 +113,8 @@ struct TreeExport {
           try missing.add(above + path, of: record)
         }
       }
-      count += 1
-      if count % 256 == 0 { progress(count) }
+      bytes.done &+= item.entry?.stored.length ?? 0
+      progress(bytes.done, bytes.total)
     }
   }
 
@@ -202,6 +208,7 @@ struct TreeExport {
     var offset: UInt64 = 0
     while offset < length {
       if isCancelled() { throw StoreError.cancelled }
+      progress(bytes.done &+ offset, bytes.total)
       // Holes are not read: their length may be any number.
       let run = try store.contents.run(entry.stored, at: offset)
       if run.isHole {

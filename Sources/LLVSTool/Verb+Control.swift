@@ -73,7 +73,7 @@ extension Verb {
     let site = try CommandTarget(line)
     let store = try site.reader()
     let report = try store.verify { done, total in
-      console.progress(CommandProgress("verifying", done: done, total: total))
+      console.progress(CommandProgress("verifying", bytes: done, of: total))
       return true
     }
     var damages = try report.damage + TreeSession.faults(ofJournalIn: store)

@@ -52,7 +52,7 @@ extension Verb {
       let store = try site.writer()
       var source = TreeImport(
         directory: directory, prefix: into, isCancelled: console.context.isCancelled,
-        progress: { console.progress(CommandProgress("importing", done: $0, total: 0)) })
+        progress: { console.progress(CommandProgress("importing", bytes: $0, of: $1)) })
       let record: VersionRecord?
       do throws(StoreError) {
         record = try source.run(in: store, message: line.options["message"])
@@ -161,11 +161,7 @@ extension Verb {
     try refuseInside(store, words[1])
     var export = TreeExport(
       store: store, target: line.bytes[1], isCancelled: console.context.isCancelled,
-      progress: {
-        console.progress(
-          CommandProgress(
-            "exporting", done: $0, total: part.isEmpty ? Int(clamping: record.map.count) : 0))
-      })
+      progress: { console.progress(CommandProgress("exporting", bytes: $0, of: $1)) })
     try export.run(record, part: part)
     let complaints = export.complaints + export.missing.clauses
     for complaint in complaints { console.complain("llvs: \(complaint).") }
@@ -205,8 +201,7 @@ extension Verb {
       written = try TreeSession.backup(
         store, to: target, settings: line.has("with-settings") ? [:] : [isolated: Array("on".utf8)]
       ) { done, total in
-        console.progress(
-          CommandProgress("copying", done: Int(done), total: Int(total), isBytes: true))
+        console.progress(CommandProgress("copying", bytes: done, of: total))
         return !context.isCancelled()
       }
     } catch {

@@ -17,6 +17,10 @@ package struct CommandProgress: Hashable, Sendable {
     self.isBytes = isBytes
   }
 
+  package init(_ what: String, bytes: UInt64, of total: UInt64) {
+    self.init(what, done: Int(clamping: bytes), total: Int(clamping: total), isBytes: true)
+  }
+
   /// The steps in words: `3 of 12`, `5.0 MB of 41 MB`; empty before the first of an unknown number.
   package var steps: String {
     func text(_ count: Int) -> String {

@@ -112,7 +112,9 @@ extension ControlService {
     try cut()
     var source = TreeImport(
       directory: path, prefix: command.into, ignoring: tree, isCancelled: context.isCancelled
-    ) { done in context.progress(CommandProgress("importing", done: done, total: 0)) }
+    ) { done, total in
+      context.progress(CommandProgress("importing", bytes: done, of: total))
+    }
     let record: VersionRecord?
     do throws(StoreError) {
       record = try source.run(

@@ -33,7 +33,9 @@ package struct TreeImport {
   /// The tree whose ignore patterns exclude files; nil to import all.
   private let ignoring: TreeSession?
   private let isCancelled: @Sendable () -> Bool
-  private let progress: (Int) -> Void
+  private let progress: @Sendable (_ done: UInt64, _ total: UInt64) -> Void
+  /// The bytes of the imported files, and of all.
+  private var bytes: (done: UInt64, total: UInt64) = (0, 0)
   package private(set) var count = 0
   /// The paths of omitted files and directories named `.llvs`.
   package private(set) var leftOut: [[UInt8]] = []
@@ -50,7 +52,8 @@ package struct TreeImport {
   /// Imports a directory to a path of the tree, without unversioned files that the patterns of `ignoring` match.
   package init(
     directory: [UInt8], prefix: [UInt8], ignoring: TreeSession? = nil,
-    isCancelled: @escaping @Sendable () -> Bool = { false }, progress: @escaping (Int) -> Void
+    isCancelled: @escaping @Sendable () -> Bool = { false },
+    progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void
   ) {
     self.directory = directory
     self.prefix = prefix
@@ -132,6 +135,7 @@ package struct TreeImport {
         .put(try made(.directory, Attributes(mode: 0o755), parent, nil, number, view, transaction)))
     }
     displaced = parents
+    bytes = (0, Self.length(of: directory))
     let scope = try StoreError.wrapping { () throws(FSError) in
       try ignoring.map { (tree) throws(FSError) in
         try tree.files.ignoreScope(of: TreePath(prefix))
@@ -171,6 +175,21 @@ package struct TreeImport {
       self.number = number
       self.transaction = transaction
     }
+  }
+
+  /// Returns the bytes of the files below a directory; the import itself reports what cannot be read.
+  private static func length(of directory: [UInt8]) -> UInt64 {
+    var length: UInt64 = 0
+    var open = [directory]
+    while let directory = open.popLast() {
+      for name in (try? FileSystem.names(in: directory)) ?? [] where name.bytes != reserved {
+        let path = directory + [0x2F] + name.bytes
+        guard let status = try? FileSystem.status(path) else { continue }
+        if status.kind == .directory { open.append(path) }
+        if status.kind == .regular { length &+= status.size }
+      }
+    }
+    return length
   }
 
   private mutating func descend(
@@ -232,9 +251,9 @@ package struct TreeImport {
       case .below: try descend(into: file, at: path, level.scope, view)
       case .entry:
         if isCancelled() { throw .cancelled }
+        progress(bytes.done, bytes.total)
         guard let edit = try edit(file, path, view, number, transaction) else { continue }
         count += 1
-        if count % 256 == 0 { progress(count) }
         if edit.key.bytes == path { return edit }
         displaced.append(edit)
       }
@@ -267,6 +286,7 @@ package struct TreeImport {
       attributes.linkID = id
     }
     let stored = try bytes(of: file, kind, status, transaction)
+    if kind == .regular { bytes.done &+= status.size }
     if let old, old.isDirectory != (kind == .directory) {
       throw .exists(
         "\(PrintableText.text(path)) is \(old.isDirectory ? "a" : "not a") directory in the tree")
@@ -318,9 +338,11 @@ package struct TreeImport {
       let open = try StoreError.translating(
         try File(bytes: file, [.read, .noFollow, .nonBlocking]))
       return try transaction.write(
-        FileSource(
-          open, length: try StoreError.translating(try open.status().size), isCancelled: isCancelled
-        ))
+        FileSource(open, length: try StoreError.translating(try open.status().size)) {
+          [bytes, progress, isCancelled] offset in
+          progress(bytes.done &+ offset, bytes.total)
+          return isCancelled()
+        })
     case .regular where status.size > 0:
       return try transaction.write(
         try StoreError.translating(

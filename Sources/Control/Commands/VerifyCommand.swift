@@ -57,7 +57,7 @@ extension VerifyCommand {
 extension ControlService {
   fileprivate func verifyStore(_ context: CommandContext) throws -> CommandResult {
     let report = try store.verify { done, total in
-      context.progress(CommandProgress("verifying", done: done, total: total))
+      context.progress(CommandProgress("verifying", bytes: done, of: total))
       return !context.isCancelled()
     }
     let damage = try report.damage + tree.faults(isCancelled: context.isCancelled)

@@ -5,10 +5,12 @@ package struct FileSource: ContentSource {
   package let file: File
   package let length: UInt64
 
-  private let isCancelled: @Sendable () -> Bool
+  private let isCancelled: @Sendable (_ offset: UInt64) -> Bool
 
+  /// Calls `isCancelled` before each read, with its place.
   package init(
-    _ file: File, length: UInt64, isCancelled: @escaping @Sendable () -> Bool = { false }
+    _ file: File, length: UInt64,
+    isCancelled: @escaping @Sendable (_ offset: UInt64) -> Bool = { _ in false }
   ) {
     self.file = file
     self.length = length
@@ -19,7 +21,7 @@ package struct FileSource: ContentSource {
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
-    if isCancelled() { throw .cancelled }
+    if isCancelled(offset) { throw .cancelled }
     try StoreError.wrapping { () throws(SystemError) in
       guard try file.read(into: buffer, at: offset) == buffer.count else {
         throw SystemError(errno: Errno.inputOutput, call: "read (short)", subject: file.path)

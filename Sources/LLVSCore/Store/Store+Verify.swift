@@ -17,12 +17,15 @@ extension Store {
   /// Checks everything that any version holds: each record's checksum, each chunk's and node's hash, each map's
   /// digest against the version's own, and the catalog's inner consistency.
   ///
-  /// It reports damage and continues. Other processes may read and write concurrently. `progress` gets the number
-  /// of checked versions and of all; false cancels.
+  /// It reports damage and continues. Other processes may read and write concurrently. `progress` gets the bytes of
+  /// checked records and of all segments; false cancels.
   package func verify(
-    progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+    progress: @escaping (_ done: UInt64, _ total: UInt64) -> Bool = { _, _ in true }
   ) throws(StoreError) -> VerifyReport {
-    var verifier = Verifier(store: self)
+    let length = try statistics().segmentBytes
+    var verifier = Verifier(store: self) { (done) throws(StoreError) in
+      guard progress(min(done, length), length) else { throw .cancelled }
+    }
     try verifier.verifyCatalog()
     // The index is read before the catalog, because another process may write concurrently.
     let indexed = index.newestVersion(after: try state().lastNumber)
@@ -31,18 +34,20 @@ extension Store {
       verifier.report.damage.append(lost)
     }
     for number in 1...max(1, total) where total > 0 {
-      guard progress(number - 1, total) else { throw .cancelled }
+      let record: VersionRecord
       do throws(StoreError) {
-        guard let record = try version(VersionNumber(UInt32(number))) else {
+        guard let found = try version(VersionNumber(UInt32(number))) else {
           throw .corrupt("version number \(number) is missing")
         }
-        verifier.verify(record)
+        record = found
       } catch {
         verifier.report.damage.append("version number \(number): \(error)")
+        continue
       }
+      try verifier.verify(record)
     }
-    if let live = try state().headMap { verifier.verify(live, called: "the live tree") }
-    _ = progress(total, total)
+    if let live = try state().headMap { try verifier.verify(live, called: "the live tree") }
+    _ = progress(length, length)
     return verifier.report
   }
 
@@ -101,8 +106,15 @@ private struct Verifier {
   var report = VerifyReport()
   private var checkedNodes: Set<Location> = []
   private var checkedValues: Set<Location> = []
+  /// The length of the checked records.
+  private var length: UInt64 = 0
+  /// Throws if the check is cancelled.
+  private let progress: (_ done: UInt64) throws(StoreError) -> Void
 
-  init(store: Store) { self.store = store }
+  init(store: Store, progress: @escaping (_ done: UInt64) throws(StoreError) -> Void) {
+    self.store = store
+    self.progress = progress
+  }
 
   mutating func verifyCatalog() throws(StoreError) {
     report.damage += try store.state().mended
@@ -112,7 +124,8 @@ private struct Verifier {
     for line in lines { report.damage.append("store.sqlite: \(line)") }
   }
 
-  mutating func verify(_ record: VersionRecord) {
+  mutating func verify(_ record: VersionRecord) throws(StoreError) {
+    try progress(length)
     report.versions += 1
     let name = "version \(record.name)"
     do throws(StoreError) {
@@ -128,19 +141,26 @@ private struct Verifier {
     } catch {
       report.damage.append("\(name): \(error.message)")
     }
-    verify(record.map, called: name)
+    try verify(record.map, called: name)
   }
 
-  mutating func verify(_ root: MapRoot, called name: String) {
-    var (nodes, values, report) = (checkedNodes, checkedValues, report)
+  mutating func verify(_ root: MapRoot, called name: String) throws(StoreError) {
+    var (nodes, values, report, length) = (checkedNodes, checkedValues, report, length)
+    let progress = progress
     // Moved, not copied, because the sets may be large.
     (checkedNodes, checkedValues) = ([], [])
     do throws(StoreError) {
       try store.map(root).verify(seen: &nodes) { (entry) throws(StoreError) in
         report.entries += 1
         do throws(StoreError) {
-          try store.contents.verify(entry.stored, seen: &values, bytes: &report.bytes)
+          try store.contents.verify(entry.stored, seen: &values) {
+            (record, bytes) throws(StoreError) in
+            report.bytes += bytes
+            length += UInt64(record?.length ?? 0)
+            try progress(length)
+          }
         } catch {
+          if case .cancelled = error { throw error }
           if error.isForgotten {
             report.forgotten += 1
             return
@@ -149,9 +169,10 @@ private struct Verifier {
         }
       }
     } catch {
+      if case .cancelled = error { throw error }
       report.damage.append("\(name): \(error.message)")
     }
-    (checkedNodes, checkedValues, self.report) = (nodes, values, report)
+    (checkedNodes, checkedValues, self.report, self.length) = (nodes, values, report, length)
   }
 }
 
@@ -187,9 +208,11 @@ extension StoreError {
 }
 
 extension ContentStore {
-  /// Reads a value from the disk and compares it with its digest; parts in `seen` were checked before.
+  /// Reads a value from the disk and compares it with its digest; parts in `seen` were checked before. `read` gets the
+  /// number of bytes of each part, and its record if it has one.
   func verify(
-    _ stored: StoredContent, seen: inout Set<Location>, bytes: inout UInt64
+    _ stored: StoredContent, seen: inout Set<Location>,
+    read: (_ record: Location?, _ bytes: UInt64) throws(StoreError) -> Void
   ) throws(StoreError) {
     switch stored.content {
     case .none:
@@ -201,41 +224,43 @@ extension ContentStore {
       guard UInt64(inline.count) == stored.length, Digest.of(inline) == stored.digest else {
         throw .corrupt("its bytes do not match their digest")
       }
-      bytes += stored.length
+      try read(nil, stored.length)
     case .chunk(let location):
       guard seen.insert(location).inserted else { return }
-      try verifyChunk(location, stored.length, stored.digest, &bytes)
+      try verifyChunk(location, stored.length, stored.digest, read)
     case .tree(let location):
       guard seen.insert(location).inserted else { return }
       let top = try readNode(location)
       guard top.length == stored.length,
         Digest.ofValue(length: stored.length, top: top.digest) == stored.digest
       else { throw records.damage(location, "does not match the value's digest") }
-      try verify(top, &seen, &bytes)
+      try verify(top, &seen, read)
     }
   }
 
   private func verify(
-    _ node: ValueNode, _ seen: inout Set<Location>, _ bytes: inout UInt64
+    _ node: ValueNode, _ seen: inout Set<Location>,
+    _ read: (_ record: Location?, _ bytes: UInt64) throws(StoreError) -> Void
   ) throws(StoreError) {
     for item in node.items {
       guard let location = item.location, let digest = item.digest,
         seen.insert(location).inserted
       else { continue }
       if item.kind == .chunk {
-        try verifyChunk(location, item.length, digest, &bytes)
+        try verifyChunk(location, item.length, digest, read)
         continue
       }
       let child = try readNode(location)
       guard child.level + 1 == node.level, child.length == item.length, child.digest == digest,
         item.zeros == nil || child.zeros == nil || item.zeros == child.zeros
       else { throw records.damage(location, "does not match what its parent says") }
-      try verify(child, &seen, &bytes)
+      try verify(child, &seen, read)
     }
   }
 
   private func verifyChunk(
-    _ location: Location, _ length: UInt64, _ digest: Digest, _ count: inout UInt64
+    _ location: Location, _ length: UInt64, _ digest: Digest,
+    _ read: (_ record: Location?, _ bytes: UInt64) throws(StoreError) -> Void
   ) throws(StoreError) {
     // The disk is to be checked, not the cache.
     let raw: [UInt8]
@@ -245,7 +270,7 @@ extension ContentStore {
       if error.isDamage { remember(unreadable: digest, at: location) }
       throw error
     }
-    count += UInt64(raw.count)
+    try read(location, UInt64(raw.count))
     guard UInt64(raw.count) == length, Digest.of(raw) == digest else {
       throw records.damage(location, "does not match its SHA-256")
     }

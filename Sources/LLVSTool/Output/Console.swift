@@ -126,12 +126,14 @@ final class Console: Sendable {
     guard isDue else { return }
     var text = [progress.what, progress.steps].filter { !$0.isEmpty }.joined(separator: " ")
     if progress.total > 0 {
+      if progress.isBytes { text += pace(of: progress, now) }
+      let width = min(24, max(1, columns - 4 - text.count))
       // What is in progress is not done.
-      let filled = Int(Double(progress.done) / Double(progress.total) * 24)
-      let shown = min(max(0, filled), progress.isBytes ? 23 : 24)
+      let filled = Int(Double(progress.done) / Double(progress.total) * Double(width))
+      let shown = min(max(0, filled), progress.isBytes ? width - 1 : width)
       text =
-        "[" + String(repeating: "#", count: shown) + String(repeating: " ", count: 24 - shown)
-        + "] \(text)\(progress.isBytes ? pace(of: progress, now) : "")"
+        "[" + String(repeating: "#", count: shown) + String(repeating: " ", count: width - shown)
+        + "] \(text)"
     }
     // A longer line would not be cleared.
     StandardStream.error.write("\r\u{1B}[K" + text.prefix(columns - 1))
