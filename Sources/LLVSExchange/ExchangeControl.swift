@@ -22,7 +22,7 @@ package struct ExchangeControl {
 
   /// Called often, by one thread at a time; true cancels the exchange.
   package let isCancelled: () -> Bool
-  package let progress: (Progress) -> Void
+  package private(set) var progress: (Progress) -> Void
   private let asking = Asking()
 
   package init(
@@ -31,6 +31,23 @@ package struct ExchangeControl {
   ) {
     self.isCancelled = isCancelled
     self.progress = progress
+  }
+
+  /// Returns the control of one part of a retrieval that has stored some versions. The number of all is known with the
+  /// last part.
+  func part(after stored: Int, isLast: Bool = false) -> ExchangeControl {
+    var control = self
+    control.progress = { [progress] step in
+      // The list was read for all parts.
+      guard step.phase != .listing else { return }
+      var step = step
+      if step.phase == .storing {
+        step.done += stored
+        step.total = isLast ? step.total + stored : 0
+      }
+      progress(step)
+    }
+    return control
   }
 
   /// Throws ``StoreError/cancelled`` after a cancellation; callable from any thread.

@@ -7,6 +7,8 @@ import Platform
 final class PeerProgress: Sendable {
   private struct State {
     var step: ExchangeControl.Progress?
+    /// The last steps that counted versions: stored ones, and sent ones.
+    var counted: [ExchangeControl.Progress.Phase: ExchangeControl.Progress] = [:]
     /// Bytes that moved in the direction of the step.
     var sent: UInt64 = 0
     var received: UInt64 = 0
@@ -24,8 +26,17 @@ final class PeerProgress: Sendable {
     self.report = report
   }
 
-  var step: ExchangeControl.Progress? { state.withLock { $0.step } }
-  func reached(_ step: ExchangeControl.Progress) { tell { $0.step = step } }
+  /// Returns the last step of a phase that counts versions.
+  func counted(_ phase: ExchangeControl.Progress.Phase) -> ExchangeControl.Progress? {
+    state.withLock { $0.counted[phase] }
+  }
+
+  func reached(_ step: ExchangeControl.Progress) {
+    tell { state in
+      state.step = step
+      if step.phase == .storing || step.phase == .sending { state.counted[step.phase] = step }
+    }
+  }
 
   func moved(sent: UInt64, received: UInt64) {
     tell { state in
@@ -47,9 +58,7 @@ final class PeerProgress: Sendable {
       // Requests that are repeated move more.
       let done = min(now.moved - min(now.moved, start.bytes), step.bytes)
       return report(
-        CommandProgress(
-          "\(name): \(step.phase.rawValue)", done: Int(clamping: done),
-          total: Int(clamping: step.bytes), isBytes: true))
+        CommandProgress("\(name): \(step.phase.rawValue)", bytes: done, of: step.bytes))
     }
     let phase = now.step?.phase ?? .listing
     let moved = now.moved > 0 ? ", \(ByteText.of(now.moved))" : ""

@@ -55,13 +55,12 @@ final class PeerSession {
   func reached(_ peer: Peer) -> (half: ExchangeHalf?, count: Int, text: String) {
     let slot = slot(peer.name)
     guard let half = slot.half else { return (nil, 0, "") }
-    let step = slot.opened?.progress.step
-    let counts = step?.phase == (half == .send ? .sending : .storing)
-    let done = counts ? step?.done ?? 0 : 0
-    let of = counts ? step.map { " of \($0.total)" } ?? "" : ""
-    let number = done == 0 && !counts ? "no" : "\(done)\(of)"
+    let step = slot.opened?.progress.counted(half == .send ? .sending : .storing)
+    let done = step?.done ?? 0
+    let total = step.map { max($0.done, $0.total) } ?? 0
+    let number = step == nil ? "no" : total > done ? "\(done) of \(total)" : "\(done)"
     let verb = half == .send ? "sent" : "retrieved"
-    return (half, done, "\(number) version\(step?.total == 1 ? "" : "s") \(verb)")
+    return (half, done, "\(number) version\(total == 1 ? "" : "s") \(verb)")
   }
 
   func opened(

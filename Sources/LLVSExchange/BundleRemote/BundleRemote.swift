@@ -51,6 +51,7 @@ package struct BundleRemote: RemoteLayout {
   /// Runs a step of a command with the session of the step before, and keeps it for the next.
   private func step<Result>(
     _ store: Store, _ control: ExchangeControl, isLast: Bool = false,
+    afterPart: (BundleSession, [BundleName]) throws(StoreError) -> Void = { (_, _) in },
     _ body: (BundleSession) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let session: BundleSession
@@ -60,7 +61,7 @@ package struct BundleRemote: RemoteLayout {
     if let known, known.store === store, try known.resume(control) {
       session = known
     } else {
-      session = try BundleSession(store, objects, options, control)
+      session = try BundleSession(store, objects, options, control, afterPart: afterPart)
     }
     let result = try body(session)
     try session.settle()
@@ -93,10 +94,22 @@ package struct BundleRemote: RemoteLayout {
     for attempt in 1...Self.attempts {
       let newest = try store.state().lastNumber
       var source: BundleRemoteSource?
+      // An interruption loses the part that is on its way.
+      let afterPart = { (session: BundleSession, names: [BundleName]) throws(StoreError) in
+        if source == nil { try session.refuseKeys() }
+        let opened = try BundleRemoteSource(session, of: names)
+        source = opened
+        let part = try store.retrieve(
+          from: opened, control: control.part(after: earlier.taken.count))
+        try session.noteTaken(opened.unread)
+        earlier.taken += part.taken
+        earlier.takenNumbers += part.takenNumbers
+      }
       do throws(StoreError) {
-        return try step(store, control) { (session) throws(StoreError) in
+        return try step(store, control, afterPart: afterPart) { (session) throws(StoreError) in
           let opened = try BundleRemoteSource(session)
           source = opened
+          let control = control.part(after: earlier.taken.count, isLast: true)
           var report = try store.retrieve(from: opened, session, after: earlier, control: control)
           // A new store has no way to know what else was there.
           let view = session.view()
@@ -110,7 +123,8 @@ package struct BundleRemote: RemoteLayout {
         guard attempt < Self.attempts else {
           throw .unreachable("\(name) was there and is gone again and again")
         }
-        for id in source.versionIDs() {
+        let known = Set(earlier.taken)
+        for id in source.versionIDs() where !known.contains(id) {
           guard let record = try store.version(id), record.number.rawValue > newest else {
             continue
           }

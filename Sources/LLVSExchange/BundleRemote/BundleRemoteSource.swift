@@ -22,9 +22,11 @@ final class BundleRemoteSource: VersionSource {
   private let last = Mutex<Table?>(nil)
   private typealias Table = (bundle: Int, table: BundleTable, numbers: [BundleItem: Int])
 
-  convenience init(_ session: BundleSession) throws(StoreError) {
+  /// Opens the bundles that are not in the store; with `names`, only those among them.
+  convenience init(_ session: BundleSession, of names: [BundleName]? = nil) throws(StoreError) {
     var unread: [Unread] = []
-    for name in try session.unread() {
+    let wanted = names.map { Set($0) }
+    for name in try session.unread() where wanted?.contains(name) != false {
       try session.control.check()
       do throws(StoreError) {
         let entries = try session.opened(name).entries().filter { $0.id != nil }
@@ -44,7 +46,8 @@ final class BundleRemoteSource: VersionSource {
     self.unread = unread
   }
 
-  var length: UInt64 { unread.reduce(0) { $0 + $1.name.length } }
+  /// All bundles that are new to the session, of which this source may be a part.
+  var length: UInt64 { max(session.newLength, unread.reduce(0) { $0 &+ $1.name.length }) }
 
   func alone(_ number: Int) -> BundleRemoteSource {
     let source = BundleRemoteSource(session, unread)

@@ -6,6 +6,7 @@ extension BundleSession {
     try noteRepeated()
     return listing.names.filter { name in
       notes.taken[name.hash] == nil && seen.faults[name] == nil && !seen.gone.contains(name)
+        && notes[name].map(isUsable) == true
     }
   }
 

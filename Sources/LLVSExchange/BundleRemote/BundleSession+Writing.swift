@@ -144,7 +144,8 @@ extension BundleSession {
     return false
   }
 
-  private func refuseKeys() throws(StoreError) {
+  /// Throws if there are keys, and this peer is not set to be encrypted.
+  func refuseKeys() throws(StoreError) {
     guard options.keys == nil, let prefix = ObjectPrefix(folder: KeyFileName.directory) else {
       return
     }

@@ -17,12 +17,16 @@ final class BundleSession {
   /// The remote as it was seen last; nil once something has changed.
   private var known: RemoteView?
   private var isPrepared = false
+  /// The length of the bundles that are new since the notes were written, in bytes.
+  private(set) var newLength: UInt64 = 0
 
-  /// Lists the remote, and reads what is new of it.
+  /// Lists the remote, and reads the directories of new bundles, the oldest first. `afterPart` gets the bundles of each
+  /// part but the last once they are noted.
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   init(
     _ store: Store, _ objects: any ObjectStore, _ options: BundleRemote.Options,
-    _ control: ExchangeControl
+    _ control: ExchangeControl,
+    afterPart: (BundleSession, [BundleName]) throws(StoreError) -> Void = { (_, _) in }
   ) throws(StoreError) {
     self.store = store
     self.objects = objects
@@ -32,7 +36,7 @@ final class BundleSession {
     control.report(.listing, 0, of: 0)
     seen = SeenBundles(try BundleListing(objects, clock: options.clock))
     if try !useMemory() {
-      try takeIn()
+      try takeIn(afterPart)
       try stopAtEncrypted()
     }
     noteSeen()
@@ -136,7 +140,7 @@ final class BundleSession {
 
   func listAgain() throws(StoreError) {
     seen.list(try BundleListing(objects, clock: options.clock))
-    try takeIn()
+    try takeIn { (_, _) in }
   }
 
   /// Writes notes, with the items of those whose table is new.
@@ -207,7 +211,7 @@ final class BundleSession {
   }
 
   /// Returns true for a bundle that was read and is encrypted exactly if this peer's bundles are now.
-  private func isUsable(_ noted: NotedBundle) -> Bool {
+  func isUsable(_ noted: NotedBundle) -> Bool {
     noted.state.contains(.read) && noted.state.contains(.sealed) == (options.keys != nil)
   }
 
@@ -270,13 +274,16 @@ final class BundleSession {
   }
 
   /// Reads the directories of new bundles; those that cannot be read are faults.
-  private func takeIn() throws(StoreError) {
+  private func takeIn(
+    _ afterPart: (BundleSession, [BundleName]) throws(StoreError) -> Void
+  ) throws(StoreError) {
     known = nil
-    var rest = listing.names.filter { name in notes[name].map { !isUsable($0) } ?? true }
-    let total = rest.count
+    let new = listing.names.filter { name in notes[name].map { !isUsable($0) } ?? true }
+    newLength = new.reduce(0) { $0 &+ $1.length }
+    var rest = oldestFirst(new)
     while !rest.isEmpty {
-      control.report(.reading, total - rest.count, of: total)
-      let part = Array(rest.prefix(64))
+      control.report(.reading, new.count - rest.count, of: new.count, bytes: newLength)
+      let part = Self.part(of: rest)
       nonisolated(unsafe) let session = self
       let budget = ReadingBudget(options.readingBytes)
       // Servers answer several requests at a time; a directory gains nothing by that.
@@ -302,7 +309,27 @@ final class BundleSession {
       }
       try note(changes)
       rest = later + rest.dropFirst(part.count)
+      if !rest.isEmpty { try afterPart(self, changes.map(\.bundle.name)) }
     }
+  }
+
+  private func oldestFirst(_ names: [BundleName]) -> [BundleName] {
+    let timed: [(time: Int64, name: BundleName)] = names.map { (listing.modified($0) ?? 0, $0) }
+    return timed.sorted { (a, b) -> Bool in
+      a.time == b.time ? a.name < b.name : a.time < b.time
+    }.map(\.name)
+  }
+
+  /// Returns the first bundles: at most 64, of which about 1 MiB is read.
+  private static func part(of names: [BundleName]) -> [BundleName] {
+    var bytes: UInt64 = 0
+    let part = names.prefix(64).prefix { name in
+      defer {
+        bytes += name.length > BundleFormat.wholeLength ? BundleFormat.suffixLength : name.length
+      }
+      return bytes < 1 << 20
+    }
+    return Array(part)
   }
 
   private func noted(_ name: BundleName, _ taken: Taken) -> NotedBundle {
