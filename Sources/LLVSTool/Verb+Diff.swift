@@ -46,7 +46,7 @@ extension Verb {
     return line.has("exit-code") && writer.count > 0 ? .conflict : .done
   }
 
-  /// Says which version a time stands for, if the version of that time is forgotten.
+  /// Says which version a time means, if the version of that time is forgotten.
   private static func tellTime(_ word: String, _ store: Store, _ console: Console) throws {
     if let note = try store.noteOnTime(in: word) { console.complain("llvs: \(note).") }
   }
