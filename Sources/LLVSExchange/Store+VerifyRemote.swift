@@ -104,8 +104,8 @@ extension Store {
     return difference
   }
 
-  /// Returns false if a value of a place is another one than here. Of a long value whose bytes this store has
-  /// forgotten, only the length is compared.
+  /// Returns false if a value in a place differs from the one here. If this store has forgotten the bytes of a long
+  /// value, only the length is compared.
   private func isSame(
     _ stored: StoredContent, _ seen: DigestSink.Seen
   ) throws(StoreError) -> Bool {

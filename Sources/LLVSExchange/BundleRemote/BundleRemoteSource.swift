@@ -46,7 +46,7 @@ final class BundleRemoteSource: VersionSource {
     self.unread = unread
   }
 
-  /// All bundles that are new to the session, of which this source may be a part.
+  /// All bundles that are new to the session; this source may have a part of them.
   var length: UInt64 { max(session.newLength, unread.reduce(0) { $0 &+ $1.name.length }) }
 
   func alone(_ number: Int) -> BundleRemoteSource {

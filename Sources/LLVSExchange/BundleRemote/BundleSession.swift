@@ -320,7 +320,7 @@ final class BundleSession {
     }.map(\.name)
   }
 
-  /// Returns the first bundles: at most 64, of which about 1 MiB is read.
+  /// Returns the first bundles: at most 64, as many as need about 1 MiB of reading.
   private static func part(of names: [BundleName]) -> [BundleName] {
     var bytes: UInt64 = 0
     let part = names.prefix(64).prefix { name in
