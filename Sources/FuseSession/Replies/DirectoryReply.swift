@@ -5,7 +5,7 @@ import Glibc
 @safe struct DirectoryBuffer: ~Copyable, @unchecked Sendable {
   // Owned by this value alone.
   private let memory: UnsafeMutablePointer<CChar>?
-  private let capacity: Int
+  let capacity: Int
   private(set) var used = 0
 
   /// The kernel asks for one page up to `max_pages`.
@@ -88,6 +88,9 @@ package struct ListingReply<Form>: ~Copyable, FuseReply {
 }
 
 extension ListingReply where Form == PlainListing {
+  /// The most entries that fit.
+  package var limit: Int { buffer.capacity / 32 }
+
   /// Adds an entry with the file type of its mode; false if the buffer is full. `next` is the offset after it, not
   /// 0.
   package mutating func add(
@@ -104,6 +107,9 @@ extension ListingReply where Form == PlainListing {
 }
 
 extension ListingReply where Form == ListingWithAttributes {
+  /// The most entries that fit.
+  package var limit: Int { buffer.capacity / 160 }
+
   /// Adds an entry with its attributes; false if the buffer is full. `next` is the offset after it, which is not 0.
   ///
   /// The kernel counts a look-up for every added entry, except `.`, `..` and entries with node 0: it uses only

@@ -43,7 +43,9 @@ extension MountOperations {
       if offset < Self.aboveOffset {
         add("..", try tree.parent(of: node.number), next: Self.aboveOffset, to: &reply)
       }
-      for item in try tree.list(directory.listing, after: Self.cookie(offset)) {
+      for item in try tree.list(
+        directory.listing, after: Self.cookie(offset), atMost: reply.limit)
+      {
         let fits = item.name.bytes.withUnsafeBytes {
           reply.add(
             $0, inode: item.number.rawValue, mode: item.kind.typeBits, next: item.cookie.rawValue)
@@ -86,12 +88,13 @@ extension MountOperations {
         let above = try tree.parent(of: node.number)
         add("..", try tree.status(of: above), next: Self.aboveOffset, to: &reply)
       }
-      var names = try tree.list(directory.listing, after: Self.cookie(offset))
+      var names = try tree.list(
+        directory.listing, after: Self.cookie(offset), atMost: reply.limit)
       // For the kernel, an answer without names is the end, so a page of removed names is skipped.
       while try add(names, of: node.number, &given, to: &reply), given.isEmpty,
         let last = names.last
       {
-        names = try tree.list(directory.listing, after: last.cookie)
+        names = try tree.list(directory.listing, after: last.cookie, atMost: reply.limit)
       }
       Faults.replying("readdirplus", of: live.store.path)
       if !reply.finish() { for number in given { tree.forget(number, count: 1) } }

@@ -174,8 +174,10 @@ private struct ListingLife {
     var cookie = EntryCookie.start
     while true {
       let listing = listings[Int.random(in: 0..<2, using: &random)]
-      let page = try fixture.tree.list(listing, after: cookie)
+      let limit = Int.random(in: 1...600, using: &random)
+      let page = try fixture.tree.list(listing, after: cookie, atMost: limit)
       guard !page.isEmpty else { break }
+      #expect(page.count <= limit)
       // A buffer has room for some of them.
       for entry in page.prefix(Int.random(in: 1...150, using: &random)) {
         let name = String(decoding: entry.name.bytes, as: UTF8.self)

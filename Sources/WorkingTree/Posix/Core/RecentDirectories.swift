@@ -3,8 +3,8 @@ import LLVSCore
 import Synchronization
 import TreeNames
 
-/// The recorded directories in which programs look up name after name. Each is read whole once: a row of a page
-/// costs a fifth of a look-up, and a name that is not in the directory costs nothing.
+/// The recorded directories that were read whole, because programs list them or look up name after name in them: a
+/// row of a page costs a fifth of a look-up, and a name that is not in the directory costs nothing.
 ///
 /// - Concurrency: any thread.
 final class RecentDirectories: Sendable {
@@ -22,15 +22,32 @@ final class RecentDirectories: Sendable {
       let inode: RecentInodes.Known
     }
 
-    fileprivate let entries: [FileName: Entry]
+    fileprivate let count: Int
+    private let directory: InodeNumber
+    private let publication: UInt64
+    /// Made of the page at the first look-up, because many directories are only listed.
+    private let state: Mutex<(page: [BaseEntry], entries: [FileName: Entry]?)>
 
     init(_ page: [BaseEntry], of directory: InodeNumber, publication: UInt64) {
-      entries = Dictionary(
-        page.map {
-          let inode = RecentInodes.Known(
-            $0.inode, at: InodeName(directory: directory, name: $0.name), publication: publication)
-          return ($0.name, Entry(cookie: $0.cookie, key: $0.key, inode: inode))
-        }, uniquingKeysWith: { first, _ in first })
+      count = page.count
+      self.directory = directory
+      self.publication = publication
+      state = Mutex((page, nil))
+    }
+
+    fileprivate func entry(_ name: FileName) -> Entry? {
+      state.withLock { state in
+        if let entries = state.entries { return entries[name] }
+        let entries = Dictionary(
+          state.page.map {
+            let inode = RecentInodes.Known(
+              $0.inode, at: InodeName(directory: directory, name: $0.name),
+              publication: publication)
+            return ($0.name, Entry(cookie: $0.cookie, key: $0.key, inode: inode))
+          }, uniquingKeysWith: { first, _ in first })
+        state = ([], entries)
+        return entries[name]
+      }
     }
   }
 
@@ -52,6 +69,20 @@ final class RecentDirectories: Sendable {
     /// Empty before the first directory. Each directory has one slot, which it shares.
     var slots: [Slot?] = []
     var names = 0
+
+    /// Returns the place of a directory's slot, which is empty if it was that of another; nil if it is of a later
+    /// publication.
+    mutating func slot(for directory: InodeNumber, _ publication: UInt64) -> Int? {
+      if slots.isEmpty { slots = Array(repeating: nil, count: Int(RecentDirectories.count)) }
+      let index = RecentDirectories.slot(of: directory)
+      if let slot = slots[index] {
+        guard slot.publication <= publication else { return nil }
+        if slot.directory == directory, slot.publication == publication { return index }
+        names -= slot.listing?.count ?? 0
+      }
+      slots[index] = Slot(directory: directory, publication: publication)
+      return index
+    }
   }
 
   // A leaf lock.
@@ -65,7 +96,7 @@ final class RecentDirectories: Sendable {
       return slot.listing
     }
     guard let listing else { return .unknown }
-    guard let entry = listing.entries[name] else { return .absent }
+    guard let entry = listing.entry(name) else { return .absent }
     return .entry(
       BaseEntry(name: name, cookie: entry.cookie, inode: entry.inode.inode, key: entry.key),
       entry.inode)
@@ -75,18 +106,9 @@ final class RecentDirectories: Sendable {
   /// now; nil if it is not time for that.
   func noteLookUp(in directory: InodeNumber, publication: UInt64) -> Int? {
     let lookUps = state.withLock { state -> Int in
-      if state.slots.isEmpty { state.slots = Array(repeating: nil, count: Int(Self.count)) }
-      let index = Self.slot(of: directory)
-      if let slot = state.slots[index] {
-        guard slot.publication <= publication else { return 0 }
-        if slot.directory == directory, slot.publication == publication {
-          state.slots[index]?.lookUps += 1
-          return slot.lookUps + 1
-        }
-        state.names -= slot.listing?.entries.count ?? 0
-      }
-      state.slots[index] = Slot(directory: directory, publication: publication, lookUps: 1)
-      return 1
+      guard let index = state.slot(for: directory, publication) else { return 0 }
+      state.slots[index]?.lookUps += 1
+      return state.slots[index]?.lookUps ?? 0
     }
     // Four, sixteen and so on: a directory that is too large is counted a few times.
     guard lookUps >= 4, lookUps.nonzeroBitCount == 1, lookUps.trailingZeroBitCount.isMultiple(of: 2)
@@ -98,16 +120,12 @@ final class RecentDirectories: Sendable {
   /// Notes all names of a directory of a publication.
   func note(_ listing: Listing, of directory: InodeNumber, publication: UInt64) {
     state.withLock { state in
-      let index = Self.slot(of: directory)
-      guard var slot = state.slots[index], slot.directory == directory,
-        slot.publication == publication, slot.listing == nil
+      if state.names + listing.count > Self.mostNames { state = State() }
+      guard let index = state.slot(for: directory, publication),
+        state.slots[index]?.listing == nil
       else { return }
-      if state.names + listing.entries.count > Self.mostNames {
-        state = State(slots: Array(repeating: nil, count: Int(Self.count)))
-      }
-      slot.listing = listing
-      state.slots[index] = slot
-      state.names += listing.entries.count
+      state.slots[index]?.listing = listing
+      state.names += listing.count
     }
   }
 

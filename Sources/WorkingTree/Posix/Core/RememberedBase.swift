@@ -131,6 +131,10 @@ final class RememberedBase: Base {
         recent.note(RecentInodes.Known(entry.inode, at: place, publication: publication))
       }
       try readWhole(place.directory, publication)
+    case (.page(let directory, .start, let limit), .page(let page)) where page.count < limit:
+      directories.note(
+        RecentDirectories.Listing(page, of: directory, publication: publication), of: directory,
+        publication: publication)
     case (_, .inode(let inode?)): recent.note(inode, publication: publication)
     default: break
     }

@@ -15,16 +15,17 @@ extension WorkingTree {
     return DirectoryListing(number)
   }
 
-  /// Returns the next names of a directory behind a cookie, in the order of their cookies; none at the end. Takes
-  /// O(1) a name, and *k* log *k* for *k* pending names where a listing begins.
+  /// Returns the next names of a directory behind a cookie, at most `limit`, in the order of their cookies; none at
+  /// the end. Takes O(1) a name, and *k* log *k* for *k* pending names where a listing begins.
   ///
   /// An untouched name keeps its cookie, so every listing meets it exactly once, whatever else changes or becomes a
   /// version. New names may be missing until a listing begins again at ``EntryCookie/start``.
   ///
   /// - Throws: the error of the recorded tree.
   package func list(
-    _ listing: DirectoryListing, after start: EntryCookie
+    _ listing: DirectoryListing, after start: EntryCookie, atMost limit: Int = pageSize
   ) throws(FSError) -> [ListedName] {
+    let limit = max(1, min(limit, Self.pageSize))
     var (cookie, isBeginning) = (start, start == .start)
     while true {
       let pending = try pendingNames(of: listing, anew: isBeginning)
@@ -32,9 +33,11 @@ extension WorkingTree {
       let after = cookie
       let found = try answer { state, base throws(FSError) -> ListingPage? in
         guard state.publication == pending.publication else { return nil }
-        return try page(of: listing.directory, after: after, pending, state, base)
+        return try page(of: listing, after: after, atMost: limit, pending, state, base)
       }
-      guard let page = found else { continue }
+      guard var page = found else { continue }
+      // Recorded and pending names are up to twice as many.
+      page.names.removeLast(max(0, page.names.count - limit))
       guard page.names.isEmpty, let next = page.next else { return page.names }
       cookie = next
     }
@@ -102,17 +105,18 @@ extension WorkingTree {
 
   /// Lays the pending names of a directory over a page of the recorded tree, with the lock held.
   private func page(
-    of directory: InodeNumber, after cookie: EntryCookie, _ pending: DirectoryListing.PendingNames,
-    _ state: TreeState, _ base: RememberedBase
+    of listing: DirectoryListing, after cookie: EntryCookie, atMost limit: Int,
+    _ pending: DirectoryListing.PendingNames, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> ListingPage {
+    let directory = listing.directory
     guard state.removed[directory] == nil else { return ListingPage() }
-    let rows = try FSError.translating(
-      try base.page(of: directory, after: cookie, limit: Self.pageSize))
-    let noted = pending.after(cookie, atMost: Self.pageSize)
+    let (known, isWhole) = try recordedNames(of: listing, after: cookie, state, base)
+    let rows = known.prefix(limit)
+    let noted = pending.after(cookie, atMost: limit)
     // Behind the end of either part the other may have names that this page lacks.
     let ends = [
-      rows.count == Self.pageSize ? rows.last?.cookie : nil,
-      noted.count == Self.pageSize ? noted.last?.cookie : nil,
+      rows.count == limit || !isWhole ? rows.last?.cookie : nil,
+      noted.count == limit ? noted.last?.cookie : nil,
     ].compactMap(\.self)
     var page = ListingPage(next: ends.min())
     let end = page.next ?? EntryCookie(.max)
@@ -127,6 +131,27 @@ extension WorkingTree {
     }
     for (cookie, name) in left { try page.add(name, cookie, of: directory, state, base) }
     return page
+  }
+
+  /// Returns the recorded names behind a cookie, and whether these are all: at least one, unless the directory ends
+  /// there.
+  private func recordedNames(
+    of listing: DirectoryListing, after cookie: EntryCookie, _ state: TreeState,
+    _ base: RememberedBase
+  ) throws(FSError) -> (ArraySlice<BaseEntry>, isWhole: Bool) {
+    if let known = listing.rows.withLock({ $0 }), known.publication == state.publication,
+      let rows = known.after(cookie)
+    {
+      return (rows, known.isWhole)
+    }
+    let page = try FSError.translating(
+      try base.page(of: listing.directory, after: cookie, limit: Self.pageSize))
+    let isWhole = page.count < Self.pageSize
+    listing.rows.withLock {
+      $0 = DirectoryListing.Rows(
+        publication: state.publication, start: cookie, entries: page, isWhole: isWhole)
+    }
+    return (page[...], isWhole)
   }
 }
 
@@ -163,8 +188,8 @@ extension WorkingTree.ListingPage {
   }
 }
 
-/// A directory that is open for listing. It keeps only the cookies of pending names, noted when a listing begins
-/// and again after another head.
+/// A directory that is open for listing. It keeps the cookies of pending names, noted when a listing begins and again
+/// after another head, and the recorded names that the kernel asks for next.
 ///
 /// - Concurrency: any thread.
 package final class DirectoryListing: Sendable {
@@ -180,8 +205,26 @@ package final class DirectoryListing: Sendable {
     }
   }
 
+  /// Recorded names of one publication, in the order of their cookies.
+  struct Rows {
+    let publication: UInt64
+    /// The cookie behind which they are.
+    let start: EntryCookie
+    let entries: [BaseEntry]
+    /// Whether the directory ends with them.
+    let isWhole: Bool
+
+    /// Returns those behind a cookie; nil if they are not known.
+    func after(_ cookie: EntryCookie) -> ArraySlice<BaseEntry>? {
+      guard cookie >= start else { return nil }
+      let rest = entries[entries.partitioningIndex { $0.cookie > cookie }...]
+      return rest.isEmpty && !isWhole ? nil : rest
+    }
+  }
+
   package let directory: InodeNumber
   let pending = Mutex<PendingNames?>(nil)
+  let rows = Mutex<Rows?>(nil)
   init(_ directory: InodeNumber) { self.directory = directory }
 }
 
