@@ -66,7 +66,7 @@ final class Checkout: @unchecked Sendable {
         since: head.record.groups.isEmpty ? nil : hints.own, after: next, hints,
         frozen: head.frozen, over: recorded)
     }
-    try recorded.prepare(
+    difference.changedNames = try recorded.prepare(
       TreeHead(
         cut: Int64(head.record.cut), version: head.version?.id, view: next,
         root: head.record.taken.nodes[.root].map { RootAttributes.lasting($0.attributes) }),

@@ -30,6 +30,9 @@ struct HeadDifference {
   private(set) var foreign: [ForeignName] = []
   /// The directories that the head removes, as recorded before.
   private(set) var removed: [(number: InodeNumber, node: PendingNode)] = []
+  /// The inodes that changed names of the recorded tree had before, nil for none. Where a directory gets another number,
+  /// its names change though their paths do not differ.
+  var changedNames: [InodeName: InodeNumber?] = [:]
   init() {}
 
   /// Finds the names while the recorded tree still shows the first head.
@@ -171,6 +174,7 @@ struct HeadDifference {
       try told.compare(place, recorded: nil)
       if new == nil, place.isAside { try told.compare(place.own, recorded: nil) }
     }
+    for (place, old) in changedNames { try told.compare(place, recorded: .some(old)) }
     // Only the numbers at these names changed.
     for (old, new) in publication.renumbered {
       let names = try base.names(of: new)

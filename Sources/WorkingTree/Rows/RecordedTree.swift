@@ -70,13 +70,15 @@ package final class RecordedTree: RowBase {
   /// `before` is the shown tree, `now` the ctime of changes; `uncommitted` returns the time of a version that the
   /// store has not committed.
   ///
+  /// - Returns: the inodes that changed names had, nil for none; no names of a head that has only what a cut took.
   /// - Throws: ``StoreError``; then the transaction is rolled back. After ``StoreError/rebuildable(_:)`` the file must be
   ///   made again.
+  @discardableResult
   package func prepare(
     _ head: TreeHead, from before: TreeView, hints: NumberHints = NumberHints(),
     numbers: NumberSource, now: Attributes.Time,
     uncommitted: (VersionNumber) -> Attributes.Time? = { _ in nil }
-  ) throws(StoreError) {
+  ) throws(StoreError) -> [InodeName: InodeNumber?] {
     let (loan, old) = writer.withLock { writer in
       writer.prepared = nil
       return (writer.loan, writer.state)
@@ -84,13 +86,13 @@ package final class RecordedTree: RowBase {
     let rows = loan.rows
     // Without readers the transaction may restart the write-ahead log.
     readers.endTransactions()
-    let prepared = try accessing(rows.database) {
+    let (prepared, changedNames) = try accessing(rows.database) {
       try rows.database.prepared("BEGIN IMMEDIATE").run()
       try rows.knowGreatest()
       try rows.setRoot(head.root)
       var state = old
       (state.cut, state.version, state.root) = (head.cut, head.version, head.view.map.root)
-      try withoutActuallyEscaping(uncommitted) { uncommitted in
+      let changedNames = try withoutActuallyEscaping(uncommitted) { uncommitted in
         let advance = Advance(
           rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now
         ) { [time] number in
@@ -99,6 +101,7 @@ package final class RecordedTree: RowBase {
         try advance.run()
         state.values += advance.values
         state.directories += advance.directories
+        return advance.changedNames
       }
       guard UInt64(state.values) <= state.root.count else {
         throw StoreError.rebuildable("\(path) has more names than the map has values")
@@ -106,9 +109,10 @@ package final class RecordedTree: RowBase {
       try rows.set(state)
       // A full disk fails now, not after the head is set.
       try rows.database.flushPages()
-      return Prepared(state: state, numbers: numbers)
+      return (Prepared(state: state, numbers: numbers), changedNames)
     }
     writer.withLock { $0.prepared = prepared }
+    return changedNames
   }
 
   /// Shows the prepared rows; if it throws, the rows are as before.

@@ -283,7 +283,7 @@ final class BehindLife {
     let store = work.store
     var request = CutRequest(.command)
     request.maker.arbiter = { ContentArbiter(.union, $0, store.contents) }
-    let before = try work.texts()
+    let (before, seen) = (try work.texts(), try work.seenNames())
     let mayComeBack = other != nil || !handles.isEmpty || !work.tree.pending.orphans.isEmpty
     let removed = mayComeBack ? [:] : unlinked.filter { before[$0.key] == nil }
     var hasActed = false
@@ -320,6 +320,10 @@ final class BehindLife {
     if let failure { throw failure }
     log.append(")")
     try work.check(log.joined(separator: "; "))
+    if !hasActed {
+      let names = try work.namesWithoutNotice(since: seen)
+      guard names.isEmpty else { throw LifeFault("\(names) changed without a notice") }
+    }
     if !isForeign, others == .elsewhere, try work.texts() != shown {
       throw LifeFault("the end of a cut shows \(try work.texts()) in place of \(shown)")
     }

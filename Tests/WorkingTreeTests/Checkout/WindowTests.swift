@@ -114,6 +114,22 @@ struct WindowTests {
     #expect(texts.values.contains("c of others"))
   }
 
+  @Test("the kernel is notified of names in a directory that a version joins with the head's")
+  func joinedDirectory() throws {
+    let first = try start(["f": "file", "e/y": "here", "d/x": "there"])
+    try merge(["f": nil, "d/x": nil, "f/x": "there"], on: first) {
+      try work.rename("f", "t")
+      try work.rename("e", "f")
+      try work.rename("t", "e")
+    }
+    for _ in 0..<3 {
+      let seen = try work.seenNames()
+      try work.cut()
+      #expect(try work.namesWithoutNotice(since: seen) == [])
+    }
+    #expect(try settled()["f/x"] == "there")
+  }
+
   /// What a program makes at the name of a directory that it moved away.
   enum Newcomer: CaseIterable { case file, unsaved, directory, other }
 
