@@ -138,5 +138,5 @@ extension WorkingTree {
     guard recorded <= hidden else { throw .notEmpty }
   }
 
-  static let pageSize = 512
+  static let pageSize = 1024
 }
