@@ -269,6 +269,45 @@ struct AbsentValueTests {
     #expect(try b.verify().isSound)
   }
 
+  @Test("bundles go on being combined when their versions are forgotten here")
+  func combinedForgotten() throws {
+    let world = try RemoteWorld()
+    let remote = world.remote { $0.combining = CombiningRules(runLength: 4, goal: 1 << 24) }
+    let a = try world.store("a")
+    var ids: [Version.ID] = []
+    for index in 0..<24 {
+      ids.append(
+        try a.makeVersion(
+          basedOnPredecessor: ids.last,
+          storing: [
+            .insert(Value(id: key, data: text(index))),
+            .insert(Value(id: long, data: text(index + 100, 200_000))),
+          ]
+        ).id)
+      // Some versions are forgotten before they are sent.
+      if index < 2 { continue }
+      if index > 2 { _ = try remote.send(from: a, ExchangeControl()) }
+      try a.forget(try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+      world.clock.advance(hours: 60)
+    }
+    #expect(try isForgotten(long, at: ids[12], in: a))
+    let bundles = try world.objects.names.count
+    #expect(bundles < 15, "\(bundles)")
+    let b = try world.store("b")
+    _ = try remote.retrieve(into: b, ExchangeControl())
+    for (index, id) in ids.enumerated() {
+      for (key, bytes) in [(key, text(index)), (long, text(index + 100, 200_000))] {
+        if index < 2 {
+          #expect(try isForgotten(key, at: id, in: b))
+        } else {
+          #expect(try b.value(id: key, at: id)?.data == bytes, "version \(index)")
+        }
+      }
+    }
+    let verified = try remote.verify(for: b, ExchangeControl())
+    #expect(verified.refused.isEmpty && verified.waiting.isEmpty, "\(verified.refused)")
+  }
+
   @Test(
     "in random lives of stores that forget, a remote loses no bytes that it had", arguments: 1...8)
   func lives(seed: UInt64) throws {

@@ -66,6 +66,15 @@ struct ValueNodeForm {
     case chunk(Digest)
     case zeros
     case node(Digest)
+
+    /// The item that holds the part; nil for zeros.
+    var item: BundleItem? {
+      switch self {
+      case .chunk(let digest): BundleItem(.chunk, digest)
+      case .zeros: nil
+      case .node(let digest): BundleItem(.node, digest)
+      }
+    }
   }
 
   static let longest = 1 + 256 * 41

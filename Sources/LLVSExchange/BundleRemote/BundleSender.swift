@@ -10,16 +10,18 @@ import ObjectStores
 ///   relies on of other writers still counts, or it was put.
 /// - Concurrency: for one thread at a time.
 final class BundleSender {
+  typealias Fetch = (HeldItem) throws(StoreError) -> BundlePiece?
+
   let session: BundleSession
-  private var store: Store { session.store }
-  private var control: ExchangeControl { session.control }
+  var store: Store { session.store }
+  var control: ExchangeControl { session.control }
   var options: BundleRemote.Options { session.options }
   private(set) var view: RemoteView
-  private var current: OutgoingBundle?
+  var current: OutgoingBundle?
   /// The bundle before it, whose PUT may be under way.
   private var last: BundlePut?
   /// Bundles that are about to be announced, which do not count for what replaces them.
-  private var going: Set<BundleName> = []
+  var going: Set<BundleName> = []
   private let goal: UInt64
   /// Other writers' bundles that the bundles of this send rely on.
   var relied: Set<BundleName> = []
@@ -35,6 +37,8 @@ final class BundleSender {
   private var namesForgotten = false
   /// True once such a value was named.
   private var hasNamedForgotten = false
+  /// Reads an item from bundles while bundles are replaced: a version in them may be forgotten here.
+  var fetch: Fetch?
   /// True while a bundle is due that names filled ones.
   private var isNaming = false
   /// True once all that this store has is at the remote, in a bundle or in the current one.
@@ -45,7 +49,7 @@ final class BundleSender {
   private var toSend = 0
   private var left: UInt64 = 0
   private var answered: UInt64 = 0
-  private var rejected: [VersionNumber] = []
+  var rejected: [VersionNumber] = []
 
   init(_ session: BundleSession) throws(StoreError) {
     self.session = session
@@ -95,7 +99,7 @@ final class BundleSender {
   }
 
   /// Adds a version; false if it cannot be sent.
-  private func add(
+  func add(
     _ number: VersionNumber, _ unsent: inout UnsentVersions
   ) throws(StoreError) -> Bool {
     guard let record = try store.version(number) else {
@@ -139,6 +143,10 @@ final class BundleSender {
     do throws(StoreError) {
       return try outlineValue(entry, mayClose: mayClose)
     } catch {
+      if error.isForgotten, let fetch, !entry.isInOutline {
+        guard let value = try valueFromBundles(entry.stored, fetch) else { throw error }
+        return value
+      }
       if error.isForgotten, namesForgotten {
         hasNamedForgotten = true
         return .forgotten(entry.stored.digest, length: entry.stored.length)
@@ -175,13 +183,13 @@ final class BundleSender {
     return found
   }
 
-  private enum Place {
+  enum Place {
     case here(Int)
     case elsewhere(need: Int?)
   }
 
   /// Returns the place of an item, adding it if nothing reliable holds it; `isReferred` says the outline uses it.
-  private func place(
+  func place(
     of item: BundleItem, isReferred: Bool, piece: () throws(StoreError) -> BundlePiece
   ) throws(StoreError) -> Place {
     let bundle = try bundle()
@@ -210,7 +218,7 @@ final class BundleSender {
   private func isGoing(_ holder: ItemHolder) -> Bool { going.contains(holder.name) }
 
   /// Adds an item to a bundle, as a patch if it may be one and all its bases stay.
-  private func add(
+  func add(
     _ held: HeldItem, _ piece: BundlePiece, to bundle: OutgoingBundle
   ) throws(StoreError) -> Int {
     var bases = held.isPatch ? piece.bases : []
@@ -242,7 +250,7 @@ final class BundleSender {
 
   /// Returns a bundle in which an item may be left, whole if it may not be a patch: preferably a needed one, then
   /// an own one.
-  private func holder(
+  func holder(
     of held: HeldItem, among known: [ItemHolder], for bundle: OutgoingBundle
   ) throws(StoreError) -> BundleName? {
     let fit = known.filter { held.isPatch || !$0.isPatch }
@@ -272,7 +280,7 @@ final class BundleSender {
     return nil
   }
 
-  private func bundle() throws(StoreError) -> OutgoingBundle {
+  func bundle() throws(StoreError) -> OutgoingBundle {
     if let current { return current }
     let sequence = session.reserveSequence()
     let new = try OutgoingBundle(
@@ -284,7 +292,7 @@ final class BundleSender {
     return new
   }
 
-  private func closeIfFull() throws(StoreError) {
+  func closeIfFull() throws(StoreError) {
     guard let current, current.writer.isFull(goal: goal) else { return }
     // The next bundle is written while this one goes.
     if try finish([], SequenceRuns()) { last?.begin() }
@@ -339,7 +347,7 @@ final class BundleSender {
     return true
   }
 
-  private func finishLast() throws(StoreError) {
+  func finishLast() throws(StoreError) {
     guard let put = last else { return }
     last = nil
     var noted = put.noted
@@ -411,81 +419,16 @@ final class BundleSender {
     }
   }
 
-  /// Writes versions and items again in new bundles, the last of which announces the old ones.
-  /// - Returns: false if some of them cannot be written, so that nothing is announced.
-  func replace(
-    _ old: Set<BundleName>, versions: [VersionNumber], items: [HeldItem],
-    fetch: (HeldItem) throws(StoreError) -> BundlePiece?
-  ) throws(StoreError) -> Bool {
-    OutgoingBundle.clean(store)
-    going = old
-    defer { going = [] }
-    var unsent = UnsentVersions()
-    for number in versions {
-      try control.check()
-      guard try add(number, &unsent) else { return try giveUp() }
-      try closeIfFull()
-    }
-    guard try put(items, fetch: fetch) else { return try giveUp() }
-    _ = try bundle()
-    let from = SequenceRuns(old.filter(session.isOwn).map(\.sequence))
-    guard try close(announcing: old, from: from) != nil, rejected.isEmpty else {
-      rejected = []
-      return false
-    }
-    try completeRelied()
-    return true
-  }
-
-  /// Puts items that nothing holds that counts; false if the bytes of some are nowhere, unless those are lost.
-  func put(
-    _ items: [HeldItem], orLost isLost: Bool = false,
-    fetch: (HeldItem) throws(StoreError) -> BundlePiece?
-  ) throws(StoreError) -> Bool {
-    for held in items {
-      try control.check()
-      let bundle = try bundle()
-      let known = try session.holders(of: held.item)
-      guard bundle.writer.number(of: held.item) == nil,
-        try holder(of: held, among: known, for: bundle) == nil
-      else { continue }
-      guard let piece = try fetch(held) else {
-        if isLost { continue }
-        return try giveUp()
-      }
-      _ = try add(held, piece, to: bundle)
-      try closeIfFull()
-    }
-    return true
-  }
-
-  /// Writes versions again, without announcing anything; false if some cannot be written.
-  func put(_ versions: [VersionNumber]) throws(StoreError) -> Bool {
-    var unsent = UnsentVersions()
-    for number in versions {
-      guard try add(number, &unsent) else { return try giveUp() }
-      try closeIfFull()
-    }
-    try close()
-    return rejected.isEmpty
-  }
-
-  private func giveUp() throws(StoreError) -> Bool {
-    current = nil
-    try finishLast()
-    return false
-  }
-
   func refresh() {
     current = nil
     view = session.view()
   }
 
   func without<Result>(
-    _ bundles: Set<BundleName>, _ body: () throws(StoreError) -> Result
+    _ bundles: Set<BundleName>, fetch: @escaping Fetch, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    going = bundles
-    defer { going = [] }
+    (going, self.fetch) = (bundles, fetch)
+    defer { (going, self.fetch) = ([], nil) }
     return try body()
   }
 }

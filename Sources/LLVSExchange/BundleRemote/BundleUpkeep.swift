@@ -138,7 +138,7 @@ struct BundleUpkeep {
     }
     guard !items.isEmpty || !damaged.isEmpty || !versions.isEmpty else { return true }
     sender.refresh()
-    return try sender.without(Set(due)) { () throws(StoreError) in
+    return try sender.without(Set(due), fetch: fetch) { () throws(StoreError) in
       _ = try sender.put(damaged, orLost: true, fetch: fetch)
       guard try sender.put(items, fetch: fetch) else { return false }
       return try sender.put(Array(Set(versions)).sorted())
