@@ -127,6 +127,18 @@ package struct SeveralLayouts: RemoteLayout {
     try each { (layout) throws(StoreError) in try layout.send(from: store, control) }
   }
 
+  package func bytes(
+    of values: [LackedValue], for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> [Digest: [UInt8]] {
+    var found: [Digest: [UInt8]] = [:]
+    for layout in layouts {
+      let left = values.filter { found[$0.digest] == nil }
+      if left.isEmpty { break }
+      found.merge(try layout.bytes(of: left, for: store, control)) { old, _ in old }
+    }
+    return found
+  }
+
   private func each(
     _ body: (any RemoteLayout) throws(StoreError) -> ExchangeReport
   ) throws(StoreError) -> ExchangeReport {

@@ -16,6 +16,13 @@ package protocol RemoteLayout: Sendable {
   /// Writes the versions that are missing there; the report's `sent` lists them.
   /// - Throws: as ``outline(for:_:)``; ``StoreError/noSpace(_:)`` where the remote is full.
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+
+  /// Returns the bytes of the values that are there, proved by their digests; values with more than
+  /// ``LackedBytes/limit`` bytes are left out.
+  /// - Throws: as ``outline(for:_:)``.
+  func bytes(
+    of values: [LackedValue], for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> [Digest: [UInt8]]
 }
 
 extension RemoteLayout {
@@ -26,4 +33,8 @@ extension RemoteLayout {
   package func outline(
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline { PlaceOutline() }
+
+  package func bytes(
+    of values: [LackedValue], for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> [Digest: [UInt8]] { [:] }
 }

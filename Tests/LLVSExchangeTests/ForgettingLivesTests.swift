@@ -147,6 +147,78 @@ struct ForgettingLivesTests {
     }
   }
 
+  @Test("replicas agree if one merged without forgotten bytes, one with them, and one got them from a peer")
+  func converging() throws {
+    let place = try ExchangePlace()
+    let stores = try ["a", "b", "c"].map { try place.store($0) }
+    let (a, b, c) = (stores[0], stores[1], stores[2])
+    let key = Value.ID("k")
+    var random = SeededRandom(seed: 4)
+    func lines() -> [String] {
+      (0..<300).map { _ in (0..<10).map { _ in String(random.next(), radix: 36) }.joined() }
+    }
+    func change(_ store: Store, _ lines: some Sequence<String>, on version: Version.ID?) throws
+      -> Version.ID
+    {
+      let text = Array((lines.joined(separator: "\n") + "\n").utf8)
+      return try store.makeVersion(
+        basedOnPredecessor: version, storing: [.insert(Value(id: key, data: text))]
+      ).id
+    }
+    func exchange() throws {
+      for store in stores + stores {
+        try FolderFormat.bundles.retrieve(into: store, place.folder)
+        try FolderFormat.bundles.send(store, place.folder)
+      }
+    }
+    func merge(_ store: Store, _ lacked: LackedBytes = LackedBytes()) throws -> Version.ID {
+      let number = try store.write { (transaction) throws(StoreError) in
+        let outcome = try transaction.mergeHeads(ofLine: nil, live: nil) {
+          ContentArbiter(.automatic, $0, store.contents, lacked: lacked)
+        }.outcome
+        return outcome
+      }
+      return try #require(try store.version(number)).id
+    }
+    let (base, other) = (lines(), lines())
+    let first = try change(a, base, on: nil)
+    try exchange()
+    _ = try change(a, base[..<150] + other[150...], on: first)
+    _ = try change(b, other[..<150] + base[150...], on: first)
+    for store in [a, c] {
+      // The version after it, so that the base is no head.
+      if store === c { _ = try FolderFormat.bundles.send(a, place.folder) }
+      try FolderFormat.bundles.retrieve(into: store, place.folder)
+      try store.forget(try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+      #expect(throws: StoreError.self) { try store.value(id: key, at: first) }
+    }
+    try exchange()
+    let without = try merge(a)
+    let with = try merge(b)
+    #expect(without != with)
+    // The first attempt finds out what is lacking, and commits nothing.
+    let lacked = LackedBytes()
+    #expect(throws: StoreError.self) {
+      try c.write { (transaction) throws(StoreError) in
+        _ = try transaction.mergeHeads(ofLine: nil, live: nil) {
+          ContentArbiter(.automatic, $0, c.contents, lacked: lacked)
+        }
+        try lacked.check()
+      }
+    }
+    let wanted = lacked.takeWanted()
+    #expect(wanted.map(\.key) == [key])
+    let found = try FolderFormat.bundles.bytes(of: wanted, for: c, place.folder)
+    for (digest, bytes) in found { lacked.supply(bytes, for: digest) }
+    #expect(try merge(c, lacked) == with)
+    #expect(lacked.missed.isEmpty)
+    try exchange()
+    let heads = try stores.map { try merge($0) }
+    #expect(Set(heads).count == 1)
+    try exchange()
+    #expect(Set(try stores.map { try merge($0) }) == Set(heads))
+  }
+
   @Test("a merge over a forgotten base takes the newer change, and lists the other as a conflict")
   func forgottenBase() throws {
     let place = try ExchangePlace()

@@ -31,6 +31,13 @@ package enum FolderFormat: CaseIterable, Sendable {
     try layout(folder, store, control).send(from: store, control)
   }
 
+  package func bytes(
+    of values: [LackedValue], for store: Store, _ folder: String
+  ) throws(StoreError) -> [Digest: [UInt8]] {
+    let control = ExchangeControl()
+    return try layout(folder, store, control).bytes(of: values, for: store, control)
+  }
+
   /// Reads everything in the folder, for a store.
   package func verify(
     for store: Store, _ folder: String

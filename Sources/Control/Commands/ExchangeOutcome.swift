@@ -128,6 +128,7 @@ struct ExchangeOutcome {
     switch merge?.result {
     case .merged(_, let told)?: lines += told
     case .moved(let name)?: lines.append("now at \(name)")
+    case .waiting(let text)?: lines.append(text)
     case .nothing?, nil: break
     }
     if waitingHeads > 0 {

@@ -79,6 +79,8 @@ struct MergeSummary {
   /// The own paths of values that a directory of the other side now displaces; no arbiter settles these.
   private(set) var displaced: [[UInt8]] = []
   var trials = ArbiterTrials()
+  /// The paths at which the newer change was taken, because bytes are forgotten.
+  var missed: [[UInt8]] = []
   /// The makers, machines and times of the sides of the first conflicts, by path.
   var sides: [[UInt8]: String] = [:]
   /// Clauses about renamed directories whose rename the other side did not follow.
@@ -117,7 +119,14 @@ struct MergeSummary {
     {
       text += ", \(count(paths.count, word))\(list(paths))"
     }
-    return ([text] + notFollowed + [trials.text].compactMap(\.self)).joined(separator: "; ")
+    return ([text] + notFollowed + [trials.text, missedText].compactMap(\.self))
+      .joined(separator: "; ")
+  }
+
+  private var missedText: String? {
+    guard !missed.isEmpty else { return nil }
+    return "the newer change of \(ControlService.names(missed)) is taken, because bytes that the merge needs are "
+      + "forgotten here and no peer has them"
   }
 
   private func names(_ paths: [[UInt8]]) -> [String] {
@@ -134,6 +143,8 @@ struct MergeOutcome {
     /// The tree shows another version unchanged.
     case moved(String)
     case nothing
+    /// No version is made before peers have the bytes that the merge needs, or a day has passed.
+    case waiting(String)
   }
 
   let result: Result
@@ -144,7 +155,18 @@ struct MergeOutcome {
     case .merged(let text, _): CommandResult(text, reply)
     case .moved(let name): CommandResult("now at \(name)", reply)
     case .nothing: CommandResult("nothing to merge", reply)
+    case .waiting(let text): CommandResult(text, reply)
     }
+  }
+
+  static func waiting(_ text: String) -> MergeOutcome {
+    let none = ReplyValue.list([])
+    return MergeOutcome(
+      result: .waiting(text),
+      reply: [
+        "version": ReplyValue.null, "heads": 0, "values": 0, "conflicts": none, "conflictSides": none,
+        "settled": none, "arbiterFailures": none, "unsaved": none, "waits": text,
+      ])
   }
 }
 
@@ -153,7 +175,8 @@ extension ControlService {
     var arbitration = standardArbitration(context)
     if let choice = merge.arbiter {
       arbitration.arbiter = ChosenArbiter.plain(
-        choice, store, arbitration.trials, isCancelled: context.isCancelled)
+        choice, store, arbitration.trials, lacked: arbitration.lacked,
+        isCancelled: context.isCancelled)
     }
     var others: [VersionRecord]?
     if case .named(let word) = merge.target {
@@ -184,14 +207,16 @@ extension ControlService {
   struct Arbitration {
     var arbiter: ChosenArbiter.Maker
     let trials: ArbiterTrials
+    let lacked: LackedBytes
   }
 
   func standardArbitration(_ context: CommandContext) -> Arbitration {
     let trials = ArbiterTrials(telling: tree)
+    let lacked = LackedBytes()
     return Arbitration(
       arbiter: ChosenArbiter.maker(
-        settings.arbiters, store, trials, isCancelled: context.isCancelled),
-      trials: trials)
+        settings.arbiters, store, trials, lacked: lacked, isCancelled: context.isCancelled),
+      trials: trials, lacked: lacked)
   }
 
   /// Returns the versions that a word names: a branch's heads, or one version.
@@ -237,6 +262,14 @@ extension ControlService {
   /// Merges the heads of the working tree's line.
   /// - Throws: `unrelated` if all other heads belong to unrelated histories.
   func mergeHeads(_ context: CommandContext, _ arbitration: Arbitration) throws -> MergeOutcome {
+    try withLackedBytes(arbitration.lacked, isAutomatic: true, context) {
+      try attemptMerge(context, arbitration)
+    }
+  }
+
+  private func attemptMerge(
+    _ context: CommandContext, _ arbitration: Arbitration
+  ) throws -> MergeOutcome {
     var summary = MergeSummary()
     summary.trials = arbitration.trials
     var before: VersionNumber?
@@ -251,6 +284,7 @@ extension ControlService {
         let report = try transaction.mergeHeads(
           ofLine: line, live: head, upTo: WriteTransaction.mergedAtOnce,
           arbiter: arbitration.arbiter, isCancelled: context.isCancelled)
+        try arbitration.lacked.check()
         done = report
         // The tree moves once, to the version that contains all of them.
         guard report.isWhole else { return head }
@@ -264,6 +298,7 @@ extension ControlService {
       if !done.isWhole { merges += try mergeMore(context, arbitration, &summary) }
     } while done?.isWhole != true
     summary.heads = merges == 0 ? 0 : merges + 1
+    summary.missed = arbitration.lacked.missed.map { TreeView.ownPath($0) }
     let hasMoved = outcome.head.map { $0.number != before } ?? false
     if let other = left.first, !hasMoved {
       throw ControlError(
@@ -284,10 +319,12 @@ extension ControlService {
       try context.check()
       let report = try store.write { (transaction) throws(StoreError) in
         let head = try store.state().head
-        return try transaction.mergeHeads(
+        let report = try transaction.mergeHeads(
           ofLine: try line(of: head, in: transaction), live: head,
           upTo: WriteTransaction.mergedAtOnce, arbiter: arbitration.arbiter,
           isCancelled: context.isCancelled)
+        try arbitration.lacked.check()
+        return report
       }
       summary.add(clashes: report.clashes)
       merges += report.made.count
@@ -304,6 +341,15 @@ extension ControlService {
   }
 
   private func mergeAuthored(
+    _ merge: MergeCommand, _ context: CommandContext, _ arbitration: Arbitration,
+    _ others: (VersionGraph, Branch?) throws(StoreError) -> [VersionRecord]
+  ) throws -> MergeOutcome {
+    try withLackedBytes(arbitration.lacked, isAutomatic: false, context) {
+      try attemptAuthored(merge, context, arbitration, others)
+    }
+  }
+
+  private func attemptAuthored(
     _ merge: MergeCommand, _ context: CommandContext, _ arbitration: Arbitration,
     _ others: (VersionGraph, Branch?) throws(StoreError) -> [VersionRecord]
   ) throws -> MergeOutcome {
@@ -338,8 +384,10 @@ extension ControlService {
         summary.add(clashes: report.clashes)
         current = report.outcome
       }
+      try arbitration.lacked.check()
       return current
     }
+    summary.missed = arbitration.lacked.missed.map { TreeView.ownPath($0) }
     return merged(outcome, &summary, from: before)
   }
 
@@ -380,7 +428,7 @@ extension ControlService {
         "version": hasMoved ? name : nil, "heads": summary.heads, "values": summary.values,
         "conflicts": summary.conflicts, "conflictSides": Self.reply(told),
         "settled": summary.settled, "arbiterFailures": summary.trials.reply,
-        "unsaved": outcome.allUnsaved,
+        "unsaved": outcome.allUnsaved, "waits": ReplyValue.null,
       ])
     if hasMoved || summary.heads > 0 { log.add("merge", merged.asCommandResult.text) }
     return merged

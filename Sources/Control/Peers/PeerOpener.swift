@@ -281,6 +281,27 @@ struct StorePeer: RemoteLayout {
     try store.check(source(control), control: control)
   }
 
+  func bytes(
+    of values: [LackedValue], for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> [Digest: [UInt8]] {
+    let other = try Store.open(path: path, mode: .reader)
+    var found: [Digest: [UInt8]] = [:]
+    for value in values {
+      guard let id = try store.version(value.version)?.id, let record = try other.version(id),
+        let entry = try other.map(of: record).entry(at: value.key),
+        entry.stored.digest == value.digest
+      else { continue }
+      do throws(StoreError) {
+        found[value.digest] = try other.contents.bytes(
+          entry.stored, atMost: UInt64(LackedBytes.limit))
+      } catch {
+        // The other store has forgotten it too, or has lost it.
+        guard error.isForgotten || error.isDamage else { throw error }
+      }
+    }
+    return found
+  }
+
   private func source(_ control: ExchangeControl) throws(StoreError) -> StoreSource {
     StoreSource(try Store.open(path: path, mode: .reader), control: control)
   }

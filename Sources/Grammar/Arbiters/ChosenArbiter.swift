@@ -8,37 +8,41 @@ package struct ChosenArbiter: ClashArbiter {
   package typealias Maker = @Sendable (VersionGraph) -> any ClashArbiter
 
   package static func plain(
-    _ choice: ArbiterChoice, _ store: Store, _ trials: ArbiterTrials,
+    _ choice: ArbiterChoice, _ store: Store, _ trials: ArbiterTrials, lacked: LackedBytes? = nil,
     isCancelled: @escaping @Sendable () -> Bool
   ) -> Maker {
     switch choice {
     // `keep-both` stores the newest value in the tree and records the other as a conflict.
     case .mostRecentChange, .keepBoth: { MostRecentChangeClashArbiter(graph: $0) }
     case .mostRecentBranch: { _ in MostRecentBranchClashArbiter() }
-    case .text: { ContentArbiter(.text, $0, store.contents) }
-    case .json: { ContentArbiter(.json, $0, store.contents) }
-    case .union: { ContentArbiter(.union, $0, store.contents) }
+    case .text: { ContentArbiter(.text, $0, store.contents, lacked: lacked) }
+    case .json: { ContentArbiter(.json, $0, store.contents, lacked: lacked) }
+    case .union: { ContentArbiter(.union, $0, store.contents, lacked: lacked) }
     // The working tree's version is the first side of a merge by command.
     case .ours: { _ in OneSideClashArbiter(.first) }
     case .theirs: { _ in OneSideClashArbiter(.second) }
     case .exec(let command):
-      { CommandArbiter(command, $0, store, trials: trials, isCancelled: isCancelled) }
+      {
+        CommandArbiter(
+          command, $0, store, trials: trials, lacked: lacked, isCancelled: isCancelled)
+      }
     }
   }
 
   /// Without a matching rule, text and JSON are merged, and other values are those stored last.
   package static func maker(
     _ rules: [ArbiterRule], _ store: Store, _ trials: ArbiterTrials = ArbiterTrials(),
+    lacked: LackedBytes? = nil,
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) -> Maker {
     let known = rules.map { rule in
       (
         rule.pattern.map { IgnorePatterns(Array($0.utf8)) },
-        plain(rule.arbiter, store, trials, isCancelled: isCancelled)
+        plain(rule.arbiter, store, trials, lacked: lacked, isCancelled: isCancelled)
       )
     }
     return { graph in
-      let standard = ContentArbiter(.automatic, graph, store.contents)
+      let standard = ContentArbiter(.automatic, graph, store.contents, lacked: lacked)
       guard !known.isEmpty else { return standard }
       return ChosenArbiter(
         rules: [(nil, standard)] + known.map { (pattern: $0.0, arbiter: $0.1(graph)) })

@@ -15,15 +15,18 @@ package struct CommandArbiter: ClashArbiter {
   private let store: Store
   private let patience: UInt64
   private let trials: ArbiterTrials
+  private let lacked: LackedBytes?
   private let isCancelled: @Sendable () -> Bool
 
   /// `isCancelled` ends a running command.
   package init(
     _ command: String, _ graph: VersionGraph, _ store: Store,
     patience: UInt64 = CommandArbiter.patience, trials: ArbiterTrials = ArbiterTrials(),
+    lacked: LackedBytes? = nil,
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) {
     self.isCancelled = isCancelled
+    self.lacked = lacked
     self.command = command
     self.patience = patience
     self.trials = trials
@@ -42,6 +45,7 @@ package struct CommandArbiter: ClashArbiter {
   private func merged(_ clash: MergeClash) throws(StoreError) -> [UInt8]? {
     guard let first = clash.first, let second = clash.second else { return nil }
     var contents: [[UInt8]] = clash.base == nil ? [[]] : []
+    var isWhole = true
     for entry in [clash.base, first, second].compactMap(\.self) {
       guard entry.kind == .regular, entry.stored.length <= UInt64(Self.maximumLength) else {
         return nil
@@ -51,9 +55,14 @@ package struct CommandArbiter: ClashArbiter {
           try store.contents.bytes(entry.stored, atMost: UInt64(Self.maximumLength)))
       } catch {
         guard error.isForgotten else { throw error }
-        return nil
+        guard let bytes = lacked?.bytes(of: entry) else {
+          isWhole = false
+          continue
+        }
+        contents.append(bytes)
       }
     }
+    guard isWhole else { return nil }
     let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
     guard trials.mayAsk(command, of: path) else { return nil }
     let answer: Answer

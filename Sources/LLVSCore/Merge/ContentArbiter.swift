@@ -16,8 +16,12 @@ package struct ContentArbiter: ClashArbiter {
   private let method: Method
   private let graph: VersionGraph
   private let contents: ContentStore
+  private let lacked: LackedBytes?
 
-  package init(_ method: Method, _ graph: VersionGraph, _ contents: ContentStore) {
+  package init(
+    _ method: Method, _ graph: VersionGraph, _ contents: ContentStore, lacked: LackedBytes? = nil
+  ) {
+    self.lacked = lacked
     self.method = method
     self.graph = graph
     self.contents = contents
@@ -28,11 +32,13 @@ package struct ContentArbiter: ClashArbiter {
       return try MostRecentChangeClashArbiter(graph: graph).decide(clash)
     }
     let newer = try clash.newerSide(in: graph)
-    guard let first = try bytes(clash.first), let second = try bytes(clash.second) else {
+    // All of them are wanted at once, where bytes are lacking.
+    let (base, one, other) =
+      (try bytes(clash.base), try bytes(clash.first), try bytes(clash.second))
+    guard let first = one, let second = other else {
       return try MostRecentChangeClashArbiter(graph: graph).decide(clash)
     }
     let (mine, theirs) = newer == .second ? (first, second) : (second, first)
-    let base = try bytes(clash.base)
     // The changes of a side are known only with a base; a union needs none.
     guard method == .union || base != nil, clash.base == nil || base != nil,
       let merged = merged(method, base: base, older: mine, newer: theirs)
@@ -53,7 +59,7 @@ package struct ContentArbiter: ClashArbiter {
     return merged(method, base: base, older: kept, newer: other)?.bytes
   }
 
-  /// Returns a value's bytes; nil if it cannot be merged, or if this store has forgotten it.
+  /// Returns a value's bytes; nil if it cannot be merged, or if this store lacks it.
   private func bytes(_ entry: Entry?) throws(StoreError) -> [UInt8]? {
     guard let entry, entry.kind == .regular, entry.stored.length <= Self.maximumLength else {
       return nil
@@ -62,7 +68,7 @@ package struct ContentArbiter: ClashArbiter {
       return try contents.bytes(entry.stored, atMost: Self.maximumLength)
     } catch {
       guard error.isForgotten else { throw error }
-      return nil
+      return lacked?.bytes(of: entry)
     }
   }
 

@@ -45,6 +45,24 @@ package struct BundleRemote: RemoteLayout {
     self.options = options
   }
 
+  package func bytes(
+    of values: [LackedValue], for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> [Digest: [UInt8]] {
+    try step(store, control) { (session) throws(StoreError) in
+      let fetcher = ItemFetcher(session)
+      var found: [Digest: [UInt8]] = [:]
+      for value in values where value.length <= UInt64(LackedBytes.limit) {
+        try control.check()
+        do throws(StoreError) {
+          found[value.digest] = try fetcher.bytes(ofValue: value.digest, length: value.length)
+        } catch .invalid, .notFound, .fromTheFuture {
+          continue  // Another peer may have it.
+        }
+      }
+      return found
+    }
+  }
+
   /// The number of times that bundles are listed again because some were removed in the meantime.
   private static let attempts = 4
 

@@ -32,6 +32,37 @@ final class ItemFetcher {
     return try bytes(from: try holders(of: item), of: item)
   }
 
+  /// Returns the bytes of a value; nil if one of its items is nowhere. The caller bounds the length.
+  /// - Throws: As ``bytes(of:)``.
+  func bytes(ofValue digest: Digest, length: UInt64) throws(StoreError) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    let top = BundleItem(value: digest, length: length)
+    guard try append(top, length, to: &bytes), UInt64(bytes.count) == length else { return nil }
+    return bytes
+  }
+
+  private func append(
+    _ item: BundleItem, _ length: UInt64, to bytes: inout [UInt8]
+  ) throws(StoreError) -> Bool {
+    guard let own = try self.bytes(of: item) else { return false }
+    guard item.kind != .chunk else {
+      bytes += own
+      return UInt64(own.count) == length
+    }
+    // An item is proved, so that the lengths below a node are those of the value.
+    guard let node = own.withUnsafeBytes({ ValueNodeForm($0) }), node.length == length else {
+      return false
+    }
+    for (length, part) in node.parts {
+      guard let item = part.item else {
+        bytes += [UInt8](repeating: 0, count: Int(length))
+        continue
+      }
+      guard try append(item, length, to: &bytes) else { return false }
+    }
+    return true
+  }
+
   /// Returns an item of a bundle.
   /// - Throws: As ``bytes(of:)``.
   func bytes(
