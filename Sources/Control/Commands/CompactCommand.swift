@@ -38,11 +38,15 @@ extension Compaction {
       let versions = PrintableText.count(report.newlyForgotten, "version")
       let bytes = ByteCount.text(report.freeableBytes)
       let rest = report.forgotten - report.newlyForgotten
-      let isNothing = report.newlyForgotten == 0 && report.goneBytes == 0
+      let isNothing =
+        report.newlyForgotten == 0 && report.goneBytes == 0 && report.freeableBytes == 0
+      let isLeft = report.newlyForgotten == 0 && report.goneBytes == 0
       lines.append(
         isNothing
           ? "nothing to forget with keep=\(keep.text)"
-          : "keep=\(keep.text) forgets \(versions) and frees \(bytes)"
+          : isLeft
+            ? "an interrupted run left \(bytes) of forgotten versions to free"
+            : "keep=\(keep.text) forgets \(versions) and frees \(bytes)"
             + (rest > 0 ? "; \(PrintableText.count(rest, "version")) forgotten before" : ""))
       if report.freeableBytes < report.goneBytes / 10 * 9 {
         lines.append(

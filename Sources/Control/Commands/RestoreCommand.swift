@@ -30,10 +30,23 @@ struct RestoreCommand: Command {
     try service.checkPaths(paths, in: source)
     try service.cut()
     let note = try service.store.noteOnTime(in: version)
-    let restored = try service.restore(
-      source, paths, reason: .restore(version: source.name), context)
-    guard let note else { return restored }
-    return CommandResult("\(restored.text)\n\(note)", restored.reply + ["note": note])
+    func noted(_ text: String, _ fields: ReplyValue) -> (String, ReplyValue) {
+      note.map { ("\(text)\n\($0)", fields + ["note": $0]) } ?? (text, fields)
+    }
+    do {
+      let restored = try service.restore(
+        source, paths, reason: .restore(version: source.name), context)
+      let (text, reply) = noted(restored.text, restored.reply)
+      return CommandResult(text, reply)
+    } catch var error as ControlError {
+      if let done = error.done {
+        let (text, fields) = noted(done.text, done.fields)
+        error.done = ControlError.Done(text: text, fields: fields)
+      } else if let note {
+        error = ControlError(error.kind, "\(error.message); \(note)")
+      }
+      throw error
+    }
   }
 }
 
@@ -154,7 +167,8 @@ extension ControlService {
       return
     }
     let path = PrintableText.text(try TreeView(map: store.map(of: record)).path(of: key))
-    let reason = try store.reasonForMissingBytes(of: record)
+    let reason = try store.reasonForMissingBytes(
+      of: record, at: TreeView(map: store.map(of: record)).path(of: key))
     throw .forgotten(
       "the bytes of \(path) in \(record.name) \(reason); \"llvs restore\" brings back the files that are left"
     )

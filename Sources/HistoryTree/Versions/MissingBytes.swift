@@ -8,7 +8,6 @@ package struct MissingBytes {
   /// The most files that are named.
   private static let mostNamed = 20
   private let store: Store
-  private var reasons: [VersionNumber: String] = [:]
   private var named: [String] = []
   package private(set) var count = 0
 
@@ -17,9 +16,7 @@ package struct MissingBytes {
   package mutating func add(_ path: [UInt8], of record: VersionRecord) throws(StoreError) {
     count += 1
     guard named.count < Self.mostNamed else { return }
-    let known = reasons[record.number]
-    let reason = if let known { known } else { try store.reasonForMissingBytes(of: record) }
-    reasons[record.number] = reason
+    let reason = try store.reasonForMissingBytes(of: record, at: path)
     named.append("the bytes of \(PrintableText.text(path)) in \(record.name) \(reason)")
   }
 
@@ -36,9 +33,21 @@ package struct MissingBytes {
 }
 
 extension Store {
-  /// Describes why bytes of a version are missing: `were forgotten on 3 May 2026 by keep=all:30d`.
+  /// Describes why bytes of a version's file are missing: `were forgotten on 3 May 2026 by keep=all:30d`.
+  package func reasonForMissingBytes(
+    of record: VersionRecord, at path: [UInt8]
+  ) throws(StoreError) -> String {
+    guard case .value(let entry)? = try TreeView(map: map(of: record)).find(path: path) else {
+      return try reasonForMissingBytes(of: record)
+    }
+    if entry.stored.isAbsent { return "were never received" }
+    // A version from an old machine may refer to bytes that were forgotten before.
+    let number = try isForgotten(record.number) ? record.number : entry.storedVersion
+    return try reasonForMissingBytes(of: version(number) ?? record)
+  }
+
+  /// Describes why the bytes of a forgotten version are missing.
   package func reasonForMissingBytes(of record: VersionRecord) throws(StoreError) -> String {
-    guard try isForgotten(record.number) else { return "were never received" }
     guard let decision = try decision(forgetting: record.number),
       let local = CalendarTime(local: decision.time / 1_000_000_000)
     else { return "were forgotten" }

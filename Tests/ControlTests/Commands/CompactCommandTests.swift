@@ -308,6 +308,29 @@ struct CompactCommandTests {
     #expect(try space.read("big.txt") == ControlWorkspace.text(5, 60_000))
   }
 
+  @Test("a trial counts what an interrupted run has not freed yet")
+  func left() throws {
+    let space = try workspace()
+    try space.fill(4)
+    clock.pass(3 * TurnedClock.day)
+    try space.run("keep all:1d")
+    let isFreeing = Monitor(false)
+    let context = CommandContext(
+      isCancelled: { isFreeing.withLock { $0 } },
+      progress: { step in isFreeing.withLock { $0 = $0 || step.what == "freeing bytes" } })
+    #expect(throws: ControlError.self) {
+      try space.service.run([Array("compact".utf8)], context: context)
+    }
+    let trial = try space.run("compact --dry-run")
+    #expect(
+      trial.text.hasPrefix("an interrupted run left ")
+        && trial.text.contains(" of forgotten versions to free"), "\(trial.text)")
+    let bytes = try #require(Self.number(trial.reply, "freedBytes"))
+    #expect(bytes > 50_000)
+    #expect(Self.number(try space.run("compact").reply, "freedBytes") == bytes)
+    #expect(try space.run("compact --dry-run").text == "nothing to forget with keep=all:1d")
+  }
+
   @Test("the record of compaction is read as it was written, and damage in it is no fault")
   func record() {
     var record = CompactionRecord()

@@ -7,7 +7,8 @@ package struct ForgetReport: Hashable, Sendable {
   package var newlyForgotten = 0
   /// The length of the records that are gone now, in bytes.
   package var goneBytes: UInt64 = 0
-  /// The part of the records that fills whole blocks of the disk, in bytes: only that comes free.
+  /// The part of the records that fills whole blocks of the disk, in bytes: only that comes free. It includes what an
+  /// interrupted run has left.
   package var freeableBytes: UInt64 = 0
   /// The space that came free on the disk, in bytes.
   package var freedBytes: UInt64 = 0
@@ -84,6 +85,7 @@ extension Store {
   ) throws(StoreError) -> ForgetReport {
     guard mode == .writer else { throw .readOnly }
     var report = ForgetReport()
+    report.freeableBytes = try unfreedBytes()
     var first: UInt32? = 0
     while let segment = first {
       try checkClock(now)

@@ -41,6 +41,27 @@ extension Store {
   }
 }
 
+extension Store {
+  /// Returns the bytes of whole blocks that are gone and still on the disk, as an interrupted run leaves them; 0 on a
+  /// file system that makes no holes.
+  func unfreedBytes() throws(StoreError) -> UInt64 {
+    let segments = try catalog.read { (database) throws(StoreError) in
+      try database.segmentsWithGone()
+    }
+    var bytes: UInt64 = 0
+    for segment in segments {
+      guard let gone = try records.gone?.ranges(in: segment) else { continue }
+      do throws(StoreError) {
+        _ = try records.files.file(segment)
+        bytes += try StoreError.translating(try gone.unfreed(in: records.files.path(segment)))
+      } catch {
+        guard error.isDamage else { throw error }
+      }
+    }
+    return bytes
+  }
+}
+
 extension RecordStore {
   fileprivate func free(
     _ gone: GoneRanges, in segment: UInt32, _ check: (UInt64) -> Bool
@@ -52,6 +73,33 @@ extension RecordStore {
 }
 
 extension GoneRanges {
+  /// Returns the bytes of the whole blocks of the ranges that are on the disk.
+  fileprivate func unfreed(in path: String) throws(SystemError) -> UInt64 {
+    let file = try File(path, [.readWrite, .noFollow, .nonBlocking])
+    let status = try file.status()
+    guard status.kind == .regular else { return 0 }
+    let block = try file.fileSystem().blockSize
+    var bytes: UInt64 = 0
+    for range in ranges {
+      let whole = range.clamped(to: 0..<status.size).wholeBlocks(of: block)
+      var offset = whole.lowerBound
+      do throws(SystemError) {
+        while offset < whole.upperBound, let data = try file.nextData(from: offset),
+          data < whole.upperBound
+        {
+          offset = min(try file.nextHole(from: data) ?? whole.upperBound, whole.upperBound)
+          bytes += offset - data
+        }
+      } catch {
+        // This file system does not report holes.
+        guard error.errno == Errno.invalid else { throw error }
+        return 0
+      }
+    }
+    guard bytes > 0, try file.makesHoles(after: status.size, block) else { return 0 }
+    return bytes
+  }
+
   /// Makes the whole blocks of the ranges holes. `check` is called before each range with the bytes of those before,
   /// and returns false to end.
   func free(
@@ -85,6 +133,18 @@ extension GoneRanges {
 }
 
 extension File {
+  /// True if the file system makes holes; tried behind the end of the file, where nothing is.
+  fileprivate func makesHoles(after size: UInt64, _ block: UInt64) throws(SystemError) -> Bool {
+    let start = (size + block - 1) / block * block
+    do throws(SystemError) {
+      try punchHole(start..<(start + block))
+      return true
+    } catch {
+      guard error.errno == Errno.notSupported else { throw error }
+      return false
+    }
+  }
+
   fileprivate func hasData(in range: Range<UInt64>) throws(SystemError) -> Bool {
     do throws(SystemError) {
       return try nextData(from: range.lowerBound).map { $0 < range.upperBound } ?? false
