@@ -151,13 +151,15 @@ extension Verb {
   }
 
   /// Returns the revisions of a file, oldest first, from before its renames too.
-  private static func revisions(of key: Key, in store: Store) throws -> [Revision] {
+  private static func revisions(
+    of key: Key, in store: Store, all: Bool
+  ) throws -> [Revision] {
     var found: [Revision] = []
     var known: Set<Key> = []
     var wanted: (key: Key, ancestors: Ancestors?)? = (key, nil)
     while case (let key, var ancestors)? = wanted, known.insert(key).inserted {
       var part: [Revision] = []
-      for record in try store.keptVersions(changing: key)
+      for record in try all ? store.versions(changing: key) : store.keptVersions(changing: key)
       where try ancestors?.contains(record.number) ?? true {
         let map = store.map(of: record)
         let entry = try map.entry(at: key)
@@ -190,7 +192,7 @@ extension Verb {
     let head = try store.headRecord()
     let view = TreeView(map: store.map(of: head))
     let key = try view.key(forNewPath: path)
-    let revisions = try revisions(of: key, in: store)
+    let revisions = try revisions(of: key, in: store, all: line.has("all"))
     guard !revisions.isEmpty else {
       throw ControlError(.notFound, "no version has a file \(PrintableText.text(line.bytes[0]))")
     }
@@ -221,7 +223,8 @@ extension Verb {
       if line.isJSON {
         let reply: ReplyValue = [
           "version": record.name, "change": entry == nil ? "-" : before == nil ? "+" : "*",
-          "bytes": entry?.stored.length, "time": VersionStory.time(record), "author": words.author,
+          "bytes": entry?.stored.length,
+          "isForgotten": story.labels.reply(record.number)["isForgotten"], "time": VersionStory.time(record), "author": words.author,
           "machine": words.machine, "message": words.message,
         ]
         var patch: [UInt8] = []

@@ -67,6 +67,7 @@ extension Verb {
       options: [
         VerbOption("n", "count", value: "COUNT", help: "at most COUNT; -COUNT is the same"),
         VerbOption("u", "patch", help: "what changed in each, line by line"), binary,
+        VerbOption("all", help: "revisions of versions that are forgotten, too"),
       ] + VerbOption.paged, operands: .paths, run: history),
     Verb(
       name: "grep", usage: "llvs grep PATTERN [VERSION|A..B] [PATH...] [OPTIONS]",
@@ -119,7 +120,7 @@ extension Verb {
       options: [
         VerbOption(
           "n", "count", value: "COUNT",
-          help: "show COUNT versions and paths at most; 10 if not given")
+          help: "show COUNT versions, paths and months at most; 20 if not given")
       ], operands: .paths, run: space),
     Verb(
       name: "watch", usage: "llvs watch [-n COUNT]",

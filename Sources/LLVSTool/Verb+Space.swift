@@ -12,7 +12,7 @@ extension Verb {
     let site = try CommandTarget(line)
     let store = try site.reader()
     let path = try line.bytes.first.map { try site.path($0) } ?? site.shownPaths.first ?? []
-    let most = try line.number("count") ?? 10
+    let most = try line.number("count") ?? 20
     let report = try SpaceReport(of: store, below: path, showing: most) { done, total in
       console.progress(CommandProgress("reading versions", done: done, total: total))
     }
@@ -47,18 +47,24 @@ extension Verb {
     }
     if !report.paths.isEmpty {
       let place = path.isEmpty ? "" : " in \(PrintableText.text(path))"
-      lines += ["", "All versions\(place), and head alone:"]
+      let hasGone = report.paths.contains { $0.forgotten > 0 }
+      lines += [
+        "",
+        "All versions\(place), \(hasGone ? "what of them is forgotten, " : "")and head alone:",
+      ]
       for item in report.paths.prefix(most) {
         let name = PrintableText.text(item.path) + (item.isDirectory ? "/" : "")
+        let gone = hasGone ? "  \(ByteCount.column(item.forgotten))" : ""
         lines.append(
-          "  \(ByteCount.column(item.inHistory))  \(ByteCount.column(item.inHead))  \(name)")
+          "  \(ByteCount.column(item.inHistory))\(gone)  \(ByteCount.column(item.inHead))  \(name)")
       }
       if report.paths.count > most { lines.append("  ... and \(report.paths.count - most) more") }
     }
     if !report.months.isEmpty {
       lines += ["", "What versions brought and is still there, by month:"]
       for item in report.months.suffix(most) {
-        let gone = item.forgotten > 0 ? ", \(item.forgotten) of them forgotten" : ""
+        var gone = item.forgotten > 0 ? ", \(item.forgotten) of them forgotten" : ""
+        if item.forgottenBytes > 0 { gone += " with \(ByteCount.text(item.forgottenBytes))" }
         lines.append(
           "  \(ByteCount.column(item.bytes))  \(item.month), "
             + PrintableText.count(item.versions, "version") + gone)
@@ -114,7 +120,7 @@ extension Verb {
       "months": report.months.map {
         [
           "month": $0.month, "versions": $0.versions, "forgottenVersions": $0.forgotten,
-          "bytes": $0.bytes,
+          "bytes": $0.bytes, "forgottenBytes": $0.forgottenBytes,
         ] as ReplyValue
       },
       "largestVersions": ReplyValue.list(
@@ -123,7 +129,7 @@ extension Verb {
         report.paths.map {
           [
             "path": ReplyBytes($0.path), "directory": $0.isDirectory, "headBytes": $0.inHead,
-            "historyBytes": $0.inHistory,
+            "historyBytes": $0.inHistory, "forgottenBytes": $0.forgotten,
           ]
         }),
       "peers": ReplyValue.list(

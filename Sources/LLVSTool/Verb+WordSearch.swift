@@ -1,5 +1,6 @@
 import Control
 import Grammar
+import HistoryTree
 import LLVSCore
 import Platform
 import Search
@@ -39,9 +40,11 @@ extension Verb {
       result = try index.search(request)
     }
     console.page(line)
-    for hit in result.hits { try show(hit, store, line, console) }
+    var missing = MissingBytes(store)
+    for hit in result.hits { try show(hit, store, &missing, line, console) }
     complain(of: result, request.pending, console)
-    return result.count == 0 ? .conflict : .done
+    console.complain(about: missing)
+    return missing.count > 0 ? .forgotten : result.count == 0 ? .conflict : .done
   }
 
   private static func searchRequest(
@@ -71,18 +74,29 @@ extension Verb {
   }
 
   private static func show(
-    _ hit: SearchHit, _ store: Store, _ line: CommandLine, _ console: Console
+    _ hit: SearchHit, _ store: Store, _ missing: inout MissingBytes, _ line: CommandLine,
+    _ console: Console
   ) throws {
-    let version = try hit.version.flatMap { number throws(StoreError) in
-      try store.version(number)?.name
+    let record = try hit.version.flatMap { number throws(StoreError) in try store.version(number) }
+    var lacksBytes = false
+    if let record,
+      case .value(let entry)? = try TreeView(map: store.map(of: record)).find(path: hit.path),
+      try !store.canRead(entry.stored)
+    {
+      lacksBytes = true
+      try missing.add(hit.path, of: record)
     }
     guard !line.isJSON else {
       let lines = hit.lines.map { ["line": $0.number, "text": $0.text] as ReplyValue }
-      console.stream(json: ["path": ReplyBytes(hit.path), "version": version, "lines": lines])
+      console.stream(json: [
+        "path": ReplyBytes(hit.path), "version": record?.name, "isForgotten": lacksBytes,
+        "lines": lines,
+      ])
       return
     }
-    let name = (version.map { "\($0):" } ?? "") + PrintableText.text(hit.path)
-    if hit.lines.isEmpty { console.stream(line: name) }
+    let name = (record.map { "\($0.name):" } ?? "") + PrintableText.text(hit.path)
+    if lacksBytes, !line.has("list") { console.stream(line: "\(name): bytes are forgotten") }
+    if hit.lines.isEmpty, !lacksBytes || line.has("list") { console.stream(line: name) }
     for line in hit.lines {
       console.stream(line: "\(name):\(line.number):\(PrintableText.harmless(line.text))")
     }

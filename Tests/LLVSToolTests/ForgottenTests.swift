@@ -178,7 +178,6 @@ struct ForgottenTests {
       l grep -l '^29999$'; echo $?; l grep -l '^1$' $V1; echo $?
       l blame big | cut -d' ' -f1 | uniq; l blame once | cut -d' ' -f1 | uniq
       l blame big $V1 | tail -1; l history big | wc -l; l history once | wc -l; l history big -u | tail -1
-      l log -S 29999 --oneline; echo $?
       """)
     func words(_ version: String) -> String {
       "llvs: the bytes of big in \(version) were forgotten on DAY by keep=all:1h."
@@ -202,9 +201,90 @@ struct ForgottenTests {
         1
         \(words("V2"))
         Binary files a/big and b/big differ
-        llvs: 1 version not searched for the text, because bytes are forgotten.
+
+        """, "\(output)")
+  }
+
+  @Test("log -S finds the texts of a kept version, also where its predecessor's bytes are forgotten")
+  func content() throws {
+    let output = try run(
+      """
+      new=$(tail -1 big | cut -c1-20); l log -S "$new" --oneline; echo $?
+      l log -S 29999 --oneline; echo $?; l log -S 29999 --all --oneline; echo $?
+      """)
+    #expect(
+      output == """
+        V3 (head) number 3
+        0
+        0
+        llvs: 2 versions not searched for the text, because bytes are forgotten.
         14
 
+        """, "\(output)")
+  }
+
+  @Test("history --all has the revisions of forgotten versions too, marked")
+  func allRevisions() throws {
+    let output = try run(
+      """
+      l history small | wc -l; l history small --all | cut -d' ' -f1,2
+      l history small --all --json | grep -c '"isForgotten":true'
+      """)
+    #expect(output == "1\nV3 (head)\nV2 (forgotten)\nV1 (forgotten)\n2\n", "\(output)")
+  }
+
+  @Test("search --history marks a file whose bytes are forgotten")
+  func words() throws {
+    let output = try run(
+      """
+      l search --history name:big --sort path; echo $?
+      l search --history name:big --json 2> /dev/null | grep -c '"isForgotten":true'
+      l search --history name:once; echo $?
+      """)
+    #expect(
+      output == """
+        V3:big
+        V2:big: bytes are forgotten
+        V1:big: bytes are forgotten
+        llvs: the bytes of big in V2 were forgotten on DAY by keep=all:1h.
+        llvs: the bytes of big in V1 were forgotten on DAY by keep=all:1h.
+        14
+        2
+        V1:once
+        0
+
+        """, "\(output)")
+  }
+
+  @Test("space tells what is forgotten by path and by month")
+  func space() throws {
+    let output = try run(
+      """
+      l space; l space --json | grep -o '"path":"big"[^}]*'
+      """)
+    #expect(output.contains("\nAll versions, what of them is forgotten, and head alone:\n"))
+    #expect(output.contains("\n    243 kB    162 kB   81.1 kB  big\n"), "\(output)")
+    #expect(output.contains("3 versions, 2 of them forgotten with 162 kB\n"), "\(output)")
+    #expect(output.contains(#""historyBytes":243159,"forgottenBytes":162106"#), "\(output)")
+  }
+
+  @Test("bytes that an old machine's version took from a forgotten one were forgotten")
+  func inherited() throws {
+    do {
+      let store = try Store.open(path: tool.directory.file("s"))
+      let first = try #require(try store.version(VersionNumber(1)))
+      _ = try store.makeVersion(
+        basedOnPredecessor: first.id,
+        storing: [.insert(Value(id: Value.ID("new"), data: [65]))])
+    }
+    let output = try run(
+      """
+      l show $V3:big; l show $V3:new
+      """)
+    #expect(
+      output == """
+        llvs: the bytes of big in V3 were forgotten on DAY by keep=all:1h.
+        A
         """, "\(output)")
   }
 }

@@ -59,6 +59,17 @@ import Web
       }
     }
   }
+  @Test("A merge that is left out leaves lines to both of its sides")
+  func skippedMerge() {
+    func version(_ number: UInt32) -> VersionNumber { VersionNumber(number) }
+    var layout = LaneLayout()
+    var first = layout.add(version(5), timestamp: 5, predecessors: [version(4)])
+    layout.skip(version(4), to: [version(3), version(2)], below: &first)
+    #expect(first.edges.map { [$0.from, $0.to] } == [[0, 0], [0, 1]])
+    #expect(layout.add(version(3), timestamp: 3, predecessors: [version(1)]).lane == 0)
+    #expect(layout.add(version(2), timestamp: 2, predecessors: [version(1)]).lane == 1)
+  }
+
   @Test("Without some versions, every line still ends at a version or goes on", arguments: 0..<20)
   func skipped(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
@@ -75,7 +86,7 @@ import Web
       }
       let version = VersionNumber(UInt32(number))
       if !rows.isEmpty, number > 1, Int.random(in: 0..<3, using: &random) > 0 {
-        layout.skip(version, to: predecessors.first, below: &rows[rows.count - 1])
+        layout.skip(version, to: predecessors, below: &rows[rows.count - 1])
       } else {
         rows.append(
           layout.add(version, timestamp: Double(number), predecessors: predecessors))

@@ -62,7 +62,7 @@ struct LogWriter {
   }
 
   /// Records a version that is not shown, and redirects its column in the graph.
-  mutating func pass(_ number: VersionNumber, to next: VersionNumber?) {
+  mutating func pass(_ number: VersionNumber, to next: [VersionNumber]) {
     guard var graph else { return }
     for row in graph.skip(number, to: next) { stream(row, "") }
     self.graph = graph

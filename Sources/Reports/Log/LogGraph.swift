@@ -34,13 +34,7 @@ package struct LogGraph<ID: Hashable> {
     let first = predecessors.first
     if let second = predecessors.dropFirst().first, let first, second != first {
       columns[column] = first
-      var row = Row(columns.count)
-      for index in columns.indices {
-        if index <= column { row.set(2 * index, "|") }
-        if index >= column { row.set(2 * index + 1, "\\") }
-      }
-      rows.append(row.text)
-      columns.insert(second, at: column + 1)
+      split(column, to: second, &rows)
       width = columns.count
     } else if let first {
       columns[column] = first
@@ -56,17 +50,33 @@ package struct LogGraph<ID: Hashable> {
       before: before, node: padded(node), after: rows.map(padded), padding: padded(self.standing))
   }
 
-  /// Redirects the column of an unshown version to another version, or ends it; returns the rows.
-  package mutating func skip(_ id: ID, to next: ID?) -> [String] {
+  /// Redirects the column of an unshown version to its predecessors, or ends it; returns the rows.
+  package mutating func skip(_ id: ID, to next: [ID]) -> [String] {
     guard let column = columns.firstIndex(of: id) else { return [] }
     var rows: [String] = []
     ended = nil
-    if let next { columns[column] = next } else { remove(column, &rows) }
+    if let first = next.first {
+      columns[column] = first
+      if let second = next.dropFirst().first, second != first { split(column, to: second, &rows) }
+    } else {
+      remove(column, &rows)
+    }
     collapse(&rows)
     return rows
   }
 
   private var standing: String { columns.map { _ in "|" }.joined(separator: " ") }
+
+  /// Adds a column for a second predecessor; the columns to its right move right.
+  private mutating func split(_ column: Int, to second: ID, _ rows: inout [String]) {
+    var row = Row(columns.count)
+    for index in columns.indices {
+      if index <= column { row.set(2 * index, "|") }
+      if index >= column { row.set(2 * index + 1, "\\") }
+    }
+    rows.append(row.text)
+    columns.insert(second, at: column + 1)
+  }
 
   /// Ends a column; the columns to its right move left.
   private mutating func remove(_ column: Int, _ rows: inout [String]) {

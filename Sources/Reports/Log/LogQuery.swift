@@ -9,8 +9,8 @@ package struct LogQuery {
   package enum Step {
     /// A version to show, and the predecessors that the walk follows.
     case shown(VersionRecord, predecessors: [VersionNumber])
-    /// A version to skip, and the version to which a graph redirects its column.
-    case passed(VersionNumber, to: VersionNumber?)
+    /// A version to skip, and the versions to which a graph redirects its column.
+    case passed(VersionNumber, to: [VersionNumber])
   }
 
   package struct Limits {
@@ -71,7 +71,7 @@ package struct LogQuery {
   package mutating func next() throws -> Step? {
     guard let (node, predecessors) = try walk.nextStep() else { return nil }
     guard let record = try meant(node) else {
-      return .passed(node.number, to: predecessors.first)
+      return .passed(node.number, to: predecessors)
     }
     return .shown(record, predecessors: predecessors)
   }
@@ -104,7 +104,7 @@ package struct LogQuery {
   }
 
   /// True if the changed files together have the wanted bytes more or less often than in the predecessor, so a rename
-  /// alone changes nothing. Nor does a merge.
+  /// alone changes nothing. Nor does a merge. Where the predecessor's bytes are forgotten, older ones count.
   private func changesContent(_ record: VersionRecord) throws -> Bool {
     guard let content = limits.content else { return true }
     guard record.second == nil else { return false }
@@ -117,9 +117,28 @@ package struct LogQuery {
     while let (_, change) = try diff.next() {
       if change.isDirectory || change.old?.stored.digest == change.new?.stored.digest { continue }
       sum += try change.new.map { try count(of: content, in: $0.stored) } ?? 0
-      sum -= try change.old.map { try count(of: content, in: $0.stored) } ?? 0
+      sum -= try change.old.map { try count(of: content, in: $0, before: record) } ?? 0
     }
     return sum != 0
+  }
+
+  /// Counts in a file of the predecessor, or in the newest older revision of it that has bytes; 0 without one.
+  private func count(
+    of content: [UInt8], in entry: Entry, before record: VersionRecord
+  ) throws -> Int {
+    var found: Entry? = entry
+    var older = try store.version(record.first)
+    while let current = found {
+      do {
+        return try count(of: content, in: current.stored)
+      } catch let error as StoreError where error.isForgotten {
+        repeat {
+          older = try store.version(older?.first)
+          found = try older.flatMap { try store.map(of: $0).entry(at: entry.key) }
+        } while found?.stored.digest == current.stored.digest
+      }
+    }
+    return 0
   }
 
   private func count(of content: [UInt8], in stored: StoredContent) throws -> Int {

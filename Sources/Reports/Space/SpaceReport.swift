@@ -22,6 +22,8 @@ package struct SpaceReport {
     package var isDirectory = false
     package var inHead: UInt64 = 0
     package var inHistory: UInt64 = 0
+    /// The part of ``inHistory`` that is forgotten.
+    package var forgotten: UInt64 = 0
   }
 
   /// A month of versions, in UTC.
@@ -33,6 +35,8 @@ package struct SpaceReport {
     package var forgotten = 0
     /// The bytes on disk that they brought and that are still there.
     package var bytes: UInt64 = 0
+    /// The bytes of contents that they brought and that are forgotten, before these were compressed and shared.
+    package var forgottenBytes: UInt64 = 0
   }
 
   package let parts: [Part]
@@ -164,11 +168,12 @@ private struct Survey {
     return seconds.flatMap { CalendarTime(utc: $0) }.map { String($0.date.prefix(7)) } ?? "?"
   }
 
-  private mutating func note(_ record: VersionRecord, bytes: UInt64) {
+  private mutating func note(_ record: VersionRecord, bytes: UInt64, forgotten gone: UInt64) {
     let month = Self.month(of: record)
     var one = months[month] ?? SpaceReport.OfMonth(month: month)
     one.versions += 1
     one.bytes += bytes
+    one.forgottenBytes += gone
     if forgottenVersions.contains(record.number) {
       one.forgotten += 1
       forgotten += 1
@@ -187,7 +192,7 @@ private struct Survey {
     let view = TreeView(map: store.map(line.map))
     var diff = try MapDiff(
       from: store.map(parent ?? .empty), to: view.map, comparing: .content)
-    var (own, onDisk): (UInt64, UInt64) = (0, 0)
+    var (own, onDisk, gone): (UInt64, UInt64, UInt64) = (0, 0, 0)
     while let change = try diff.next() {
       guard let entry = change.new, !change.isDirectory, entry.stored.length > 0,
         entry.stored.digest != change.old?.stored.digest
@@ -195,9 +200,13 @@ private struct Survey {
       onDisk += try sizes.add(entry.stored)
       guard seen.insert(entry.stored.digest).inserted else { continue }
       own += entry.stored.length
-      try note(view.path(of: entry.key), entry.stored.length, \.inHistory)
+      let path = try view.path(of: entry.key)
+      note(path, entry.stored.length, \.inHistory)
+      guard try !store.hasBytes(of: entry.stored) else { continue }
+      gone += entry.stored.length
+      note(path, entry.stored.length, \.forgotten)
     }
-    note(record, bytes: onDisk)
+    note(record, bytes: onDisk, forgotten: gone)
     contents += own
     guard own > 0 else { return }
     largest.append(SpaceReport.OfVersion(version: record, bytes: own))

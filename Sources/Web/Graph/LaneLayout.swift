@@ -61,24 +61,30 @@ package struct LaneLayout {
       number: number, timestamp: timestamp, lane: UInt16(clamping: lane), edges: edges)
   }
 
-  /// Gives the lane of a version that is not shown to its predecessor; `last` is the row above.
+  /// Gives the lane of a version that is not shown to its predecessors; `last` is the row above.
   package mutating func skip(
-    _ number: VersionNumber, to predecessor: VersionNumber?, below last: inout Row
+    _ number: VersionNumber, to predecessors: [VersionNumber], below last: inout Row
   ) {
     guard let lane = lanes.firstIndex(of: number) else { return }
-    let known = predecessor.flatMap { lanes.firstIndex(of: $0) }
-    guard let predecessor, known == nil else {
-      lanes[lane] = nil
-      let ending = last.edges.filter { $0.to == lane }
-      last.edges.removeAll { $0.to == lane }
-      guard let known, known < Self.lanesDrawn else { return }
-      for edge in ending.map({ Edge(from: $0.from, to: UInt16(known)) })
+    let ending = last.edges.filter { $0.to == lane }
+    lanes[lane] = nil
+    var targets: [Int] = []
+    for predecessor in predecessors {
+      var target = lanes.firstIndex(of: predecessor)
+      if target == nil {
+        target = lanes[lane] == nil ? lane : free()
+      }
+      guard let target else { continue }
+      lanes[target] = predecessor
+      targets.append(target)
+    }
+    if !targets.contains(lane) { last.edges.removeAll { $0.to == lane } }
+    for target in targets where target != lane && target < Self.lanesDrawn {
+      for edge in ending.map({ Edge(from: $0.from, to: UInt16(target)) })
       where !last.edges.contains(edge) {
         last.edges.append(edge)
       }
-      return
     }
-    lanes[lane] = predecessor
   }
 
   private mutating func free() -> Int {

@@ -76,7 +76,7 @@ final class VersionGraphRows: Sendable {
           guard !forgotten.contains(node.number) else {
             if !state.rows.isEmpty {
               state.layout.skip(
-                node.number, to: predecessors.first, below: &state.rows[state.rows.count - 1])
+                node.number, to: predecessors, below: &state.rows[state.rows.count - 1])
             }
             continue
           }

@@ -132,9 +132,18 @@ struct LogGraphTests {
   func passing() {
     var graph = LogGraph<Int>()
     _ = graph.add(9, predecessors: [8, 7])
-    #expect(graph.skip(8, to: 6) == [])
-    #expect(graph.skip(7, to: 6) == ["|/"])
+    #expect(graph.skip(8, to: [6]) == [])
+    #expect(graph.skip(7, to: [6]) == ["|/"])
     #expect(graph.add(6, predecessors: []).node == "*")
-    #expect(graph.skip(5, to: nil) == [])
+    #expect(graph.skip(5, to: []) == [])
+  }
+
+  @Test("a merge that is passed over leaves lines to both of its sides")
+  func passingMerge() {
+    var graph = LogGraph<Int>()
+    _ = graph.add(9, predecessors: [8])
+    #expect(graph.skip(8, to: [7, 6]) == ["|\\"])
+    #expect(graph.add(7, predecessors: [5]).node == "* |")
+    #expect(graph.add(6, predecessors: [5]).node == "| *")
   }
 }
