@@ -92,6 +92,8 @@ package struct ExchangeReport: Sendable {
   package var waiting: [Fault] = []
   /// Versions that something there refers to and that are missing both here and there.
   package var absent: Set<Version.ID> = []
+  /// Versions of the store that refused and waiting versions continue from.
+  package var awaited: Set<Version.ID> = []
   package var sent: [Version.ID] = []
   package var remoteIDs: [Version.ID] = []
   /// Sentences without a period for the user.
@@ -153,6 +155,7 @@ package struct ExchangeReport: Sendable {
     refused += other.refused.filter { !refusals.contains($0) }
     waiting += other.waiting
     absent.formUnion(other.absent)
+    awaited.formUnion(other.awaited)
     notes += other.notes
     mayBeDamaged = mayBeDamaged || other.mayBeDamaged
     leavesNoHole = leavesNoHole && other.leavesNoHole

@@ -34,10 +34,16 @@ struct Retrieval<Source: VersionSource> {
   mutating func run() throws(StoreError) -> ExchangeReport {
     control.report(.listing, 0, of: 0)
     report.remoteIDs = try source.versionIDs()
-    let order = try arranged(try read(try store.unknown(report.remoteIDs, control)))
+    let found = try read(try store.unknown(report.remoteIDs, control))
+    let order = try arranged(found)
     for fault in report.waiting { barred[fault.id] = false }
     for fault in report.refused { barred[fault.id] = true }
     try storeAll(order)
+    for fault in report.refused + report.waiting {
+      for id in found[fault.id]?.predecessors ?? [] where try store.version(id) != nil {
+        report.awaited.insert(id)
+      }
+    }
     return report
   }
 

@@ -47,7 +47,7 @@ extension Compaction {
           : isLeft
             ? "an interrupted run left \(bytes) of forgotten versions to free"
             : "keep=\(keep.text) forgets \(versions) and frees \(bytes)"
-            + (rest > 0 ? "; \(PrintableText.count(rest, "version")) forgotten before" : ""))
+              + (rest > 0 ? "; \(PrintableText.count(rest, "version")) forgotten before" : ""))
       if report.freeableBytes < report.goneBytes / 10 * 9 {
         lines.append(
           "the versions have \(ByteCount.text(report.goneBytes)), but only whole blocks of the disk come free"

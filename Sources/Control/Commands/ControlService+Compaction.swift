@@ -129,7 +129,7 @@ extension ControlService {
     let time = clock.now()
     let report = try store.forget(
       policy, at: time, isTrial: isTrial,
-      besides: { () throws(StoreError) in try outsideRoots().roots }, control: control)
+      besides: { () throws(StoreError) in try outsideRoots() }, control: control)
     let found = last ?? report
     func update(_ record: inout CompactionRecord) {
       record.estimate = CompactionRecord.Estimate(
@@ -151,7 +151,7 @@ extension ControlService {
       log.add("compact", "\(Self.text(of: report)), by keep=\(policy.text)")
     }
     return Compaction(
-      report: report, preview: isTrial ? preview : nil, notes: try outsideRoots().notes)
+      report: report, preview: isTrial ? preview : nil, notes: try lackingPeers().map(\.note))
   }
 
   static func text(of report: ForgetReport) -> String {
@@ -164,44 +164,5 @@ extension ControlService {
       ? "no space came free, because this file system cannot free a part of a file"
       : "\(ByteCount.text(report.freedBytes)) came free"
     return "\(versions) forgotten, \(freed)"
-  }
-
-  private static func note(of peer: String, lacking: Int, forgotten: Int) -> String {
-    let lacks = "\(peer) lacks \(PrintableText.count(lacking, "version"))"
-    if forgotten == 0 { return "\(lacks), whose bytes are kept until it has them" }
-    if forgotten == lacking { return "\(lacks), whose bytes are forgotten already" }
-    return
-      "\(lacks); the bytes of \(forgotten) are forgotten already, the others are kept until it has them"
-  }
-
-  /// What the working tree, open files of history and peers need of old versions, and a sentence for each peer that
-  /// lacks versions.
-  func outsideRoots() throws(StoreError) -> (roots: OutsideRoots, notes: [String]) {
-    var roots = try tree.roots()
-    roots.contents += openHistory.all
-    var notes: [String] = []
-    let state = try store.state()
-    let newest = state.lastNumber
-    let forgotten = try store.forgottenVersions()
-    for peer in try store.peers() {
-      guard PeerSettings(of: peer.name, stored: state.settings).direction != .retrieveOnly else {
-        continue
-      }
-      // A document gets the newest values alone.
-      if case .document? = try? PeerAddress(peer.address) { continue }
-      let known = PeerState(peer.state)
-      let sent = min(known.sent, newest)
-      // The next exchange continues from there.
-      if sent > 0 { roots.versions.insert(VersionNumber(sent)) }
-      let lacking = known.countToSend(newest: newest)
-      guard lacking > 0 else { continue }
-      var gone = 0
-      for number in sent..<newest {
-        roots.versions.insert(VersionNumber(number + 1))
-        if forgotten.contains(VersionNumber(number + 1)) { gone += 1 }
-      }
-      notes.append(Self.note(of: peer.name, lacking: lacking, forgotten: min(gone, lacking)))
-    }
-    return (roots, notes)
   }
 }

@@ -125,7 +125,8 @@ struct MergeSummary {
 
   private var missedText: String? {
     guard !missed.isEmpty else { return nil }
-    return "the newer change of \(ControlService.names(missed)) is taken, because bytes that the merge needs are "
+    return
+      "the newer change of \(ControlService.names(missed)) is taken, because bytes that the merge needs are "
       + "forgotten here and no peer has them"
   }
 
@@ -164,7 +165,8 @@ struct MergeOutcome {
     return MergeOutcome(
       result: .waiting(text),
       reply: [
-        "version": ReplyValue.null, "heads": 0, "values": 0, "conflicts": none, "conflictSides": none,
+        "version": ReplyValue.null, "heads": 0, "values": 0, "conflicts": none,
+        "conflictSides": none,
         "settled": none, "arbiterFailures": none, "unsaved": none, "waits": text,
       ])
   }

@@ -1,3 +1,4 @@
+import LLVSCore
 import LLVSExchange
 
 /// The state of the exchanges with a peer, in its row in the store.
@@ -31,6 +32,12 @@ struct PeerState: Hashable, Sendable {
   private var sendingNotes: [String] = []
   /// The most notes that are kept for each half.
   private static let noteLimit = 20
+  /// The newest version that came from the peer.
+  var given: Version.ID?
+  /// The versions here that versions continue from which the last retrieval could not take: a later one may.
+  var awaited: [Version.ID] = []
+  /// The most of them that are kept.
+  private static let awaitedLimit = 256
   /// True if the user accepted the place in spite of its other files.
   var isWelcome = false
   init() {}
@@ -57,6 +64,8 @@ struct PeerState: Hashable, Sendable {
       case "waiting": waiting = Int(value) ?? 0
       case "taking": takingNotes.append(value)
       case "sending": sendingNotes.append(value)
+      case "given": given = Version.ID(value)
+      case "awaited": awaited.append(Version.ID(value))
       case "welcome": isWelcome = value == "1"
       default: break
       }
@@ -80,6 +89,8 @@ struct PeerState: Hashable, Sendable {
     if !found.isEmpty { lines.append("found=\(Self.line(found))") }
     lines += takingNotes.map { "taking=\(Self.line($0))" }
     lines += sendingNotes.map { "sending=\(Self.line($0))" }
+    if let given { lines.append("given=\(Self.line(given.rawValue))") }
+    lines += awaited.map { "awaited=\(Self.line($0.rawValue))" }
     if isWelcome { lines.append("welcome=1") }
     lines.append("sent=\(sent)")
     lines.append("taken=\(taken)")
@@ -98,6 +109,8 @@ struct PeerState: Hashable, Sendable {
         fault.isObject && fault.cause == "damaged" ? "a bundle there is damaged" : fault.reason
       } ?? ""
     waiting = report.waiting.count
+    if let last = report.taken.last { given = last }
+    awaited = Array(report.awaited.sorted().prefix(Self.awaitedLimit))
     unreadable = report.unreadable.count
     incomplete = report.incomplete ?? ""
     if !report.isAsBefore { takingNotes = Array(report.notes.prefix(Self.noteLimit)) }

@@ -249,6 +249,44 @@ struct CompactCommandTests {
     #expect(try space.run("restore \(versions[0])").reply["note"] == nil)
   }
 
+  @Test("a restore of a time that leaves out files says which version it took")
+  func partialRestore() throws {
+    let space = try workspace()
+    let (store, key) = (space.store, Key("big.txt"))
+    // A kept version without bytes, as a peer sends it that has forgotten them.
+    let root = try store.write { (transaction) throws(StoreError) in
+      let number = try transaction.reserveVersion()
+      let entry = Entry(
+        key: key, kind: .regular, attributes: Attributes(mode: 0o644),
+        stored: transaction.absentValue(Digest.of([1]), length: 5000), storedVersion: number,
+        revision: try transaction.allotRevisions())
+      return try transaction.add(
+        NewVersion(
+          number: number, id: .random(), first: nil, timestamp: 0,
+          map: try store.map(of: nil).applying(edits: [.put(entry)]).root))
+    }
+    let bytes = Array(ControlWorkspace.text(7, 60_000).utf8)
+    try store.makeVersion(
+      basedOnPredecessor: root.id, storing: [.insert(Value(id: key, data: bytes))])
+    try space.run("merge")
+    let time = SystemClock.now() / 1_000_000_000
+    usleep(1_100_000)
+    try space.fill(2)
+    try space.run("tag kept \(root.name)")
+    clock.pass(3 * TurnedClock.day)
+    try space.run("keep all:1d")
+    try space.run("compact")
+    do {
+      try space.run("restore at/@\(time)")
+      Issue.record("the file without bytes was restored")
+    } catch let error as ControlError {
+      #expect(error.kind == .forgotten && error.message.contains("were never received"))
+      let done = try #require(error.done)
+      #expect(done.text.contains("\(root.name) is the newest version of that time that is kept"))
+      #expect(done.fields["note"] != nil)
+    }
+  }
+
   @Test("nothing is forgotten for a day after the clock leapt or went back")
   func clocks() throws {
     let space = try workspace()
@@ -327,8 +365,10 @@ struct CompactCommandTests {
         && trial.text.contains(" of forgotten versions to free"), "\(trial.text)")
     let bytes = try #require(Self.number(trial.reply, "freedBytes"))
     #expect(bytes > 50_000)
-    #expect(Self.number(try space.run("compact").reply, "freedBytes") == bytes)
-    #expect(try space.run("compact --dry-run").text == "nothing to forget with keep=all:1d")
+    let freed = try #require(Self.number(try space.run("compact").reply, "freedBytes"))
+    #expect(freed > 50_000 && freed <= bytes, "\(freed) of \(bytes)")
+    let after = try space.run("compact --dry-run").text
+    #expect(after == "nothing to forget with keep=all:1d", "\(after)")
   }
 
   @Test("the record of compaction is read as it was written, and damage in it is no fault")

@@ -17,7 +17,9 @@ struct LackedBytesTests {
     (0..<count).map { ControlWorkspace.text(seed &* 1000 + UInt64($0), 60) }
   }
 
-  private static func joined(_ lines: ArraySlice<String>) -> String { lines.joined(separator: "\n") + "\n" }
+  private static func joined(_ lines: ArraySlice<String>) -> String {
+    lines.joined(separator: "\n") + "\n"
+  }
 
   /// The same text in two stores. Each changes one half, and both send it to one peer; `a` has forgotten the base.
   private struct Pair {
