@@ -124,6 +124,7 @@ let package = Package(
       resources: [
         "index.html", "style.css", "icon.svg", "main.js", "elements.js", "server.js", "graph.js",
         "versions.js", "files.js", "difference.js", "conflicts.js", "sync.js",
+        "space.js",
       ].map { .embedInCode("Page/\($0)") }),
     .target(
       name: "LLVSTool",

@@ -224,7 +224,8 @@ extension Verb {
         let reply: ReplyValue = [
           "version": record.name, "change": entry == nil ? "-" : before == nil ? "+" : "*",
           "bytes": entry?.stored.length,
-          "isForgotten": story.labels.reply(record.number)["isForgotten"], "time": VersionStory.time(record), "author": words.author,
+          "isForgotten": story.labels.reply(record.number)["isForgotten"],
+          "time": VersionStory.time(record), "author": words.author,
           "machine": words.machine, "message": words.message,
         ]
         var patch: [UInt8] = []

@@ -36,7 +36,7 @@ extension Verb {
         + "with \(ByteCount.text(report.contents)) of different contents:"
     ]
     for part in report.parts where part.bytes > 0 {
-      lines.append("  \(ByteCount.column(part.bytes))  \(meaning(of: part.name))")
+      lines.append("  \(ByteCount.column(part.bytes))  \(part.meaning)")
     }
     lines += forgotten(report, forgettable)
     if !report.largest.isEmpty {
@@ -78,20 +78,6 @@ extension Verb {
       }
     }
     return lines.joined(separator: "\n")
-  }
-
-  /// The words for a part, whose name is that in JSON.
-  private static func meaning(of part: String) -> String {
-    switch part {
-    case "head": "files of the newest version"
-    case "history": "files of older versions"
-    case "names": "names, attributes and messages of all versions"
-    case "versions": "the list of versions, settings and peers"
-    case "tree": "the rows of the mounted tree"
-    case "index": "indices, which can be made again"
-    case "journal": "the journal of changes that are in no version yet, and its reserve"
-    default: part
-    }
   }
 
   private static func forgotten(

@@ -29,6 +29,7 @@ struct PageFile {
     "page/versions.js": PackageResources.versions_js, "page/files.js": PackageResources.files_js,
     "page/difference.js": PackageResources.difference_js,
     "page/conflicts.js": PackageResources.conflicts_js, "page/sync.js": PackageResources.sync_js,
+    "page/space.js": PackageResources.space_js,
   ]
 
   /// Scripts and styles come only from the page's own directory, never from a version under the token.

@@ -30,6 +30,7 @@ package final class WebService: WebAnswering {
   private let versions: VersionList
   private let desk: CommandQueue
   private let conflictCount: ConflictCount
+  private let space: SpaceAnswer
   private var history: History { History(store: store) }
   private var conflicts: Conflicts { Conflicts(history: history) }
 
@@ -42,6 +43,7 @@ package final class WebService: WebAnswering {
     versions = VersionList(store, pool: pool)
     desk = CommandQueue(pool: pool)
     conflictCount = ConflictCount(store, pool: pool)
+    space = SpaceAnswer(store)
   }
 
   func move(to gate: Gate) { self.gate.withLock { $0 = gate } }
@@ -125,6 +127,7 @@ package final class WebService: WebAnswering {
           of: try history.path(request), at: try history.version(request),
           try versions.current().story))
     case "api/difference": return WebResponse(try difference(request))
+    case "api/space": return WebResponse(try space.reply())
     case "api/conflicts": return WebResponse(try conflicts.list())
     case "api/conflict":
       return WebResponse(

@@ -147,7 +147,9 @@ struct ForgettingLivesTests {
     }
   }
 
-  @Test("replicas agree if one merged without forgotten bytes, one with them, and one got them from a peer")
+  @Test(
+    "replicas agree if one merged without forgotten bytes, one with them, and one got them from a peer"
+  )
   func converging() throws {
     let place = try ExchangePlace()
     let stores = try ["a", "b", "c"].map { try place.store($0) }

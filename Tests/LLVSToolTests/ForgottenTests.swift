@@ -205,7 +205,8 @@ struct ForgottenTests {
         """, "\(output)")
   }
 
-  @Test("log -S finds the texts of a kept version, also where its predecessor's bytes are forgotten")
+  @Test(
+    "log -S finds the texts of a kept version, also where its predecessor's bytes are forgotten")
   func content() throws {
     let output = try run(
       """

@@ -37,6 +37,19 @@ struct WebServerTests {
     #expect(listeners == "", "it listens on more than the loopback address: \(listeners)")
   }
 
+  @Test("What takes room is told by use, by file and by month")
+  func space() throws {
+    let server = try PageServer(SampleScript.plain)
+    defer { server.end() }
+    let text = try server.run("get api/space")
+    for part in [
+      #""meaning":"files of the newest version""#, #""paths":[{"path":"#, #""months":[{"month":"2"#,
+    ] {
+      #expect(text.contains(part), "\(text)")
+    }
+    #expect(try server.run("get page/space.js").contains("spaceView"))
+  }
+
   @Test("A value is sent as what its bytes are, and what could be a page is saved")
   func values() throws {
     let server = try PageServer(SampleScript.plain)

@@ -8,6 +8,20 @@ package struct SpaceReport {
   package struct Part {
     package let name: String
     package let bytes: UInt64
+
+    /// The words for the part, whose name is that in JSON.
+    package var meaning: String {
+      switch name {
+      case "head": "files of the newest version"
+      case "history": "files of older versions"
+      case "names": "names, attributes and messages of all versions"
+      case "versions": "the list of versions, settings and peers"
+      case "tree": "the rows of the mounted tree"
+      case "index": "indices, which can be made again"
+      case "journal": "the journal of changes that are in no version yet, and its reserve"
+      default: name
+      }
+    }
   }
 
   package struct OfVersion {

@@ -7,6 +7,7 @@ import { filesView, historyView } from "./files.js";
 import { differenceView } from "./difference.js";
 import { conflictView, conflictsView } from "./conflicts.js";
 import { SyncView } from "./sync.js";
+import { spaceView } from "./space.js";
 
 const main = document.getElementById("main");
 const element = (id) => document.getElementById(id);
@@ -80,6 +81,7 @@ class Page {
         }
         case "conflicts": shown = await conflictsView(); break;
         case "conflict": shown = await conflictView(this, rest(2), name(1)); break;
+        case "space": shown = await spaceView(); break;
         case "sync":
           shown = this.sync.element;
           this.sync.open();
