@@ -147,7 +147,7 @@ struct ForgetFaultTests {
   }
 }
 
-private final class Counter: @unchecked Sendable {
+final class Counter: @unchecked Sendable {
   // Used under the locks of one thread's calls.
   private(set) var value = 0
   func next() -> Int {

@@ -170,9 +170,10 @@ struct RootTests {
   }
 
   @Test(
-    "a value that only one kind of root keeps is read after forgetting",
+    "a value that only one kind of root keeps is read after forgetting, and after a power failure at any call",
     arguments: RootKind.allCases)
   func each(kind: RootKind) throws {
+    DatabaseFaults.install()
     let sample = try make(kind)
     let policy = try KeepPolicy(sample.policy)
     let store = sample.store
@@ -183,9 +184,31 @@ struct RootTests {
       outside: sample.outside)
     #expect(!others.versions.contains(number))
     #expect(others.contents.isEmpty)
+    // Something to forget.
+    for seed in [7, 8] as [UInt64] {
+      let head = try #require(try store.mostRecentHead)
+      try store.makeVersion(
+        basedOnPredecessor: head.id,
+        storing: [.insert(Value(id: Value.ID("extra"), data: value(seed).data))])
+    }
+    let images = try TemporaryDirectory()
+    let count = Counter()
+    let disk = try PowerDisk(store.path) { disk, call, _ in
+      guard [.sync, .punch].contains(call) else { return }
+      try? disk.image(at: images.file("\(count.next())"), .nothing)
+    }
     try store.forget(
       policy, at: ForgetTests.later(), besides: { () throws(StoreError) in sample.outside })
-    let other = try Store.open(path: store.path, mode: .reader)
+    disk.stop()
+    // The policy of this kind keeps all versions.
+    #expect(count.value > 2 || kind == .policy)
+    for path in [store.path] + (0..<count.value).map({ images.file("\($0 + 1)") }) {
+      try expectKept(
+        sample, in: Store.open(path: path, mode: path == store.path ? .reader : .writer))
+    }
+  }
+
+  private func expectKept(_ sample: Sample, in other: Store) throws {
     if sample.isMetadata {
       let record = try #require(try other.version(sample.version))
       #expect(try other.metadata(of: record).count > 1)
