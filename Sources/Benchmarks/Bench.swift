@@ -4,7 +4,7 @@ import Foundation
 /// same run.
 enum Bench {
   static let help = """
-    llvs-bench [ROW...] [--json FILE] [--scale small|full] [--dir DIR]
+    llvs-bench [ROW...] [--json FILE] [--scale small|full] [--dir DIR] [--versions N] [--bytes N]
 
     Measures each row beside its reference (libfuse's passthrough_ll over the same disk, the disk itself,
     git, an append with fdatasync), several rounds in turn, and prints medians, ratios, and what is asked.
@@ -13,10 +13,13 @@ enum Bench {
     --json FILE  writes the figures as JSON too
     --scale      small (about two minutes, the default) or full (up to twenty)
     --dir DIR    works in a new directory below DIR; /var/tmp unless given
+    --versions N, --bytes N
+                 the history of the row compact: 2,000 versions and 200 MB, or 20,000 and 2 GB with --scale full.
+                 Three to five times as much space is needed in DIR
 
     The rows remotes, uploads and edit need restic, rclone, and a bucket of an S3 server: LLVS_BENCH_REMOTE has its
     address, s3+http://HOST:PORT/BUCKET/PREFIX, and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY the keys. What
-    they put there is removed again. The row bytes needs restic.
+    they put there is removed again. The row bytes needs restic; the row compact uses it if it is installed.
 
     """
 
@@ -46,7 +49,7 @@ enum Bench {
   private static func measure(_ options: BenchOptions) throws -> Bool {
     let place = try BenchPlace(below: options.directory)
     defer { place.remove() }
-    let context = BenchContext(place: place, scale: options.scale)
+    let context = BenchContext(place: place, options)
     var report = BenchReport(scale: options.scale)
     var isWhole = true
     report.printHeading()
@@ -92,6 +95,8 @@ struct BenchOptions {
   var json: String?
   var scale = BenchScale.small
   var directory = "/var/tmp"
+  var versions: Int?
+  var bytes: Int?
 
   /// Parses the arguments; returns false if help is requested.
   mutating func parse(_ arguments: [String]) throws(BenchError) -> Bool {
@@ -102,6 +107,8 @@ struct BenchOptions {
       case "--help", "-h": return false
       case "--json": json = try value(word, &rest)
       case "--dir": directory = try value(word, &rest)
+      case "--versions": versions = try number(word, &rest)
+      case "--bytes": bytes = try number(word, &rest)
       case "--scale":
         let name = try value(word, &rest)
         guard let known = BenchScale(rawValue: name) else {
@@ -124,5 +131,14 @@ struct BenchOptions {
   ) throws(BenchError) -> String {
     guard let value = rest.popFirst() else { throw .usage("\(option) needs a value") }
     return value
+  }
+
+  private func number(
+    _ option: String, _ rest: inout ArraySlice<String>
+  ) throws(BenchError) -> Int {
+    guard let number = Int(try value(option, &rest)), number > 0 else {
+      throw .usage("\(option) needs a number above 0")
+    }
+    return number
   }
 }

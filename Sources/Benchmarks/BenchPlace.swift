@@ -90,12 +90,15 @@ final class BenchPlace {
 final class BenchContext {
   let place: BenchPlace
   let scale: BenchScale
+  /// The versions and the bytes of the row `compact`, if they are not those of the scale.
+  let versions: Int?
+  let bytes: Int?
   private var contenders: [any Contender] = []
   private lazy var passthrough = Passthrough.build(in: place)
 
-  init(place: BenchPlace, scale: BenchScale) {
+  init(place: BenchPlace, _ options: BenchOptions) {
     self.place = place
-    self.scale = scale
+    (scale, versions, bytes) = (options.scale, options.versions, options.bytes)
   }
 
   /// Mounts a store of ours, `passthrough_ll`, and the disk, each with an empty directory.

@@ -35,6 +35,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "edit", measure: RemoteRows.edit),
     BenchRow(id: "bytes", measure: RemoteRows.bytes),
     BenchRow(id: "growth", measure: GrowthRows.growth),
+    BenchRow(id: "compact", measure: CompactRows.compact),
     BenchRow(id: "size", measure: StoreRows.size),
     BenchRow(id: "original", measure: StoreRows.original),
     BenchRow(id: "tree", measure: TreeBench.tree),
