@@ -9,7 +9,7 @@ extension SearchIndex {
       .first { $0.text(0) }
   }
 
-  private func set(_ name: String, to value: String) throws {
+  func set(_ name: String, to value: String) throws {
     try database.prepared(
       "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
     ).bind(1, name).bind(2, value).run()
@@ -44,14 +44,20 @@ extension SearchIndex {
     }
   }
 
-  func isCurrent(_ head: VersionRecord) throws -> Bool {
+  /// True if the rows are those of a version.
+  func isAt(_ head: VersionRecord) throws -> Bool {
     try fact("head") == Self.name(head) && fact("towards") == nil
+  }
+
+  func isCurrent(_ head: VersionRecord) throws -> Bool {
+    try isAt(head) && hasForgotten()
   }
 
   func catchUp(to head: VersionRecord) throws {
     guard try !isCurrent(head) else { return }
     try alone {
       guard try !isCurrent(head) else { return }
+      try renewIfForgotten(head)
       try renewIfWasteful(head)
       var base = store.map(.empty)
       if try fact("towards") == nil, let known = try version(named: try fact("head")) {
@@ -97,7 +103,9 @@ extension SearchIndex {
           while let change = try diff.next() {
             guard let new = change.new, new.kind == .regular, new.storedVersion == record.number
             else { continue }
-            let content = try contentID(new, &size)
+            // Forgotten bytes can be readable as long as they share a block with others.
+            let content =
+              try store.hasBytes(of: new.stored) ? contentID(new, &size) : Self.unreadable
             try database.prepared("INSERT OR IGNORE INTO history VALUES (?, ?, ?)")
               .bind(1, content).bind(2, try pathID(new.key)).bind(3, Int64(number)).run()
             try endIfFull(&size)

@@ -161,6 +161,32 @@ package final class SearchIndex {
     if known > Int64(Self.wasteLimit) * wanted + 10_000 { try renew() }
   }
 
+  /// Empties the index if versions were forgotten whose words it may have: FTS5 removes the words of a row only with
+  /// the row's text, which is gone.
+  package func forget() throws(StoreError) {
+    try healing {
+      guard let head = try store.headRecord(), try !hasForgotten() else { return }
+      try alone { try renewIfForgotten(head) }
+    }
+  }
+
+  /// True if the index has no words of versions that were forgotten after they were indexed.
+  func hasForgotten() throws -> Bool { try fact("forgotten") ?? "0" == forgottenCount() }
+
+  private func forgottenCount() throws -> String { "\(try store.forgottenVersions().count)" }
+
+  func renewIfForgotten(_ head: VersionRecord) throws {
+    guard try !hasForgotten() else { return }
+    let hasHistory = try fact("history") != nil
+    let others = "SELECT EXISTS (SELECT 1 FROM content WHERE id NOT IN (SELECT content FROM tree))"
+    if try hasHistory || !isAt(head) || database.integer(others) != 0 {
+      try renew()
+      // No version has this name, so that history is indexed from its beginning.
+      if hasHistory { try set("history", to: "") }
+    }
+    try set("forgotten", to: forgottenCount())
+  }
+
   /// Calls a body while no other connection catches up.
   func alone<R>(_ body: () throws -> R) throws -> R {
     guard !isTemporary else { return try body() }

@@ -103,6 +103,53 @@ struct SearchIndexTests {
     #expect(try SearchIndex(of: place.store).valueCount == 10)
   }
 
+  @Test("words of forgotten versions leave the index", arguments: [false, true])
+  func forgotten(hasHistory: Bool) throws {
+    func contains(_ word: String) throws -> Bool {
+      try ["", "-wal"].contains { suffix in
+        let path = path + suffix
+        guard try FileSystem.exists(path) else { return false }
+        let bytes = try FileSystem.read(path, atMost: 1 << 26)
+        return bytes.firstRange(of: Array(word.utf8)) != nil
+      }
+    }
+    let filler = String(repeating: "filler ", count: 100)
+    let texts = ["secretary", "newest"]
+    for text in texts {
+      try place.write(["a": "\(text) \(filler)"])
+      #expect(try place.found(text) { $0.includesHistory = hasHistory } == ["a"])
+    }
+    #expect(try contains("secretari"))
+    let later = SystemClock.now() + 1000 * 86_400 * 1_000_000_000
+    let report = try place.store.forget(try KeepPolicy("all:1d"), at: later)
+    #expect(report.newlyForgotten == 1)
+    try SearchIndex(of: place.store).forget()
+    #expect(try !contains("secretari"))
+    #expect(try place.found("newest") { $0.includesHistory = hasHistory } == ["a"])
+    #expect(try place.found("secretary") { $0.includesHistory = true }.isEmpty)
+    #expect(try !contains("secretari"))
+    // What a store forgot before it has an index makes no difference.
+    try place.write(["a": "third \(filler)"])
+    try FileSystem.unlink(path)
+    #expect(try place.found("third") == ["a"])
+  }
+
+  @Test("a search after versions were forgotten removes their words")
+  func forgottenBefore() throws {
+    try place.write(["a": "ant"])
+    #expect(try place.found("ant") == ["a"])
+    try place.write(["a": "bee"])
+    let later = SystemClock.now() + 1000 * 86_400 * 1_000_000_000
+    _ = try place.store.forget(try KeepPolicy("all:1d"), at: later)
+    #expect(try place.found("bee") == ["a"])
+    #expect(try SearchIndex(of: place.store).valueCount == 1)
+    // Nothing that the index has was forgotten.
+    try place.write(["a": "cat"])
+    _ = try place.store.forget(try KeepPolicy("all:1d"), at: later)
+    #expect(try place.found("cat") == ["a"])
+    #expect(try SearchIndex(of: place.store).valueCount == 1)
+  }
+
   @Test("an answer from what is there says whether it is the head's")
   func unwaited() throws {
     try place.write(["a": "ant", "b": "ant"])

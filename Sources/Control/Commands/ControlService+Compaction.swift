@@ -2,6 +2,7 @@ import Events
 import Grammar
 import LLVSCore
 import Platform
+import Search
 import TreeNames
 import WorkingTree
 
@@ -149,9 +150,20 @@ extension ControlService {
     }
     if !isTrial, report.newlyForgotten > 0 {
       log.add("compact", "\(Self.text(of: report)), by keep=\(policy.text)")
+      forgetWords()
     }
     return Compaction(
       report: report, preview: isTrial ? preview : nil, notes: try lackingPeers().map(\.note))
+  }
+
+  /// Removes the words of forgotten versions from the index of words. If this fails, the next search does it.
+  private func forgetWords() {
+    guard SearchIndex.exists(of: store) else { return }
+    do throws(StoreError) {
+      try SearchIndex(of: store, textLimit: Int(settings.searchLimit)).forget()
+    } catch {
+      log.add("error", "the index of words: \(ControlError(error).message)")
+    }
   }
 
   static func text(of report: ForgetReport) -> String {
