@@ -21,13 +21,24 @@ extension Journal {
     files.remove(candidates, besides: alive)
   }
 
-  /// Punches holes for the dead bytes of data files; true if that freed any. `live` is that of ``collect(_:)``.
-  /// Throws the error of a sync; then nothing is freed.
-  package func punch(_ live: () -> LiveBytes) throws(StoreError) -> Bool {
+  /// Punches holes for the dead bytes of data files that have more than `least` of them; true if that freed any.
+  /// `live` is that of ``collect(_:)``. Throws the error of a sync; then nothing is freed.
+  package func punch(
+    ifMoreThan least: UInt64, _ live: () -> LiveBytes
+  ) throws(StoreError) -> Bool {
     files.leaveStage()
-    let candidates = idle
+    var candidates = idle
     guard !candidates.isEmpty else { return false }
     let alive = live().merged
+    if least > 0 {
+      candidates = candidates.filter { number, file in
+        guard let status = try? file.status() else { return false }
+        let dead = dead(of: number, upTo: status.size, besides: alive)
+        let kept = status.size - dead.reduce(0) { $0 + UInt64($1.count) }
+        return status.allocated > kept + least
+      }
+      guard !candidates.isEmpty else { return false }
+    }
     try sync()
     guard punch(candidates, besides: alive) else { return false }
     // The next full disk needs the reserve again.
@@ -39,11 +50,8 @@ extension Journal {
   {
     var isAny = false
     for (number, file) in candidates {
-      // Runs are kept whole, because they are checked whole.
-      let (runs, missing) = files.runs(of: number, in: alive[number] ?? [])
-      let kept = (runs.map(\.range) + missing).sorted { $0.lowerBound < $1.lowerBound }
       guard let before = try? file.status() else { continue }
-      for range in Self.dead(kept, upTo: before.size) {
+      for range in dead(of: number, upTo: before.size, besides: alive) {
         // A file system without holes keeps the bytes.
         try? file.punchHole(range)
       }
@@ -95,6 +103,16 @@ extension Journal {
   private var idle: [UInt32: File] {
     // Under one lock, since a renewal on another thread adds a file and makes it the current one.
     state.withLock { $0.phase.stop == nil ? files.idle(besides: $0.file.number) : [:] }
+  }
+
+  /// Returns the whole blocks of a data file to which nothing refers.
+  private func dead(
+    of number: UInt32, upTo size: UInt64, besides alive: [UInt32: [Range<UInt64>]]
+  ) -> [Range<UInt64>] {
+    // Runs are kept whole, because they are checked whole.
+    let (runs, missing) = files.runs(of: number, in: alive[number] ?? [])
+    let kept = (runs.map(\.range) + missing).sorted { $0.lowerBound < $1.lowerBound }
+    return Self.dead(kept, upTo: size)
   }
 
   /// The whole blocks between ascending ranges, without the header's block.

@@ -1,5 +1,6 @@
 import Inodes
 import LLVSCore
+import Platform
 import TestSupport
 import Testing
 import TreeNames
@@ -41,6 +42,43 @@ struct FileRoomTests {
     #expect(try seek(UInt64(holed.count), false) == UInt64(holed.count))
     // Bytes in a hole of the recorded value are not counted apart from it.
     #expect(try tree.status(of: number).stored - status.stored <= 1)
+    try fixture.check()
+  }
+
+  @Test("a file that stays open and is rewritten page by page takes little more of the disk than it is long")
+  func rewritten() throws {
+    let pages = 512
+    let page = 4096
+    let fixture = try FileFixture([:], over: .file)
+    let tree = fixture.tree
+    let handle = try fixture.create("x.db").handle
+    var random = SeededRandom(seed: 3)
+    var text: [UInt8] = []
+    for number in 0..<pages {
+      let bytes = random.bytes(page)
+      text += bytes
+      try fixture.write(handle, bytes, at: UInt64(number * page))
+    }
+    let journal = fixture.directory.file("journal")
+    for round in 0..<20 {
+      for _ in 0..<pages * 2 {
+        // One page of each round is never written again, so that each file of the journal stays.
+        let number = round + 1 + Int(random.next() % UInt64(pages - round - 1))
+        let bytes = random.bytes(page)
+        text.replaceSubrange(number * page..<(number + 1) * page, with: bytes)
+        try fixture.write(handle, bytes, at: UInt64(number * page))
+      }
+      let bytes = random.bytes(page)
+      text.replaceSubrange(round * page..<(round + 1) * page, with: bytes)
+      try fixture.write(handle, bytes, at: UInt64(round * page))
+      _ = try tree.renewJournal()
+      let used = try FileSystem.list(journal).reduce(UInt64(0)) {
+        $0 + (try FileSystem.status("\(journal)/\($1)").allocated)
+      }
+      // The reserve, twice the pages, and a little of each file.
+      #expect(used < UInt64(pages * page) * 10, "round \(round): \(used)")
+    }
+    #expect(try fixture.read(try fixture.number("x.db"), 4 << 20) == text)
     try fixture.check()
   }
 

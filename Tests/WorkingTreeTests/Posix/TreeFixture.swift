@@ -85,10 +85,10 @@ final class MemoryJournal: ChangeJournal {
   /// The bytes that were alive when room was made.
   var live: LiveBytes? { state.withLock { $0.live } }
 
-  func punch(_ live: () -> LiveBytes) throws(StoreError) -> Bool {
+  func punch(ifMoreThan least: UInt64, _ live: () -> LiveBytes) throws(StoreError) -> Bool {
     let alive = live()
     return state.withLock { state in
-      guard state.hasRoomToGive else { return false }
+      guard state.hasRoomToGive, least == 0 else { return false }
       (state.hasRoomToGive, state.refusal, state.live) = (false, nil, alive)
       return true
     }

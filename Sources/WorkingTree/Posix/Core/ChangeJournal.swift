@@ -18,8 +18,9 @@ package protocol ChangeJournal: AnyObject, Sendable {
 
   /// Brings all changes and their bytes to the disk.
   func sync() throws(StoreError)
-  /// Frees the dead bytes of data files; true if there were any. `live` returns the bytes in use.
-  func punch(_ live: () -> LiveBytes) throws(StoreError) -> Bool
+  /// Frees the dead bytes of data files that have more than `least` of them; true if there were any. `live` returns
+  /// the bytes in use.
+  func punch(ifMoreThan least: UInt64, _ live: () -> LiveBytes) throws(StoreError) -> Bool
   /// Removes the data files to which nothing refers; `live` returns the bytes in use.
   func collect(_ live: () -> LiveBytes) throws(StoreError)
   /// True if the journal is stopped or has grown.

@@ -19,12 +19,12 @@ extension WorkingTree {
   @discardableResult
   package func makeRoom() -> Bool {
     do throws(StoreError) {
-      if try journal.punch({ liveBytes }) { return true }
+      if try journal.punch(ifMoreThan: 0, { liveBytes }) { return true }
       guard journal.needsRenewal(atRest: true) else { return false }
       _ = try renew(isForced: false)
       try journal.collect { liveBytes }
       // The old file has dead bytes, too.
-      _ = try journal.punch { liveBytes }
+      _ = try journal.punch(ifMoreThan: 0) { liveBytes }
       return true
     } catch {
       // The call fails for want of room.
@@ -32,13 +32,19 @@ extension WorkingTree {
     }
   }
 
-  /// Renews the journal, and removes unused data files; returns messages about the files with unreadable bytes.
+  /// A data file with fewer dead bytes stays as it is.
+  private static let deadBytes: UInt64 = 256 << 10
+
+  /// Renews the journal, removes unused data files and frees the dead bytes of others; returns messages about the files
+  /// with unreadable bytes.
   /// `isForced` ignores the pause after a failure. Throws ``FSError/system(_:)``; then the journal takes records if
   /// it did before.
   package func renewJournal(isForced: Bool = false) throws(FSError) -> [String] {
     try FSError.wrapping { () throws(StoreError) in
       let losses = try renew(isForced: isForced)
       try journal.collect { liveBytes }
+      // A program that keeps a database open keeps each data file that has a page of it.
+      _ = try journal.punch(ifMoreThan: Self.deadBytes) { liveBytes }
       return losses
     }
   }
