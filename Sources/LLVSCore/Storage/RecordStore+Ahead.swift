@@ -32,7 +32,7 @@ extension RecordStore {
         to += 1
       }
       if to - from >= RecordStore.fewest {
-        read(kind, sorted[from..<to], in: first.offset..<end, body)
+        read(kind, sorted[from..<to], body)
       }
       from = to
     }
@@ -47,15 +47,23 @@ extension RecordStore {
   }
 
   private func read(
-    _ kind: RecordKind, _ places: ArraySlice<Location>, in range: Range<UInt64>,
-    _ body: (Location, [UInt8]) -> Void
+    _ kind: RecordKind, _ places: ArraySlice<Location>, _ body: (Location, [UInt8]) -> Void
   ) {
-    guard let segment = places.first?.segment, let file = try? files.file(segment),
-      let bytes = try? file.read(Int(range.upperBound - range.lowerBound), at: range.lowerBound)
+    guard let segment = places.first?.segment, let opened = try? files.file(segment) else { return }
+    var found: [(place: Location, offset: UInt64)] = []
+    var end: UInt64 = 0
+    for place in places {
+      guard let offset = (try? opened.offset(of: place)) ?? nil else { continue }
+      found.append((place, offset))
+      end = max(end, offset + UInt64(place.length))
+    }
+    // A rewritten file has the records in the same order, and nearer to each other.
+    guard let begin = found.first?.offset,
+      let bytes = try? opened.file.read(Int(end - begin), at: begin)
     else { return }
     bytes.withUnsafeBytes { raw in
-      for place in places {
-        let start = Int(place.offset - range.lowerBound)
+      for (place, offset) in found {
+        let start = Int(offset - begin)
         guard start + Int(place.length) <= raw.count else { return }
         let record = raw.part(start, Int(place.length))
         let size = SegmentFormat.recordHeaderSize

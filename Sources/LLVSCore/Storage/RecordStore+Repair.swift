@@ -14,11 +14,9 @@ extension RecordStore {
       if let there = try? read(kind, at: location) {
         return there.withUnsafeBytes { $0.compare(to: bytes) == 0 }
       }
-      // Opening the file here checks its header.
-      _ = try files.file(location.segment)
-      let file = try File(files.path(location.segment), [.readWrite, .noFollow, .nonBlocking])
-      guard try file.status().kind == .regular else { return false }
-      let left = try file.read(Int(location.length), at: location.offset)
+      let opened = try files.open(location.segment, .readWrite)
+      guard let offset = try opened.offset(of: location) else { return false }
+      let left = try opened.file.read(Int(location.length), at: offset)
       var packed = packed(kind, bytes)
       var payload = packed.payload ?? Array(bytes)
       var fields = [UInt8](repeating: 0, count: SegmentFormat.recordHeaderSize)
@@ -35,8 +33,8 @@ extension RecordStore {
         left.starts(with: fields) || left.dropFirst(fields.count).elementsEqual(payload)
           || left.allSatisfy({ $0 == 0 })
       else { return false }
-      try file.write(fields + payload, at: location.offset)
-      try file.syncData()
+      try opened.file.write(fields + payload, at: offset)
+      try opened.file.syncData()
       return try read(kind, at: location).withUnsafeBytes { $0.compare(to: bytes) == 0 }
     } catch {
       // The record stays damaged, and reading it reports that.

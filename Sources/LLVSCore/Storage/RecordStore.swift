@@ -225,7 +225,7 @@ final class RecordStore: NodeStorage, Sendable {
       writer.isNew = true
       writer.end = 0
       writer.smallCommits = 0
-      files.insert(file, for: number)
+      files.insert(SegmentFile(file: file, runs: nil), for: number)
       publish(writer)
     }
   }
@@ -287,6 +287,16 @@ final class RecordStore: NodeStorage, Sendable {
     frontier.store(0, ordering: .releasing)
   }
 
+  /// Ends appending to a segment if no transaction does; true if no process appends to it from now on.
+  func closeIfIdle(_ segment: UInt32) -> Bool {
+    writer.withLock { writer in
+      guard writer.file != nil, writer.segment == segment else { return true }
+      guard !writer.isWritable, writer.buffer.isEmpty, !writer.isDirty else { return false }
+      roll(&writer)
+      return true
+    }
+  }
+
   private func publish(_ writer: Writer) {
     frontier.store(UInt64(writer.segment) << 40 | writer.flushed, ordering: .releasing)
   }
@@ -339,7 +349,10 @@ final class RecordStore: NodeStorage, Sendable {
         return (try check(location, bytes, payload), Array(payload))
       }
     }
-    let file = try files.file(location.segment)
+    let opened = try files.file(location.segment)
+    guard let offset = try opened.offset(of: location) else {
+      throw damage(location, "is not in the file any more")
+    }
     var header: RecordHeader?
     let payload = try [UInt8](count: size) { (out) throws(StoreError) in
       let read = withUnsafeTemporaryAllocation(
@@ -347,7 +360,7 @@ final class RecordStore: NodeStorage, Sendable {
       ) { fields in
         Result { () throws(StoreError) in
           let count = try StoreError.translating(
-            try file.read(into: fields, then: out, at: location.offset))
+            try opened.file.read(into: fields, then: out, at: offset))
           guard count == Int(location.length) else {
             throw damage(location, "is beyond the end of the file")
           }

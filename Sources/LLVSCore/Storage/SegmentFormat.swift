@@ -27,7 +27,7 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
 
 /// The layout of a segment file, all integers big-endian:
 ///
-///     header  "LLVSSEG" format(u8) number(u32) zero(u32) store id(16) checksum(u64)     40 bytes
+///     header  "LLVSSEG" format(u8) number(u32) runs(u32) store id(16) checksum(u64)     40 bytes
 ///     record  kind(u8) flags(u8) zero(u16) payload length(u32) raw length(u32) checksum(u64) payload
 ///
 /// | format | what it added |
@@ -36,11 +36,15 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
 /// | 2 | records that are differences: their payload begins with the location of another (16) |
 /// | 3 | nodes of values that record how many bytes below them are zeros |
 /// | 4 | patches: the payload of a chunk's or a value node's difference begins with a count(u8) of 1 to 4 and as many locations |
+/// | 5 | rewritten without forgotten records: the header has a number of runs and is followed by their table (``SegmentRuns``) |
 ///
 /// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so a length is used
 /// only after it was checked together with the bytes.
 enum SegmentFormat {
+  /// The format of new segments.
   static let version: UInt8 = 4
+  /// The format of rewritten segments.
+  static let rewritten: UInt8 = 5
   static let headerSize = 40
   static let recordHeaderSize = 20
   /// Flag: the payload is one zstd frame of `raw length` bytes.
@@ -65,29 +69,34 @@ enum SegmentFormat {
   }
 
   static func header(
-    number: UInt32, store: [UInt8], version: UInt8 = SegmentFormat.version
+    number: UInt32, store: [UInt8], version: UInt8 = SegmentFormat.version, runs: UInt32 = 0
   ) -> [UInt8] {
     var bytes = Array("LLVSSEG".utf8) + [version]
     bytes.append(bigEndian: number)
-    bytes.append(bigEndian: UInt32(0))
+    bytes.append(bigEndian: runs)
     bytes += store
     bytes.append(bigEndian: bytes.withUnsafeBytes { Checksum.of($0) })
     return bytes
   }
 
+  /// Checks a header, and returns the number of runs if the segment was rewritten.
   static func check(
     header bytes: [UInt8], number: UInt32, store: [UInt8], path: String
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Int? {
     guard bytes.count == headerSize, bytes.starts(with: "LLVSSEG".utf8) else {
       throw .corrupt("\(path): not a segment")
     }
-    guard bytes[7] <= version else {
-      throw .fromTheFuture("\(path) has format \(bytes[7]), this program knows up to \(version)")
+    guard bytes[7] <= rewritten else {
+      throw .fromTheFuture("\(path) has format \(bytes[7]), this program knows up to \(rewritten)")
     }
-    let own = header(number: number, store: store, version: bytes[7])
+    let runs = bytes[12..<16].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let isRewritten = bytes[7] == rewritten
+    let own = header(
+      number: number, store: store, version: bytes[7], runs: isRewritten ? runs : 0)
     guard bytes[7] > 0, bytes == own else {
       throw .corrupt("\(path): its header belongs to another segment or store, or is damaged")
     }
+    return isRewritten ? Int(runs) : nil
   }
 }
 

@@ -101,9 +101,8 @@ extension Store {
     var done: UInt64 = 0
     var written: UInt64 = 0
     for number in try records.files.numbers() {
-      let name = SegmentFormat.name(of: number)
       written += try refresh(
-        "\(target)/segments/\(name)", from: "\(path)/segments/\(name)",
+        "\(target)/segments/\(SegmentFormat.name(of: number))", from: number,
         besides: gone[number] ?? GoneRanges()
       ) { count in
         done += count
@@ -162,41 +161,53 @@ extension Store {
   }
 
   /// Makes a segment of a copy equal to the store's, and returns the number of bytes that were written. Segments with
-  /// one length and one time of change are equal.
+  /// one length and one time of change are equal. The copy of a rewritten segment has holes instead of a table, so that
+  /// an interrupted run leaves the records of an earlier copy in their places.
   private func refresh(
-    _ target: String, from source: String, besides gone: GoneRanges, progress: (UInt64) -> Bool
+    _ target: String, from segment: UInt32, besides gone: GoneRanges, progress: (UInt64) -> Bool
   ) throws(StoreError) -> UInt64 {
+    let opened = try records.files.open(segment, .read)
+    let parts = try opened.parts(without: gone)
+    let begin = UInt64(SegmentFormat.headerSize)
+    let header = try StoreError.translating(
+      opened.runs == nil
+        ? try opened.file.read(SegmentFormat.headerSize, at: 0)
+        : SegmentFormat.header(number: segment, store: storeID))
+    let end =
+      try opened.runs == nil
+      ? StoreError.translating(try opened.file.status()).size
+      : opened.parts().last?.range.upperBound ?? begin
     let written = try StoreError.wrapping { () throws(SystemError) -> UInt64? in
-      let file = try File.regular(source, .read)
       let copy = try File(target, [.readWrite, .create, .noFollow], permissions: 0o600)
-      let (status, known) = (try file.status(), try copy.status())
-      if known.size == status.size, known.modifiedSeconds == status.modifiedSeconds,
+      let (status, known) = (try opened.file.status(), try copy.status())
+      if known.size == end, known.modifiedSeconds == status.modifiedSeconds,
         known.modifiedNanoseconds == status.modifiedNanoseconds
       {
-        return progress(status.size) ? 0 : nil
+        return progress(end) ? 0 : nil
       }
-      var offset: UInt64 = 0
       var written: UInt64 = 0
-      while offset < status.size {
-        let next = gone.next(from: offset)
-        if let next, next.lowerBound <= offset {
-          let end = min(next.upperBound, status.size)
-          guard progress(end - offset) else { return nil }
-          offset = end
-          continue
-        }
-        let most = min(1 << 20, (next?.lowerBound ?? .max) - offset)
-        let bytes = try file.read(Int(most), at: offset)
-        if bytes.isEmpty { break }
-        if try copy.read(bytes.count, at: offset) != bytes {
-          try copy.write(bytes, at: offset)
-          written += UInt64(bytes.count)
-        }
-        offset += UInt64(bytes.count)
-        guard progress(UInt64(bytes.count)) else { return nil }
+      func put(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
+        guard try copy.read(bytes.count, at: offset) != bytes else { return }
+        try copy.write(bytes, at: offset)
+        written += UInt64(bytes.count)
       }
+      try put(header, at: 0)
+      var done: UInt64 = 0
+      for part in parts {
+        var offset = part.range.lowerBound
+        while offset < part.range.upperBound {
+          let most = Int(min(1 << 20, part.range.upperBound - offset))
+          let bytes = try opened.file.read(most, at: part.place + (offset - part.range.lowerBound))
+          if bytes.isEmpty { break }
+          try put(bytes, at: offset)
+          offset += UInt64(bytes.count)
+          guard progress(offset - done) else { return nil }
+          done = offset
+        }
+      }
+      guard progress(end - min(done, end)) else { return nil }
       // A cancelled transaction is cut off the store's segment, and the end of one may be gone.
-      if try copy.status().size != offset { try copy.truncate(to: offset) }
+      if try copy.status().size != end { try copy.truncate(to: end) }
       try copy.syncData()
       // Within the resolution of the clock, a later change may have the same time.
       if status.modifiedSeconds + 2 < SystemClock.realtime().seconds {

@@ -79,6 +79,7 @@ extension Store {
       }
     }
     let files = SegmentFiles(directory: "\(path)/segments", store: storeID)
+    if mode == .writer { try files.removeParts() }
     let next = (try files.numbers().last ?? 0) + 1
     let records = RecordStore(
       files: files, next: next, gone: GoneRecords(catalog: catalog, mode: mode))

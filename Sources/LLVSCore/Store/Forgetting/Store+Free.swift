@@ -6,10 +6,11 @@ struct FreedSpace {
   var isCancelled = false
 }
 
-/// Destroys the bytes of records that are gone (S12), as far as they fill whole blocks of the disk.
+/// Destroys the bytes of records that are gone (S12): whole blocks of the disk become holes, and a segment in which
+/// many others are left is rewritten (S15).
 ///
 /// No place changes, and a hole that is made twice is the same hole. So a run that was interrupted is repeated as a
-/// whole, and holes need no sync.
+/// whole, and holes need no sync. They come first, because rewriting a segment needs space.
 extension Store {
   func free(_ control: ForgetControl = ForgetControl()) throws(StoreError) -> FreedSpace {
     var freed = FreedSpace()
@@ -22,21 +23,23 @@ extension Store {
     }
     let total = all.reduce(0) { $0 + $1.gone.length }
     var done: UInt64 = 0
-    for (segment, gone) in all where !freed.lacksHoles {
+    for (segment, gone) in all {
       do throws(StoreError) {
         let more = try records.free(gone, in: segment) { offset in
           control.progress(.freeing, done + offset, total)
           return !control.isCancelled()
         }
         if more.isCancelled { throw .cancelled }
+        freed.lacksHoles = freed.lacksHoles || more.lacksHoles
         freed.bytes += more.bytes
-        freed.lacksHoles = more.lacksHoles
+        freed.bytes += try records.rewrite(segment, without: gone) { !control.isCancelled() }
       } catch {
         // Damage is reported by what reads the segment's other records.
         guard error.isDamage else { throw error }
       }
       done += gone.length
     }
+    if freed.bytes > 0 { freed.lacksHoles = false }
     return freed
   }
 }
@@ -66,9 +69,8 @@ extension RecordStore {
   fileprivate func free(
     _ gone: GoneRanges, in segment: UInt32, _ check: (UInt64) -> Bool
   ) throws(StoreError) -> FreedSpace {
-    // Opening the file here checks its header.
-    _ = try files.file(segment)
-    return try StoreError.translating(try gone.free(in: files.path(segment), check))
+    let held = try files.file(segment).held(of: gone)
+    return try StoreError.translating(try held.free(in: files.path(segment), check))
   }
 }
 

@@ -56,13 +56,17 @@ struct Sweep {
     return gone
   }
 
-  /// Returns the bytes of the whole blocks of the disk that come free with the candidates.
+  /// Returns the space of the disk that comes free with the candidates.
   func freeable() throws(StoreError) -> UInt64 {
-    let block = try StoreError.translating(try FileSystem.fileSystem(of: store.path)).blockSize
     var bytes: UInt64 = 0
     for (segment, all) in try gone() {
-      let before = try store.records.gone?.ranges(in: segment)?.bytes(ofBlocks: block) ?? 0
-      bytes += all.bytes(ofBlocks: block) - before
+      let before = try store.records.gone?.ranges(in: segment) ?? GoneRanges()
+      do throws(StoreError) {
+        bytes += try store.records.freeable(all, after: before, in: segment)
+      } catch {
+        // Freeing passes over a damaged segment, too.
+        guard error.isDamage else { throw error }
+      }
     }
     return bytes
   }
