@@ -27,7 +27,7 @@ struct SegmentRuns: Sendable {
 
   private static func blocks(_ count: Int) -> Int { (count + blockCount - 1) / blockCount }
 
-  /// The length of the table of so many runs, in bytes.
+  /// The length of the table of `count` runs, in bytes.
   static func tableSize(_ count: Int) -> UInt64 {
     UInt64(count * runSize + blocks(count) * (8 + sumSize) + sumSize)
   }

@@ -45,7 +45,7 @@ struct FileRoomTests {
     try fixture.check()
   }
 
-  @Test("a file that stays open and is rewritten page by page takes little more of the disk than it is long")
+  @Test("an open file that is rewritten page by page takes little more of the disk than it is long")
   func rewritten() throws {
     let pages = 512
     let page = 4096

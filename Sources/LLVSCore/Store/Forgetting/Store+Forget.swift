@@ -224,7 +224,7 @@ private struct Decision {
     let newestHead = try store.lastHeadEntry()
     let news =
       newest == last && newestHead == lastHead
-      ? Roots(outside) : try store.roots(policy, at: now, outside: outside)
+      ? Roots(outside) : try store.roots(policy, at: now, after: last, outside: outside)
     for number in news.versions.subtracting(roots.versions).sorted() {
       try sweep.keep(try store.history.record(number).map)
     }

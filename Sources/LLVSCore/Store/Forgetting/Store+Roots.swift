@@ -60,13 +60,16 @@ private struct RootRows {
 
 extension Store {
   /// Returns what a policy and everything else keeps, at a time in nanoseconds since 1970.
+  ///
+  /// `last` leaves out what follows from the rows of the versions up to it. They keep no more than before, because
+  /// a newer version can only take their place.
   func roots(
     _ policy: KeepPolicy, at now: Int64, _ kinds: [RootKind] = RootKind.allCases,
-    outside: OutsideRoots
+    after last: UInt32 = 0, outside: OutsideRoots
   ) throws(StoreError) -> Roots {
     var roots = Roots()
     let seconds = Double(now) / 1e9
-    roots.rows = try rootRows(policy, at: seconds)
+    roots.rows = try rootRows(policy, at: seconds, after: last)
     try addHeads(since: policy.begin(at: seconds), to: &roots)
     for kind in kinds { try add(kind, to: &roots, outside) }
     return roots
@@ -96,14 +99,17 @@ extension Store {
   }
 
   private func rootRows(
-    _ policy: KeepPolicy, at now: Double
+    _ policy: KeepPolicy, at now: Double, after last: UInt32
   ) throws(StoreError) -> RootRows {
     var rows = RootRows()
     var choice = KeepPolicy.Choice(policy, at: now)
     try catalog.read { (database) throws(StoreError) in
       try database.prepared(
-        "SELECT number, id, bits, line, stored_at, metadata, changes FROM versions ORDER BY number"
-      ).forEach { (row) throws(StoreError) in
+        """
+        SELECT number, id, bits, line, stored_at, metadata, changes FROM versions WHERE number > ?
+          ORDER BY number
+        """
+      ).bind(1, Int64(last)).forEach { (row) throws(StoreError) in
         let number = row.number(0)
         let packed = row.bytes(5)
         for bytes in [packed.first == 1 ? Array(packed.dropFirst()) : nil, row.optionalBytes(6)] {

@@ -190,7 +190,7 @@ struct RewritingTests {
 
   // MARK: - Faults
 
-  static let faultCount = 80
+  static let faultCount = 64
 
   static func filled(_ path: String) throws {
     try fill(try Store.open(path: path, create: true), count: faultCount)
@@ -239,7 +239,7 @@ struct RewritingTests {
     }
   }
 
-  @Test("whichever call the process dies at, nothing is lost", arguments: 1...30)
+  @Test("whichever call the process dies at, nothing is lost", arguments: 1...16)
   func dying(nth: Int) async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("s")
@@ -256,7 +256,7 @@ struct RewritingTests {
     try Self.checkAfterFault(path, "call \(nth)")
   }
 
-  @Test("a power failure at any call leaves what was needed", arguments: 1...4)
+  @Test("a power failure at any call leaves what was needed", arguments: 1...3)
   func power(seed: UInt64) throws {
     DatabaseFaults.install()
     let directory = try TemporaryDirectory()
