@@ -11,7 +11,7 @@ enum Bench {
 
     ROW          \(BenchRow.all.map(\.id).joined(separator: " ")); all unless named
     --json FILE  writes the figures as JSON too
-    --scale      small (about two minutes, the default) or full (up to twenty)
+    --scale      small (the default) or full (up to twenty minutes, and an hour for the row hour)
     --dir DIR    works in a new directory below DIR; /var/tmp unless given
     --versions N, --bytes N
                  the history of the row compact: 2,000 versions and 200 MB, or 20,000 and 2 GB with --scale full.
@@ -20,6 +20,7 @@ enum Bench {
     The rows remotes, uploads and edit need restic, rclone, and a bucket of an S3 server: LLVS_BENCH_REMOTE has its
     address, s3+http://HOST:PORT/BUCKET/PREFIX, and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY the keys. What
     they put there is removed again. The row bytes needs restic; the row compact uses it if it is installed.
+    The row hour needs Debian's faketime with --scale small.
 
     """
 

@@ -172,7 +172,7 @@ enum BenchProcess {
 
   static func start(
     _ words: [String], in directory: String? = nil, input: String? = nil,
-    ended: @escaping @Sendable () -> Void = {}
+    environment more: [String: String] = [:], ended: @escaping @Sendable () -> Void = {}
   ) throws -> Process {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -183,7 +183,7 @@ enum BenchProcess {
       process.arguments = words
     }
     if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-    process.environment = environment
+    process.environment = environment.merging(more) { $1 }
     process.standardInput =
       if let input { try FileHandle(forReadingFrom: URL(fileURLWithPath: input)) } else {
         FileHandle.nullDevice

@@ -36,6 +36,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "bytes", measure: RemoteRows.bytes),
     BenchRow(id: "growth", measure: GrowthRows.growth),
     BenchRow(id: "compact", measure: CompactRows.compact),
+    BenchRow(id: "hour", measure: HourRows.hour),
     BenchRow(id: "size", measure: StoreRows.size),
     BenchRow(id: "original", measure: StoreRows.original),
     BenchRow(id: "tree", measure: TreeBench.tree),

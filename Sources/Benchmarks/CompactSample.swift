@@ -64,8 +64,9 @@ struct CompactSample {
     var attributes = Attributes()
     attributes.mode = 0o644
     let entry = Entry(
-      key: key, kind: .regular, attributes: attributes, stored: try transaction.write(bytes(version)),
-      storedVersion: number, revision: try transaction.allotRevisions(1))
+      key: key, kind: .regular, attributes: attributes,
+      stored: try transaction.write(bytes(version)), storedVersion: number,
+      revision: try transaction.allotRevisions(1))
     let base = last.map { store.map(of: $0) } ?? store.map(.empty)
     var edits = [MapEdit.put(entry)].makeIterator()
     let map = try base.applying { () throws(StoreError) -> MapEdit? in edits.next() }

@@ -43,6 +43,8 @@ final class OwnMount: Contender {
   let path: String
   /// True if it is mounted with `-o fasthistory`.
   var hurriesHistory = false
+  /// What its process has besides ``BenchProcess/environment``.
+  var environment: [String: String] = [:]
   private(set) var process: Process?
 
   init(store: String, at path: String) {
@@ -53,7 +55,7 @@ final class OwnMount: Contender {
   func start() throws {
     process = try BenchProcess.start(
       [try BenchProcess.llvs.get(), "mount", store, path, "--foreground"]
-        + (hurriesHistory ? ["-o", "fasthistory"] : []))
+        + (hurriesHistory ? ["-o", "fasthistory"] : []), environment: environment)
     try waitUntilMounted()
     if hurriesHistory { try waitUntilMounted(at: HistoryMount.path(below: path)) }
   }

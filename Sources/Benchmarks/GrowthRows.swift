@@ -33,7 +33,7 @@ enum GrowthRows {
     var random = BenchRandom(7)
     let change =
       switch kind {
-      case .rollback, .log: try database(path, isLogged: kind == .log, &random)
+      case .rollback, .log: try database(path, rows: 90_000, isLogged: kind == .log, &random)
       case .encrypted: try pages(path, length: 17 << 20, changing: 30, &random)
       case .image: try pages(path, length: 60 << 20, changing: 50, &random)
       }
@@ -67,9 +67,9 @@ enum GrowthRows {
     }
   }
 
-  /// Makes a database of 17 MB, and returns what updates ten random rows of it.
-  private static func database(
-    _ path: String, isLogged: Bool, _ random: inout BenchRandom
+  /// Makes a database, and returns what updates random rows of it; 90,000 rows take 17 MB.
+  static func database(
+    _ path: String, rows: Int, updates: Int = 10, isLogged: Bool, _ random: inout BenchRandom
   ) throws -> (inout BenchRandom) throws -> Void {
     var options = Database.Options()
     options.isDocument = true
@@ -81,7 +81,6 @@ enum GrowthRows {
     func text(_ random: inout BenchRandom) -> String {
       (0..<6).map { _ in String(random.next() % 1_000_000_000, radix: 36) }.joined(separator: " ")
     }
-    let rows = 90_000
     try database.transaction { () throws(DatabaseError) in
       for _ in 0..<rows {
         try database.prepared("INSERT INTO t(a, b, n) VALUES(?, ?, ?)")
@@ -90,7 +89,7 @@ enum GrowthRows {
     }
     return { random in
       try database.transaction { () throws(DatabaseError) in
-        for _ in 0..<10 {
+        for _ in 0..<updates {
           try database.prepared("UPDATE t SET b = ?, n = ? WHERE id = ?")
             .bind(1, text(&random)).bind(2, Int64(random.next() >> 34))
             .bind(3, Int64(random.next() % UInt64(rows))).run()
