@@ -183,21 +183,22 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// Stores a value. `prior` is the value that was at the key before, which new parts may be stored against.
+  /// Stores a value. `prior` is the value that was at the key before, which new parts may be stored against. The base
+  /// of a file that a program keeps open may be much older.
   package func write(
     _ source: some ContentSource, after prior: StoredContent? = nil,
     in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
     guard source.length <= UInt64(ValueChunking.singleChunk) else {
       var writer = try ContentWriter(
-        source: source, prior: source.base ?? prior, store: self, transaction: transaction)
+        source: source, prior: prior ?? source.base, store: self, transaction: transaction)
       let stored = try writer.run()
       try repairNodes(of: stored)
       return stored
     }
     let bytes = try bytes(of: source)
     return try write(
-      ReadyValue(bytes: bytes, digest: Digest.of(bytes), chunk: nil), after: source.base ?? prior,
+      ReadyValue(bytes: bytes, digest: Digest.of(bytes), chunk: nil), after: prior ?? source.base,
       in: transaction)
   }
 

@@ -66,6 +66,41 @@ struct RecordPatchTests {
     #expect(try store.verify().isSound)
   }
 
+  /// The bytes of a file whose base a program opened long ago.
+  private struct OpenFile: ContentSource {
+    let bytes: BytesSource
+    let base: StoredContent?
+    var length: UInt64 { bytes.length }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) {
+      try bytes.read(at: offset, into: buffer)
+    }
+  }
+
+  @Test("a file that a program keeps open is stored against its newest version")
+  func openFile() throws {
+    var random = SeededRandom(seed: 8)
+    let store = try Store.open(path: path, create: true)
+    let old = try store.write { (transaction) throws(StoreError) in
+      try transaction.write(random.bytes(1_000_000))
+    }
+    var bytes = random.bytes(1_000_000)
+    var prior = try store.write { (transaction) throws(StoreError) in
+      try transaction.write(bytes)
+    }
+    let before = try records().count
+    for round in 0..<5 {
+      let start = round * 190_000
+      bytes.replaceSubrange(start..<(start + 1000), with: random.bytes(1000))
+      let source = OpenFile(bytes: BytesSource(bytes), base: old)
+      prior = try store.write { [prior] (transaction) throws(StoreError) in
+        try transaction.write(source, after: prior)
+      }
+    }
+    let written = try records().dropFirst(before).reduce(0) { $0 + Int($1.location.length) }
+    #expect(written < 20_000, "\(written)")
+  }
+
   @Test("Whatever is done to values, each version is read as it was made", arguments: 1...6)
   func random(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
