@@ -28,7 +28,8 @@ enum GrowthRows {
     try mount.start()
     defer { mount.stop() }
     try mount.command("set settle=1h")
-    try mount.command("peer folder \(place)/peer")
+    try File("\(mount.path)/.llvs/peers/folder", [.write, .create])
+      .write(Array("\(place)/peer\n".utf8), at: 0)
     let path = "\(mount.path)/file"
     var random = BenchRandom(7)
     let change =
