@@ -39,8 +39,13 @@ enum GrowthRows {
       case .image: try pages(path, length: 60 << 20, changing: 50, &random)
       }
     var before = try FileSystem.read(path, atMost: 1 << 30)
-    func sizes() throws -> (store: Double, peer: Double) {
+    // A file that is open for writing is saved by fsync.
+    func send() throws {
+      try File(path, .readWrite).sync()
       try mount.command("sync")
+    }
+    func sizes() throws -> (store: Double, peer: Double) {
+      try send()
       return (
         try length(of: "\(place)/store", ending: ".seg"),
         try length(of: "\(place)/peer", ending: "")
@@ -56,7 +61,7 @@ enum GrowthRows {
         if end > before.count || now[start..<end] != before[start..<end] { changed += page }
       }
       before = now
-      try mount.command("sync")
+      try send()
     }
     let last = try sizes()
     let names = [("store", last.store - first.store), ("peer", last.peer - first.peer)]
