@@ -138,7 +138,7 @@ struct RecordDeltaTests {
     }
   }
 
-  @Test("a segment of formats 1 to 3 is read, of format 5 refused by name")
+  @Test("a segment of formats 1 to 3 is read, of format 6 refused by name")
   func formats() throws {
     let value = Value(id: key(1), data: [1, 2, 3])
     let id: Version.ID
@@ -159,12 +159,12 @@ struct RecordDeltaTests {
       let store = try Store.open(path: directory.file("s"))
       #expect(try store.value(id: key(1), at: id)?.data == value.data)
     }
-    try become(5)
+    try become(6)
     #expect {
       _ = try Store.open(path: directory.file("s")).value(id: key(1), at: id)
     } throws: { error in
       guard case StoreError.fromTheFuture(let reason) = error else { return false }
-      return reason.contains("format 5")
+      return reason.contains("format 6")
     }
     try become(0)
     #expect {
