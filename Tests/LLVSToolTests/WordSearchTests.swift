@@ -36,7 +36,7 @@ struct WordSearchTests {
         2
         llvs: --sort is rank, time or path, not nothing.
         2
-        {"path":"sub/c","version":null,"lines":[{"line":1,"text":"other café"}]}
+        {"path":"sub/c","version":null,"isForgotten":false,"lines":[{"line":1,"text":"other café"}]}
 
         """#, "\(result.output)")
   }
