@@ -43,6 +43,7 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
 enum SegmentFormat {
   /// The format of new segments.
   static let version: UInt8 = 4
+  static let magic = Array("LLVSSEG".utf8)
   /// The format of rewritten segments.
   static let rewritten: UInt8 = 5
   static let headerSize = 40
@@ -71,7 +72,7 @@ enum SegmentFormat {
   static func header(
     number: UInt32, store: [UInt8], version: UInt8 = SegmentFormat.version, runs: UInt32 = 0
   ) -> [UInt8] {
-    var bytes = Array("LLVSSEG".utf8) + [version]
+    var bytes = magic + [version]
     bytes.append(bigEndian: number)
     bytes.append(bigEndian: runs)
     bytes += store
@@ -83,7 +84,7 @@ enum SegmentFormat {
   static func check(
     header bytes: [UInt8], number: UInt32, store: [UInt8], path: String
   ) throws(StoreError) -> Int? {
-    guard bytes.count == headerSize, bytes.starts(with: "LLVSSEG".utf8) else {
+    guard bytes.count == headerSize, bytes.starts(with: magic) else {
       throw .corrupt("\(path): not a segment")
     }
     guard bytes[7] <= rewritten else {

@@ -143,8 +143,11 @@ extension Store {
       let name = "\(segments)/\(SegmentFormat.name(of: number))"
       let header = try StoreError.translating(
         try File.regular(name, .read).read(SegmentFormat.headerSize, at: 0))
-      // The copy of the first segment may have been interrupted.
-      guard header.count < SegmentFormat.headerSize || header[16..<32].elementsEqual(storeID) else {
+      // The copy of a segment may have been interrupted, or the segment has no header.
+      guard
+        header.count < SegmentFormat.headerSize || !header.starts(with: SegmentFormat.magic)
+          || header[16..<32].elementsEqual(storeID)
+      else {
         throw .exists("\(target) holds a part of a copy of another store")
       }
     }
@@ -160,13 +163,25 @@ extension Store {
     database.emptyLog()
   }
 
+  /// Opens a segment. One without a header, as a power failure leaves it before its first record, and a damaged one
+  /// are copied as they are.
+  private func openForCopy(_ segment: UInt32) throws(StoreError) -> SegmentFile {
+    do throws(StoreError) {
+      return try records.files.open(segment, .read)
+    } catch {
+      guard case .corrupt = error else { throw error }
+      let path = records.files.path(segment)
+      return SegmentFile(file: try StoreError.translating(try File.regular(path, .read)), runs: nil)
+    }
+  }
+
   /// Makes a segment of a copy equal to the store's, and returns the number of bytes that were written. Segments with
   /// one length and one time of change are equal. The copy of a rewritten segment has holes instead of a table, so that
   /// an interrupted run leaves the records of an earlier copy in their places.
   private func refresh(
     _ target: String, from segment: UInt32, besides gone: GoneRanges, progress: (UInt64) -> Bool
   ) throws(StoreError) -> UInt64 {
-    let opened = try records.files.open(segment, .read)
+    let opened = try openForCopy(segment)
     let parts = try opened.parts(without: gone)
     let begin = UInt64(SegmentFormat.headerSize)
     let header = try StoreError.translating(

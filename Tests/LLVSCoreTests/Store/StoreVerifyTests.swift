@@ -75,6 +75,20 @@ struct StoreVerifyTests {
     #expect(try !Store.open(path: directory.file("s")).verify().isSound)
   }
 
+  @Test(
+    "a backup has segments that a power failure left without a header", arguments: [0, 7, 4096])
+  func backupOfEmptySegment(size: Int) throws {
+    let store = try Store.open(path: directory.file("s"), create: true)
+    let value = Value(id: Value.ID("a"), data: [1])
+    let version = try store.makeVersion(basedOnPredecessor: nil, inserting: [value])
+    let name = "segments/00000009.seg"
+    try File("\(directory.file("s"))/\(name)", [.readWrite, .create]).truncate(to: UInt64(size))
+    for _ in 0..<2 { try store.backup(to: directory.file("b")) }
+    #expect(try FileSystem.status("\(directory.file("b"))/\(name)").size == UInt64(size))
+    let copy = try Store.open(path: directory.file("b"), mode: .reader, isForced: true)
+    #expect(try copy.value(id: value.id, at: version.id)?.data == [1])
+  }
+
   @Test("a backup of a store in use holds what was committed and has a replica id of its own")
   func backup() throws {
     let store = try Store.open(path: directory.file("s"), create: true)
