@@ -1,7 +1,7 @@
 import LLVSCore
 import Platform
 
-/// A history of two versions a day, of which `keep=daily` keeps the second.
+/// A history of two versions a day. `keep=daily` keeps the second of them.
 ///
 /// Both versions of a day change the same file, so that the bytes of half of the versions are in no kept version.
 struct CompactSample {

@@ -50,7 +50,7 @@ enum HourRows {
     }
     return [
       "LD_PRELOAD": library, "FAKETIME": "+0 x\(speed)", "NO_FAKE_STAT": "1",
-      // Else the library changes the environment, behind which Swift looks for its arguments.
+      // Else the library changes the environment. Swift looks for its arguments behind that.
       "FAKETIME_SHARED": "none none",
     ]
   }

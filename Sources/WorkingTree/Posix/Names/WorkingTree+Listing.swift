@@ -99,7 +99,7 @@ extension WorkingTree {
 
   fileprivate struct ListingPage {
     var names: [ListedName] = []
-    /// The cookie behind which the listing continues; nil at the end.
+    /// The cookie of the last name, if the listing continues; nil at the end.
     var next: EntryCookie?
   }
 
@@ -208,7 +208,7 @@ package final class DirectoryListing: Sendable {
   /// Recorded names of one publication, in the order of their cookies.
   struct Rows {
     let publication: UInt64
-    /// The cookie behind which they are.
+    /// The names follow this cookie.
     let start: EntryCookie
     let entries: [BaseEntry]
     /// Whether the directory ends with them.
@@ -230,7 +230,7 @@ package final class DirectoryListing: Sendable {
 
 package struct ListedName: Hashable, Sendable {
   package var name: FileName
-  /// Its place in the listing, behind which the next names are.
+  /// Its place in the listing; the next names follow it.
   package var cookie: EntryCookie
   package var number: InodeNumber
   package var kind: EntryKind
