@@ -49,6 +49,7 @@ final class YearMachine {
       let reply = (try? file.read(4096, at: 0)).map { String(decoding: $0, as: UTF8.self) } ?? ""
       throw wrong("\(line): \(error): \(reply)")
     }
+    if line == "sync" { say(String(decoding: try file.read(4096, at: 0), as: UTF8.self)) }
   }
 
   /// Adds a peer.
@@ -145,7 +146,10 @@ final class YearMachine {
       let text = String(
         decoding: try FileSystem.read(path(shared), atMost: 1 << 20), as: UTF8.self)
       guard state.texts.contains(text) else {
-        throw wrong("\(shared): \(text) instead of \(state.texts)")
+        let head = try FileSystem.read(path(".llvs/head/\(shared)"), atMost: 1 << 20)
+        throw wrong(
+          "\(shared): \(text) instead of \(state.texts), the head has \(String(decoding: head, as: UTF8.self))"
+        )
       }
       texts[shared] = text
       known.shared[shared]?.texts = [text]
