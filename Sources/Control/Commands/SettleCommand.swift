@@ -129,7 +129,8 @@ extension ControlService {
           guard let side = try self.side(index, of: group, open) else { continue }
           for key in group.members {
             let edit = try Self.edit(
-              key, to: try side.entry(at: key), from: try base.entry(at: key), number, transaction)
+              key, to: try self.usable(side.entry(at: key)), from: try base.entry(at: key),
+              number, transaction)
             if let edit { edits.append(edit) }
           }
         }
@@ -139,15 +140,15 @@ extension ControlService {
         switch settlement {
         case .asIs: continue
         case .ours where !isWhole: continue
-        case .ours: wanted = try self.keptFile(of: item.conflict)
-        case .base: wanted = item.conflict.base
+        case .ours: wanted = try self.usable(self.keptFile(of: item.conflict))
+        case .base: wanted = try self.usable(item.conflict.base)
         case .theirs where groups.contains { $0.members.contains(item.conflict.key) }: continue
         case .theirs(let index):
-          let other = item.conflict.theirs[index - 1].entry
+          let other = try self.usable(item.conflict.theirs[index - 1].entry)
           let mixed = try self.mixed(item.conflict, with: other, arbiter)
           wanted = isWhole ? other : try mixed?.stored(transaction) ?? other
           if let mixed { lines = (lines ?? SettledLines()).adding(mixed, isWhole: isWhole) }
-        case .version: wanted = try source?.entry(at: item.conflict.key)
+        case .version: wanted = try self.usable(source?.entry(at: item.conflict.key))
         }
         let edit = try Self.edit(
           item.conflict.key, to: wanted, from: try base.entry(at: item.conflict.key), number,
@@ -164,6 +165,17 @@ extension ControlService {
       ).number
     }
     return settled(open.map(\.path), outcome, lines)
+  }
+
+  /// Returns an entry that a version may refer to; throws ``StoreError/forgotten(_:)`` if its bytes are forgotten.
+  private func usable(_ entry: Entry?) throws(StoreError) -> Entry? {
+    guard let entry, try !store.hasBytes(of: entry.stored) else { return entry }
+    let path = PrintableText.text(TreeView.ownPath(entry.key))
+    guard !entry.stored.isAbsent, let record = try store.version(entry.storedVersion) else {
+      throw .forgotten("the bytes of \(path) were never received; nothing is settled")
+    }
+    throw .forgotten(
+      "the bytes of \(path) \(try store.reasonForMissingBytes(of: record)); nothing is settled")
   }
 
   /// Returns conflicts with all others of their groups, and the groups that have a conflict at a companion.

@@ -1,3 +1,4 @@
+import Grammar
 import LLVSCore
 import LLVSExchange
 import Platform
@@ -110,6 +111,23 @@ struct LackedBytesTests {
     let line = try pair.a.run("merge using text").text
     #expect(line.contains("the newer change of t is taken, because "), "\(line)")
     #expect(try pair.a.read("t") == pair.newer)
+  }
+
+  @Test("a conflict is not settled with a value whose bytes are forgotten")
+  func settling() throws {
+    let pair = try pair(isGone: true)
+    try pair.a.run("merge using text")
+    let first = try #require(try pair.a.store.version(VersionNumber(1))).name
+    let head = try pair.a.head
+    for side in ["base", first] {
+      let error = #expect(throws: ControlError.self) { try pair.a.run("settle t \(side)") }
+      #expect(error?.kind == .forgotten)
+      #expect(error?.message.contains("the bytes of t were forgotten on") ?? false, "\(side)")
+    }
+    #expect(try pair.a.head == head)
+    #expect(try pair.a.read("t") == pair.newer)
+    try pair.a.run("settle t theirs --whole")
+    #expect(try pair.a.read("t") == pair.older)
   }
 
   @Test("the setting of waits is read as it was written, and damage in it is no fault")
