@@ -43,8 +43,8 @@ struct MergeWait: Hashable {
 }
 
 extension ControlService {
-  /// Repeats an attempt at a merge until it has the bytes that it needs (docs/merging.md, M16). They come from peers;
-  /// if none has them, the merge waits a day, and then goes on without them. A merge by command does not wait.
+  /// Repeats an attempt at a merge until it has the bytes that it needs (docs/merging.md, M16). They come from peers.
+  /// If no peer has them, an automatic merge waits a day, and then takes the newer change.
   func withLackedBytes(
     _ lacked: LackedBytes, isAutomatic: Bool, _ context: CommandContext,
     _ attempt: () throws -> MergeOutcome

@@ -63,7 +63,7 @@ package final class LackedBytes: Sendable {
     }
   }
 
-  /// Supplies bytes; beyond ``limit`` they are dropped, and the merge goes on without them.
+  /// Supplies bytes. Those beyond ``limit`` are dropped, and the merge does without them.
   package func supply(_ bytes: [UInt8], for digest: Digest) {
     state.withLock { state in
       guard bytes.count <= Self.limit - state.length else {

@@ -31,7 +31,7 @@ extension RecordStore {
     return Rest(parts: parts, allocated: allocated, waste: allocated - min(allocated, needed))
   }
 
-  /// Returns the space of the disk that comes free when ranges of a segment are gone, some of which are gone already.
+  /// Returns the bytes of the disk that come free when the ranges `all` of a segment are gone and `before` are gone already.
   func freeable(
     _ all: GoneRanges, after before: GoneRanges, in segment: UInt32
   ) throws(StoreError) -> UInt64 {

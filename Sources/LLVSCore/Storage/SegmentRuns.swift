@@ -2,8 +2,8 @@ internal import Platform
 
 /// The table of a segment that was rewritten without its forgotten records (format 5).
 ///
-/// A run is a part of the segment that was copied as a whole: its offset before, by which locations name its records,
-/// and its offset in the file. The runs are ascending in both. The table is on the disk, in blocks with checksums, and
+/// A run is a part of the segment that was copied as a whole. It has the offset before, which locations have, and the
+/// offset in the file. The runs are ascending in both. The table is on the disk, in blocks with checksums, and
 /// memory has only the first offset of each block.
 struct SegmentRuns: Sendable {
   struct Run: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import LLVSCore
 
 extension BundleSender {
-  /// Writes versions and items again in new bundles, the last of which announces the old ones.
+  /// Writes versions and items again in new bundles. The last one announces the old ones.
   /// - Returns: false if some of them cannot be written, so that nothing is announced.
   func replace(
     _ old: Set<BundleName>, versions: [VersionNumber], items: [HeldItem], fetch: @escaping Fetch

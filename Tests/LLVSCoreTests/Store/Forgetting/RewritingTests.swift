@@ -229,7 +229,7 @@ struct RewritingTests {
             nth: nth, times: 1, action: .fail(code)))
         _ = try? Self.forgetHalf(store)
         seen = Faults.disarm(token)
-        // The store in use goes on, too.
+        // The open store still works.
         try Self.check(
           store, try store.allVersionIDs.reversed(), mayBeWhole: true, "call \(nth), in use")
       }
