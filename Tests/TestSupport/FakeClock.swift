@@ -24,8 +24,17 @@ package struct FakeClock: Sendable {
   }
 
   /// The environment of programs that have this clock.
-  package var environment: [String: String] {
-    [
+  ///
+  /// The library makes files with the number of its process, which a killed one leaves, and exits
+  /// where it meets such files. So the files of processes that are gone are removed first.
+  package func environment() throws -> [String: String] {
+    _ = try shell(
+      """
+      for file in /dev/shm/*faketime_s[eh]m_*; do
+        test -d "/proc/${file##*_}" || rm -f "$file"
+      done
+      """)
+    return [
       "LD_PRELOAD": Self.library ?? "", "FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_NO_CACHE": "1",
       "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
       // Else the library changes the environment, behind which Swift looks for its arguments.

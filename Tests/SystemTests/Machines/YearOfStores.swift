@@ -194,7 +194,7 @@ final class YearOfStores {
     day += 1
     let jumps = ["+\(day)d", "+\(day)d", "+\(day - 3)d", "+\(day + 400)d", "-\(day)d"]
     try clock?.set(jumps[below(jumps.count)])
-    try first.mount.mount(environment: clock?.environment ?? [:])
+    try first.mount.mount(environment: clock?.environment() ?? [:])
     try first.check(candidates)
     candidates = []
   }

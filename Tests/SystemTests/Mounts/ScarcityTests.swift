@@ -71,7 +71,7 @@ extension Mounted {
       let mounted = try MountedStore()
       defer { mounted.tearDown() }
       let clock = try FakeClock(file: mounted.directory + "/clock")
-      try mounted.mount(environment: clock.environment)
+      try mounted.mount(environment: clock.environment())
       try mounted.run(
         "echo 'set settle=300ms' > .llvs/control; echo 0 > f; echo commit > .llvs/control")
       var count = try mounted.versionCount()
@@ -95,7 +95,7 @@ extension Mounted {
         "echo pending > pending; echo 'set settle=1h' > .llvs/control; echo more > more")
       try mounted.kill()
       try clock.set("-5000d")
-      try mounted.mount(environment: clock.environment)
+      try mounted.mount(environment: clock.environment())
       try mounted.run("cat pending more; echo 'set settle=300ms' > .llvs/control; echo x > x")
       try mounted.waitForVersion(after: count, seconds: 5)
       try mounted.run(
