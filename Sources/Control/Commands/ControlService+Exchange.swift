@@ -87,7 +87,8 @@ extension ControlService {
           switch half {
           case .retrieve: (peer.retrieved, peer.retrieving) = (report.taken.count, notes)
           case .send:
-            (peer.sent, peer.sending) = (report.sent.count, notes)
+            peer.sent = (peer.sent ?? 0) + report.sent.count
+            peer.sending += notes.filter { !peer.sending.contains($0) }
             if report.leavesNoHole { peer.noteWhole() }
           }
           peer.refused += report.refused.count

@@ -13,10 +13,12 @@ extension ControlService {
   private static let patience: UInt64 = 5_000_000_000
 
   /// Asks all peers at once, and calls `body` with those whose places are the same as at the last exchange; reports
-  /// the others. A peer that answers late holds up no other: then `body` is called twice.
+  /// the others. A peer that answers late holds up no other: then `body` is called twice, the second time with the
+  /// peers that were served, too.
   func meet(
     _ peers: [Peer], comparingHistories: Bool, _ session: PeerSession,
-    _ outcome: inout ExchangeOutcome, _ body: ([Peer], inout ExchangeOutcome) throws -> Void
+    _ outcome: inout ExchangeOutcome,
+    _ body: (_ ready: [Peer], _ served: [Peer], inout ExchangeOutcome) throws -> Void
   ) throws {
     let head = comparingHistories ? try ownHistory() : nil
     let answers = Monitor<[String: Result<Void, ControlError>]>([:])
@@ -40,7 +42,7 @@ extension ControlService {
     // They use the session.
     defer { _ = answered(within: nil) }
     var met = answered(within: Self.patience) ?? answers.withLock { $0 }
-    var (open, hasRun) = (peers, false)
+    var (open, served, hasRun) = (peers, [Peer](), false)
     while !open.isEmpty || !hasRun {
       var ready: [Peer] = []
       for peer in open {
@@ -57,7 +59,8 @@ extension ControlService {
       open.removeAll { met[$0.name] != nil }
       if !ready.isEmpty || open.isEmpty && !hasRun {
         hasRun = true
-        try body(ready, &outcome)
+        try body(ready, served, &outcome)
+        served += ready
       }
       met = answered(within: nil) ?? [:]
     }

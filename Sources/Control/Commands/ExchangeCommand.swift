@@ -35,9 +35,13 @@ struct ExchangeCommand: Command {
     var outcome = ExchangeOutcome()
     service.telling(&outcome) { outcome in
       let session = PeerSession(context, named: peers)
-      try service.meet(all, comparingHistories: false, session, &outcome) { present, outcome in
+      try service.meet(all, comparingHistories: false, session, &outcome) {
+        ready, served, outcome in
         try service.refuse(halves, named: peers)
-        for half in halves { try service.run(half, with: present, session, &outcome) }
+        for half in halves {
+          let peers = half == .send ? served + ready : ready
+          try service.run(half, with: peers, session, &outcome)
+        }
       }
       outcome.failIfAllAreAway()
       if halves == [.retrieve] { outcome.failIfIncomplete() }

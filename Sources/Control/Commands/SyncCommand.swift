@@ -22,8 +22,8 @@ struct SyncCommand: Command {
       let makesVersions = !context.isAutomatic || !service.isBelowReserve
       if makesVersions { outcome.commit = Commit(try service.cut(), in: service.store) }
       let session = PeerSession(context, named: peers)
-      try service.meet(all, comparingHistories: true, session, &outcome) { known, outcome in
-        try service.run(.retrieve, with: known, session, &outcome)
+      try service.meet(all, comparingHistories: true, session, &outcome) { ready, served, outcome in
+        try service.run(.retrieve, with: ready, session, &outcome)
         do {
           // The merge makes a version of pending changes too.
           if makesVersions, !context.isAutomatic || service.settings.automerge {
@@ -34,7 +34,8 @@ struct SyncCommand: Command {
           guard error.kind != .interrupted else { throw error }
           outcome.fail(error)
         }
-        try service.run(.send, with: known, session, &outcome)
+        // Peers that answered late may have brought what the others lack.
+        try service.run(.send, with: served + ready, session, &outcome)
       }
     }
     return try service.reply(outcome)

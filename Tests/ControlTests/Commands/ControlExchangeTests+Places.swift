@@ -74,16 +74,65 @@ extension ControlExchangeTests {
   @Test("a peer that answers late holds up no other")
   func late() throws {
     let gate = Monitor(false)
-    let space = try ControlWorkspace(
+    let space = try workspace(behind: gate) { (_, _) throws(ControlError) in
+      throw ControlError(.unreachable, "too late")
+    }
+    try space.service.setPeer("late", address: Array("/x".utf8))
+    let told = try sync(space, "bundle", opening: gate)
+    #expect(
+      told.hasSuffix("\nprompt: received nothing, sent 1 version\nlate is away: too late"),
+      "\(told)")
+  }
+
+  @Test(
+    "what a late peer brings reaches the others in the same sync", arguments: ["bundle", "plain"])
+  func lateChange(form: String) throws {
+    let gate = Monitor(true)
+    let space = try workspace(behind: gate) { (address, opening) throws(ControlError) in
+      try PeerOpener.standard.open(address, opening)
+    }
+    let other = try ControlWorkspace()
+    let place = space.directory.file("late")
+    try FileSystem.makeDirectory(place)
+    try space.service.setPeer("late", address: Array(place.utf8))
+    try other.service.setPeer("hub", address: Array(place.utf8))
+    try space.write("a", "zero")
+    try space.run("sync")
+    try other.run("sync")
+    try other.write("b", "of another")
+    try other.run("sync")
+    gate.withLock { $0 = false }
+    let told = try sync(space, form, opening: gate)
+    #expect(told.contains("\nprompt: received nothing, sent 4 versions\n"), "\(told)")
+    let third = try ControlWorkspace()
+    try third.service.setPeer("prompt", address: Array(space.directory.file("prompt").utf8))
+    try third.run("sync")
+    #expect(try third.read("b") == "of another")
+  }
+
+  /// Returns a workspace that opens the peer `late` once a gate is open.
+  private func workspace(
+    behind gate: Monitor<Bool>,
+    _ open:
+      @escaping @Sendable (PeerAddress, PeerOpening) throws(ControlError) -> any RemoteLayout
+  ) throws -> ControlWorkspace {
+    try ControlWorkspace(
       opener: PeerOpener { (address, opening) throws(ControlError) in
         guard opening.name == "late" else { return try PeerOpener.standard.open(address, opening) }
         _ = gate.wait(nanoseconds: 60_000_000_000) { $0 ? true : nil }
-        throw ControlError(.unreachable, "too late")
+        return try open(address, opening)
       })
-    let folder = space.directory.file("folder")
+  }
+
+  /// Syncs a change with a new peer `prompt`, and opens the gate once that peer has it.
+  ///
+  /// - Returns: the text of the reply.
+  private func sync(
+    _ space: ControlWorkspace, _ form: String, opening gate: Monitor<Bool>
+  ) throws -> String {
+    let folder = space.directory.file("prompt")
     try FileSystem.makeDirectory(folder)
-    try space.service.setPeer("late", address: Array("/x".utf8))
-    try space.service.setPeer("prompt", address: Array("bundle+\(folder)".utf8))
+    try space.service.setPeer("prompt", address: Array("\(form)+\(folder)".utf8))
     try space.write("a", "one")
     let text = Monitor<String?>(nil)
     WorkerPool(name: "sync").run {
@@ -91,14 +140,12 @@ extension ControlExchangeTests {
       text.withLock { $0 = told }
       text.broadcast()
     }
-    #expect(try eventually(seconds: 30) { try FileSystem.exists("\(folder)/bundles") })
+    let sent = folder + (form == "plain" ? "/versions" : "/bundles")
+    #expect(try eventually(seconds: 30) { try FileSystem.exists(sent) })
     #expect(text.withLock { $0 } == nil)
     gate.withLock { $0 = true }
     gate.broadcast()
-    let told = try #require(text.wait(nanoseconds: 30_000_000_000) { $0 })
-    #expect(
-      told.hasSuffix("\nprompt: received nothing, sent 1 version\nlate is away: too late"),
-      "\(told)")
+    return try #require(text.wait(nanoseconds: 30_000_000_000) { $0 })
   }
 
   @Test("autosync leaves a peer that did not answer in time alone for a pause that grows")

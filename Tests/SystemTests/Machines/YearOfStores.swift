@@ -34,6 +34,13 @@ final class YearOfStores {
   /// How many steps the power cuts took back.
   var lost: Int { first.lost }
 
+  /// What each machine did last.
+  var steps: String {
+    ([first] + others).map { machine in
+      "\(machine.name):\n\(machine.log.suffix(40).joined(separator: "\n"))"
+    }.joined(separator: "\n")
+  }
+
   /// Starts with a store that a program of an older format left, with changes in no version.
   init(seed: UInt64, mebibytes: Int) throws {
     random = SeededRandom(seed: seed)

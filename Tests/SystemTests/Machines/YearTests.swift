@@ -32,7 +32,8 @@ extension Machines {
           try year.live(
             rounds: rounds, verifying: mounts < 50 || number % 10 == 0, end: end ?? .unmount)
         } catch {
-          throw YearOfStores.Failure(description: "seed \(Self.seed), mount \(number): \(error)")
+          throw YearOfStores.Failure(
+            description: "seed \(Self.seed), mount \(number): \(error)\n\(year.steps)")
         }
         if number % 20 == 19 { print("\(number + 1) mounts, \(year.versions) versions") }
       }
