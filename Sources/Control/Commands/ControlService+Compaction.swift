@@ -109,6 +109,8 @@ extension ControlService {
     var last: ForgetReport?
     var isWhole = !isTrial
     var control = ForgetControl()
+    // docs/speed.md, Forgetting.
+    control.restFactor = 4
     control.isCancelled = context.isCancelled
     control.progress = { step, done, total in
       context.progress(

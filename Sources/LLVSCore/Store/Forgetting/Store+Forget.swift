@@ -31,6 +31,8 @@ package struct ForgetControl {
   /// Called before each decision with everything that the run found, this decision's bytes included. If it returns
   /// false, the run ends and has not made the decision.
   package var isWorthIt: (ForgetReport) -> Bool = { _ in true }
+  /// How much longer the run rests than it frees blocks, so that programs can use the disk.
+  package var restFactor: UInt64 = 0
   /// Called before each decision, to find out where its bytes are.
   package var examine: ((inout Forgettable) throws(StoreError) -> Void)?
 

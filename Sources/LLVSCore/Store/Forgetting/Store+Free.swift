@@ -6,6 +6,25 @@ struct FreedSpace {
   var isCancelled = false
 }
 
+/// Rests between pieces of work.
+private struct Rests {
+  /// Shorter pieces of work are followed by one rest together.
+  private static let shortest: UInt64 = 2_000_000
+  private static let longest: UInt64 = 100_000_000
+
+  let factor: UInt64
+  private var start = SystemClock.monotonic()
+
+  init(factor: UInt64) { self.factor = factor }
+
+  mutating func rest() {
+    let worked = SystemClock.monotonic() - start
+    guard factor > 0, worked >= Self.shortest else { return }
+    SystemClock.sleep(nanoseconds: min(Self.longest, worked * factor))
+    start = SystemClock.monotonic()
+  }
+}
+
 /// Destroys the bytes of records that are gone (S12): whole blocks of the disk become holes, and a segment in which
 /// many others are left is rewritten (S15).
 ///
@@ -23,9 +42,11 @@ extension Store {
     }
     let total = all.reduce(0) { $0 + $1.gone.length }
     var done: UInt64 = 0
+    var rests = Rests(factor: control.restFactor)
     for (segment, gone) in all {
       do throws(StoreError) {
         let more = try records.free(gone, in: segment) { offset in
+          rests.rest()
           control.progress(.freeing, done + offset, total)
           return !control.isCancelled()
         }
