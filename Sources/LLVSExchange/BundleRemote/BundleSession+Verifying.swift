@@ -131,7 +131,7 @@ extension BundleSession {
   }
 
   /// Returns true if bundles hold the bytes of all values that a version stores; a damaged version has none. If this
-  /// store has forgotten bytes, it does not know the items, and `orInBundles` decides.
+  /// store lacks bytes that are in no bundle, nothing says that they were ever sent, and `orInBundles` decides.
   private func holdsItems(
     of record: VersionRecord, orInBundles isComplete: () throws(StoreError) -> Bool
   ) throws(StoreError) -> Bool {
@@ -145,10 +145,13 @@ extension BundleSession {
             guard isWhole else { return }
             isWhole = try canRead(BundleItem(part), where: view.holds)
           }
+          if !isWhole, try !store.hasBytes(of: entry.stored) {
+            throw .forgotten(entry.key.rawValue)
+          }
         }
       }
     } catch {
-      if error.isForgotten { return isWhole ? try isComplete() : false }
+      if error.isForgotten { return try isComplete() }
       guard error.isDamage else { throw error }
       return false
     }
