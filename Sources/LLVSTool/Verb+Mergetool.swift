@@ -36,11 +36,21 @@ extension Verb {
     }
     for conflict in open {
       let name = PrintableText.text(conflict.path)
-      guard let texts = try ConflictTexts(conflict.conflict, in: place.store),
-        let marked = texts.marked
-      else {
+      let found: ConflictTexts?
+      do throws(StoreError) {
+        found = try ConflictTexts(conflict.conflict, in: place.store)
+      } catch {
+        guard error.isForgotten else { throw error }
+        leave(conflict.path, "lacks the bytes of a side; \"llvs settle\" closes it")
+        continue
+      }
+      guard let texts = found, let marked = texts.marked else {
         leave(conflict.path, "is not a text on every side; \"llvs settle\" closes it")
         continue
+      }
+      if texts.lacksBase, !line.isJSON {
+        console.complain(
+          "llvs: the bytes of the common version of \(name) are forgotten, so its base is empty.")
       }
       try place.begin(conflict.path)
       let merge = TextsInFiles(name: name, texts: texts, marked: marked)

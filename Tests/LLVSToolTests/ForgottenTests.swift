@@ -269,6 +269,54 @@ struct ForgottenTests {
     #expect(output.contains(#""historyBytes":243159,"forgottenBytes":162106"#), "\(output)")
   }
 
+  @Test(
+    "a conflict whose common version is forgotten is listed, and merged in a tool with an empty base",
+    .enabled(if: MountedStore.isPossible))
+  func conflict() throws {
+    let result = try tool.run(
+      """
+      { mkdir m n; llvs mount t m -q; cd m; llvs set settle=1h -q
+      head -c 90000 /dev/urandom | base64 -w 60 > f; cp f ../base; llvs commit -q; cd ..
+      llvs unmount m -q; cp -a t u; llvs mount t m -q; llvs mount u n -q
+      (cd n; llvs set replica=new -q; sed -i '1000s/.*/theirs/' f; llvs commit -q); llvs unmount n -q
+      cd m; trap 'cd ..; llvs unmount m -q' EXIT
+      for i in 1 2; do head -c 90000 /dev/urandom | base64 -w 60 > f; echo $i >> f; llvs commit -q; done
+      sleep 1.2; llvs keep all:1s -q; llvs compact -q
+      llvs peer u "$PWD/../u" -q; llvs retrieve u -q; llvs peer u rm -q
+      head=$(basename "$(readlink .llvs/head)"); llvs merge -q "$(ls .llvs/heads | grep -v "$head")"
+      ls .llvs/conflicts/f; cat .llvs/conflicts/f/base > /dev/null; cmp .llvs/conflicts/f/ours f
+      cp -r .llvs/conflicts ../c; ls ../c/f; llvs status | grep -c '^1 conflict open'
+      printf '#!/bin/sh\\nwc -c < "$1"; cat "$2" > "$3"\\n' > ../tool; chmod +x ../tool
+      llvs mergetool --tool 'true MERGED'; echo $?
+      llvs mergetool --tool '../tool BASE THEIRS MERGED'; echo $?; sed -n 1000p f; llvs conflicts
+      } 2>&1
+      """)
+    #expect(
+      result.output == """
+        base
+        merged
+        ours
+        theirs
+        cat: .llvs/conflicts/f/base: No data available
+        cp: error reading '.llvs/conflicts/f/base': No data available
+        base
+        merged
+        ours
+        theirs
+        1
+        llvs: the bytes of the common version of f are forgotten, so its base is empty.
+        llvs: f is left as it is: markers remain.
+        1
+        llvs: the bytes of the common version of f are forgotten, so its base is empty.
+        0
+        f is settled
+        0
+        theirs
+        no conflicts
+
+        """, "\(result.output)")
+  }
+
   @Test("bytes that an old machine's version took from a forgotten one were forgotten")
   func inherited() throws {
     do {

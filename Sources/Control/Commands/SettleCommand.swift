@@ -115,7 +115,8 @@ extension ControlService {
       }
     }
     let (open, groups) = try withGroups(named)
-    let arbiter = standardArbitration(context).arbiter(store.graph)
+    let arbitration = standardArbitration(context)
+    let arbiter = arbitration.arbiter(store.graph)
     var lines: SettledLines?
     let outcome = try move(.settled(shown), context) { (transaction, head) throws(StoreError) in
       lines = nil
@@ -146,6 +147,9 @@ extension ControlService {
         case .theirs(let index):
           let other = try self.usable(item.conflict.theirs[index - 1].entry)
           let mixed = try self.mixed(item.conflict, with: other, arbiter)
+          if !isWhole, let base = arbitration.lacked.takeWanted().first {
+            throw try self.lacksBase(base, item.path)
+          }
           wanted = isWhole ? other : try mixed?.stored(transaction) ?? other
           if let mixed { lines = (lines ?? SettledLines()).adding(mixed, isWhole: isWhole) }
         case .version: wanted = try self.usable(source?.entry(at: item.conflict.key))
@@ -176,6 +180,19 @@ extension ControlService {
     }
     throw .forgotten(
       "the bytes of \(path) \(try store.reasonForMissingBytes(of: record)); nothing is settled")
+  }
+
+  private func lacksBase(
+    _ base: LackedValue, _ path: [UInt8]
+  ) throws(StoreError) -> StoreError {
+    let shown = PrintableText.text(path)
+    let reason = try store.version(base.version).map { (record) throws(StoreError) in
+      try store.reasonForMissingBytes(of: record, at: TreeView.ownPath(base.key))
+    }
+    return .forgotten(
+      "the bytes of the common version of \(shown) \(reason ?? "were forgotten"), so the lines that clash are not "
+        + "known; \"llvs settle --whole \(shown) theirs\" takes the whole file, \"llvs settle \(shown)\" keeps the "
+        + "tree's; nothing is settled")
   }
 
   /// Returns conflicts with all others of their groups, and the groups that have a conflict at a companion.

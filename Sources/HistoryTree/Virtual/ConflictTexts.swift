@@ -1,7 +1,10 @@
 package import LLVSCore
 
 package struct ConflictTexts: Sendable {
+  /// Empty without a common version, and if the bytes of that are forgotten.
   package let base: [UInt8]
+  /// True if the bytes of the common version are forgotten.
+  package let lacksBase: Bool
   /// The tree's text, then the dropped ones, newest first.
   package let sides: [TextMerge.Side]
 
@@ -10,6 +13,7 @@ package struct ConflictTexts: Sendable {
   }
 
   /// Nil if a side removed the value, is no regular file, or is too long for a text merge.
+  /// - Throws: ``StoreError/forgotten(_:)`` if the bytes of a side are forgotten.
   package init?(_ conflict: ValueConflict, in store: Store) throws(StoreError) {
     guard let ours = conflict.ours else { return nil }
     var entries: [(String, Entry)] = [("ours", ours)]
@@ -33,11 +37,19 @@ package struct ConflictTexts: Sendable {
       sides.append(TextMerge.Side(label, try bytes(entry), age: age))
     }
     self.sides = sides
-    base = if let base = conflict.base { try bytes(base) } else { [] }
+    do throws(StoreError) {
+      base = if let base = conflict.base { try bytes(base) } else { [] }
+      lacksBase = false
+    } catch {
+      guard error.isForgotten else { throw error }
+      (base, lacksBase) = ([], true)
+    }
   }
 
-  /// The merge with markers: two sides of JSON by property, others by line; nil if a side is no text.
+  /// The merge with markers: two sides of JSON by property, others by line; nil if a side is no text. Without the
+  /// bytes of the common version, each difference is between markers.
   package var marked: [UInt8]? {
+    if lacksBase { return TextMerge.marked(base: nil, sides) }
     if sides.count == 2, let marked = JSONMerge.marked(base: base, sides[0], sides[1]) {
       return marked
     }

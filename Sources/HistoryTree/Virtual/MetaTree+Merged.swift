@@ -50,14 +50,21 @@ extension MetaTree {
     return Found(.writable(file))
   }
 
-  /// Returns the merge of a conflict with markers; nil if a side is absent or no text.
+  /// Returns the merge of a conflict with markers; nil if a side is absent, forgotten or no text.
   private func mergedText(of path: [UInt8]) throws(FSError) -> [UInt8]? {
     let head = live.shownHead
     let shown = try shownConflicts(atOrBelow: path).first { $0.path == path }
     guard let conflict = shown?.conflict else { return nil }
     let known = conflicts.state.withLock { $0.mergedHead == head ? $0.merged[path] : nil }
     if let known { return known }
-    let text = try FSError.translating(try ConflictTexts(conflict, in: store)?.marked)
+    let text = try FSError.wrapping { () throws(StoreError) -> [UInt8]? in
+      do throws(StoreError) {
+        return try ConflictTexts(conflict, in: store)?.marked
+      } catch {
+        guard error.isForgotten else { throw error }
+        return nil
+      }
+    }
     conflicts.state.withLock { state in
       // Only a few are kept.
       if state.mergedHead != head || state.merged.count >= 64 || (text?.count ?? 0) > 1 << 20 {

@@ -51,10 +51,10 @@ package struct ContentArbiter: ClashArbiter {
   package func settling(
     _ key: Key, base: Entry?, kept: Entry, with other: Entry
   ) throws(StoreError) -> [UInt8]? {
-    guard let base = try bytes(base), let kept = try bytes(kept), let other = try bytes(other)
-    else {
-      return nil
-    }
+    // The base of values that are no texts is not wanted.
+    guard let kept = try bytes(kept), let other = try bytes(other), TextMerge.isText(kept),
+      TextMerge.isText(other), let base = try bytes(base)
+    else { return nil }
     let method = method == .union ? .text : method
     return merged(method, base: base, older: kept, newer: other)?.bytes
   }

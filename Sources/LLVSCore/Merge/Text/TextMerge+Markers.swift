@@ -21,18 +21,21 @@ extension TextMerge {
   /// if something is no text.
   ///
   /// The first of two sides is first. Further sides are merged one after the other, so their markers may be nested.
-  /// Texts with too many differences clash as a whole.
-  package static func marked(base: [UInt8], _ sides: [Side]) -> [UInt8]? {
-    guard isText(base), sides.allSatisfy({ isText($0.text) }), var merged = sides.first else {
+  /// Texts with too many differences clash as a whole. If the base is not known, all differences clash.
+  package static func marked(base: [UInt8]?, _ sides: [Side]) -> [UInt8]? {
+    guard isText(base ?? []), sides.allSatisfy({ isText($0.text) }), var merged = sides.first else {
       return nil
     }
     for side in sides.dropFirst() {
       let isFirstOlder = merged.age <= side.age
       let (older, newer) = isFirstOlder ? (merged.text, side.text) : (side.text, merged.text)
-      guard let pieces = pieces(base: base, older: older, newer: newer) else { return nil }
+      guard
+        let pieces = pieces(base: base, older: older, newer: newer, clashing: base == nil)
+      else { return nil }
       merged.text = marked(pieces, merged.label, side.label, isFirstOlder: isFirstOlder)
-      let ending = Ending([base, older, newer])
-      if case .agreed? = pieces.last, !ending.isMerged(base: base, older: older, newer: newer) {
+      let known = base ?? []
+      let ending = Ending([known, older, newer])
+      if case .agreed? = pieces.last, !ending.isMerged(base: known, older: older, newer: newer) {
         ending.remove(from: &merged.text)
       }
       merged.age = max(merged.age, side.age)

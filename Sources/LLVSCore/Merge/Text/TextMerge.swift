@@ -53,8 +53,10 @@ package enum TextMerge {
   }
 
   /// Returns the parts of the merge in order, each line with an end; nil if something is no text. Adjacent clashes
-  /// are one.
-  package static func pieces(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> [Piece]? {
+  /// are one. If `clashing` is true, all differences of the sides are clashes.
+  package static func pieces(
+    base: [UInt8]?, older: [UInt8], newer: [UInt8], clashing: Bool = false
+  ) -> [Piece]? {
     guard isText(base ?? []), isText(older), isText(newer) else { return nil }
     let ending = Ending([base ?? [], older, newer])
     var table = LineTable()
@@ -65,7 +67,8 @@ package enum TextMerge {
     }
     var pieces = PieceList()
     for part in parts {
-      switch part.kind {
+      let isAlike = part.kind == .same || part.kind == .alike
+      switch clashing && !isAlike ? .clash : part.kind {
       case .same, .older, .alike: pieces.agree(a.bytes(part.older))
       case .newer: pieces.agree(b.bytes(part.newer))
       case .both:

@@ -50,4 +50,27 @@ struct MarkerTests {
     #expect(holds("=======\n>>>>>>> theirs\n", besides: "======="))
     #expect(!holds("<<<<<<<\n ======= \n========\n", besides: ""))
   }
+
+  @Test("without a known base, each difference is between markers")
+  func unknownBase() throws {
+    let sides = [("ours", "a\nb\nc\n"), ("theirs", "a\nx\nc\nd\n")].map {
+      TextMerge.Side($0, Array($1.utf8))
+    }
+    let text = try #require(TextMerge.marked(base: nil, sides))
+    #expect(
+      String(decoding: text, as: UTF8.self) == """
+        a
+        <<<<<<< ours
+        b
+        =======
+        x
+        >>>>>>> theirs
+        c
+        <<<<<<< ours
+        =======
+        d
+        >>>>>>> theirs
+
+        """)
+  }
 }
