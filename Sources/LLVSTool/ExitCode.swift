@@ -45,7 +45,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .exists: "the name exists already"
     case .failed: "the daemon of a mount ended, or the system failed in another way"
     case .unsupported: "not supported here"
-    case .forgotten: "bytes of old versions are forgotten; the rest is done"
+    case .forgotten:
+      "bytes of old versions are forgotten; the rest is done, or a merge waits for them"
     }
   }
 }

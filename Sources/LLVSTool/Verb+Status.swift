@@ -71,6 +71,10 @@ struct StoreReport: Decodable {
     var notes: [String]
   }
 
+  struct MergeWait: Decodable {
+    var text: String
+  }
+
   struct Compaction: Decodable {
     var ran: String?
     var versions: Int?
@@ -87,6 +91,8 @@ struct StoreReport: Decodable {
   var daysAhead: Int?
   var line: String?
   var toMerge: Int?
+  /// Nil unless a merge waits for bytes.
+  var mergeWait: MergeWait?
   var conflicts: Int?
   var pending: Pending?
   /// Scratch that no pattern matches any more.
@@ -122,7 +128,9 @@ struct StoreReport: Decodable {
           + "in:")
       lines += Self.shortened(ignored.joined(separator: "\n"))
     }
-    if let count = toMerge, count > 0 {
+    if let text = mergeWait?.text {
+      lines.append(text.prefix(1).uppercased() + text.dropFirst() + ".")
+    } else if let count = toMerge, count > 0 {
       lines.append("\(PrintableText.count(count, "other head")) to merge with \"llvs merge\".")
     }
     if let count = conflicts, count > 0 {

@@ -1,3 +1,4 @@
+import Events
 import Grammar
 import LLVSCore
 import LLVSExchange
@@ -9,36 +10,88 @@ struct MergeWait: Hashable {
   static let setting = "merge.waits"
   /// The longest wait for the bytes of a value, in nanoseconds.
   static let patience: Int64 = 86_400_000_000_000
-  /// When the wait for each value began, in nanoseconds since 1970, by its digest in hexadecimal digits.
-  private var begins: [String: Int64] = [:]
+  /// The most values whose keys are kept.
+  private static let mostNamed = 3
+
+  private struct Wait: Hashable {
+    /// In nanoseconds since 1970.
+    var begin: Int64
+    var key: Key?
+  }
+
+  /// The waits, by the digest of the value in hexadecimal digits.
+  private var waits: [String: Wait] = [:]
 
   /// Reads the bytes that ``encoded`` made; lines that cannot be read are left out.
   init(_ bytes: [UInt8]?) {
     for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ")
-      guard words.count == 2, words[0].utf8.count == 64, let time = Int64(words[1]),
-        (0..<Int64.max / 2).contains(time)
+      guard (2...3).contains(words.count), words[0].utf8.count == 64, let begin = Int64(words[1]),
+        (0..<Int64.max / 2).contains(begin)
       else { continue }
-      begins[String(words[0])] = time
+      let key = words.count == 3 ? PercentCode.decoded(words[2].utf8) : nil
+      waits[String(words[0])] = Wait(begin: begin, key: key.map { Key(bytes: $0) })
     }
   }
 
   /// Nil without a value.
   var encoded: [UInt8]? {
-    let lines = begins.map { "\($0.key) \($0.value)" }.sorted()
-    return lines.isEmpty ? nil : Array(lines.joined(separator: "\n").utf8)
+    let lines = waits.map { digest, wait in
+      var line = Array("\(digest) \(wait.begin)".utf8)
+      if let key = wait.key { line.append(UInt8(ascii: " ")) }
+      for byte in wait.key?.bytes ?? [] { PercentCode.append(byte, "-._~/", to: &line) }
+      return line
+    }
+    let sorted = lines.sorted { $0.lexicographicallyPrecedes($1) }
+    return sorted.isEmpty ? nil : Array(sorted.joined(separator: [0x0A]))
   }
+
+  var count: Int { waits.count }
+  /// The first keys, in order.
+  var keys: [Key] { waits.values.compactMap(\.key).sorted() }
+  /// The end of the longest wait, in nanoseconds since 1970; nil without a value.
+  var end: Int64? { waits.values.map(\.begin).max().map { $0 + Self.patience } }
 
   /// Waits for these values and no others from now on. Returns the end of the wait for each.
   mutating func wait(for values: [LackedValue], at now: Int64) -> [Int64] {
-    let before = begins
-    begins = [:]
-    return values.map { value in
+    let before = waits
+    waits = [:]
+    return values.enumerated().map { index, value in
       // After a clock that was wrong, the wait begins again.
-      let begin = before[value.digest.hex].flatMap { $0 <= now ? $0 : nil } ?? now
-      begins[value.digest.hex] = begin
+      let begin = before[value.digest.hex].flatMap { $0.begin <= now ? $0.begin : nil } ?? now
+      waits[value.digest.hex] = Wait(begin: begin, key: index < Self.mostNamed ? value.key : nil)
       return begin + Self.patience
     }
+  }
+}
+
+/// A merge that waits for bytes.
+struct WaitingMerge {
+  /// The names of the other heads.
+  var heads: [String]
+  var wait: MergeWait
+  var end: Int64
+
+  var text: String {
+    let shown = heads.prefix(3).joined(separator: ", ") + (heads.count > 3 ? ", ..." : "")
+    let paths = wait.keys.map { PrintableText.text(TreeView.ownPath($0)) }
+    let rest = wait.count - paths.count
+    let files = paths.joined(separator: ", ")
+    let bytes =
+      paths.isEmpty
+      ? PrintableText.count(wait.count, "file")
+      : rest > 0 ? "\(files) and \(PrintableText.count(rest, "more file"))" : files
+    return
+      "the merge with \(shown) waits until \(TimestampText.short(end)) for bytes of \(bytes) that this store "
+      + "lacks; a sync with a peer that has them ends the wait, \"llvs merge \(heads.first ?? "VERSION")\" merges "
+      + "now and takes the newer change"
+  }
+
+  var reply: ReplyValue {
+    [
+      "heads": heads, "paths": wait.keys.map { TreeView.ownPath($0) }, "values": wait.count,
+      "until": TimestampText.iso(end), "text": text,
+    ]
   }
 }
 
@@ -52,7 +105,7 @@ extension ControlService {
     while true {
       do {
         let outcome = try attempt()
-        if isAutomatic { _ = try wait(for: []) }
+        if try isAutomatic || countToMerge() == 0 { _ = try wait(for: []) }
         return outcome
       } catch {
         let wanted = lacked.takeWanted()
@@ -62,14 +115,21 @@ extension ControlService {
         let now = clock.now()
         let waiting = zip(left, ends).filter { $0.1 > now }
         lacked.abandon(left.filter { value in !waiting.contains { $0.0 == value } })
-        if let first = waiting.first {
-          let text =
-            "the merge waits until \(TimestampText.short(waiting.map(\.1).max() ?? now)) for bytes of "
-            + "\(PrintableText.text(TreeView.ownPath(first.0.key))) that this store has forgotten"
-          return MergeOutcome.waiting(text)
+        if !waiting.isEmpty, let merge = try waitingMerge() {
+          return MergeOutcome.waiting(merge.text)
         }
       }
     }
+  }
+
+  /// Returns the merge that waits for bytes; nil if none does.
+  func waitingMerge() throws -> WaitingMerge? {
+    let wait = MergeWait(try store.state().settings[MergeWait.setting])
+    guard let end = wait.end, let head = try headRecord() else { return nil }
+    let heads = try otherHeads(beside: head)
+    guard !heads.isEmpty else { return nil }
+    let names = try heads.prefix(16).compactMap { try store.version($0.number)?.name }
+    return WaitingMerge(heads: names, wait: wait, end: end)
   }
 
   /// Asks the peers for values, and supplies those that they have.
@@ -113,6 +173,7 @@ extension ControlService {
         try store.write { (transaction) throws(StoreError) in
           transaction.set(MergeWait.setting, to: bytes)
         }
+        if before == nil, let merge = try waitingMerge() { log.add("merge", merge.text) }
       }
       return ends
     }

@@ -31,7 +31,7 @@ package final class ControlService: Sendable {
     var settings: StoreSettings
     /// The settings that were changed since the store was opened.
     var confirmed: Set<StoreSettings.Assignment> = []
-    /// The newest result in the status, and its time; `isFault` is false for an error of the command's words.
+    /// The newest result in the status, and its time; `isFault` is false for an error of the command's words, and for forgotten bytes.
     var last: (reply: ControlReply, time: Int64, isFault: Bool)?
     /// True if the log reports that the store's directory is no longer at its path.
     var isGone = false
@@ -99,9 +99,10 @@ package final class ControlService: Sendable {
   /// Records a failure for the status and the log; without a title it is a line that could not be parsed.
   func recordFailure(of title: String?, _ error: ControlError) {
     let subject = title.map { error.message.hasPrefix($0) ? "" : "\($0): " } ?? ""
-    let isOfWords = [.grammar, .notFound, .exists, .interrupted, .refused].contains(error.kind)
-    record(.failed("\(subject)\(error.message)"), isFault: !isOfWords)
-    if error.kind != .grammar && error.kind != .interrupted && error.kind != .refused {
+    let isExpected = [.grammar, .notFound, .exists, .interrupted, .refused, .forgotten]
+      .contains(error.kind)
+    record(.failed("\(subject)\(error.message)"), isFault: !isExpected)
+    if ![.grammar, .interrupted, .refused, .forgotten].contains(error.kind) {
       log.add("error", "\(subject)\(error.message)")
     }
   }

@@ -203,7 +203,10 @@ extension ControlService {
       } else {
         try mergeHeads(context, arbitration)
       }
-    return outcome.asCommandResult
+    guard case .waiting(let text) = outcome.result else { return outcome.asCommandResult }
+    var error = ControlError(.forgotten, text)
+    error.done = ControlError.Done(text: "", fields: outcome.reply)
+    throw error
   }
 
   struct Arbitration {

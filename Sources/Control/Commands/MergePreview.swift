@@ -124,7 +124,13 @@ extension ControlService {
     summary.values = preview.count
     summary.add(clashes: preview.clashes)
     summary.add(displaced: preview.displaced)
-    let text = ["would merge \(summary.text)"] + preview.lines
+    var text = ["would merge \(summary.text)"] + preview.lines
+    let lacked = Set(arbitration.lacked.takeWanted().map { TreeView.ownPath($0.key) })
+    if !lacked.isEmpty {
+      text.append(
+        "the merge needs bytes of \(Self.names(lacked.sorted { $0.lexicographicallyPrecedes($1) })) that this store "
+          + "lacks: it asks the peers for them")
+    }
     return CommandResult(
       summary.heads == 0 ? "nothing to merge" : text.joined(separator: "\n"),
       [

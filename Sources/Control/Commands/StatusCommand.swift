@@ -60,6 +60,10 @@ extension ControlService {
           : "\(count) out of versions, though no pattern matches any more: \(Self.names(paths)) "
             + "(\"track PATH\" puts it in)", ["ignored": paths])
     }
+    try describe("mergeWait", &status) { status in
+      let waiting = try waitingMerge()
+      status.add("waiting", waiting?.text, ["mergeWait": waiting?.reply])
+    }
     describeUnderWay(&status)
     try describe("peers", &status, describePeers)
     try describe("conflicts", &status) { status in
@@ -167,11 +171,15 @@ extension ControlService {
 
   private func countHeads(beside head: VersionRecord) throws -> (all: Int, others: Int) {
     let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(head.line))
+    return (heads.count, try otherHeads(beside: head).count)
+  }
+
+  /// Returns the heads of a version's line that are to be merged with the version.
+  func otherHeads(beside head: VersionRecord) throws -> [HistoryNode] {
     let own = try store.graph.node(head.number)
-    let others = try heads.count {
+    return try store.graph.uncontainedHeads(ofLine: Self.branch(head.line)).filter {
       try $0.number != own.number && !store.graph.isContained($0, in: own)
     }
-    return (heads.count, others)
   }
 
   func countToMerge() throws -> Int {

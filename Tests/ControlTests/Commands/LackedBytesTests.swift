@@ -1,4 +1,5 @@
 import Grammar
+import HistoryTree
 import LLVSCore
 import LLVSExchange
 import Platform
@@ -88,8 +89,8 @@ struct LackedBytesTests {
     let pair = try pair(isGone: true)
     for _ in 0..<2 {
       let text = try pair.a.run("sync").text
-      #expect(text.contains("the merge waits until "), "\(text)")
-      #expect(text.contains(" for bytes of t that this store has forgotten"), "\(text)")
+      #expect(text.contains(" waits until "), "\(text)")
+      #expect(text.contains(" for bytes of t that this store lacks"), "\(text)")
       #expect(try pair.a.read("t") == pair.newer)
       clock.pass(TurnedClock.day / 2 - TurnedClock.minute)
     }
@@ -103,6 +104,56 @@ struct LackedBytesTests {
     #expect(String(decoding: log, as: UTF8.self).contains("the newer change of t is taken"))
     try pair.b.run("sync")
     #expect(try pair.b.head == pair.a.head)
+  }
+
+  @Test("merge and status say which version waits, for what, until when, and what ends the wait")
+  func told() throws {
+    let pair = try pair(isGone: true)
+    #expect(try pair.a.service.status().reply["mergeWait"] == .null)
+    let error = #expect(throws: ControlError.self) { try pair.a.run("merge") }
+    let other = try #require(try pair.b.head)
+    let time = TimestampText.short(clock.clock.now() + TurnedClock.day)
+    for text in [error?.message ?? "", try pair.a.service.status().text] {
+      #expect(text.contains("the merge with \(other) waits until "), "\(text)")
+      #expect(text.contains(time.prefix(10)), "\(text)")
+      #expect(text.contains(" for bytes of t that this store lacks; "), "\(text)")
+      #expect(text.contains("\"llvs merge \(other)\" merges now"), "\(text)")
+    }
+    #expect(error?.kind == .forgotten && error?.done?.fields["waits"] != nil)
+    let reply = try pair.a.service.status().reply["mergeWait"]
+    #expect(reply?["heads"] == .list([.text(other)]))
+    #expect(reply?["values"] == .number(1))
+    #expect(try pair.a.run("merge --dry-run").text.contains("the merge needs bytes of t that "))
+    // The log says once that it waits.
+    try pair.a.run("sync")
+    let log = try FileSystem.read("\(pair.a.store.path)/log", atMost: 1 << 20)
+    #expect(String(decoding: log, as: UTF8.self).split(separator: " waits until ").count == 2)
+    try pair.a.run("merge \(other)")
+    #expect(try pair.a.service.status().reply["mergeWait"] == .null)
+    #expect(try pair.a.store.state().settings[MergeWait.setting] == nil)
+  }
+
+  @Test("where the common version is forgotten, theirs is refused, and the whole file is taken")
+  func settlingWithoutBase() throws {
+    let pair = try pair(isGone: true)
+    try pair.a.run("merge using text")
+    let head = try pair.a.head
+    let error = #expect(throws: ControlError.self) { try pair.a.run("settle t theirs") }
+    #expect(error?.kind == .forgotten)
+    let text = error?.message ?? ""
+    #expect(text.contains("the bytes of the common version of t were forgotten on "), "\(text)")
+    #expect(text.contains("\"llvs settle --whole t theirs\" takes the whole file"), "\(text)")
+    #expect(try pair.a.head == head)
+    #expect(try pair.a.run("conflicts").text.contains("t"))
+    let conflict = try #require(
+      try ControlService.openConflicts(in: pair.a.store, below: []).first)
+    let texts = try #require(try ConflictTexts(conflict.conflict, in: pair.a.store))
+    #expect(texts.lacksBase && texts.base.isEmpty && texts.sides.count == 2)
+    let marked = try #require(texts.marked)
+    #expect(texts.areMarkersLeft(in: marked))
+    try pair.a.run("settle t ours")
+    #expect(try pair.a.read("t") == pair.newer)
+    #expect(try pair.a.run("conflicts").text == "no conflicts")
   }
 
   @Test("a merge by command does not wait, and a store without peers neither")
@@ -136,5 +187,9 @@ struct LackedBytesTests {
     let line = String(repeating: "a", count: 64) + " 5"
     let other = String(repeating: "b", count: 64)
     #expect(MergeWait(Array("\(line)\nx\n\(other) -1\n\(other)".utf8)).encoded == Array(line.utf8))
+    let named = "\(line) a%20%FF/b%0A"
+    let wait = MergeWait(Array(named.utf8))
+    #expect(wait.keys == [Key(bytes: Array("a ".utf8) + [0xFF] + Array("/b\n".utf8))])
+    #expect(wait.encoded == Array(named.utf8) && wait.end == 5 + MergeWait.patience)
   }
 }
