@@ -104,7 +104,7 @@ extension Retrieval {
   ) throws(StoreError) -> [Outcome] {
     var barred = barred
     return try store.write { (transaction) throws(StoreError) in
-      let installer = VersionInstaller(transaction)
+      let installer = try VersionInstaller(transaction)
       var outcomes: [Outcome] = []
       outcomes.reserveCapacity(batch.count)
       for (incoming, opened) in zip(batch, opened) {

@@ -8,13 +8,15 @@ final class VersionInstaller {
   let transaction: WriteTransaction
   private let store: Store
   private let sink: TransactionSink
+  private let absentKeys: AbsentKeys
   /// A number that was reserved for a refused version; numbers have no gaps.
   private var spare: VersionNumber?
 
-  init(_ transaction: WriteTransaction) {
+  init(_ transaction: WriteTransaction) throws(StoreError) {
     self.transaction = transaction
     store = transaction.store
     sink = TransactionSink(transaction)
+    absentKeys = try AbsentKeys(transaction)
   }
 
   /// Adds a version whose predecessors are in the store; `digest` is the content digest next to it.
@@ -202,6 +204,7 @@ final class VersionInstaller {
         line: Version.line(version.metadata)?.rawValue ?? VersionRecord.unnamedLine,
         flags: flags, metadata: version.metadata, map: map.root, changes: stored,
         valueDataSize: version.valueDataSize, changedKeys: changedKeys))
+    try absentKeys.note(number, after: predecessors.first?.number, changing: changedKeys, map)
   }
 
   /// Returns true for the id of an automatic version (docs/merging.md, M3); metadata counts unpacked.

@@ -138,6 +138,68 @@ struct AbsentValueTests {
     }
   }
 
+  @Test("a version that came without bytes, or took such a value, is listed as a forgotten one")
+  func marked() throws {
+    let (a, _) = try makeForgetful { a in
+      // The value at `key` is that of the third version, at `long` another.
+      let last = try #require(try a.version(VersionNumber(3)))
+      _ = try a.makeVersion(
+        basedOnPredecessor: last.id, storing: [.insert(Value(id: long, data: text(50, 200_000)))])
+      let fourth = try #require(try a.version(VersionNumber(4)))
+      _ = try a.makeVersion(
+        basedOnPredecessor: fourth.id, storing: [.insert(Value(id: key, data: text(51)))])
+    }
+    try FolderFormat.bundles.send(a, place.folder)
+    let (b, c, d) = (try place.store("b"), try place.store("c"), try place.store("d"))
+    try FolderFormat.bundles.retrieve(into: b, place.folder)
+    _ = try c.retrieve(from: StoreSource(a))
+    _ = try d.retrieve(from: StoreSource(b))
+    for store in [b, c, d] {
+      // The fourth version has its own bytes at `long`, and at `key` those of the third, which are nowhere.
+      let missing = try (1...5).filter { try store.isForgotten(VersionNumber($0)) }
+      #expect(missing == [1, 2, 3, 4])
+      #expect(try store.absentVersions().count == 4)
+      #expect(try store.keptVersionsNewestFirst(before: nil, limit: 9).count == 1)
+      #expect(try store.decision(forgetting: VersionNumber(1)) == nil)
+      let report = try store.forget(
+        try KeepPolicy("all:0s"), at: SystemClock.now() + 1_000_000_000)
+      #expect(report.forgotten == 4 && report.newlyForgotten == 0)
+    }
+    // What comes later takes the same values.
+    let first = try #require(try a.version(VersionNumber(1)))
+    let side = try a.makeVersion(
+      basedOnPredecessor: first.id, storing: [.insert(Value(id: Value.ID("own"), data: text(60)))])
+    let next = try a.makeVersion(
+      basedOnPredecessor: try #require(try a.version(VersionNumber(5))).id,
+      storing: [.insert(Value(id: Value.ID("own"), data: text(61)))])
+    _ = try b.retrieve(from: StoreSource(a))
+    #expect(try b.isForgotten(try #require(try b.version(side.id)).number))
+    #expect(try !b.isForgotten(try #require(try b.version(next.id)).number))
+    // A store that got all bytes has no such version.
+    let full = try place.store("full")
+    let e = try place.store("e")
+    _ = try e.makeVersion(basedOnPredecessor: nil, inserting: [Value(id: key, data: text(0))])
+    _ = try full.retrieve(from: StoreSource(e))
+    #expect(try full.forgottenVersions().isEmpty)
+  }
+
+  @Test("a check finds no damage in versions that were sent without their bytes")
+  func checkOfForgotten() throws {
+    let (a, ids) = try makeForgetful()
+    try FolderFormat.bundles.send(a, place.folder)
+    for _ in 0..<2 {
+      let report = try FolderFormat.bundles.verify(for: a, place.folder)
+      #expect(report.refused.isEmpty && report.waiting.isEmpty)
+      #expect(Set(report.remoteIDs) == Set(ids))
+      // The same in a store that has read the bundles, not put them.
+      try BundleRemote.forget(place.folder, in: a)
+    }
+    // A kept value that the bundle has no more is damage.
+    let objects = place.directory.file("x/bundles")
+    for name in try FileSystem.list(objects) { try FileSystem.unlink("\(objects)/\(name)") }
+    #expect(try FolderFormat.bundles.verify(for: a, place.folder).remoteIDs.isEmpty)
+  }
+
   @Test("a store takes short values that another one has forgotten from its own versions")
   func storeWithBytes() throws {
     let b = try place.store("b")

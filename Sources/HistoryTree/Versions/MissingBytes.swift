@@ -50,7 +50,9 @@ extension Store {
   package func reasonForMissingBytes(of record: VersionRecord) throws(StoreError) -> String {
     guard let decision = try decision(forgetting: record.number),
       let local = CalendarTime(local: decision.time / 1_000_000_000)
-    else { return "were forgotten" }
+    else {
+      return try absentVersions().contains(record.number) ? "were never received" : "were forgotten"
+    }
     return "were forgotten on \(local.spelled) by keep=\(decision.policy)"
   }
 }

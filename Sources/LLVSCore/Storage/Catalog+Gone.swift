@@ -1,6 +1,6 @@
 // What this store has forgotten, in properties that are kept twice: `forgotten`, the numbers of the versions, for each
 // segment `gone N`, the ranges of records that only they had, and `decision N`, the time and the policy of the Nth
-// decision, with its versions.
+// decision, with its versions. `absent` has the numbers of the versions that came without some of their bytes.
 
 /// What decided that versions are forgotten.
 package struct ForgettingDecision: Hashable, Sendable {
@@ -23,12 +23,13 @@ struct Forgetting: Sendable {
 
 extension StoreDatabase {
   private static let forgotten = "forgotten"
+  private static let absent = "absent"
   private static let gone = "gone "
   private static let decision = "decision "
 
   /// True if a property has a second row.
   static func isKeptTwice(_ name: String) -> Bool {
-    properties.contains(name) || name == forgotten
+    properties.contains(name) || name == forgotten || name == absent
       || (name.hasPrefix(gone) || name.hasPrefix(decision)) && !name.hasSuffix(copy(of: ""))
   }
 
@@ -51,10 +52,25 @@ extension StoreDatabase {
     properties.contains(name) ? nil : name.hasPrefix(gone) ? [0xFF] : []
   }
 
+  /// Returns the forgotten versions, and those that came without some of their bytes.
   func forgottenVersions() throws(StoreError) -> NumberSet {
+    try numbers(Self.forgotten, Self.absent)
+  }
+
+  func absentVersions() throws(StoreError) -> NumberSet { try numbers(Self.absent) }
+
+  private func numbers(_ properties: String...) throws(StoreError) -> NumberSet {
     var set = NumberSet()
-    for run in NumberSet.decode(try property(Self.forgotten) ?? []) ?? [] { set.insert(run) }
+    for name in properties {
+      for run in NumberSet.decode(try property(name) ?? []) ?? [] { set.insert(run) }
+    }
     return set
+  }
+
+  func add(absent versions: [VersionNumber]) throws(StoreError) {
+    let known = NumberSet.decode(try property(Self.absent) ?? []) ?? []
+    let numbers = known.flatMap { run in run.map { VersionNumber($0) } }
+    try setProperty(Self.absent, NumberSet.encode(numbers + versions))
   }
 
   /// Returns the ranges of a segment's records that are gone.

@@ -70,6 +70,7 @@ extension Store {
       for (name, peer) in transaction.peers { try database.setPeer(name, peer) }
       if let forgetting = transaction.forgetting { try database.apply(forgetting) }
       if transaction.hasAbsent { try database.noteForgotten() }
+      if !transaction.absent.isEmpty { try database.add(absent: transaction.absent) }
       // The next commit is the first to refer to the records.
       try records.sync()
       if transaction.isCancelled() { throw .cancelled }

@@ -14,7 +14,8 @@ package final class WriteTransaction: ChunkTransaction {
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
   private(set) var remoteBundles: [RemoteBundleChange] = []
   private(set) var forgetting: Forgetting?
-  private(set) var hasAbsent = false
+  package private(set) var hasAbsent = false
+  private(set) var absent: [VersionNumber] = []
   /// The number of the newest committed version.
   private let base: UInt32
   private var addedByID: [Version.ID: Int] = [:]
@@ -178,6 +179,9 @@ package final class WriteTransaction: ChunkTransaction {
     hasAbsent = true
     return StoredContent(length: length, digest: digest, content: .none)
   }
+
+  /// Notes a new version that the store got without some of its bytes.
+  package func add(absent number: VersionNumber) { absent.append(number) }
 
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peers.isEmpty

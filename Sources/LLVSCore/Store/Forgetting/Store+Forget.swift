@@ -62,9 +62,14 @@ extension Store {
   /// The most candidates of one sweep, which take about 25 MB.
   package static let sweepLimit = 1 << 20
 
-  /// Returns the versions whose bytes this store has forgotten.
+  /// Returns the versions whose bytes this store has forgotten or never got.
   package func forgottenVersions() throws(StoreError) -> NumberSet {
     try catalog.read { (database) throws(StoreError) in try database.forgottenVersions() }
+  }
+
+  /// Returns the versions that this store got without some of their bytes.
+  package func absentVersions() throws(StoreError) -> NumberSet {
+    try catalog.read { (database) throws(StoreError) in try database.absentVersions() }
   }
 
   /// Forgets the bytes of the versions that neither a policy nor anything else needs (``RootKind``), and frees their
