@@ -32,15 +32,16 @@ extension Verb {
     _ forgettable: UInt64?
   ) -> String {
     var lines = [
-      "\(ByteCount.text(report.total)) on disk, for \(PrintableText.count(report.versions, "version")) "
-        + "with \(ByteCount.text(report.contents)) of different contents:"
+      "\(ByteCount.text(report.total)) on disk for \(PrintableText.count(report.versions, "version")), whose files "
+        + "are \(ByteCount.text(report.contents)) whole: each content once, before compression and sharing.",
+      "", "On disk:",
     ]
     for part in report.parts where part.bytes > 0 {
       lines.append("  \(ByteCount.column(part.bytes))  \(part.meaning)")
     }
     lines += forgotten(report, forgettable)
     if !report.largest.isEmpty {
-      lines += ["", "The versions that brought most:"]
+      lines += ["", "The versions that brought most, whole:"]
       for item in report.largest.prefix(most) {
         lines.append("  \(ByteCount.column(item.bytes))  \(item.version.name)")
       }
@@ -50,7 +51,7 @@ extension Verb {
       let hasGone = report.paths.contains { $0.forgotten > 0 }
       lines += [
         "",
-        "All versions\(place), \(hasGone ? "what of them is forgotten, " : "")and head alone:",
+        "Files\(place) whole: in all versions, \(hasGone ? "forgotten of these, " : "")and in head:",
       ]
       for item in report.paths.prefix(most) {
         let name = PrintableText.text(item.path) + (item.isDirectory ? "/" : "")
@@ -61,17 +62,16 @@ extension Verb {
       if report.paths.count > most { lines.append("  ... and \(report.paths.count - most) more") }
     }
     if !report.months.isEmpty {
-      lines += ["", "What versions brought and is still there, by month:"]
+      lines += ["", "On disk, what versions brought and is still there, by month:"]
       for item in report.months.suffix(most) {
-        var gone = item.forgotten > 0 ? ", \(item.forgotten) of them forgotten" : ""
-        if item.forgottenBytes > 0 { gone += " with \(ByteCount.text(item.forgottenBytes))" }
+        let gone = item.forgotten > 0 ? ", \(item.forgotten) of them forgotten" : ""
         lines.append(
           "  \(ByteCount.column(item.bytes))  \(item.month), "
             + PrintableText.count(item.versions, "version") + gone)
       }
     }
     if !peers.isEmpty {
-      lines += ["", "Peers:"]
+      lines += ["", "On disk at peers:"]
       for peer in peers {
         let text = peer.bytes.map { ByteCount.column($0) } ?? ByteCount.unknown
         lines.append("  \(text)  \(peer.name)" + (peer.fault.map { ": \($0)" } ?? ""))
@@ -86,7 +86,8 @@ extension Verb {
     var lines: [String] = []
     if report.forgotten.versions > 0 {
       let versions = PrintableText.count(report.forgotten.versions, "version")
-      lines.append("\(versions) forgotten, which had \(ByteCount.text(report.forgotten.bytes))")
+      lines.append(
+        "\(versions) forgotten, which had \(ByteCount.text(report.forgotten.bytes)) on disk")
     }
     if let bytes = forgettable, bytes > 0 {
       lines.append("\"llvs compact\" would free \(ByteCount.text(bytes))")

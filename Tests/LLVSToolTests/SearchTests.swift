@@ -128,7 +128,7 @@ struct SearchTests {
     #expect(peers[0]["bytes"] is NSNull && peers[1]["bytes"] as? Int ?? 0 > 100_000)
     let text = try tool.run("llvs space sub --store s; llvs space nowhere --store s; echo $?")
       .output
-    #expect(text.contains("All versions in sub, and head alone:\n"), "\(text)")
+    #expect(text.contains("Files in sub whole: in all versions, and in head:\n"), "\(text)")
     #expect(text.hasSuffix("llvs: no version has anything at nowhere.\n3\n"), "\(text)")
   }
 

@@ -36,12 +36,12 @@ export async function spaceView() {
   const more = report.pathCount - report.paths.length;
   return h("section", null,
     h("h2", { tabindex: "-1" }, "Space"),
-    h("p", null, `${size(report.bytes)} on disk, for ${count(report.versions, "version")} with `
-      + `${size(report.contentBytes)} of different contents. `,
-    hasGone ? `${count(report.forgottenVersions, "version")} forgotten, which had ${size(report.forgottenBytes)}.` : null),
+    h("p", null, `${size(report.bytes)} on disk for ${count(report.versions, "version")}, whose files are `
+      + `${size(report.contentBytes)} whole: each content once, before compression and sharing. `,
+    hasGone ? `${count(report.forgottenVersions, "version")} forgotten, which had ${size(report.forgottenBytes)} on disk.` : null),
     table("On disk", ["bytes"], report.parts.map((part) => (
       { name: part.meaning, parts: [[part.bytes, "kept"]], texts: [size(part.bytes)] }))),
-    table(`All versions${hasGone ? ", what of them is forgotten," : ""} and head alone`,
+    table(`Files whole: in all versions, ${hasGone ? "forgotten of these, " : ""}and in head`,
       ["all versions", hasGone ? "forgotten" : null, "head"].filter((text) => text),
       report.paths.map((one) => ({
         name: one.directory
@@ -52,11 +52,11 @@ export async function spaceView() {
           .filter((text) => text !== null),
       }))),
     more > 0 ? h("p", { class: "small" }, `... and ${more.toLocaleString()} more`) : null,
-    table("What versions brought and is still there, by month", ["bytes", "versions"],
+    table("On disk, what versions brought and is still there, by month", ["bytes", "versions"],
       report.months.map((month) => ({
         name: month.month,
-        parts: [[month.bytes, "kept"], [month.forgottenBytes, "gone"]],
+        parts: [[month.bytes, "kept"]],
         texts: [size(month.bytes), count(month.versions, "version")
-          + (month.forgottenVersions ? `, ${month.forgottenVersions} of them forgotten with ${size(month.forgottenBytes)}` : "")],
+          + (month.forgottenVersions ? `, ${month.forgottenVersions} of them forgotten` : "")],
       }))));
 }
