@@ -1,3 +1,4 @@
+import Control
 import Events
 import Grammar
 import HistoryTree
@@ -33,18 +34,32 @@ extension Verb {
       guard !line.has("graph") else { throw UsageError("--watch and --graph do not go together") }
       try watch(&writer, LogQuery(store, from: starts, limits: limits, order: .newestFirst), line)
     }
-    console.page(line)
+    // A search may take long before there is anything to page.
+    if limits.content == nil { console.page(line) }
     var query = try LogQuery(
       store, from: starts, limits: limits, order: line.has("graph") ? .connected : .newestFirst)
-    var left = try line.number("count") ?? .max
+    let last = Int(try store.state().lastNumber)
+    var (left, done) = (try line.number("count") ?? .max, 0)
+    var hasShown = limits.content == nil
     while left > 0, let step = try query.next() {
+      done += 1
       switch step {
-      case .passed(let number, let next): writer.pass(number, to: next)
+      case .passed(let number, let next):
+        if !hasShown {
+          console.progress(CommandProgress("searching versions", done: done, total: last))
+        }
+        writer.pass(number, to: next)
       case .shown(let record, let predecessors):
+        if !hasShown {
+          console.clear()
+          console.page(line)
+          hasShown = true
+        }
         try writer.write(record, predecessors: predecessors)
         left -= 1
       }
     }
+    console.clear()
     guard query.passedOver > 0 || writer.lacksBytes else { return .done }
     if query.passedOver > 0 {
       console.flush()

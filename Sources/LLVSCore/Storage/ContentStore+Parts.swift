@@ -33,9 +33,11 @@ package struct ValuePart {
 }
 
 extension ContentStore {
-  /// Calls the body with every piece of a value, once for each occurrence; never for an inline value.
+  /// Calls the body with every piece of a value, once for each occurrence; never for an inline value. `zeros` is
+  /// called with the length of each run of zeros between chunks.
   package func forEachPart(
-    of stored: StoredContent, _ body: (ValuePart) throws(StoreError) -> Void
+    of stored: StoredContent, zeros: (UInt64) throws(StoreError) -> Void = { _ in },
+    _ body: (ValuePart) throws(StoreError) -> Void
   ) throws(StoreError) {
     switch stored.content {
     case .none, .inline: if stored.isAbsent { throw .absent(stored) }
@@ -47,7 +49,7 @@ extension ContentStore {
         throw records.damage(location, "is a tree of \(top.length) bytes, not \(stored.length)")
       }
       try body(ValuePart(.top, stored.digest) { top.form })
-      try forEachPart(below: top, body)
+      try forEachPart(below: top, zeros, body)
     }
   }
 
@@ -66,17 +68,21 @@ extension ContentStore {
   }
 
   private func forEachPart(
-    below node: ValueNode, _ body: (ValuePart) throws(StoreError) -> Void
+    below node: ValueNode, _ zeros: (UInt64) throws(StoreError) -> Void,
+    _ body: (ValuePart) throws(StoreError) -> Void
   ) throws(StoreError) {
     for (index, item) in node.items.enumerated() {
-      guard let digest = item.digest, let location = item.location else { continue }
+      guard let digest = item.digest, let location = item.location else {
+        try zeros(item.length)
+        continue
+      }
       switch item.kind {
       case .zeros: break
       case .chunk: try body(part(digest, at: location, length: item.length))
       case .node:
         let child = try self.child(of: node, at: index)
         try body(ValuePart(.node, digest) { child.form })
-        try forEachPart(below: child, body)
+        try forEachPart(below: child, zeros, body)
       }
     }
   }

@@ -41,6 +41,8 @@ package struct LogQuery {
   private let filter: LogFilter
   private var walk: HistoryWalk
   private let forgotten: NumberSet
+  /// Nil unless versions are searched for `content`.
+  private let counter: OccurrenceCounter?
   /// The number of versions whose changes were not searched for `content`, because bytes are forgotten.
   package private(set) var passedOver = 0
 
@@ -49,6 +51,7 @@ package struct LogQuery {
   ) throws {
     self.store = store
     self.limits = limits
+    counter = limits.content.map { OccurrenceCounter(of: $0, in: store.contents) }
     let filter = LogFilter(store: store, limits: limits)
     self.filter = filter
     forgotten = limits.includesForgotten ? NumberSet() : try store.forgottenVersions()
@@ -67,7 +70,7 @@ package struct LogQuery {
   }
 
   /// Returns the next step; nil at the end.
-  /// - Complexity: O(log *n*) for each path and version; with `content`, O(bytes of the changed files).
+  /// - Complexity: O(log *n*) for each path and version; with `content`, O(bytes of the changed chunks).
   package mutating func next() throws -> Step? {
     guard let (node, predecessors) = try walk.nextStep() else { return nil }
     guard let record = try meant(node) else {
@@ -106,7 +109,7 @@ package struct LogQuery {
   /// True if the changed files together have the wanted bytes more or less often than in the predecessor, so a rename
   /// alone changes nothing. Nor does a merge. Where the predecessor's bytes are forgotten, older ones count.
   private func changesContent(_ record: VersionRecord) throws -> Bool {
-    guard let content = limits.content else { return true }
+    guard let counter else { return true }
     guard record.second == nil else { return false }
     let old = try store.map(of: store.version(record.first))
     var paths = filter.paths(of: record.number)
@@ -116,48 +119,26 @@ package struct LogQuery {
     var sum = 0
     while let (_, change) = try diff.next() {
       if change.isDirectory || change.old?.stored.digest == change.new?.stored.digest { continue }
-      sum += try change.new.map { try count(of: content, in: $0.stored) } ?? 0
-      sum -= try change.old.map { try count(of: content, in: $0, before: record) } ?? 0
+      sum += try change.new.map { try counter.count(in: $0.stored) } ?? 0
+      sum -= try change.old.map { try count(with: counter, in: $0, before: record) } ?? 0
     }
     return sum != 0
   }
 
   /// Counts in a file of the predecessor, or in the newest older revision of it that has bytes; 0 without one.
   private func count(
-    of content: [UInt8], in entry: Entry, before record: VersionRecord
+    with counter: OccurrenceCounter, in entry: Entry, before record: VersionRecord
   ) throws -> Int {
     var found: Entry? = entry
     var older = try store.version(record.first)
     while let current = found {
-      do {
-        return try count(of: content, in: current.stored)
-      } catch let error as StoreError where error.isForgotten {
-        repeat {
-          older = try store.version(older?.first)
-          found = try older.flatMap { try store.map(of: $0).entry(at: entry.key) }
-        } while found?.stored.digest == current.stored.digest
-      }
+      if let count = try counter.countIfHere(in: current.stored) { return count }
+      repeat {
+        older = try store.version(older?.first)
+        found = try older.flatMap { try store.map(of: $0).entry(at: entry.key) }
+      } while found?.stored.digest == current.stored.digest
     }
     return 0
-  }
-
-  private func count(of content: [UInt8], in stored: StoredContent) throws -> Int {
-    var (count, offset) = (0, UInt64(0))
-    var window: [UInt8] = []
-    while offset < stored.length {
-      let part = try store.contents.bytes(
-        stored, from: offset, count: max(1 << 20, 2 * content.count))
-      offset += UInt64(part.count)
-      window += part
-      var start = 0
-      while let found = window[start...].firstRange(of: content) {
-        count += 1
-        start = found.upperBound
-      }
-      // Bytes that reach over the end of a window are found in the next one.
-      window.removeFirst(max(start, window.count - content.count + 1))
-    }
-    return count
   }
 }
 
