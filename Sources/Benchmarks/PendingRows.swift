@@ -145,10 +145,10 @@ private final class PendingSample {
       // A file whose bytes are not there would not be pending after the mount.
       let bytes = [UInt8](repeating: 9, count: 400)
       for index in 0..<count {
-        let extents = try bytes.withUnsafeBytes { raw in
+        let extent = try bytes.withUnsafeBytes { raw in
           Result { () throws(StoreError) in try journal.stage(raw, at: 0) }
         }.get()
-        for change in file(index, extents) { try journal.append([change], mayUseReserve: false) }
+        for change in file(index, [extent]) { try journal.append([change], mayUseReserve: false) }
       }
     }
     let (operations, opened) = try timeToOpen()

@@ -67,9 +67,9 @@ enum JournalTargets {
 
   /// A record in its frame.
   private static func record(_ record: JournalRecord) -> [UInt8] {
-    var bytes: [UInt8] = []
+    var bytes = ByteWriter()
     record.append(to: &bytes)
-    return bytes
+    return bytes.array
   }
 
   private static func header(of store: [UInt8]) -> [UInt8] {
@@ -86,16 +86,16 @@ enum JournalTargets {
     do {
       try FileSystem.removeTree(directory)
       try FileSystem.makeDirectory(directory)
-      var frames: [UInt8] = []
+      var frames = ByteWriter()
       var rest = bytes[...]
       while let length = rest.popFirst(), length > 0, !rest.isEmpty {
         let part = Array(rest.prefix(Int(length)))
-        JournalFrame.append(to: &frames) { $0 += part }
+        JournalFrame.append(to: &frames) { $0.append(contentsOf: part) }
         rest = rest.dropFirst(Int(length))
       }
       JournalFrame.seal(&frames, seed: seed)
       try File("\(directory)/\(JournalFile.name(1))", [.readWrite, .create])
-        .write(header(of: store.storeID) + frames, at: 0)
+        .write(header(of: store.storeID) + frames.array, at: 0)
     } catch {
       throw FuzzTarget.Failure(description: "no place for a journal: \(error)")
     }
@@ -195,8 +195,10 @@ enum JournalTargets {
 
   static var recordSeeds: [[UInt8]] {
     let store = [UInt8](repeating: 1, count: 16)
-    var frames = records.flatMap { record($0) }
-    JournalFrame.seal(&frames, seed: seed)
+    var writer = ByteWriter()
+    for record in records { record.append(to: &writer) }
+    JournalFrame.seal(&writer, seed: seed)
+    let frames = writer.array
     return records.map { encoded($0) } + [header(of: store), header(of: store) + frames]
   }
 

@@ -119,7 +119,7 @@ enum WireTargets {
     attributes.extended = [Attributes.Extended(name: Array("user.x".utf8), value: [1, 2])]
     entry.append(bigEndian: UInt32(3))
     entry += Array("a/b".utf8)
-    attributes.encode(into: &entry)
+    entry += attributes.encoded
     var frame: [UInt8] = [0]
     frame.append(bigEndian: UInt32(entry.count))
     frame += entry

@@ -60,8 +60,10 @@ final class PrivilegeAgreement: Sendable {
     var calls = fuse_custom_io()
     unsafe calls.writev = { descriptor, parts, count, userData in
       if let userData = unsafe userData {
-        let box = unsafe Unmanaged<SessionBox>.fromOpaque(userData).takeUnretainedValue()
-        unsafe box.privileges.amend(UnsafeMutableBufferPointer(start: parts, count: Int(count)))
+        // The box lives until the session is destroyed; references to it would be counted with each reply.
+        unsafe Unmanaged<SessionBox>.fromOpaque(userData)._withUnsafeGuaranteedRef { box in
+          unsafe box.privileges.amend(UnsafeMutableBufferPointer(start: parts, count: Int(count)))
+        }
       }
       // The last call, since libfuse reads errno after it.
       return unsafe Glibc.writev(descriptor, parts, count)

@@ -22,8 +22,8 @@ extension Attributes {
     static let extended: UInt8 = 7
   }
 
-  package func encode(into bytes: inout [UInt8]) {
-    func header(_ tag: UInt8, _ length: Int, _ bytes: inout [UInt8]) {
+  package func encode(into bytes: inout ByteWriter) {
+    func header(_ tag: UInt8, _ length: Int, _ bytes: inout ByteWriter) {
       bytes.append(tag)
       bytes.append(bigEndian: UInt32(length))
     }
@@ -62,9 +62,9 @@ extension Attributes {
   }
 
   package var encoded: [UInt8] {
-    var bytes: [UInt8] = []
+    var bytes = ByteWriter()
     encode(into: &bytes)
-    return bytes
+    return bytes.array
   }
 
   private var encodedLength: Int {

@@ -77,7 +77,7 @@ package struct Entry: Hashable, Sendable {
   /// The longest key that a store accepts, in bytes.
   package static let maximumKeyLength = 65_535
 
-  func encodeContent(into bytes: inout [UInt8]) {
+  func encodeContent(into bytes: inout ByteWriter) {
     bytes.append(kind.rawValue)
     bytes.append(bigEndian: UInt32(key.bytes.count))
     bytes.append(contentsOf: key.bytes)
@@ -88,9 +88,9 @@ package struct Entry: Hashable, Sendable {
 
   /// The SHA-256 of the entry's encoding: equal on every replica for equal content.
   package var contentDigest: Digest {
-    var bytes: [UInt8] = []
+    var bytes = ByteWriter()
     encodeContent(into: &bytes)
-    return Digest.of(bytes)
+    return bytes.withBytes { Digest.of($0) }
   }
 
   package func hasSameContent(as other: Entry) -> Bool {

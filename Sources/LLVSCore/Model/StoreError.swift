@@ -46,7 +46,7 @@ package enum StoreError: Error, Sendable {
   case system(SystemError)
 
   /// Runs calls of the system, and throws a failed one as ``system(_:)``.
-  @inlinable
+  @inlinable @inline(__always)
   package static func wrapping<R: ~Copyable>(
     _ body: () throws(SystemError) -> R
   ) throws(StoreError) -> R {
@@ -58,7 +58,7 @@ package enum StoreError: Error, Sendable {
   }
 
   /// Throws a failed system call in an expression as ``system(_:)``.
-  @inlinable
+  @inlinable @inline(__always)
   package static func translating<R: ~Copyable>(
     _ body: @autoclosure () throws(SystemError) -> R
   ) throws(StoreError) -> R {

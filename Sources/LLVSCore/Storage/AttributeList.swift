@@ -76,7 +76,7 @@ package struct AttributeWriter {
     entry.append(item.kind?.rawValue ?? AttributeList.removed)
     entry.append(bigEndian: UInt32(item.key.bytes.count))
     entry.append(contentsOf: item.key.bytes)
-    item.attributes.encode(into: &entry)
+    entry += item.attributes.encoded
     guard entry.count + 4 <= AttributeList.frameLength else {
       throw .invalid("attributes of more than \(AttributeList.frameLength) bytes")
     }

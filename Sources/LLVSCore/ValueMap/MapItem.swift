@@ -198,29 +198,24 @@ enum MapItem {
   }
 
   static func encode(_ entry: Entry) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(160 + entry.key.bytes.count)
-    bytes.append(contentsOf: repeatElement(0, count: 8))
+    var bytes = ByteWriter()
+    bytes.append(bigEndian: UInt64(0))
     entry.encodeContent(into: &bytes)
-    store(UInt32(bytes.count - 8), in: &bytes, at: 4)
+    bytes.replace(bigEndian: UInt32(bytes.count - 8), at: 4)
     switch entry.stored.content {
     case .none: bytes.append(0)
     case .inline(let inline):
       bytes.append(1)
       bytes.append(UInt8(inline.count))
       bytes.append(contentsOf: inline)
-    case .chunk(let location):
-      bytes.append(2)
-      bytes.append(location)
-    case .tree(let location):
-      bytes.append(3)
-      bytes.append(location)
+    case .chunk(let location): bytes.append(2, location)
+    case .tree(let location): bytes.append(3, location)
     }
     bytes.append(bigEndian: entry.storedVersion.rawValue)
     bytes.append(bigEndian: UInt64(0))
     bytes.append(bigEndian: entry.revision)
-    store(UInt32(bytes.count), in: &bytes, at: 0)
-    return bytes
+    bytes.replace(bigEndian: UInt32(bytes.count), at: 0)
+    return bytes.array
   }
 
   static func encode(
@@ -236,12 +231,6 @@ enum MapItem {
     bytes.append(child.location)
     bytes.append(bigEndian: child.count)
     return bytes
-  }
-
-  private static func store(_ value: UInt32, in bytes: inout [UInt8], at offset: Int) {
-    bytes.withUnsafeMutableBytes {
-      $0.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt32.self)
-    }
   }
 }
 

@@ -51,8 +51,8 @@ package enum FSError: Error, Sendable {
       }
   }
 
-  @inlinable
-  package static func wrapping<R: ~Copyable>(
+  @inlinable @inline(__always)
+  package static func wrapping<R>(
     _ body: () throws(StoreError) -> R
   ) throws(FSError) -> R {
     do throws(StoreError) {
@@ -62,8 +62,8 @@ package enum FSError: Error, Sendable {
     }
   }
 
-  @inlinable
-  package static func wrapping<R: ~Copyable>(
+  @inlinable @inline(__always)
+  package static func wrapping<R>(
     _ body: () throws(SystemError) -> R
   ) throws(FSError) -> R {
     do throws(SystemError) {
@@ -74,8 +74,8 @@ package enum FSError: Error, Sendable {
   }
 
   /// Throws an error of the store in an expression as that of a file operation.
-  @inlinable
-  package static func translating<R: ~Copyable>(
+  @inlinable @inline(__always)
+  package static func translating<R>(
     _ body: @autoclosure () throws(StoreError) -> R
   ) throws(FSError) -> R {
     try wrapping(body)
@@ -111,7 +111,7 @@ extension StoreError {
       }
   }
 
-  package static func wrapping<R: ~Copyable>(
+  package static func wrapping<R>(
     _ body: () throws(FSError) -> R
   ) throws(StoreError) -> R {
     do throws(FSError) {

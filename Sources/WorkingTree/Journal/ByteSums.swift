@@ -27,7 +27,7 @@ package struct BytesSum: Hashable, Sendable {
 }
 
 extension BytesSum: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(coded: offset, length, sum)
   }
   init?(from reader: inout ByteReader) {

@@ -6,10 +6,8 @@ import Platform
 extension Journal {
   /// Records the instant of a cut; the caller begins the cut in the overlay before it appends anything else.
   package func mark(_ cut: UInt64) throws(StoreError) {
-    var frames: [UInt8] = []
-    JournalRecord.mark(cut: cut).append(to: &frames)
     try state.withLock { s throws(StoreError) in
-      try write(&frames, isFreeing: true, &s)
+      try write(isFreeing: true, &s) { JournalRecord.mark(cut: cut).append(to: &$0) }
       s.cut = .marked(cut)
     }
   }
@@ -23,12 +21,12 @@ extension Journal {
   /// - Throws: as ``append(_:mayUseReserve:)`` and ``sync()``; then the store must not commit the cut.
   @discardableResult
   package func take(_ record: TakingRecord) throws(StoreError) -> Bool {
-    var frames: [UInt8] = []
-    JournalRecord.taking(record).append(to: &frames)
+    var taking = ByteWriter()
+    JournalRecord.taking(record).append(to: &taking)
     let isTaken = try state.wait { s throws(StoreError) -> Bool? in
       if case .renewing = s.phase { return nil }
       guard case .marked(record.cut) = s.cut else { return false }
-      try write(&frames, isFreeing: true, &s)
+      try write(isFreeing: true, &s) { $0.append(contentsOf: taking) }
       s.cut = .taking(record.cut)
       return true
     }
@@ -50,19 +48,25 @@ extension Journal {
   package func settle(
     _ cut: UInt64, isCommitted: Bool, epochs: [Epoch: UInt32], _ edits: OverlayEdits
   ) {
-    func encoded(_ edits: OverlayEdits) -> [UInt8] {
-      var frames: [UInt8] = []
+    func encoded(_ edits: OverlayEdits) -> ByteWriter {
+      var frames = ByteWriter()
       for (epoch, version) in epochs.sorted(by: { $0.key < $1.key }) {
         JournalRecord.epoch(epoch, version: version).append(to: &frames)
       }
       JournalRecord.settled(cut: cut, isCommitted: isCommitted, edits).append(to: &frames)
       return frames
     }
-    var frames = encoded(edits)
+    let end = encoded(edits)
     state.withLock { s in
-      if !s.moves.isEmpty { frames = encoded(edits.moved(s.moves)) }
+      let moves = s.moves
       do throws(StoreError) {
-        try write(&frames, isFreeing: true, &s)
+        try write(isFreeing: true, &s) { frames in
+          if moves.isEmpty {
+            frames.append(contentsOf: end)
+          } else {
+            frames.append(contentsOf: encoded(edits.moved(moves)))
+          }
+        }
       } catch {
         if case .system(let error) = error { stop(error, &s) }
         s.lacksEnd = true

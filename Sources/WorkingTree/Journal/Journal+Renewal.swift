@@ -243,19 +243,17 @@ extension Journal {
       throw error
     }
     try new.sync()
-    let last = new
     try state.withLock { s throws(SystemError) in
       try writeHeldToOldFile(&s)
       // The little that is left was not reported as durable: `sync` waits for the renewal.
-      var last = last
-      try last.copy(from: old, copied..<s.file.end, moves, files: files)
+      try new.copy(from: old, copied..<s.file.end, moves, files: files)
       for (source, sums) in files.unrecordedInJournals {
-        for record in JournalRecord.sums(of: source, all: sums) { try last.append(record) }
+        for record in JournalRecord.sums(of: source, all: sums) { try new.append(record) }
       }
-      try last.flush()
+      try new.flush()
       // Bytes that came since the sync stay in the old file.
       if s.file.end > copied { files.noteUnsynced(old.number) }
-      s.file = try last.rename(room: room, files: files)
+      s.file = try new.rename(room: room, files: files)
       s.durable = max(s.durable, durable)
       s.phase = .renewing(s.lacksEnd ? s.phase.stop : nil)
       s.moves = moves

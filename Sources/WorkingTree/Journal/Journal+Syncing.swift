@@ -85,8 +85,7 @@ extension Journal {
       // In a series of syncs the next record carries the mark, which saves a write.
       let isInSeries = s.file.synced(to: work.end, count, at: SystemClock.monotonic())
       guard !isInSeries else { return }
-      var mark: [UInt8] = []
-      if (try? write(&mark, isFreeing: true, &s)) != nil, isAllDurable { s.durable = s.appended }
+      if (try? write(isFreeing: true, &s)) != nil, isAllDurable { s.durable = s.appended }
     }
     state.broadcast()
   }

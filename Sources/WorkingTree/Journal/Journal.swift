@@ -64,7 +64,8 @@ package final class Journal: Sendable {
   struct State {
     var phase: Phase
     var file: JournalFile
-    var held: HeldBytes?
+    /// The checksum of the held bytes, with their future place in the journal file.
+    var held: BytesSum?
     /// The bytes of all records, over all files, and how many of them are on the disk.
     var appended: UInt64 = 0
     var durable: UInt64 = 0
@@ -85,6 +86,8 @@ package final class Journal: Sendable {
   let owner: JournalOwner
   let files: DataFiles
   let state: Monitor<State>
+  /// The held bytes in their frame; used under `state` alone.
+  let frames = FrameBuffer()
   /// Called with messages about the disk.
   let report: @Sendable (String) -> Void
 
@@ -105,66 +108,64 @@ package final class Journal: Sendable {
   ///   renewal. Then nothing is written, and the bytes must be staged again.
   package func append(_ changes: [Change], mayUseReserve: Bool) throws(StoreError) {
     guard !changes.isEmpty else { return }
-    let staged = Self.staged(by: changes)
-    defer { if !staged.isEmpty { files.recorded(staged) } }
-    var frames: [UInt8] = []
-    frames.reserveCapacity(Self.roomOfChange)
-    if !staged.isEmpty {
-      let sums = try StoreError.translating(try files.unrecordedSums(of: staged))
-      for (source, sums) in sums { JournalRecord.sums(source: source, sums).append(to: &frames) }
-    }
-    if changes.count == 1 {
-      JournalRecord.change(changes[0]).append(to: &frames)
-    } else {
-      JournalRecord.changes(changes).append(to: &frames)
-    }
     try state.withLock { s throws(StoreError) in
+      var staged: [Extent] = []
+      var namesHeld = false
+      for change in changes {
+        change.forEachExtent { if isHeld($0, s) { namesHeld = true } else { staged.append($0) } }
+      }
+      defer { if !staged.isEmpty { files.recorded(staged) } }
       do throws(StoreError) {
-        try write(&frames, isFreeing: mayUseReserve, &s)
+        let sums =
+          staged.isEmpty ? [:] : try StoreError.translating(try files.unrecordedSums(of: staged))
+        try write(isFreeing: mayUseReserve, namesHeld: namesHeld, &s) { frames in
+          for (source, sums) in sums {
+            JournalRecord.sums(source: source, sums).append(to: &frames)
+          }
+          JournalRecord.append(changes, to: &frames)
+        }
         s.changed = s.appended
       } catch {
-        drop(staged, &s)
+        if namesHeld { dropHeld(&s) }
         throw error
       }
     }
   }
 
-  /// The staged bytes that changes are the first to name.
-  private static func staged(by changes: [Change]) -> [Extent] {
-    var staged: [Extent] = []
-    for change in changes { change.forEachExtent { staged.append($0) } }
-    return staged
-  }
-
-  /// Writes the held bytes and frames to the end of the journal; if it throws, nothing is written.
-  func write(_ frames: inout [UInt8], isFreeing: Bool, _ s: inout State) throws(StoreError) {
+  /// Writes the held bytes, and what `encode` appends, to the end of the journal; if it throws, nothing is written.
+  /// `namesHeld` is true if a change among the frames names the held bytes.
+  func write(
+    isFreeing: Bool, namesHeld: Bool = false, _ s: inout State,
+    _ encode: (inout ByteWriter) -> Void = { _ in }
+  ) throws(StoreError) {
     if let stop = s.phase.stop { throw stop.error }
-    guard var held = s.held else {
-      return try StoreError.translating(try append(&frames, isFreeing: isFreeing, &s))
-    }
-    s.held = nil
-    let count = held.frame.count
-    held.frame += frames
+    let held = frames.bytes.count
+    encode(&frames.bytes)
     do throws(SystemError) {
-      try append(&held.frame, isFreeing: isFreeing, &s)
-      files.staged(held.sum, in: s.file.number)
+      try writeFrames(isFreeing: isFreeing, &s)
     } catch {
-      held.frame.removeSubrange(count...)
-      s.held = held
+      frames.bytes.truncate(to: held)
       throw .system(error)
     }
+    guard let sum = s.held else { return }
+    s.held = nil
+    if namesHeld {
+      files.note([sum], in: s.file.number)
+    } else {
+      files.staged(sum, in: s.file.number)
+    }
   }
 
-  func append(
-    _ frames: inout [UInt8], isFreeing: Bool, _ s: inout State
-  ) throws(SystemError) {
+  /// Moves all frames to the end of the journal file; if it throws, they stay.
+  func writeFrames(isFreeing: Bool, _ s: inout State) throws(SystemError) {
     do throws(SystemError) {
-      try s.file.append(&frames, isFreeing: isFreeing, in: directory)
+      try s.file.append(&frames.bytes, isFreeing: isFreeing, in: directory)
     } catch {
       if s.file.isDamaged { stop(error, &s) }
       throw error
     }
-    s.appended += UInt64(frames.count)
+    s.appended += UInt64(frames.bytes.count)
+    frames.bytes.removeAll(keepingCapacity: Self.mostKept)
   }
 
   func stop(_ error: SystemError, _ s: inout State) {

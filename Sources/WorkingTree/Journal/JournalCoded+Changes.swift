@@ -4,8 +4,10 @@ import LLVSCore
 // Changes: time, process, u8 operation, and what the operation names, in the order of its declaration.
 
 extension Change: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
-    bytes.append(coded: time, process, operation)
+  func encode(into bytes: inout ByteWriter) {
+    time.encode(into: &bytes)
+    process.encode(into: &bytes)
+    operation.encode(into: &bytes)
   }
   init?(from reader: inout ByteReader) {
     guard let time = Attributes.Time(from: &reader), let process = Int32(from: &reader),
@@ -21,19 +23,33 @@ extension Change.Operation: JournalCoded {
     case exchange, release
   }
 
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     switch self {
     case .node(let number, let node): bytes.append(coded: Tag.node, number, node)
     case .create(let number, let place, let kind, let attributes, let content, let saved, let seen):
-      bytes.append(
-        coded: Tag.create, number, place, kind, CodedAttributes(attributes), content, saved, seen)
+      // One by one, because a list copies its values: this and the next two are most of all records.
+      bytes.append(Tag.create.rawValue)
+      number.encode(into: &bytes)
+      place.encode(into: &bytes)
+      kind.encode(into: &bytes)
+      CodedAttributes.encode(attributes, into: &bytes)
+      content.encode(into: &bytes)
+      saved.encode(into: &bytes)
+      seen.encode(into: &bytes)
     case .write(let number, let extent, let flags, let seen):
-      bytes.append(coded: Tag.write, number, extent, flags, seen)
+      bytes.append(Tag.write.rawValue)
+      number.encode(into: &bytes)
+      extent.encode(into: &bytes)
+      flags.encode(into: &bytes)
+      seen.encode(into: &bytes)
     case .resize(let number, let size, let flags, let seen):
       bytes.append(coded: Tag.resize, number, size, flags, seen)
     case .punch(let number, let range, let flags, let seen):
       bytes.append(coded: Tag.punch, number, range.lowerBound, range.upperBound, flags, seen)
-    case .save(let number, let isFirm): bytes.append(coded: Tag.save, number, isFirm)
+    case .save(let number, let isFirm):
+      bytes.append(Tag.save.rawValue)
+      number.encode(into: &bytes)
+      isFirm.encode(into: &bytes)
     case .attributes(let number, let attributes, let lacksExtended, let setsTime):
       bytes.append(
         coded: Tag.attributes, number, CodedAttributes(attributes), lacksExtended, setsTime)
@@ -150,7 +166,7 @@ private struct RemovalFlags: JournalCoded {
     (self.isKept, self.remover) = (isKept, remover)
   }
 
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append((isKept ? 1 : 0) | remover.rawValue << 1)
   }
 

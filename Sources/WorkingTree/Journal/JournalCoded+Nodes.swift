@@ -2,8 +2,11 @@ import Inodes
 import LLVSCore
 
 extension Extent: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
-    bytes.append(coded: start, length, offset, source)
+  func encode(into bytes: inout ByteWriter) {
+    bytes.append(bigEndian: start)
+    bytes.append(bigEndian: length)
+    bytes.append(bigEndian: offset)
+    bytes.append(bigEndian: source)
   }
   init?(from reader: inout ByteReader) {
     let limit = UInt64(Int64.max)
@@ -17,7 +20,7 @@ extension Extent: JournalCoded {
 
 extension StoredContent: JournalCoded {
   /// u64 length, digest, u8 content (0 none; 1 inline: counted bytes; 2 a chunk, 3 a tree: a location).
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     length.encode(into: &bytes)
     bytes.append(digest)
     switch content {
@@ -48,19 +51,11 @@ extension StoredContent: JournalCoded {
   }
 }
 
-extension [UInt8] {
-  /// Appends a tag and a location: u32 segment, u64 offset, u32 length.
-  fileprivate mutating func append(_ tag: UInt8, _ location: Location) {
-    append(tag)
-    append(bigEndian: location.segment)
-    append(bigEndian: location.offset)
-    append(bigEndian: location.length)
-  }
-}
-
 extension FileContent: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
-    bytes.append(coded: base, size, UInt32(truncatingIfNeeded: extents.count))
+  func encode(into bytes: inout ByteWriter) {
+    base.encode(into: &bytes)
+    bytes.append(bigEndian: size)
+    bytes.append(bigEndian: UInt32(truncatingIfNeeded: extents.count))
     extents.forEach { $0.encode(into: &bytes) }
   }
   init?(from reader: inout ByteReader) {
@@ -81,7 +76,7 @@ extension FileContent: JournalCoded {
 }
 
 extension PendingFile.Save: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(coded: content, mtime, time, broken, on, hasSetTime, isFirm, isSteady)
   }
   init?(from reader: inout ByteReader) {
@@ -97,7 +92,7 @@ extension PendingFile.Save: JournalCoded {
 }
 
 extension PendingFile: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(coded: content, isUnsaved, isNeverSaved, isSteady, isMapped, saved, counted, taken)
   }
   init?(from reader: inout ByteReader) {
@@ -115,7 +110,7 @@ extension PendingFile: JournalCoded {
 
 extension Orphan: JournalCoded {
   /// u8 0 gone; 1 detached: place, path, epoch.
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     switch self {
     case .gone: bytes.append(0)
     case .detached(let place, let path, let epoch):
@@ -137,7 +132,7 @@ extension Orphan: JournalCoded {
 }
 
 extension PendingNode: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(
       coded: kind, CodedAttributes(attributes), hasNewAttributes, hasSetTime, lacksExtended,
       changed, file, names, recordedNames, on, orphan, stamp)
@@ -160,7 +155,7 @@ extension PendingNode: JournalCoded {
 }
 
 extension NameChange: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(
       coded: inode, on, stamp, hidesRecorded, hidesDirectory, isDirectory, isHeld, other, isUnseen)
   }
@@ -190,7 +185,7 @@ extension NameChange: JournalCoded {
 }
 
 extension NameChange.Other: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { bytes.append(coded: on) }
+  func encode(into bytes: inout ByteWriter) { bytes.append(coded: on) }
 
   init?(from reader: inout ByteReader) {
     guard let on = Epoch?(from: &reader) else { return nil }

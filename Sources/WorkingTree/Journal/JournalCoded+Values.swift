@@ -8,7 +8,7 @@ protocol JournalNumber: JournalCoded {
 }
 
 extension JournalNumber {
-  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
+  func encode(into bytes: inout ByteWriter) { rawValue.encode(into: &bytes) }
   init?(from reader: inout ByteReader) {
     guard let value = UInt64(from: &reader) else { return nil }
     self.init(value)
@@ -23,7 +23,7 @@ extension InodeName: JournalCoded {
   /// An aside name has a byte more than a file's.
   private static let longestName = 256
 
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     directory.encode(into: &bytes)
     bytes.append(counted: name.bytes)
   }
@@ -36,7 +36,7 @@ extension InodeName: JournalCoded {
 }
 
 extension TreePath: JournalCoded {
-  func encode(into bytes: inout [UInt8]) { bytes.append(counted: self.bytes) }
+  func encode(into bytes: inout ByteWriter) { bytes.append(counted: self.bytes) }
   init?(from reader: inout ByteReader) {
     guard let bytes = reader.counted() else { return nil }
     self.init(bytes)
@@ -53,8 +53,9 @@ extension Change.WriteFlags: JournalCoded {
 }
 
 extension Attributes.Time: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
-    bytes.append(coded: UInt64(bitPattern: seconds), nanoseconds)
+  func encode(into bytes: inout ByteWriter) {
+    bytes.append(bigEndian: seconds)
+    bytes.append(bigEndian: nanoseconds)
   }
   init?(from reader: inout ByteReader) {
     guard let seconds = UInt64(from: &reader), let nanoseconds = UInt32(from: &reader),
@@ -69,16 +70,17 @@ struct CodedAttributes: JournalCoded {
   let attributes: Attributes
   init(_ attributes: Attributes) { self.attributes = attributes }
 
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) { Self.encode(attributes, into: &bytes) }
+
+  static func encode(_ attributes: Attributes, into bytes: inout ByteWriter) {
     // Nearly all are short: their length is a byte.
     let start = bytes.count
     bytes.append(0)
     attributes.encode(into: &bytes)
     let length = bytes.count - start - 1
-    if length < 0x80 { return bytes[start] = UInt8(length) }
-    let fields = Array(bytes[(start + 1)...])
-    bytes.removeSubrange(start...)
-    bytes.append(counted: fields)
+    if length < 0x80 { return bytes.replace(bigEndian: UInt8(length), at: start) }
+    bytes.truncate(to: start)
+    bytes.append(counted: attributes.encoded)
   }
   init?(from reader: inout ByteReader) {
     guard let fields = reader.countedBytes(), let attributes = Attributes(decoding: fields) else {

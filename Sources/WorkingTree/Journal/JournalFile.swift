@@ -1,3 +1,4 @@
+import LLVSCore
 import Platform
 
 /// The current journal file, the place of the next record, and the room there.
@@ -27,7 +28,7 @@ struct JournalFile: Sendable {
   /// `isFreeing`, and may use the room kept for them; `directory` has the reserve. Throws the error of the write or
   /// of fallocate(2), and sets ``isDamaged`` if written bytes could not be removed.
   mutating func append(
-    _ frames: inout [UInt8], isFreeing: Bool, in directory: String
+    _ frames: inout ByteWriter, isFreeing: Bool, in directory: String
   ) throws(SystemError) {
     let count = frames.count
     if let unmarkedEnd { JournalRecord.synced(end: unmarkedEnd).append(to: &frames) }
@@ -36,16 +37,16 @@ struct JournalFile: Sendable {
       JournalFrame.seal(&frames, seed: seed)
       try write(frames)
     } catch {
-      frames.removeSubrange(count...)
+      frames.truncate(to: count)
       throw error
     }
     end += UInt64(frames.count)
     unmarkedEnd = nil
   }
 
-  private mutating func write(_ frames: [UInt8]) throws(SystemError) {
+  private mutating func write(_ frames: borrowing ByteWriter) throws(SystemError) {
     do throws(SystemError) {
-      try file.write(frames, at: end)
+      try frames.withBytes { (bytes) throws(SystemError) in try file.write(bytes, at: end) }
     } catch {
       takeBack()
       throw error

@@ -20,18 +20,19 @@ struct JournalFileHeader: Hashable, Sendable {
   var seed: UInt64
 
   var encoded: [UInt8] {
-    var body: [UInt8] = []
+    var body = ByteWriter()
     body.append(counted: bootID)
     body.append(counted: storeID)
     cut.encode(into: &body)
     lastNumber.encode(into: &body)
     seed.encode(into: &body)
-    var copy = Self.magic
-    copy.append(coded: format, Checksum.of(body))
+    var copy = ByteWriter()
+    copy.append(contentsOf: Self.magic)
+    copy.append(coded: format, body.withBytes { Checksum.of($0) })
     copy.append(bigEndian: UInt16(truncatingIfNeeded: body.count))
-    copy += body
-    copy += [UInt8](repeating: 0, count: Self.copySize - copy.count)
-    return copy + copy
+    copy.append(contentsOf: body)
+    copy.append(contentsOf: [UInt8](repeating: 0, count: Self.copySize - copy.count))
+    return copy.array + copy.array
   }
 
   enum Found {

@@ -14,23 +14,22 @@ package enum JournalFrame {
   static let bytesHeaderSize = headerSize + 9
 
   /// Appends a frame with the bytes that `record` appends; ``seal(_:seed:)`` completes it.
-  static func append(to bytes: inout [UInt8], _ record: (inout [UInt8]) -> Void) {
+  @inline(__always)
+  static func append(to bytes: inout ByteWriter, _ record: (inout ByteWriter) -> Void) {
     let start = bytes.count
     bytes.append(bigEndian: UInt64(0))
     bytes.append(bigEndian: UInt32(0))
     record(&bytes)
     let length = UInt32(truncatingIfNeeded: bytes.count - start - headerSize)
-    for index in 0..<4 {
-      bytes[start + 8 + index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32(index)))
-    }
+    bytes.replace(bigEndian: length, at: start + 8)
   }
 
   /// Sets the checksums of all frames in some bytes, which must be whole.
-  static func seal(_ bytes: inout [UInt8], seed: UInt64) {
-    bytes.withUnsafeMutableBytes { raw in
+  static func seal(_ frames: inout ByteWriter, seed: UInt64) {
+    frames.withMutableBytes { raw in
+      let bytes = UnsafeRawBufferPointer(raw)
       var start = 0
       while start < raw.count {
-        let bytes = UnsafeRawBufferPointer(raw)
         let end = start + headerSize + Int(bytes.bigEndian(UInt32.self, at: start + 8))
         let sum = sum(of: bytes, at: start, end: end, seed: seed)
         raw.storeBytes(of: sum.bigEndian, toByteOffset: start, as: UInt64.self)

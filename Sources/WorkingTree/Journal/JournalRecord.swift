@@ -1,5 +1,5 @@
 package import Inodes
-import LLVSCore
+package import LLVSCore
 
 /// A record: a change, a step of a cut, or a part of the image with which a journal begins.
 package enum JournalRecord: Equatable, Sendable {
@@ -35,11 +35,24 @@ package enum JournalRecord: Equatable, Sendable {
   }
 
   /// Appends the record in a frame, to be sealed.
-  package func append(to bytes: inout [UInt8]) {
+  package func append(to bytes: inout ByteWriter) {
     JournalFrame.append(to: &bytes) { encode(into: &$0) }
   }
 
-  private func encode(into bytes: inout [UInt8]) {
+  /// Appends a record of changes that are made together, as ``append(to:)``.
+  static func append(_ changes: [Change], to bytes: inout ByteWriter) {
+    JournalFrame.append(to: &bytes) { bytes in
+      if changes.count == 1 {
+        Tag.change.encode(into: &bytes)
+        changes[0].encode(into: &bytes)
+      } else {
+        Tag.changes.encode(into: &bytes)
+        changes.encode(into: &bytes)
+      }
+    }
+  }
+
+  private func encode(into bytes: inout ByteWriter) {
     switch self {
     case .change(let change): bytes.append(coded: Tag.change, change)
     case .changes(let changes): bytes.append(coded: Tag.changes, changes)

@@ -1,33 +1,41 @@
+import LLVSCore
 import Platform
 
 /// A journal file that is being written, under a temporary name.
-struct NewJournalFile {
+struct NewJournalFile: ~Copyable {
   private static let bufferSize = 1 << 20
   let number: UInt32
   private let file: File
   private let seed: UInt64
   private let directory: String
-  private var buffer: [UInt8] = []
+  private var buffer = ByteWriter()
   private var end = UInt64(JournalFileHeader.size)
 
   /// Creates a file with a header, or throws and leaves none.
   init(number: UInt32, in directory: String, owner: JournalOwner, cut: UInt64) throws(SystemError) {
-    self.number = number
-    self.directory = directory
-    seed = SystemRandom.bytes(8).reduce(0) { $0 << 8 | UInt64($1) }
-    let path = "\(directory)/\(JournalFile.name(number)).tmp"
-    file = try File.kept(path, [.readWrite, .create, .truncate])
+    let seed = SystemRandom.bytes(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
     let header = JournalFileHeader(
       bootID: owner.bootID, storeID: owner.storeID, cut: cut, lastNumber: number, seed: seed)
+    let file = try Self.begin("\(directory)/\(JournalFile.name(number)).tmp", header)
+    (self.number, self.directory, self.seed, self.file) = (number, directory, seed, file)
+  }
+
+  private static func begin(
+    _ path: String, _ header: JournalFileHeader
+  ) throws(SystemError) -> File {
+    let file = try File.kept(path, [.readWrite, .create, .truncate])
     do throws(SystemError) {
       try file.write(header.encoded, at: 0)
     } catch {
-      abandon()
+      abandon(file)
       throw error
     }
+    return file
   }
 
-  func abandon() {
+  func abandon() { Self.abandon(file) }
+
+  private static func abandon(_ file: File) {
     // One that cannot be removed now is removed at the next mount.
     try? FileSystem.unlink(file.path)
   }
@@ -83,9 +91,9 @@ struct NewJournalFile {
   mutating func flush() throws(SystemError) {
     guard !buffer.isEmpty else { return }
     JournalFrame.seal(&buffer, seed: seed)
-    try file.write(buffer, at: end)
+    try buffer.withBytes { (bytes) throws(SystemError) in try file.write(bytes, at: end) }
     end += UInt64(buffer.count)
-    buffer.removeAll(keepingCapacity: true)
+    buffer.removeAll(keepingCapacity: Self.bufferSize + Self.bufferSize / 2)
   }
 
   mutating func sync() throws(SystemError) {

@@ -58,7 +58,7 @@ extension Overlay {
 }
 
 extension OverlayEdits.Node: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(coded: number, node)
   }
   init?(from reader: inout ByteReader) {
@@ -69,7 +69,7 @@ extension OverlayEdits.Node: JournalCoded {
 }
 
 extension OverlayEdits.Name: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(coded: place, change)
   }
   init?(from reader: inout ByteReader) {
@@ -81,7 +81,7 @@ extension OverlayEdits.Name: JournalCoded {
 }
 
 extension OverlayEdits: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(coded: epoch, stamp, isCutting, nodes, names)
   }
   init?(from reader: inout ByteReader) {

@@ -21,7 +21,7 @@ package struct TakingRecord: Hashable, Sendable {
 }
 
 extension TakingRecord.Group: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(coded: predecessor, version, epoch)
   }
   init?(from reader: inout ByteReader) {
@@ -33,7 +33,7 @@ extension TakingRecord.Group: JournalCoded {
 }
 
 extension TakingRecord: JournalCoded {
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     bytes.append(coded: cut, epoch, groups, taken)
   }
   init?(from reader: inout ByteReader) {
@@ -46,7 +46,7 @@ extension TakingRecord: JournalCoded {
 
 extension TakenCut.Destination: JournalCoded {
   /// u8 0 head, 1 next to: epoch, 2 nowhere.
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     switch self {
     case .head: bytes.append(0)
     case .beside(let epoch):
@@ -72,7 +72,7 @@ extension TakenCut: JournalCoded {
     var place: InodeName
     var name: Name
     init(_ place: InodeName, _ name: Name) { (self.place, self.name) = (place, name) }
-    func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout ByteWriter) {
       bytes.append(coded: place, name.destination, name.isThere, name.on)
     }
     init?(from reader: inout ByteReader) {
@@ -88,7 +88,7 @@ extension TakenCut: JournalCoded {
     var number: InodeNumber
     var node: Node
     init(_ number: InodeNumber, _ node: Node) { (self.number, self.node) = (number, node) }
-    func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout ByteWriter) {
       bytes.append(
         coded: number, node.destination, node.save, node.on, CodedAttributes(node.attributes),
         node.lacksExtended)
@@ -107,7 +107,7 @@ extension TakenCut: JournalCoded {
     }
   }
 
-  func encode(into bytes: inout [UInt8]) {
+  func encode(into bytes: inout ByteWriter) {
     stamp.encode(into: &bytes)
     // Readers make dictionaries of both lists, so their order does not matter.
     UInt32(truncatingIfNeeded: names.count).encode(into: &bytes)

@@ -76,6 +76,13 @@ package struct PendingFile: Equatable, Sendable {
   }
 
   package init(content: FileContent) { self.content = content }
+
+  /// Creates a file that was made here and not saved.
+  init(new content: FileContent) {
+    self.content = content
+    (isUnsaved, isNeverSaved, isSteady) = (true, true, false)
+  }
+
   /// The bytes that were saved last, if they are known: a program may be rewriting the file.
   package var savedContent: FileContent? {
     isUnsaved ? saved?.content ?? counted?.content ?? taken : content

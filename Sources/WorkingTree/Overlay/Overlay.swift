@@ -45,6 +45,7 @@ package struct Overlay: Sendable {
     case pending(InodeNumber?)
   }
 
+  @inline(__always)
   package func shown(at place: InodeName) -> Shown {
     changes[place].map { .pending($0.inode) } ?? .recorded
   }
@@ -55,6 +56,7 @@ package struct Overlay: Sendable {
     return try base.child(of: place.directory, named: place.name)?.inode.number
   }
 
+  @inline(__always)
   package func isRecorded(_ directory: InodeNumber) -> Bool {
     directory == .root || nodes.hasRecordedName(directory) ?? true
   }
@@ -104,7 +106,11 @@ package struct Overlay: Sendable {
 extension Overlay {
   /// Sets or removes a change and lists it for the next cut.
   mutating func setChange(_ change: NameChange?, at place: InodeName) {
-    let old = changes[place]
+    setChange(change, at: place, over: changes[place])
+  }
+
+  /// As ``setChange(_:at:)``, with the change that is at the name.
+  mutating func setChange(_ change: NameChange?, at place: InodeName, over old: NameChange?) {
     noteSubdirectories(from: old, to: change, in: place.directory)
     changes[place] = change
     if place.isAside { asideCount += (change == nil ? 0 : 1) - (old == nil ? 0 : 1) }

@@ -29,7 +29,7 @@ package final class WorkingTree: Sendable {
   let writing = Monitor(false)
   private let memory: Monitor<TreeState>
   private let recent = RecentInodes()
-  private let directories = RecentDirectories()
+  private let directories: RecentDirectories
   /// One that no call uses, because making one takes as long as an answer. A leaf lock.
   private let idle = Mutex<RememberedBase?>(nil)
 
@@ -42,6 +42,7 @@ package final class WorkingTree: Sendable {
     syncRows: @escaping RowsSync = {}
   ) {
     self.base = base
+    directories = RecentDirectories(base.cookies)
     self.journal = journal
     self.contents = contents
     self.head = head
@@ -132,24 +133,49 @@ package final class WorkingTree: Sendable {
 
   func waitForPublication() { writing.withLock { _ in } }
 
-  struct Decision<R> {
-    /// The inodes of the change that the overlay may not know.
-    var concerned: [InodeNumber] = []
-    /// The operations, in order; none if nothing changes.
-    var operations: [Change.Operation] = []
-    /// Makes the call's answer, after the operations were applied.
-    var finish: (inout TreeState) -> R
+  /// What a call changes.
+  enum Plan {
+    case nothing
+    /// An operation, and its inode unless the overlay surely knows that. Most changes are so: lists are allocated.
+    case one(Change.Operation, of: InodeNumber?)
+    /// Operations in order, and the inodes that the overlay may not know.
+    case many([Change.Operation], concerning: [InodeNumber])
   }
 
-  /// Decides about a change, writes it to the journal and applies it. `body` runs under the locks and may run
+  struct Decision<R> {
+    let plan: Plan
+    /// Makes the call's answer, after the operations were applied.
+    let finish: (inout TreeState) -> R
+
+    init(
+      concerned: [InodeNumber] = [], operations: [Change.Operation] = [],
+      finish: @escaping (inout TreeState) -> R
+    ) {
+      plan = operations.isEmpty ? .nothing : .many(operations, concerning: concerned)
+      self.finish = finish
+    }
+
+    init(
+      _ operation: Change.Operation, of inode: InodeNumber?,
+      finish: @escaping (inout TreeState) -> R
+    ) {
+      (plan, self.finish) = (.one(operation, of: inode), finish)
+    }
+
+    /// An operation on an inode that the overlay knows; nil if nothing changes.
+    init(_ operation: Change.Operation?, finish: @escaping (inout TreeState) -> R) {
+      (plan, self.finish) = (operation.map { .one($0, of: nil) } ?? .nothing, finish)
+    }
+  }
+
+  /// Decides about a change, writes it to the journal and applies it, as a rule in ``withRoom(_:)``. `decide` runs under the locks and may run
   /// again, as that of ``answer(_:)``; it must not change the state. If it or the journal throws, nothing has
   /// changed.
   func change<R>(
     by process: Int32 = 0, mayUseReserve: Bool = false,
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
   ) throws(FSError) -> R {
-    heal()
-    return try remembering { remembered throws(FSError) -> R in
+    try remembering { remembered throws(FSError) -> R in
       while true {
         let done = try writing.withLock { _ throws(FSError) in
           try perform(by: process, mayUseReserve, remembered, decide)
@@ -169,28 +195,47 @@ package final class WorkingTree: Sendable {
     let decided = try attempt(remembered) {
       state, base throws(FSError) -> ([Change], Bool, (inout TreeState) -> R) in
       let decision = try decide(&state, base)
-      var bindings: [Change.Operation] = []
-      // Most calls concern what is pending already.
-      if !decision.operations.isEmpty,
-        decision.concerned.contains(where: { !state.overlay.nodes.contains($0) })
-      {
-        bindings = try FSError.translating(
-          try state.overlay.bindings(of: decision.concerned, over: base))
-      }
-      let operations = bindings.isEmpty ? decision.operations : bindings + decision.operations
-      let changes = operations.map { Change(time: time, process: process, $0) }
+      let changes = try Self.changes(
+        decision.plan, over: state.overlay, base, time: time, process: process)
       return (changes, state.overlay.changesPatterns(changes), decision.finish)
     }
     guard let (decision, changesPatterns, finish) = decided else { return nil }
     let changes =
       changesPatterns ? try FSError.translating(try withScratchMoves(decision)) : decision
     if !changes.isEmpty {
-      try FSError.translating(try journal.append(changes, mayUseReserve: mayUseReserve))
+      do throws(StoreError) {
+        try journal.append(changes, mayUseReserve: mayUseReserve)
+      } catch {
+        throw FSError(error)
+      }
     }
     return state { state in
       for change in changes { state.apply(change) }
       return finish(&state)
     }
+  }
+
+  /// Returns the changes of a plan, after those that make its inodes known to the overlay.
+  @inline(__always)
+  private static func changes(
+    _ plan: Plan, over overlay: borrowing Overlay, _ base: RememberedBase, time: Attributes.Time,
+    process: Int32
+  ) throws(FSError) -> [Change] {
+    let (operations, concerned): ([Change.Operation], [InodeNumber])
+    switch plan {
+    case .nothing: return []
+    case .one(let operation, let inode):
+      // Most calls concern what is pending already.
+      if inode.map({ overlay.nodes.contains($0) }) ?? true {
+        return [Change(time: time, process: process, operation)]
+      }
+      (operations, concerned) = ([operation], inode.map { [$0] } ?? [])
+    case .many(let all, let inodes): (operations, concerned) = (all, inodes)
+    }
+    let isKnown = concerned.allSatisfy { overlay.nodes.contains($0) }
+    let bindings =
+      isKnown ? [] : try FSError.translating(try overlay.bindings(of: concerned, over: base))
+    return (bindings + operations).map { Change(time: time, process: process, $0) }
   }
 }
 

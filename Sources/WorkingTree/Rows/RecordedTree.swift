@@ -33,6 +33,7 @@ package final class RecordedTree: RowBase {
   package let path: String
   /// Returns the time at which a version came to the store.
   private let time: @Sendable (VersionNumber?) -> Attributes.Time
+  let cookies: CookieHash
   let readers: RowReaders
   let writer: Mutex<Writer>
   private let batchCounter = Atomic<UInt64>(0)
@@ -45,6 +46,7 @@ package final class RecordedTree: RowBase {
   ) {
     self.path = path
     self.time = time
+    cookies = CookieHash(key: state.hashKey)
     readers = RowReaders(path: path, hashKey: state.hashKey)
     writer = Mutex(Writer(loan: Loan(rows: rows), state: state))
   }

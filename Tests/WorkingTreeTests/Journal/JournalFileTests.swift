@@ -17,7 +17,7 @@ struct JournalFileTests {
   }
 
   private func append(_ record: JournalRecord, to file: inout JournalFile) throws {
-    var frames: [UInt8] = []
+    var frames = ByteWriter()
     record.append(to: &frames)
     try file.append(&frames, isFreeing: false, in: directory.get().path)
   }
@@ -56,7 +56,7 @@ struct JournalFileTests {
     try append(.mark(cut: 1), to: &file)
     let end = file.end
     _ = file.synced(to: end, end, at: 0)
-    var frames: [UInt8] = []
+    var frames = ByteWriter()
     JournalRecord.mark(cut: 2).append(to: &frames)
     let count = frames.count
     let token = Faults.arm(

@@ -115,8 +115,9 @@ final class JournalKeeper: Sendable {
   static func stage(
     _ bytes: [UInt8], at offset: UInt64, in journal: Journal
   ) throws -> [Extent] {
-    try bytes.withUnsafeBytes { raw in
-      Result { () throws(StoreError) in try journal.stage(raw, at: offset) }
+    guard !bytes.isEmpty else { return [] }
+    return try bytes.withUnsafeBytes { raw in
+      Result { () throws(StoreError) in try [journal.stage(raw, at: offset)] }
     }.get()
   }
 

@@ -22,10 +22,10 @@ struct JournalRecordTests {
   }
 
   private func framed(_ records: [JournalRecord]) -> [UInt8] {
-    var bytes: [UInt8] = []
+    var bytes = ByteWriter()
     for record in records { record.append(to: &bytes) }
     JournalFrame.seal(&bytes, seed: Self.seed)
-    return bytes
+    return bytes.array
   }
 
   /// The records in some bytes, up to the first that is torn or damaged.

@@ -163,7 +163,7 @@ struct JournalSpaceTests {
       #expect(try JournalKeeper(keeper.directory).bytes("a") == bytes)
       let more = try JournalKeeper.stage(bytes, at: 0, in: keeper.journal)
       let file = more.map { $0.source }
-      keeper.journal.abandon(more)
+      more.forEach(keeper.journal.abandon)
       try keeper.renewWithNewStage()
       try keeper.collect()
       #expect(keeper.journal.files.file(file[0]) == nil)

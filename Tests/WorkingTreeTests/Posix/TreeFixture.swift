@@ -42,15 +42,13 @@ final class MemoryJournal: ChangeJournal {
     if let refusal { throw refusal }
   }
 
-  func stage(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) -> [Extent] {
+  func stage(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) -> Extent {
     let bytes = Array(bytes)
     let start = state.withLock { state in
       defer { state.bytes += bytes }
       return state.bytes.count
     }
-    return [
-      Extent(start: offset, length: UInt64(bytes.count), offset: UInt64(start), source: 1)
-    ]
+    return Extent(start: offset, length: UInt64(bytes.count), offset: UInt64(start), source: 1)
   }
 
   func read(
@@ -75,7 +73,7 @@ final class MemoryJournal: ChangeJournal {
     buffer.copyBytes(from: bytes)
   }
 
-  func abandon(_ extents: [Extent]) {}
+  func abandon(_ extent: Extent) {}
 
   func sync() throws(StoreError) {}
 

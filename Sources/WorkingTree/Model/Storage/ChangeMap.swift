@@ -14,8 +14,9 @@ package struct ChangeMap: Sendable {
     get { directories.read(place.directory) { $0[place.name] } }
     set {
       if let newValue {
-        count += Self.set(
-          newValue, at: place.name, in: &directories[place.directory, default: Names()])
+        count += directories.change(place.directory, default: Names()) {
+          Self.set(newValue, at: place.name, in: &$0)
+        }
       } else if directories[place.directory]?[place.name] != nil {
         directories[place.directory]?[place.name] = nil
         count -= 1

@@ -10,7 +10,10 @@ package struct NodeMap: Sendable {
     // Unchecked: only the owner of the one reference changes it; Swift's checks cost as much as the access.
     @exclusivity(unchecked) var node: PendingNode?
 
-    init(_ node: PendingNode?) { self.node = node }
+    init() {}
+    init(_ node: consuming PendingNode) { self.node = .some(node) }
+
+    func change<R>(_ body: (inout PendingNode) -> R) -> R? { node?.changed(body) }
   }
 
   private(set) var holders = SharedMap<InodeNumber, Holder>()
@@ -25,8 +28,36 @@ package struct NodeMap: Sendable {
     _read {
       if let holder = holders[number] { yield holder.node } else { yield nil }
     }
-    _modify { yield &holders[number].node }
-    set { holders[number] = newValue.map { Holder($0) } }
+    _modify {
+      if let holder = unsharedHolder(number) {
+        // A comparison with nil would copy the node.
+        defer { if case .none = holder.node { holders[number] = nil } }
+        yield &holder.node
+      } else {
+        let holder = Holder()
+        defer { if case .some = holder.node { holders[number] = holder } }
+        yield &holder.node
+      }
+    }
+    set {
+      if let newValue { holders[number] = Holder(newValue) } else { holders[number] = nil }
+    }
+  }
+
+  mutating func insert(_ node: consuming PendingNode, _ number: InodeNumber) {
+    holders[number] = Holder(node)
+  }
+
+  /// Changes a node in place, as the subscript, which allocates its frame; nil without a node.
+  mutating func change<R>(_ number: InodeNumber, _ body: (inout PendingNode) -> R) -> R? {
+    unsharedHolder(number)?.change(body)
+  }
+
+  private mutating func unsharedHolder(_ number: InodeNumber) -> Holder? {
+    holders.unshared(number) { holder in
+      guard let node = holder.node else { return Holder() }
+      return Holder(node)
+    }
   }
 
   /// Returns a copy, for callers that need several parts.
@@ -99,28 +130,34 @@ package struct NodeMap: Sendable {
     return !isFirm
   }
 
+  /// The parts of a node that its status shows.
+  struct Stated {
+    let kind: EntryKind
+    let attributes: Attributes
+    let changed: Attributes.Time
+    let names: Int
+    let isRecorded: Bool
+    /// nil for a directory.
+    let content: FileContent?
+  }
+
+  func stated(_ number: InodeNumber) -> Stated? {
+    guard let holder = holders[number], let kind = holder.node?.kind,
+      let attributes = holder.node?.attributes, let changed = holder.node?.changed
+    else { return nil }
+    return Stated(
+      kind: kind, attributes: attributes, changed: changed, names: holder.node?.names.count ?? 0,
+      isRecorded: holder.node?.recordedNames.isEmpty == false,
+      content: holder.node?.file?.content)
+  }
+
   /// The epoch that pending changes of an inode are made on; nil for what the tree shows.
   package func epoch(of number: InodeNumber) -> Epoch? { holders[number]?.node?.on }
   package func orphan(of number: InodeNumber) -> Orphan? { holders[number]?.node?.orphan }
 }
 
-extension NodeMap.Holder? {
-  /// A change replaces a holder that others share.
-  fileprivate var node: PendingNode? {
-    get { self?.node }
-    _modify {
-      if self != nil, !isKnownUniquelyReferenced(&self) { self = NodeMap.Holder(self?.node) }
-      if let holder = self {
-        // A comparison with nil would copy the node.
-        defer { if case .none = holder.node { self = nil } }
-        yield &holder.node
-      } else {
-        var node: PendingNode?
-        defer { if let node { self = NodeMap.Holder(node) } }
-        yield &node
-      }
-    }
-  }
+extension PendingNode {
+  fileprivate mutating func changed<R>(_ body: (inout PendingNode) -> R) -> R { body(&self) }
 }
 
 extension NodeMap: Sequence {

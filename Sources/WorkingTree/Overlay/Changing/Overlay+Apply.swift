@@ -48,19 +48,21 @@ extension Overlay {
     _ number: InodeNumber?, at place: InodeName, over: InodeNumber?, seen: Epoch?, _ change: Change,
     by remover: Change.Remover = .other
   ) {
-    let before = changes[place] ?? unchanged(over)
-    nodes[place.directory]?.noteBytes(change.time, stamp)
+    let old = changes[place]
+    let before = old ?? unchanged(over)
+    let stamp = stamp
+    _ = nodes.change(place.directory) { $0.noteBytes(change.time, stamp) }
     // The name of scratch stays free until the next cut: a program may make the file again.
     if !isCutting, !(place.isAside && number == nil),
       isRecorded(number, at: place, before.hidesRecorded)
     {
-      return setChange(nil, at: place)
+      return setChange(nil, at: place, over: old)
     }
     let under = over.flatMap { nodes.epoch(of: $0) }
     var new = before.following(number, seen: seen, under: under, stamp)
     new.isDirectory = isDirectory(number)
     new.isUnseen = number == nil && remover == .behind
-    setChange(new, at: place)
+    setChange(new, at: place, over: old)
   }
 
   /// What the recorded tree has at a name without a change, as a change.
@@ -83,19 +85,14 @@ extension Overlay {
     _ number: InodeNumber, at place: InodeName, _ kind: EntryKind, _ attributes: Attributes,
     _ content: FileContent, isSaved: Bool, _ seen: Epoch?, _ change: Change
   ) {
-    var node = PendingNode(
-      kind: kind, attributes: attributes, changed: change.time, names: [place], stamp: stamp)
-    if kind == .directory {
-      // Only changes of its names move its mtime.
-      if attributes.mtime == nil { node.attributes.mtime = change.time }
-    } else {
-      var file = PendingFile(content: content)
-      file.isUnsaved = true
-      file.isNeverSaved = true
-      file.isSteady = false
-      node.file = file
-    }
-    nodes[number] = node
+    var attributes = attributes
+    // Only changes of its names move the mtime of a directory.
+    if kind == .directory, attributes.mtime == nil { attributes.mtime = change.time }
+    nodes.insert(
+      PendingNode(
+        kind: kind, attributes: attributes, changed: change.time,
+        file: kind == .directory ? nil : PendingFile(new: content), names: [place], stamp: stamp),
+      number)
     if kind == .directory, ignoredDirectories.contains(place.directory) {
       ignoredDirectories.insert(number)
     }
@@ -108,7 +105,8 @@ extension Overlay {
   private mutating func lose(
     _ number: InodeNumber, _ place: InodeName, isKept: Bool, _ time: Attributes.Time
   ) {
-    nodes[number]?.lose(place, time, stamp)
+    let stamp = stamp
+    _ = nodes.change(number) { $0.lose(place, time, stamp) }
     guard let names = nodes.names(of: number), names.isEmpty else {
       // The node may exist for the name alone.
       if nodes.contains(number) { list(number) }
@@ -171,7 +169,8 @@ extension Overlay {
   private mutating func move(
     _ number: InodeNumber, _ from: InodeName, _ to: InodeName, _ time: Attributes.Time
   ) {
-    nodes[number]?.move(from, to, time, stamp)
+    let stamp = stamp
+    _ = nodes.change(number) { $0.move(from, to, time, stamp) }
     list(number)
   }
 
@@ -208,12 +207,15 @@ extension Overlay {
     _ number: InodeNumber, _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time,
     _ body: (inout FileContent) -> Void
   ) {
-    let isFile = nodes[number]?.alter(flags, seen, time, stamp, body) ?? false
+    let stamp = stamp
+    let isFile = nodes.change(number) { $0.alter(flags, seen, time, stamp, body) } ?? false
     if isFile { list(number) }
   }
 
   mutating func save(_ number: InodeNumber, _ time: Attributes.Time, isFirm: Bool) {
-    let isNew = nodes[number]?.save(time, stamp, isFirm: isFirm, settle: settle) ?? false
+    let (stamp, settle) = (stamp, settle)
+    let isNew =
+      nodes.change(number) { $0.save(time, stamp, isFirm: isFirm, settle: settle) } ?? false
     if isNew { list(number) }
   }
 

@@ -104,7 +104,8 @@ extension PendingNode {
     _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time, _ stamp: ChangeStamp,
     _ body: (inout FileContent) -> Void
   ) -> Bool {
-    guard !isDirectory, file != nil else { return false }
+    // A comparison with nil would copy the file.
+    guard !isDirectory, case .some = file else { return false }
     on = on.older(seen)
     if hasSetTime { keepSetTime() }
     file?.alter(flags, time, body)

@@ -31,8 +31,9 @@ struct AccessTimes {
   /// The age, in seconds, at which `relatime` updates an access time in any case.
   private static let day: Int64 = 86_400
   var rules = AccessRules()
-  private var recent: [InodeNumber: Attributes.Time] = [:]
-  private var older: [InodeNumber: Attributes.Time] = [:]
+  private static let noTimes = NumberMap(filler: Attributes.Time(seconds: 0, nanoseconds: 0))
+  private var recent = AccessTimes.noTimes
+  private var older = AccessTimes.noTimes
 
   /// The access time of an inode; nil if it is the mtime.
   subscript(number: InodeNumber) -> Attributes.Time? {
@@ -41,7 +42,7 @@ struct AccessTimes {
       if !older.isEmpty { older[number] = nil }
       if recent.count >= Self.limit, newValue != nil, recent[number] == nil {
         older = recent
-        recent = [:]
+        recent = Self.noTimes
       }
       recent[number] = newValue
     }

@@ -35,18 +35,19 @@ package struct InodeStatus: Hashable, Sendable {
 
 extension WorkingTree {
   /// Returns the attributes of an inode, with the lock held; throws ``FSError/stale`` for an unknown number.
+  @inline(__always)
   func status(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeStatus {
-    let node = state.node(number)
+    let node = state.stated(number)
     // The pending state of a file is complete.
-    if let node, let file = node.file {
-      let zeros = try file.content.base.map { (stored) throws(FSError) in
+    if let node, let content = node.content {
+      let zeros = try content.base.map { (stored) throws(FSError) in
         try base.zeroBytes(of: stored)
       }
       return status(
-        of: number, node.kind, node.attributes, state, links: node.names.count,
-        size: file.content.size, stored: file.content.stored(zerosInBase: zeros ?? 0),
+        of: number, node.kind, node.attributes, state, links: node.names,
+        size: content.size, stored: content.stored(zerosInBase: zeros ?? 0),
         changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
     }
     if let node {
@@ -55,31 +56,34 @@ extension WorkingTree {
         links: try links(of: number, node, state, base), size: 0, stored: 0,
         changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
     }
-    let found = try FSError.translating(try base.inode(number))
-    guard let recorded = found else { throw .stale }
-    let record = recorded.record
-    let attributes = record.attributes
-    let zeros = record.isDirectory ? 0 : try base.zeroBytes(of: record.stored)
+    let found = try FSError.translating(try base.known(number))
+    guard let found else { throw .stale }
+    // Each field is read in place: a copy of the record takes longer than the rest.
+    let (kind, attributes) = (found.inode.record.kind, found.inode.record.attributes)
+    let (length, links) = (found.inode.record.stored.length, found.inode.links)
+    let changed = found.inode.record.changed
+    let zeros = kind == .directory ? 0 : try base.zeroBytes(of: found.inode.record.stored)
     return status(
-      of: number, record.kind, attributes, state,
-      links: record.isDirectory
-        ? state.overlay.subdirectories(of: number, recorded: recorded.links) + 2 : recorded.links,
-      size: record.stored.length, stored: record.stored.length - min(zeros, record.stored.length),
-      changed: record.changed, mtime: record.shownTime ?? attributes.mtime ?? record.changed)
+      of: number, kind, attributes, state,
+      links: kind == .directory
+        ? state.overlay.subdirectories(of: number, recorded: links) + 2 : links,
+      size: length, stored: length - min(zeros, length), changed: changed,
+      mtime: found.inode.record.shownTime ?? attributes.mtime ?? changed)
   }
 
   /// Returns the link count of a directory with pending changes.
   private func links(
-    of number: InodeNumber, _ node: PendingNode, _ state: TreeState, _ base: RememberedBase
+    of number: InodeNumber, _ node: NodeMap.Stated, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Int {
-    guard number == .root || node.place != nil else { return 0 }
+    guard number == .root || node.names > 0 else { return 0 }
     var recorded = 0
-    if number == .root || !node.recordedNames.isEmpty {
+    if number == .root || node.isRecorded {
       recorded = try FSError.translating(try base.inode(number)?.links ?? 0)
     }
     return state.overlay.subdirectories(of: number, recorded: recorded) + 2
   }
 
+  @inline(__always)
   private func status(
     of number: InodeNumber, _ kind: EntryKind, _ attributes: Attributes, _ state: TreeState,
     links: Int, size: UInt64, stored: UInt64, changed: Attributes.Time, mtime: Attributes.Time

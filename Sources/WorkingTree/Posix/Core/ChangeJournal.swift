@@ -7,9 +7,9 @@ package import LLVSCore
 package protocol ChangeJournal: AnyObject, Sendable {
   /// Writes changes, all or none; see ``Journal/append(_:mayUseReserve:)``.
   func append(_ changes: [Change], mayUseReserve: Bool) throws(StoreError)
-  func stage(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) -> [Extent]
+  func stage(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) -> Extent
   /// Forgets staged bytes that no change will name.
-  func abandon(_ extents: [Extent])
+  func abandon(_ extent: Extent)
 
   /// Reads staged bytes; throws ``StoreError/corrupt(_:)`` for missing or damaged bytes, ``StoreError/system(_:)``.
   func read(

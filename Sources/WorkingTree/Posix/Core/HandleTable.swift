@@ -19,7 +19,7 @@ struct HandleTable {
 
   private var slots: ContiguousArray<Slot> = []
   private var free: [Int] = []
-  private var counts: [InodeNumber: Count] = [:]
+  private var counts = NumberMap(filler: Count())
 
   mutating func open(_ file: OpenFile) -> HandleNumber {
     let index = free.popLast() ?? slots.count
@@ -27,7 +27,7 @@ struct HandleTable {
     slots[index].generation &+= 1
     slots[index].file = file
     let writers = file.mode.contains(.write) ? 1 : 0
-    counts[file.inode, default: Count()].add(1, writers: writers)
+    counts.change(file.inode, default: Count()) { $0.add(1, writers: writers) }
     return HandleNumber(UInt64(slots[index].generation) << 32 | UInt64(index))
   }
 
@@ -64,14 +64,21 @@ struct HandleTable {
     slots[slot].file?.wrote = true
   }
 
+  /// Notes that a copy of a handle's descriptor was closed, and its bytes were saved.
+  mutating func noteFlush(through number: HandleNumber) {
+    guard let slot = slot(number) else { return }
+    slots[slot].file?.flushes += 1
+    slots[slot].file?.wroteSinceFlush = false
+  }
+
   /// Notes that the bytes written through a handle need no save by it.
   mutating func noteSave(through number: HandleNumber) {
     guard let slot = slot(number) else { return }
     slots[slot].file?.wroteSinceFlush = false
   }
 
-  var openInodes: [InodeNumber] { Array(counts.keys) }
-  func isOpen(_ inode: InodeNumber) -> Bool { counts[inode] != nil }
+  var openInodes: [InodeNumber] { counts.numbers }
+  func isOpen(_ inode: InodeNumber) -> Bool { counts.contains(inode) }
   func isWritten(_ inode: InodeNumber) -> Bool { counts[inode]?.writers ?? 0 > 0 }
   func hasOneWriter(_ inode: InodeNumber) -> Bool { counts[inode]?.writers == 1 }
 }

@@ -14,39 +14,25 @@ final class RecentDirectories: Sendable {
   static let share = 32
   private static let count: UInt64 = 256
 
-  /// The names of a directory, and what each leads to.
+  /// The entries of a directory, by cookie, as the rows have them.
   final class Listing: Sendable {
-    fileprivate struct Entry {
-      let cookie: EntryCookie
-      let key: Key?
-      let inode: RecentInodes.Known
-    }
+    fileprivate let page: [BaseEntry]
+    init(_ page: [BaseEntry]) { self.page = page }
 
-    fileprivate let count: Int
-    private let directory: InodeNumber
-    private let publication: UInt64
-    /// Made of the page at the first look-up, because many directories are only listed.
-    private let state: Mutex<(page: [BaseEntry], entries: [FileName: Entry]?)>
-
-    init(_ page: [BaseEntry], of directory: InodeNumber, publication: UInt64) {
-      count = page.count
-      self.directory = directory
-      self.publication = publication
-      state = Mutex((page, nil))
-    }
-
-    fileprivate func entry(_ name: FileName) -> Entry? {
-      state.withLock { state in
-        if let entries = state.entries { return entries[name] }
-        let entries = Dictionary(
-          state.page.map {
-            let inode = RecentInodes.Known(
-              $0.inode, at: InodeName(directory: directory, name: $0.name),
-              publication: publication)
-            return ($0.name, Entry(cookie: $0.cookie, key: $0.key, inode: inode))
-          }, uniquingKeysWith: { first, _ in first })
-        state = ([], entries)
-        return entries[name]
+    /// Returns the index of a name whose least cookie is `first`.
+    fileprivate func index(of name: FileName, _ first: EntryCookie) -> Int? {
+      page.withUnsafeBufferPointer { page in
+        var (low, high) = (0, page.count)
+        while low < high {
+          let middle = (low + high) / 2
+          if page[middle].cookie < first { low = middle + 1 } else { high = middle }
+        }
+        let last = CookieHash.last(of: first)
+        while low < page.count, page[low].cookie <= last {
+          if page[low].name == name { return low }
+          low += 1
+        }
+        return nil
       }
     }
   }
@@ -55,7 +41,15 @@ final class RecentDirectories: Sendable {
     /// The directory must be asked.
     case unknown
     case absent
-    case entry(BaseEntry, RecentInodes.Known)
+    case entry(Found)
+  }
+
+  /// An entry of a listing.
+  struct Found {
+    fileprivate let listing: Listing
+    fileprivate let index: Int
+    var entry: BaseEntry { listing.page[index] }
+    var number: InodeNumber { listing.page[index].inode.number }
   }
 
   private struct Slot {
@@ -78,15 +72,19 @@ final class RecentDirectories: Sendable {
       if let slot = slots[index] {
         guard slot.publication <= publication else { return nil }
         if slot.directory == directory, slot.publication == publication { return index }
-        names -= slot.listing?.count ?? 0
+        names -= slot.listing?.page.count ?? 0
       }
       slots[index] = Slot(directory: directory, publication: publication)
       return index
     }
   }
 
+  private let cookies: CookieHash
   // A leaf lock.
   private let state = Mutex(State())
+
+  /// Creates an empty one; `cookies` gives the rows' cookies.
+  init(_ cookies: CookieHash) { self.cookies = cookies }
 
   func child(of directory: InodeNumber, named name: FileName, publication: UInt64) -> Answer {
     let listing = state.withLock { state -> Listing? in
@@ -96,10 +94,8 @@ final class RecentDirectories: Sendable {
       return slot.listing
     }
     guard let listing else { return .unknown }
-    guard let entry = listing.entry(name) else { return .absent }
-    return .entry(
-      BaseEntry(name: name, cookie: entry.cookie, inode: entry.inode.inode, key: entry.key),
-      entry.inode)
+    guard let index = listing.index(of: name, cookies.first(of: name)) else { return .absent }
+    return .entry(Found(listing: listing, index: index))
   }
 
   /// Counts a look-up that asked the directory. Returns the most names that the directory may have to be read whole
@@ -120,12 +116,12 @@ final class RecentDirectories: Sendable {
   /// Notes all names of a directory of a publication.
   func note(_ listing: Listing, of directory: InodeNumber, publication: UInt64) {
     state.withLock { state in
-      if state.names + listing.count > Self.mostNames { state = State() }
+      if state.names + listing.page.count > Self.mostNames { state = State() }
       guard let index = state.slot(for: directory, publication),
         state.slots[index]?.listing == nil
       else { return }
       state.slots[index]?.listing = listing
-      state.names += listing.count
+      state.names += listing.page.count
     }
   }
 

@@ -28,15 +28,16 @@ final class RecentInodes: Sendable {
 
   /// Returns an inode as in a publication; nil if it must be read.
   func inode(_ number: InodeNumber, publication: UInt64) -> BaseInode? {
-    known(number, publication)?.inode
+    known(number, publication: publication)?.inode
   }
 
   /// Returns the only name of an inode in a publication; nil if names must be read.
   func name(of number: InodeNumber, publication: UInt64) -> InodeName? {
-    known(number, publication)?.name
+    known(number, publication: publication)?.name
   }
 
-  private func known(_ number: InodeNumber, _ publication: UInt64) -> Known? {
+  /// Returns what is known of an inode in a publication.
+  func known(_ number: InodeNumber, publication: UInt64) -> Known? {
     slots.withLock { slots in
       guard !slots.isEmpty, let found = slots[Self.slot(of: number)],
         found.publication == publication, found.inode.number == number

@@ -133,8 +133,7 @@ final class RememberedBase: Base {
       try readWhole(place.directory, publication)
     case (.page(let directory, .start, let limit), .page(let page)) where page.count < limit:
       directories.note(
-        RecentDirectories.Listing(page, of: directory, publication: publication), of: directory,
-        publication: publication)
+        RecentDirectories.Listing(page), of: directory, publication: publication)
     case (_, .inode(let inode?)): recent.note(inode, publication: publication)
     default: break
     }
@@ -149,8 +148,7 @@ final class RememberedBase: Base {
     let page = try FSError.translating(try base.page(of: directory, after: .start, limit: most + 1))
     guard page.count <= most else { return }
     directories.note(
-      RecentDirectories.Listing(page, of: directory, publication: publication), of: directory,
-      publication: publication)
+      RecentDirectories.Listing(page), of: directory, publication: publication)
   }
 
   private func read(_ question: Question) throws(FSError) -> Answer {
@@ -215,9 +213,9 @@ final class RememberedBase: Base {
     if isFirst { return first }
     switch directories.child(of: directory, named: name, publication: publication) {
     case .absent: return nil
-    case .entry(let entry, let inode):
-      recent.note(inode)
-      return entry
+    case .entry(let found):
+      note(found, InodeName(directory: directory, name: name), publication)
+      return found.entry
     case .unknown: break
     }
     guard case .child(let entry) = try answer(.child(InodeName(directory: directory, name: name)))
@@ -225,12 +223,40 @@ final class RememberedBase: Base {
     return entry
   }
 
+  private func note(_ found: RecentDirectories.Found, _ place: InodeName, _ publication: UInt64) {
+    guard recent.known(found.number, publication: publication)?.name == nil else { return }
+    recent.note(RecentInodes.Known(found.entry.inode, at: place, publication: publication))
+  }
+
+  /// Returns the number of the inode at a name, as ``child(of:named:)`` without copies of the entry.
+  func number(at place: InodeName) throws(StoreError) -> InodeNumber? {
+    let (isFirst, number, publication) = state.withLock { state in
+      let isFirst = state.place.map { $0 == place } ?? false
+      return (isFirst, isFirst ? state.entry?.inode.number : nil, state.publication)
+    }
+    if isFirst { return number }
+    switch directories.child(of: place.directory, named: place.name, publication: publication) {
+    case .absent: return nil
+    case .entry(let found):
+      note(found, place, publication)
+      return found.number
+    case .unknown: break
+    }
+    guard case .child(let entry) = try answer(.child(place)) else { return nil }
+    return entry?.inode.number
+  }
+
   func inode(_ number: InodeNumber) throws(StoreError) -> BaseInode? {
+    try known(number)?.inode
+  }
+
+  /// Returns an inode in an object, which is not copied.
+  func known(_ number: InodeNumber) throws(StoreError) -> RecentInodes.Known? {
     // Most are recent: no question has to be made and hashed for them.
     let publication = state.withLock { $0.publication }
-    if let inode = recent.inode(number, publication: publication) { return inode }
-    guard case .inode(let inode) = try answer(.inode(number)) else { return nil }
-    return inode
+    if let known = recent.known(number, publication: publication) { return known }
+    guard case .inode(let inode?) = try answer(.inode(number)) else { return nil }
+    return RecentInodes.Known(inode, publication: publication)
   }
 
   func names(of number: InodeNumber) throws(StoreError) -> [InodeName] {

@@ -6,7 +6,7 @@ package import TreeNames
 struct TreeState {
   var overlay: Overlay
   /// The inodes that the kernel knows; always the root.
-  private(set) var known: [InodeNumber: KernelNode] = [.root: KernelNode()]
+  private(set) var known = NumberMap(filler: KernelNode())
   var handles = HandleTable()
   /// The directories without a name that the kernel knows: a program works in each, or has it open.
   private(set) var removed: [InodeNumber: PendingNode] = [:]
@@ -39,6 +39,7 @@ struct TreeState {
     self.overlay = overlay
     self.ignore = ignore
     self.epochs = epochs
+    known[.root] = KernelNode()
     unsaved = Set(overlay.nodes.lazy.filter { $0.value.isUnsaved }.map(\.key))
     if !overlay.sinceCut.isEmpty || !unsaved.isEmpty { activity.noteTakeable() }
   }
@@ -71,30 +72,31 @@ struct TreeState {
   }
 
   /// True for an inode that lives without a name: a program has it open or the kernel knows it.
+  @inline(__always)
   func isHeld(_ number: InodeNumber) -> Bool {
     // The kernel knows most that are asked for.
     (known[number]?.lookups ?? 0) > 0 || handles.isOpen(number)
   }
 
   mutating func noteLookup(_ number: InodeNumber) {
-    known[number, default: KernelNode()].lookups += 1
+    known.change(number, default: KernelNode()) { $0.lookups += 1 }
   }
 
   /// Notes that a thread gets the attributes of an inode; nil for none.
   mutating func noteReader(_ thread: Int32?, of number: InodeNumber) {
-    if let thread { known[number]?.noteReader(thread) }
+    if let thread { known.change(number) { $0.noteReader(thread) } }
   }
 
   /// Notes a change of attributes by a thread; true if another thread may still bring the old ones to the kernel.
   mutating func noteChange(of number: InodeNumber, by thread: Int32) -> Bool {
-    known[number]?.noteChange(by: thread) ?? false
+    known.change(number) { $0.noteChange(by: thread) } ?? false
   }
 
   /// Forgets look-ups of an inode, as the kernel does; true if an orphan has no holder any more.
   mutating func forget(_ number: InodeNumber, count: UInt64) -> Bool {
     guard let lookups = known[number]?.lookups else { return false }
     guard lookups <= count, number != .root else {
-      known[number]?.lookups = lookups - min(lookups, count)
+      known.change(number) { $0.lookups = lookups - min(lookups, count) }
       return false
     }
     known[number] = nil
@@ -107,8 +109,22 @@ struct TreeState {
     removed.isEmpty ? overlay.nodes.node(number) : removed[number] ?? overlay.nodes.node(number)
   }
 
+  /// The parts of ``node(_:)`` that a status shows.
+  @inline(__always)
+  func stated(_ number: InodeNumber) -> NodeMap.Stated? {
+    guard !removed.isEmpty, let node = removed[number] else { return overlay.nodes.stated(number) }
+    return NodeMap.Stated(
+      kind: node.kind, attributes: node.attributes, changed: node.changed, names: node.names.count,
+      isRecorded: !node.recordedNames.isEmpty, content: node.file?.content)
+  }
+
+  /// True for a directory without a name that the kernel knows.
+  func isRemoved(_ number: InodeNumber) -> Bool {
+    !removed.isEmpty && removed.index(forKey: number) != nil
+  }
+
   private mutating func noteRemoved(_ number: InodeNumber, _ node: PendingNode) {
-    guard known[number] != nil else { return }
+    guard known.contains(number) else { return }
     removed[number] = node
     removed[number]?.names = []
   }
@@ -179,7 +195,7 @@ struct TreeState {
       writers.leave(otherPlace, by: other)
       writers.note(process, replacing: [place, otherPlace])
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _):
-      writers.note(process, replacing: [place])
+      if writers.isDoubtful(process) { writers.note(process, replacing: [place]) }
     case .resize(let number, _, _, _?):
       writers.note(process, replacing: overlay.nodes.names(of: number) ?? [])
     case .node, .write, .resize, .punch, .save, .attributes, .rmdir, .release: break

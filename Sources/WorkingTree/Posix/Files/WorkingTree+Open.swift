@@ -88,6 +88,7 @@ extension WorkingTree {
     return state.seen(by: process, at: try names(of: number, state, base))
   }
 
+  @inline(__always)
   func fileTimes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (mtime: Attributes.Time, ctime: Attributes.Time) {
@@ -95,13 +96,17 @@ extension WorkingTree {
       guard state.overlay.nodes.kind(of: number) != .directory else { throw .isDirectory }
       return times
     }
-    let inode = try FSError.translating(try base.inode(number))
+    let known = try FSError.translating(try base.known(number))
     guard number != .root else { throw .isDirectory }
-    guard let record = inode?.record else { throw .stale }
-    guard !record.isDirectory else { throw .isDirectory }
-    return (record.shownTime ?? record.attributes.mtime ?? record.changed, record.changed)
+    guard let known else { throw .stale }
+    guard known.inode.record.kind != .directory else { throw .isDirectory }
+    let changed = known.inode.record.changed
+    return (
+      known.inode.record.shownTime ?? known.inode.record.attributes.mtime ?? changed, changed
+    )
   }
 
+  @inline(__always)
   func names(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [InodeName] {
@@ -110,6 +115,7 @@ extension WorkingTree {
   }
 
   /// Returns the content of a file or symbolic link, by reference, and its kind.
+  @inline(__always)
   func shownContent(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (content: FileContent, kind: EntryKind) {
@@ -119,12 +125,14 @@ extension WorkingTree {
       return (content, kind)
     }
     guard number != .root else { throw .isDirectory }
-    let inode = try FSError.translating(try base.inode(number))
-    guard let record = inode?.record else { throw .stale }
-    guard !record.isDirectory else { throw .isDirectory }
-    return (FileContent(stored: record.stored), record.kind)
+    let known = try FSError.translating(try base.known(number))
+    guard let known else { throw .stale }
+    let kind = known.inode.record.kind
+    guard kind != .directory else { throw .isDirectory }
+    return (FileContent(stored: known.inode.record.stored), kind)
   }
 
+  @inline(__always)
   func regularContent(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> FileContent {

@@ -15,10 +15,8 @@ extension WorkingTree {
         let saves =
           file.wroteSinceFlush || state.overlay.nodes.isMapped(file.inode)
           || file.flushes >= 1 && state.isEmptied(by: file)
-        let operations = saves ? state.saving(file.inode) : []
-        return Decision(operations: operations) { state in
-          state.handles[handle]?.flushes += 1
-          state.handles.noteSave(through: handle)
+        return Decision(saves ? state.saving(file.inode) : nil) { state in
+          state.handles.noteFlush(through: handle)
         }
       }
     }
@@ -67,8 +65,9 @@ extension WorkingTree {
     try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, _ throws(FSError) in
         guard let file = state.handles[handle] else { throw .stale }
-        let operations = state.saving(file.inode, isFirm: true)
-        return Decision(operations: operations) { state in state.handles.noteSave(through: handle) }
+        return Decision(state.saving(file.inode, isFirm: true)) { state in
+          state.handles.noteSave(through: handle)
+        }
       }
     }
     try sync()
@@ -81,6 +80,7 @@ extension WorkingTree {
   /// Saves files whose writes have paused at `now`: logs and databases for `settle` nanoseconds, others for a
   /// minute; in O(unsaved files). Throws the error of the journal; then nothing is saved.
   package func savePaused(at now: Attributes.Time, settle: UInt64) throws(FSError) {
+    heal()
     try change(mayUseReserve: true) { state, _ in
       let due = state.unsaved.filter { number in
         guard let node = state.overlay.nodes.node(number), let file = node.file,
@@ -142,11 +142,13 @@ extension TreeState {
   }
 
   /// True if a handle's open made or truncated the file, and no write followed.
+  @inline(__always)
   fileprivate func isEmptied(by file: OpenFile) -> Bool {
     !file.wrote && !file.mode.isDisjoint(with: [.created, .truncate])
       && overlay.nodes.content(of: file.inode)?.size == 0
   }
 
+  @inline(__always)
   fileprivate func isSavedAtRelease(of file: OpenFile) -> Bool {
     // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
     let saves =
@@ -156,10 +158,11 @@ extension TreeState {
   }
 
   /// The operation that saves a file, if there is anything to save or `isFirm` changes the last save.
-  fileprivate func saving(_ number: InodeNumber, isFirm: Bool = false) -> [Change.Operation] {
-    let nodes = overlay.nodes
-    guard nodes.isUnsaved(number) || isFirm && nodes.hasLooseSave(number) else { return [] }
-    return [.save(number, isFirm: isFirm)]
+  @inline(__always)
+  fileprivate func saving(_ number: InodeNumber, isFirm: Bool = false) -> Change.Operation? {
+    guard overlay.nodes.isUnsaved(number) || isFirm && overlay.nodes.hasLooseSave(number)
+    else { return nil }
+    return .save(number, isFirm: isFirm)
   }
 }
 

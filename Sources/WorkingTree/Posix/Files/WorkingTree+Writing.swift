@@ -15,40 +15,38 @@ extension WorkingTree {
     guard !bytes.isEmpty else { return }
     guard offset <= Self.sizeLimit - UInt64(bytes.count) else { throw .fileTooBig }
     try withRoom { () throws(FSError) in
-      let extents = try FSError.translating(try journal.stage(bytes, at: offset))
-      do throws(FSError) {
-        try write(handle, extents, mapped: mapped)
+      let extent: Extent
+      do throws(StoreError) {
+        extent = try journal.stage(bytes, at: offset)
       } catch {
-        journal.abandon(extents)
+        throw FSError(error)
+      }
+      do throws(FSError) {
+        try write(handle, extent, mapped: mapped)
+      } catch {
+        journal.abandon(extent)
         throw error
       }
     }
   }
 
-  private func write(_ handle: HandleNumber, _ extents: [Extent], mapped: Bool) throws(FSError) {
+  private func write(_ handle: HandleNumber, _ extent: Extent, mapped: Bool) throws(FSError) {
     try change { state, base throws(FSError) in
       guard let file = state.handles[handle], file.mode.contains(.write) else { throw .stale }
       let size = try regularContent(of: file.inode, state, base).size
       let flags = Change.WriteFlags(isSteady: file.isSteady, isMapped: mapped)
-      guard file.isUnread, !mapped, let first = extents.first, first.start <= file.overwritten,
-        let end = extents.last?.end, end > file.overwritten
+      guard file.isUnread, !mapped, extent.start <= file.overwritten, extent.end > file.overwritten
       else {
-        return Decision(
-          concerned: [file.inode],
-          operations: extents.map { .write(file.inode, $0, flags, seen: nil) }
-        ) { state in
+        return Decision(.write(file.inode, extent, flags, seen: nil), of: file.inode) { state in
           state.handles.noteWrite(through: handle)
         }
       }
       // A process that writes all of an unread file replaces it.
-      let isReplaced = end >= size
+      let isReplaced = extent.end >= size
       let seen = isReplaced ? try seen(by: file.process, of: file.inode, state, base) : nil
-      return Decision(
-        concerned: [file.inode],
-        operations: extents.map { .write(file.inode, $0, flags, seen: seen) }
-      ) { state in
+      return Decision(.write(file.inode, extent, flags, seen: seen), of: file.inode) { state in
         state.handles.noteWrite(through: handle)
-        state.handles[handle]?.overwritten = end
+        state.handles[handle]?.overwritten = extent.end
         if isReplaced { state.noteReplaced(through: handle) }
       }
     }

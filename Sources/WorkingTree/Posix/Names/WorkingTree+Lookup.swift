@@ -37,19 +37,20 @@ extension WorkingTree {
 
   static let longestName = 255
 
+  @inline(__always)
   func inode(
     at place: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeNumber? {
     if case .pending(let number) = state.overlay.shown(at: place) { return number }
-    guard state.overlay.isRecorded(place.directory), state.removed[place.directory] == nil else {
+    guard state.overlay.isRecorded(place.directory), !state.isRemoved(place.directory) else {
       return nil
     }
-    return try FSError.translating(
-      try base.child(of: place.directory, named: place.name)?.inode.number)
+    return try FSError.translating(try base.number(at: place))
   }
 
   /// Checks that programs can see an inode. The recorded tree still has what programs removed, but a held inode is
   /// pending then, and an unheld one has no names. Throws ``FSError/stale``.
+  @inline(__always)
   func checkIsShown(
     _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
@@ -62,13 +63,16 @@ extension WorkingTree {
   }
 
   /// Returns the place in the tree of a name that a program uses.
+  @inline(__always)
   func place(
     shownAt shown: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeName {
     guard shown.name.bytes.count <= Self.longestName else { throw .nameTooLong }
+    guard state.overlay.asideCount > 0 else { return shown }
     return try FSError.translating(try state.overlay.place(shownAt: shown, over: base))
   }
 
+  @inline(__always)
   func checkDirectory(
     _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
@@ -76,17 +80,19 @@ extension WorkingTree {
     guard kind == .directory else { throw .notDirectory }
   }
 
+  @inline(__always)
   func kind(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> EntryKind? {
     if number == .root { return .directory }
     if let kind = state.overlay.nodes.kind(of: number) { return kind }
-    if state.removed[number] != nil { return .directory }
-    return try FSError.translating(try base.inode(number)?.record.kind)
+    if state.isRemoved(number) { return .directory }
+    return try FSError.translating(try base.known(number)?.inode.record.kind)
   }
 
   /// Checks that names can be made in a directory; throws ``FSError/notDirectory``, ``FSError/stale`` for an
   /// unknown number, ``FSError/noEntry`` for a removed directory.
+  @inline(__always)
   func checkHasNames(
     _ directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
@@ -96,15 +102,17 @@ extension WorkingTree {
   }
 
   /// Returns the place of a directory; nil for the root and removed ones.
+  @inline(__always)
   func place(
     of directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeName? {
-    guard directory != .root, state.removed[directory] == nil else { return nil }
+    guard directory != .root, !state.isRemoved(directory) else { return nil }
     if state.overlay.nodes.contains(directory) { return state.overlay.nodes.place(of: directory) }
     return try FSError.translating(try base.names(of: directory).first)
   }
 
   /// Returns a directory and those above it up to the root, with their names, in O(depth).
+  @inline(__always)
   func directories(
     above start: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [InodeName] {

@@ -62,7 +62,7 @@ extension WorkingTree {
           Result { () throws(StoreError) in try journal.stage(bytes, at: 0) }
         }.get())
       var new = NewInode(kind: .symlink, mode: 0o777, isSaved: true)
-      for extent in staged { new.content.write(extent) }
+      new.content.write(staged)
       do throws(FSError) {
         return try attempt(new, at: InodeName(directory: directory, name: name), by: caller).status
       } catch {
@@ -94,12 +94,9 @@ extension WorkingTree {
       let attributes = try attributes(of: new, in: place.directory, caller, state, base)
       let seen = new.kind == .directory ? nil : state.seen(by: caller.process, at: place, over: nil)
       return Decision(
-        concerned: [place.directory],
-        operations: [
-          .create(
-            number, at: place, kind: new.kind, attributes: attributes, content: new.content,
-            isSaved: new.isSaved, seen: seen)
-        ]
+        .create(
+          number, at: place, kind: new.kind, attributes: attributes, content: new.content,
+          isSaved: new.isSaved, seen: seen), of: place.directory
       ) { state in
         state.noteLookup(number)
         let handle = new.opening.map {
@@ -116,6 +113,7 @@ extension WorkingTree {
     return (try self.status(of: number), handle)
   }
 
+  @inline(__always)
   private func attributes(
     of new: NewInode, in directory: InodeNumber, _ caller: Caller, _ state: TreeState,
     _ base: RememberedBase
@@ -136,6 +134,7 @@ extension WorkingTree {
     return attributes
   }
 
+  @inline(__always)
   private func permissions(
     of new: NewInode, in directory: Attributes, _ caller: Caller
   ) -> Attributes {
@@ -152,6 +151,7 @@ extension WorkingTree {
   }
 
   /// Returns the recorded or pending attributes of an inode.
+  @inline(__always)
   func attributes(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> Attributes {

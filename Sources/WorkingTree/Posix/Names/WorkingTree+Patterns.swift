@@ -79,6 +79,7 @@ extension Overlay {
   private static let patternsName = FileName(IgnoreScope.fileName)
 
   /// True if other patterns may apply after changes.
+  @inline(__always)
   func changesPatterns(_ changes: [Change]) -> Bool {
     var known: [InodeNumber: [InodeName]] = [:]
     for change in changes {

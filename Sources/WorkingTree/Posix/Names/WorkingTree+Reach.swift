@@ -16,10 +16,12 @@ extension WorkingTree {
   private static let looksAtMost = 1 << 16
 
   /// Throws ``FSError/nameTooLong`` if no version can hold the path of a name, in O(depth); with the lock held.
+  @inline(__always)
   func checkReach(_ place: InodeName, _ state: TreeState, _ base: RememberedBase) throws(FSError) {
     guard PathLimit.allows(try extent(of: place, state, base)) else { throw .nameTooLong }
   }
 
+  @inline(__always)
   private func extent(
     of place: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> PathExtent {

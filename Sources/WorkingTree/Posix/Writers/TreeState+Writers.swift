@@ -14,7 +14,9 @@ extension TreeState {
   ///
   /// A new file replaces nothing where nothing is shown, unless a program here removed the old one: editors move
   /// the old file away and make a new one. A log goes with the database that its process has open.
+  @inline(__always)
   func seen(by process: Int32, at name: InodeName, over: InodeNumber?) -> Epoch? {
+    guard writers.isDoubtful(process) else { return nil }
     if !overlay.orphans.isEmpty, let database = name.database, isDetached(from: database),
       let epoch = seen(by: process, at: [database])
     {

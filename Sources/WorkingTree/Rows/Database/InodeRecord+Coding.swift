@@ -19,8 +19,7 @@ extension InodeRecord {
   }
 
   var encoded: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(128)
+    var bytes = ByteWriter()
     bytes.append(kind.rawValue)
     var flags: UInt8 = 0
     if origin != nil { flags |= Flag.origin }
@@ -32,10 +31,10 @@ extension InodeRecord {
     if let shownTime { bytes.append(shownTime) }
     if kind != .directory { append(stored, to: &bytes) }
     attributes.encode(into: &bytes)
-    return bytes
+    return bytes.array
   }
 
-  private func append(_ stored: StoredContent, to bytes: inout [UInt8]) {
+  private func append(_ stored: StoredContent, to bytes: inout ByteWriter) {
     bytes.append(varint: stored.length)
     guard stored.length > 0 else { return }
     bytes.append(stored.digest)
@@ -43,13 +42,9 @@ extension InodeRecord {
     case .none: bytes.append(0)
     case .inline(let inline):
       bytes.append(1)
-      bytes += inline
-    case .chunk(let location):
-      bytes.append(2)
-      bytes.append(location)
-    case .tree(let location):
-      bytes.append(3)
-      bytes.append(location)
+      bytes.append(contentsOf: inline)
+    case .chunk(let location): bytes.append(2, location)
+    case .tree(let location): bytes.append(3, location)
     }
   }
 
@@ -82,12 +77,14 @@ extension InodeRecord {
   }
 }
 
-extension [UInt8] {
+extension ByteWriter {
   fileprivate mutating func append(_ time: Attributes.Time) {
     append(bigEndian: time.seconds)
     append(bigEndian: time.nanoseconds)
   }
+}
 
+extension [UInt8] {
   /// Appends a location: u32 segment, u64 offset, u32 length.
   mutating func append(_ location: Location) {
     append(bigEndian: location.segment)
