@@ -77,7 +77,7 @@ package struct PendingFile: Equatable, Sendable {
 
   package init(content: FileContent) { self.content = content }
 
-  /// Creates a file that was made here and not saved.
+  /// The state of a file that was made here and not saved.
   init(new content: FileContent) {
     self.content = content
     (isUnsaved, isNeverSaved, isSteady) = (true, true, false)

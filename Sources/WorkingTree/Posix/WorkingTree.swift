@@ -168,9 +168,9 @@ package final class WorkingTree: Sendable {
     }
   }
 
-  /// Decides about a change, writes it to the journal and applies it, as a rule in ``withRoom(_:)``. `decide` runs under the locks and may run
-  /// again, as that of ``answer(_:)``; it must not change the state. If it or the journal throws, nothing has
-  /// changed.
+  /// Decides about a change, writes it to the journal and applies it, inside ``withRoom(_:)`` or after ``heal()``.
+  /// `decide` runs under the locks and may run again, as the closure of ``answer(_:)``; it must not change the state.
+  /// If `decide` or the journal throws, nothing has changed.
   func change<R>(
     by process: Int32 = 0, mayUseReserve: Bool = false,
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
