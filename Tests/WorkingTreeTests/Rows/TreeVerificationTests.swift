@@ -55,14 +55,19 @@ struct TreeVerificationTests {
       .execute(sql)
   }
 
-  /// Flips a bit of the bytes of a pending file.
-  private func flip(_ mount: MountedTree, _ path: String) throws {
+  /// The first bytes of a pending file, and the data file that has them.
+  private func bytes(_ mount: MountedTree, _ path: String) throws -> (file: File, place: Extent) {
     let number = InodeNumber(try mount.inode(path))
     let content = try #require(mount.tree.files.pending.nodes[number]?.file?.content)
     var places: [Extent] = []
     content.extents.forEach { places.append($0) }
     let place = try #require(places.first)
-    let file = try #require(mount.tree.journal.files.file(place.source))
+    return (try #require(mount.tree.journal.files.file(place.source)), place)
+  }
+
+  /// Flips a bit of the bytes of a pending file.
+  private func flip(_ mount: MountedTree, _ path: String) throws {
+    let (file, place) = try bytes(mount, path)
     let byte = try file.read(1, at: place.offset + place.length / 2)
     try file.write([byte[0] ^ 4], at: place.offset + place.length / 2)
   }
@@ -77,6 +82,22 @@ struct TreeVerificationTests {
   }
 
   // MARK: - Sound trees
+
+  @Test(
+    "the freed bytes of a file that was removed and then closed are no damage",
+    arguments: Way.allCases)
+  func closedOrphan(way: Way) throws {
+    var random = SeededRandom(seed: 9)
+    let mount = try fill()
+    let handle = try mount.create("gone")
+    try mount.write(handle, random.bytes(200_000))
+    let (file, place) = try bytes(mount, "gone")
+    try mount.unlink("gone")
+    try mount.close(handle)
+    // As a punched hole reads.
+    try file.write([UInt8](repeating: 0, count: 100_000), at: place.offset)
+    #expect(try faults(mount, way) == [])
+  }
 
   @Test("A sound tree has no faults, before and after a version, and the check changes nothing")
   func sound() throws {

@@ -59,20 +59,18 @@ package struct TreeVerification {
   ) throws(StoreError) -> [String] {
     var check = TreeVerification(store)
     let opened = try check.opened(directory, bootID)
-    let overlay = opened?.overlay ?? Overlay()
+    let recorded = opened?.overlay ?? Overlay()
+    var overlay = recorded
+    // The journal has no record of a program that closed a file without a name, and its bytes may be freed.
+    overlay.dropOrphans()
     let exists = try StoreError.translating(try FileSystem.exists(path))
     do throws(StoreError) {
       let rows = exists ? try RowsSnapshot(in: store.path, isCopied: true) : nil
-      try check.checkNumbers(overlay, rows)
+      try check.checkNumbers(recorded, rows)
       if let rows {
         try check.checkHead(of: rows, path)
         try check.checkRows(rows, path)
-        if let opened, try check.isOver(rows, opened) {
-          var overlay = overlay
-          // The journal has no record of a program that closed a file without a name.
-          overlay.dropOrphans()
-          check.checkPending(overlay, over: rows)
-        }
+        if let opened, try check.isOver(rows, opened) { check.checkPending(overlay, over: rows) }
       }
     } catch { try check.note(error, of: path) }
     if let opened {
