@@ -313,8 +313,7 @@ package struct ConflictFinder: Sendable {
       shown.append(revision)
     }
     let bases = try graph.commonAncestors(first, second)
-    let map = try merger.maps.valueMap(ofVersion: first)
-    let base = try merger.baseMap(bases.map(\.number), like: map).entry(at: key)
+    let base = try merger.baseMap(bases.map(\.number), of: first, second).entry(at: key)
     let kept =
       if let ours { try maker(of: ours) } else {
         try graph.node(try versionRemoving(key, of: head))

@@ -179,6 +179,21 @@ package final class VersionGraph: Sendable {
   package func commonAncestors(
     _ a: [VersionNumber], _ b: [VersionNumber]
   ) throws(StoreError) -> [HistoryNode] {
+    try divided(a, b).common
+  }
+
+  /// The history of two sides down to their latest common ancestors.
+  struct DividedHistory {
+    /// In ascending order of (timestamp, id).
+    var common: [HistoryNode] = []
+    /// The versions of one side alone, each after its descendants.
+    var first: [HistoryNode] = []
+    var second: [HistoryNode] = []
+  }
+
+  func divided(
+    _ a: [VersionNumber], _ b: [VersionNumber]
+  ) throws(StoreError) -> DividedHistory {
     // Bits: 1 reached from a, 2 from b, 4 below a common ancestor. In order of generation a version is visited
     // after all its descendants, when its bits are final.
     var bits: [VersionNumber: UInt8] = [:]
@@ -195,15 +210,21 @@ package final class VersionGraph: Sendable {
     }
     for number in a { try mark(number, 1) }
     for number in b { try mark(number, 2) }
-    var found: [HistoryNode] = []
+    var found = DividedHistory()
     while interesting > 0, let node = queue.pop() {
       let mask = bits[node.number] ?? 0
       if mask & 4 == 0 { interesting -= 1 }
-      if mask & 7 == 3 { found.append(node) }
+      switch mask & 7 {
+      case 1: found.first.append(node)
+      case 2: found.second.append(node)
+      case 3: found.common.append(node)
+      default: break
+      }
       let passed: UInt8 = mask & 3 == 3 ? 7 : mask
       try node.forEachPredecessor { number throws(StoreError) in try mark(number, passed) }
     }
-    return found.sorted(by: HistoryNode.mergesBefore)
+    found.common.sort(by: HistoryNode.mergesBefore)
+    return found
   }
 
   /// Returns the versions that are no predecessors, newest first.

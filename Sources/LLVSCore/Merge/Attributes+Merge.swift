@@ -48,7 +48,7 @@ extension Attributes {
 
 extension Entry {
   /// The attributes that an arbiter decides about together.
-  struct Unit: Equatable {
+  struct Unit: Hashable {
     let kind: EntryKind
     let length: UInt64
     let digest: Digest

@@ -30,6 +30,8 @@ struct MapMerge {
   var edits: [MapEdit] = []
   var changes: [MergeChange] = []
   var dropped: [MergeDrop] = []
+  /// The keys that are absent in a virtual base.
+  var clashes: [Key] = []
   /// Values that one side changed and the other removed, or perhaps renamed: decided last.
   var postponed: [PostponedClash] = []
   /// The keys whose change is under the name that the other side gave.
@@ -154,7 +156,10 @@ struct MapMerge {
   ) throws(StoreError) -> MergeOutcome {
     if case .recorded(let changes) = rule { return recordedOutcome(changes[key], triple) }
     if let plain = triple.plainOutcome { return plain }
-    guard case .arbiter(let arbiter) = rule else { return .removed }
+    guard case .arbiter(let arbiter) = rule else {
+      clashes.append(key)
+      return .removed
+    }
     var clash = MergeClash(
       key: key, base: triple.base, first: triple.first, second: triple.second,
       firstVersion: firstVersion, secondVersion: secondVersion)

@@ -86,7 +86,7 @@ package struct Merger: Sendable {
     let firstMap = try maps.valueMap(ofVersion: first.number)
     let target = ValueMap(root: firstMap.root, storage: storage, cache: firstMap.cache)
     var merge = MapMerge(
-      base: try baseMap(bases.map(\.number), like: firstMap), first: target,
+      base: try baseMap(bases.map(\.number), of: first.number, second.number), first: target,
       second: try maps.valueMap(ofVersion: second.number), firstVersion: first,
       secondVersion: second, rule: rule, graph: graph, number: options.number,
       documents: try documents(rule, first, second), allotRevision: options.allotRevision,
@@ -105,13 +105,27 @@ package struct Merger: Sendable {
     return try maps.documents?.merge(of: first, second)
   }
 
-  /// The map to merge over: that of the one base, the virtual base of several, or the empty map.
+  /// The map to merge two versions over: that of the one base, the virtual base of several, or the empty map.
   package func baseMap(
-    _ bases: [VersionNumber], like map: ValueMap
+    _ bases: [VersionNumber], of first: VersionNumber, _ second: VersionNumber
   ) throws(StoreError) -> ValueMap {
+    let map = try maps.valueMap(ofVersion: first)
     if bases.isEmpty { return ValueMap(emptyIn: map.storage, cache: map.cache) }
     if bases.count == 1 { return try maps.valueMap(ofVersion: bases[0]) }
-    return try BaseMaker(merger: self, known: maps.knownBases(over: map.storage)).map(of: bases)
+    let known = maps.knownBases(over: map.storage)
+    let base = try BaseMaker(merger: self, known: known).map(of: bases)
+    let clashes = known.base(of: bases)?.clashes ?? []
+    if clashes.isEmpty { return base }
+    let other = try maps.valueMap(ofVersion: second)
+    var shared = SharedValues(of: first, second, in: self)
+    var edits: [MapEdit] = []
+    for key in clashes {
+      let (a, b) = (try map.entry(at: key), try other.entry(at: key))
+      // Over any base, equal values are the result.
+      if a?.unit == b?.unit, a?.attributes == b?.attributes { continue }
+      if let entry = try shared.newest(at: key) { edits.append(.put(entry)) }
+    }
+    return edits.isEmpty ? base : try base.applying(edits: edits)
   }
 
   /// The revisions that a merge, made here or elsewhere, dropped (docs/merging.md, M11). If its predecessors
@@ -122,7 +136,7 @@ package struct Merger: Sendable {
     let bases = try graph.commonAncestors(firstNumber, secondNumber)
     let first = try maps.valueMap(ofVersion: firstNumber)
     let second = try maps.valueMap(ofVersion: secondNumber)
-    let base = try baseMap(bases.map(\.number), like: first)
+    let base = try baseMap(bases.map(\.number), of: firstNumber, secondNumber)
     let merged = try maps.valueMap(ofVersion: merge.number)
     var dropped: [MergeDrop] = []
     var renamed: [PostponedClash] = []

@@ -19,6 +19,8 @@ package final class OverlayNodes: NodeStorage {
   private static let overhead = 96
 
   var byteCount: Int { state.withLock { $0.bytes } }
+  /// Counts bytes that are kept together with the nodes.
+  func note(_ bytes: Int) { state.withLock { $0.bytes += bytes } }
   package init(over below: any NodeStorage) { self.below = below }
 
   package func writeNode(

@@ -1,5 +1,16 @@
 internal import Synchronization
 
+/// Several common ancestors merged into one map.
+struct VirtualBase {
+  let root: MapRoot
+  /// The keys on which they clash, in order.
+  let clashes: [Key]
+
+  /// The approximate size of a key next to its bytes.
+  private static let overhead = 48
+  var byteCount: Int { clashes.reduce(0) { $0 + $1.bytes.count + Self.overhead } }
+}
+
 /// Virtual bases: several common ancestors merged into one map (docs/merging.md, M8), made once each.
 ///
 /// A base depends only on the versions that it is merged from and is kept in memory under them. So with replicas
@@ -10,7 +21,7 @@ package final class VirtualBases: Sendable {
   package final class Batch: Sendable {
     let overlay: OverlayNodes
     let nodes = NodeCache(budget: 1 << 24)
-    let made = Mutex<[[VersionNumber]: MapRoot]>([:])
+    let made = Mutex<[[VersionNumber]: VirtualBase]>([:])
 
     init(over storage: any NodeStorage) { overlay = OverlayNodes(over: storage) }
   }
@@ -41,7 +52,7 @@ package final class VirtualBases: Sendable {
 package final class KnownBases: Sendable {
   let batch: VirtualBases.Batch
   private let committed: VersionNumber
-  private let own = Mutex<[[VersionNumber]: MapRoot]>([:])
+  private let own = Mutex<[[VersionNumber]: VirtualBase]>([:])
 
   /// Over a batch, for a merger that sees versions after `committed` too.
   init(_ batch: VirtualBases.Batch, committed: VersionNumber = VersionNumber(.max)) {
@@ -53,16 +64,17 @@ package final class KnownBases: Sendable {
     versions.allSatisfy { $0 <= committed }
   }
 
-  func root(of versions: [VersionNumber]) -> MapRoot? {
+  func base(of versions: [VersionNumber]) -> VirtualBase? {
     guard !isLasting(versions) else { return batch.made.withLock { $0[versions] } }
     return own.withLock { $0[versions] }
   }
 
-  func keep(_ root: MapRoot, of versions: [VersionNumber]) {
+  func keep(_ base: VirtualBase, of versions: [VersionNumber]) {
+    batch.overlay.note(base.byteCount)
     if isLasting(versions) {
-      batch.made.withLock { $0[versions] = root }
+      batch.made.withLock { $0[versions] = base }
     } else {
-      own.withLock { $0[versions] = root }
+      own.withLock { $0[versions] = base }
     }
   }
 
@@ -86,7 +98,7 @@ struct BaseMaker {
   private func found(_ versions: [VersionNumber]) throws(StoreError) -> ValueMap? {
     guard let last = versions.last else { return opened(.empty) }
     guard versions.count > 1 else { return opened(try merger.maps.valueMap(ofVersion: last).root) }
-    return known.root(of: versions).map { opened($0) }
+    return known.base(of: versions).map { opened($0.root) }
   }
 
   /// Merges versions in the order given, each over its common base with those before it.
@@ -120,7 +132,9 @@ struct BaseMaker {
         firstVersion: node, secondVersion: node, rule: .withoutArbiter, graph: merger.graph,
         number: last, documents: nil, allotRevision: { () throws(StoreError) in 0 },
         write: MergeDecision.refuse)
-      known.keep(try merge.run().root, of: next.versions)
+      let root = try merge.run().root
+      let clashes = Set(known.base(of: before)?.clashes ?? []).union(merge.clashes)
+      known.keep(VirtualBase(root: root, clashes: clashes.sorted()), of: next.versions)
     }
     throw .corrupt("a merge has no base")
   }

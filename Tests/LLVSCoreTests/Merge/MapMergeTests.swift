@@ -237,9 +237,8 @@ struct MapMergeTests {
       throw StoreError.invalid("no merge is planned")
     }
     #expect(bases.map(\.id) == [a.id, b.id])
-    let map = try replica.record(left.number).map
     let before = replica.nodes.written
-    let base = try replica.merger.baseMap(bases.map(\.number), like: map)
+    let base = try replica.merger.baseMap(bases.map(\.number), of: left.number, right.number)
     #expect(try base.entry(at: Key("k")) == nil)
     #expect(text(try base.entry(at: Key("l"))) == "2")
     let result = try replica.merger.merge(
@@ -248,5 +247,44 @@ struct MapMergeTests {
     #expect(replica.nodes.written == before)
     #expect(result.dropped.map(\.key.rawValue) == ["k"])
     #expect(text(try result.map.entry(at: Key("k"))) == "2")
+  }
+
+  @Test("a value that both sides of criss-cross merges made is the base of later changes")
+  func crissCrossOfThree() throws {
+    let root = try replica.author(
+      on: nil, id: Version.ID("R"), timestamp: 1, edits: [put("k", "0", 1)])
+    let edits = try ["1", "2", "3"].enumerated().map { index, text in
+      try replica.author(
+        on: root, id: Version.ID("E\(text)"), timestamp: Double(2 + index),
+        edits: [put("k", text, UInt32(2 + index))])
+    }
+    /// A merge with the result of all three edits, as an arbiter of bytes makes.
+    func merge(_ a: HistoryNode, _ b: HistoryNode, _ id: String, _ text: String) throws
+      -> HistoryNode
+    {
+      let number = replica.nextNumber
+      let map = try replica.record(a.number).map.applying(edits: [put("k", text, number.rawValue)])
+      return try replica.add(
+        Version(
+          id: Version.ID(id), predecessors: .init(idOfFirst: a.id, idOfSecond: b.id), timestamp: 5),
+        map: map, changes: [:])
+    }
+    let left = try merge(try merge(edits[0], edits[1], "L1", "12"), edits[2], "L2", "123")
+    let right = try merge(try merge(edits[1], edits[2], "M1", "23"), edits[0], "M2", "123")
+    let removal = try replica.author(
+      on: left, id: Version.ID("D"), timestamp: 6, edits: [.remove(Key("k"), directory: false)])
+    guard case .merge(let bases) = try replica.merger.plan(removal, right) else {
+      throw StoreError.invalid("no merge is planned")
+    }
+    #expect(bases.map(\.id) == edits.map(\.id))
+    for (first, second) in [(removal, right), (right, removal)] {
+      let base = try replica.merger.baseMap(bases.map(\.number), of: first.number, second.number)
+      #expect(text(try base.entry(at: Key("k"))) == "123")
+      let result = try replica.merger.merge(
+        first: first, second: second, bases: bases, options: replica.options(),
+        writingTo: OverlayNodes(over: replica.nodes))
+      #expect(result.dropped.isEmpty)
+      #expect(try result.map.entry(at: Key("k")) == nil)
+    }
   }
 }

@@ -58,7 +58,7 @@ struct VirtualBasesTests {
     let merger = Merger(graph: store.graph, maps: store.history)
     let bases = try store.graph.commonAncestors(pair.a.number, pair.b.number)
     #expect(bases.count == 2)
-    return try merger.baseMap(bases.map(\.number), like: store.map(of: pair.a))
+    return try merger.baseMap(bases.map(\.number), of: pair.a.number, pair.b.number)
   }
 
   @Test("each is made once, and a history of any length has them without the stack of a thread")

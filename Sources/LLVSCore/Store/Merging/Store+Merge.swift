@@ -13,7 +13,7 @@ extension Store {
     guard case .merge(let bases) = plan else {
       return .fastForward(try version(from: plan == .fastForward(a) ? first : second))
     }
-    let base = try merger.baseMap(bases.map(\.number), like: map(of: first))
+    let base = try merger.baseMap(bases.map(\.number), of: a.number, b.number)
     let triples = try triples(base: base, first: map(of: first), second: map(of: second))
     let ancestor = try bases.last.map { (base) throws(StoreError) in
       try version(from: history.record(base.number))
