@@ -233,6 +233,7 @@ private struct Restoration {
   ) throws(StoreError) -> [MapEdit] {
     let source = store.map(of: record)
     var edits: [MapEdit] = []
+    var torn: Set<FileGroup> = []
     let (before, after) = (TreeView(map: base), TreeView(map: source))
     var diff = try MapDiff(from: base, to: source, comparing: .content)
     while let change = try diff.next() {
@@ -256,6 +257,7 @@ private struct Restoration {
       } else {
         guard let stored = try usable(entry.stored) else {
           try missing.add(after.path(of: entry.key), of: record)
+          torn.insert(FileGroup(around: entry.key))
           continue
         }
         entry.stored = stored
@@ -265,7 +267,17 @@ private struct Restoration {
       entry.revision = try nextRevision()
       edits.append(.put(entry))
     }
-    return edits
+    guard !torn.isEmpty else { return edits }
+    // A part of a database fits one state of it alone (docs/merging.md, M9).
+    var fitting: [MapEdit] = []
+    for edit in edits {
+      if edit.isDirectory || !torn.contains(FileGroup(around: edit.key)) {
+        fitting.append(edit)
+      } else {
+        missing.addPart(try after.path(of: edit.key))
+      }
+    }
+    return fitting
   }
 
   /// Returns a value that the new version may have; nil without its bytes. Forgotten bytes that can be read are stored

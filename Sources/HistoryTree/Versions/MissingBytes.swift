@@ -20,6 +20,14 @@ package struct MissingBytes {
     named.append("the bytes of \(PrintableText.text(path)) in \(record.name) \(reason)")
   }
 
+  /// Adds a file that has its bytes, of a database with another file that has none.
+  package mutating func addPart(_ path: [UInt8]) {
+    count += 1
+    guard named.count < Self.mostNamed else { return }
+    named.append(
+      "\(PrintableText.text(path)) stays as it is, because a file that belongs to it has no bytes")
+  }
+
   /// Clauses without a period, one for each file, and one for those that are not named.
   package var clauses: [String] {
     let rest = count - named.count

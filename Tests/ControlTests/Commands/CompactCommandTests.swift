@@ -249,6 +249,32 @@ struct CompactCommandTests {
     #expect(try space.run("restore \(versions[0])").reply["note"] == nil)
   }
 
+  @Test("a restore leaves a database as it is if a file of it has no bytes")
+  func database() throws {
+    let space = try workspace()
+    var versions: [String] = []
+    // The database of the first two versions is the same, and the second is tagged.
+    for (state, log) in [(1, 1), (1, 2), (3, 3)] {
+      try space.write("x.db", ControlWorkspace.text(UInt64(state), 60_000))
+      try space.write("x.db-wal", ControlWorkspace.text(UInt64(10 + log), 60_000))
+      try space.write("note", ControlWorkspace.text(UInt64(20 + state), 60_000))
+      try space.run("commit")
+      versions.append(try space.head ?? "")
+    }
+    try space.run("tag kept \(versions[1])")
+    clock.pass(3 * TurnedClock.day)
+    try space.run("keep all:1d")
+    try space.run("compact")
+    let error = try #require(throws: ControlError.self) { try space.run("restore \(versions[0])") }
+    #expect(error.kind == .forgotten)
+    #expect(error.message.contains("x.db stays as it is"), "\(error.message)")
+    #expect(try space.read("x.db") == ControlWorkspace.text(3, 60_000))
+    #expect(try space.read("x.db-wal") == ControlWorkspace.text(13, 60_000))
+    #expect(try space.read("note") == ControlWorkspace.text(21, 60_000))
+    try space.run("restore kept")
+    #expect(try space.read("x.db-wal") == ControlWorkspace.text(12, 60_000))
+  }
+
   @Test("a restore of a time that leaves out files says which version it took")
   func partialRestore() throws {
     let space = try workspace()
