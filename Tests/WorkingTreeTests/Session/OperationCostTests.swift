@@ -47,7 +47,7 @@ struct OperationCostTests {
     Bound(operation: .openAndRead, allocations: 832, calls: [:]),
     // Three syncs and 40 writes each; the chunk before may be the base of a patch.
     Bound(
-      operation: .version, allocations: 124_000,
+      operation: .version, allocations: 120_000,
       calls: [.read: 128, .status: 448, .sync: 208, .write: 2700]),
   ]
 
