@@ -34,7 +34,7 @@ package struct ContentArbiter: ClashArbiter {
     let newer = try clash.newerSide(in: graph)
     // All of them are wanted at once, where bytes are lacking.
     let (base, one, other) =
-      (try bytes(clash.base), try bytes(clash.first), try bytes(clash.second))
+      (try baseBytes(clash), try bytes(clash.first), try bytes(clash.second))
     guard let first = one, let second = other else {
       return try MostRecentChangeClashArbiter(graph: graph).decide(clash)
     }
@@ -57,6 +57,17 @@ package struct ContentArbiter: ClashArbiter {
     else { return nil }
     let method = method == .union ? .text : method
     return merged(method, base: base, older: kept, newer: other)?.bytes
+  }
+
+  private func baseBytes(_ clash: MergeClash) throws(StoreError) -> [UInt8]? {
+    guard let bases = clash.bases, clash.first != nil, clash.second != nil else {
+      return try bytes(clash.base)
+    }
+    return try bases.bytes(at: clash.key) { (entry) throws(StoreError) in
+      try bytes(entry)
+    } merging: { base, older, newer in
+      merged(method, base: base, older: older, newer: newer)?.bytes
+    }
   }
 
   /// Returns a value's bytes; nil if it cannot be merged, or if this store lacks it.

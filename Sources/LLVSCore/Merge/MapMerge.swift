@@ -11,6 +11,8 @@ struct MapMerge {
   }
 
   let base: ValueMap
+  /// What a virtual base was merged from; nil for one base.
+  var bases: MergeBases?
   let first: ValueMap
   let second: ValueMap
   let firstVersion: HistoryNode
@@ -164,6 +166,7 @@ struct MapMerge {
       key: key, base: triple.base, first: triple.first, second: triple.second,
       firstVersion: firstVersion, secondVersion: secondVersion)
     if case .clash(let known)? = try documents?.rule(at: key) { clash.document = known }
+    if triple.base == nil { clash.bases = bases }
     switch try arbiter.decide(clash) {
     case .take(let side):
       dropped.append(

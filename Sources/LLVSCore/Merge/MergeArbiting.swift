@@ -16,6 +16,8 @@ package struct MergeClash: Sendable {
   package let secondVersion: HistoryNode
   /// The two sides as values of a document; nil at other keys.
   var document: DocumentMerge.Clash?
+  /// The bases of the merge; nil for one, and where ``base`` is known.
+  var bases: MergeBases?
 
   /// True if bytes may be merged out of both.
   package var mayMergeContent: Bool { document?.mayMergeContent ?? true }

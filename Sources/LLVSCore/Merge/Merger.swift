@@ -85,8 +85,10 @@ package struct Merger: Sendable {
   ) throws(StoreError) -> MergeResult {
     let firstMap = try maps.valueMap(ofVersion: first.number)
     let target = ValueMap(root: firstMap.root, storage: storage, cache: firstMap.cache)
+    let numbers = bases.map(\.number)
     var merge = MapMerge(
-      base: try baseMap(bases.map(\.number), of: first.number, second.number), first: target,
+      base: try baseMap(numbers, of: first.number, second.number),
+      bases: numbers.count > 1 ? MergeBases(merger: self, versions: numbers) : nil, first: target,
       second: try maps.valueMap(ofVersion: second.number), firstVersion: first,
       secondVersion: second, rule: rule, graph: graph, number: options.number,
       documents: try documents(rule, first, second), allotRevision: options.allotRevision,

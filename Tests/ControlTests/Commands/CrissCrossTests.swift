@@ -14,6 +14,7 @@ import WorkingTree
 struct CrissCrossTests {
   private let a: ControlWorkspace
   private let b: ControlWorkspace
+  private let c: ControlWorkspace
 
   private static func text(_ lines: [Int: String]) -> String {
     (1...30).map { "\($0)\(lines[$0] ?? "")\n" }.joined()
@@ -22,7 +23,7 @@ struct CrissCrossTests {
   /// Makes two machines with what three have changed, each merged in another order.
   init() throws {
     let spaces = try (0..<3).map { _ in try ControlWorkspace() }
-    (a, b) = (spaces[0], spaces[1])
+    (a, b, c) = (spaces[0], spaces[1], spaces[2])
     let pairs = ["ab": [0, 1], "ac": [0, 2], "bc": [1, 2]]
     for (name, members) in pairs {
       let folder = a.directory.file(name)
@@ -101,5 +102,32 @@ struct CrissCrossTests {
     try b.write("list", Self.text(merged.merging([30: " b"]) { $1 }))
     try exchange()
     #expect(try b.read("list") == Self.text(merged.merging([1: " a", 30: " b"]) { $1 }))
+  }
+
+  @Test(
+    "lines of three machines that exchange in any order all stay",
+    arguments: 1...4 as ClosedRange<UInt64>)
+  func lines(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let spaces = [a, b, c]
+    let names = [["ab", "ac"], ["ab", "bc"], ["ac", "bc"]]
+    var lines = [3: " 0", 12: " 1", 21: " 2"]
+    for round in 0..<40 {
+      let index = Int.random(in: 0..<3, using: &random)
+      let text = try #require(try spaces[index].read("list"))
+      var shown = text.split(separator: "\n").map(String.init)
+      // Each machine changes lines of its own, with a line between those of two.
+      let line = 1 + 10 * index + Int.random(in: 0..<8, using: &random)
+      lines[line] = " \(round)"
+      shown[line - 1] = "\(line) \(round)"
+      try spaces[index].write("list", shown.map { $0 + "\n" }.joined())
+      let peer = names[index].randomElement(using: &random) ?? ""
+      try spaces[index].run(Bool.random(using: &random) ? "sync" : "sync \(peer)")
+    }
+    for _ in 0..<3 { for space in spaces { try space.run("sync") } }
+    for space in spaces {
+      #expect(try space.read("list") == Self.text(lines), "seed \(seed)")
+      #expect(try space.service.openConflicts().isEmpty, "seed \(seed)")
+    }
   }
 }
