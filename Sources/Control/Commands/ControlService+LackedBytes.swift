@@ -38,7 +38,7 @@ struct MergeWait: Hashable {
   var encoded: [UInt8]? {
     let lines = waits.map { digest, wait in
       var line = Array("\(digest) \(wait.begin)".utf8)
-      if let key = wait.key { line.append(UInt8(ascii: " ")) }
+      if wait.key != nil { line.append(UInt8(ascii: " ")) }
       for byte in wait.key?.bytes ?? [] { PercentCode.append(byte, "-._~/", to: &line) }
       return line
     }
