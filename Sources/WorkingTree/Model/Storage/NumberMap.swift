@@ -8,7 +8,7 @@ struct NumberMap<Value: Sendable>: Sendable {
     var value: Value
   }
 
-  /// A power of two, of which at least a quarter is free.
+  /// Their number is a power of two. At least a quarter is free.
   private var slots: ContiguousArray<Slot> = []
   private(set) var count = 0
   /// The value of free slots.
