@@ -239,7 +239,7 @@ enum RemoteRows {
     return [(plain, ""), (rounds, ", encrypted")].flatMap { rounds, how in
       [
         BenchFigure(
-          work: "first send, \(count) files of 10 KB\(how)", rounds, reference: 1, against: restic,
+          work: "first send, \(count) files of 10 kB\(how)", rounds, reference: 1, against: restic,
           goal: .faster(atLeast: 1.5, aim: 3)),
         BenchFigure(
           work: "the same", rounds, reference: 2, against: rclone,

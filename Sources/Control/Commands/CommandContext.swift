@@ -1,5 +1,6 @@
 package import Grammar
 import ObjectStores
+import Platform
 import TreeNames
 
 package struct CommandProgress: Hashable, Sendable {
@@ -24,7 +25,7 @@ package struct CommandProgress: Hashable, Sendable {
   /// The steps in words: `3 of 12`, `5.0 MB of 41 MB`; empty before the first of an unknown number.
   package var steps: String {
     func text(_ count: Int) -> String {
-      isBytes ? ByteText.of(UInt64(clamping: count)) : "\(count)"
+      isBytes ? ByteCount.text(UInt64(clamping: count)) : "\(count)"
     }
     return total > 0 ? "\(text(done)) of \(text(total))" : done > 0 ? text(done) : ""
   }

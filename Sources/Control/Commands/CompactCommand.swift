@@ -1,5 +1,6 @@
 import Grammar
 import LLVSCore
+import Platform
 import TreeNames
 
 /// Forgets the bytes of the versions that the setting `keep` does not keep.

@@ -61,7 +61,7 @@ final class PeerProgress: Sendable {
         CommandProgress("\(name): \(step.phase.rawValue)", bytes: done, of: step.bytes))
     }
     let phase = now.step?.phase ?? .listing
-    let moved = now.moved > 0 ? ", \(ByteText.of(now.moved))" : ""
+    let moved = now.moved > 0 ? ", \(ByteCount.text(now.moved))" : ""
     report(
       CommandProgress(
         "\(name): \(phase.rawValue)\(moved)", done: now.step?.done ?? 0, total: now.step?.total ?? 0

@@ -154,7 +154,7 @@ final class Console: Sendable {
       left < 100
       ? "\(Int(left.rounded(.up))) s"
       : left < 6000 ? "\(Int((left / 60).rounded())) min" : "\(Int((left / 3600).rounded())) h"
-    return ", \(ByteText.of(UInt64(rate)))/s, \(time) left"
+    return ", \(ByteCount.text(UInt64(rate)))/s, \(time) left"
   }
 
   func clear() {

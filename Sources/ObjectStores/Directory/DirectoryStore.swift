@@ -432,9 +432,9 @@ package final class DirectoryStore: ObjectStore {
       let needed =
         error.call.hasPrefix(Self.needing) ? error.call.dropFirst(Self.needing.count) : nil
       var figures: [String] = []
-      if let free { figures.append("\(ByteText.of(free)) free") }
+      if let free { figures.append("\(ByteCount.text(free)) free") }
       if let needed, let bytes = UInt64(needed) {
-        figures.append("\(ByteText.of(bytes)) needed at once")
+        figures.append("\(ByteCount.text(bytes)) needed at once")
       }
       return "the disk of \(path) is full"
         + (figures.isEmpty ? "" : " (\(figures.joined(separator: ", ")))")
