@@ -110,7 +110,7 @@ extension ControlService {
     var isWhole = !isTrial
     var control = ForgetControl()
     // docs/speed.md, Forgetting.
-    control.restFactor = 4
+    control.restFactor = isMounted ? 4 : 0
     control.isCancelled = context.isCancelled
     control.progress = { step, done, total in
       context.progress(

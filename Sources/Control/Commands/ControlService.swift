@@ -26,6 +26,8 @@ package final class ControlService: Sendable {
   /// True while old versions are being forgotten, which one thread does at a time; its lock is a leaf.
   let isCompacting = Monitor(false)
   package let openHistory = OpenContents()
+  /// True if programs use the tree in a mount.
+  let isMounted: Bool
 
   struct State {
     var settings: StoreSettings
@@ -53,9 +55,10 @@ package final class ControlService: Sendable {
 
   package init(
     _ tree: TreeSession, log: EventLog, opener: PeerOpener = .standard,
-    clock: ServiceClock = .system
+    clock: ServiceClock = .system, isMounted: Bool = true
   ) {
     self.tree = tree
+    self.isMounted = isMounted
     self.clock = clock
     self.log = log
     self.opener = opener
@@ -150,7 +153,7 @@ package final class ControlService: Sendable {
       // The process may end, or open the store again, when its command has ended.
       longCut: .max)
     for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
-    let service = ControlService(tree, log: log, opener: opener)
+    let service = ControlService(tree, log: log, opener: opener, isMounted: false)
     service.recordOpening(state.mended + recovery.losses)
     return service
   }

@@ -11,11 +11,15 @@ extension RecordStore {
   /// The least part of a segment's blocks that is unused, as a divisor.
   private static let wasteShare: UInt64 = 5
   private static let copySize = 1 << 20
+  /// A file system makes a hole in about the time in which it writes so many bytes.
+  private static let bytesPerHole: UInt64 = 256 << 10
 
   /// What a segment has apart from ranges that are gone.
   private struct Rest {
     var parts: [SegmentRuns.Run]
     var allocated: UInt64
+    /// The length of a new file without the ranges, in bytes.
+    var needed: UInt64
     /// The blocks that a new file without the ranges does not need, in bytes.
     var waste: UInt64
 
@@ -28,7 +32,21 @@ extension RecordStore {
     let needed = parts.reduce(
       UInt64(SegmentFormat.headerSize) + SegmentRuns.tableSize(parts.count)
     ) { $0 + $1.length }
-    return Rest(parts: parts, allocated: allocated, waste: allocated - min(allocated, needed))
+    return Rest(
+      parts: parts, allocated: allocated, needed: needed,
+      waste: allocated - min(allocated, needed))
+  }
+
+  /// Rewrites a segment if that is faster than making its gone ranges holes, and the disk has room for many such files.
+  func rewriteIfFaster(
+    _ segment: UInt32, without gone: GoneRanges, _ check: (UInt64) -> Bool
+  ) throws(StoreError) -> UInt64 {
+    let opened = try files.file(segment)
+    let rest = try rest(of: opened, without: gone)
+    let room = try StoreError.translating(try opened.file.fileSystem()).availableBytes
+    guard rest.needed / Self.bytesPerHole <= UInt64(gone.ranges.count), rest.needed <= room / 8
+    else { return 0 }
+    return try rewrite(segment, without: gone, check)
   }
 
   /// Returns the bytes of the disk that come free when the ranges `all` of a segment are gone and `before` are gone already.
@@ -44,10 +62,10 @@ extension RecordStore {
   }
 
   /// Rewrites a segment if that is worth it, and returns the space that came free. On a full disk, and while a long
-  /// transaction appends to the segment, it stays. `check` is called often; false ends the run.
+  /// transaction appends to the segment, it stays. `check` is called often, with the bytes written; false ends the run.
   /// - Throws: ``StoreError/cancelled`` if `check` returned false.
   func rewrite(
-    _ segment: UInt32, without gone: GoneRanges, _ check: () -> Bool
+    _ segment: UInt32, without gone: GoneRanges, _ check: (UInt64) -> Bool
   ) throws(StoreError) -> UInt64 {
     guard try rest(of: try files.file(segment), without: gone).isWorthIt, close(segment) else {
       return 0
@@ -77,7 +95,7 @@ extension RecordStore {
   /// Writes a new file durably, and returns it with the number of its runs.
   private func write(
     _ parts: [SegmentRuns.Run], of opened: SegmentFile, _ segment: UInt32, to path: String,
-    _ check: () -> Bool
+    _ check: (UInt64) -> Bool
   ) throws(StoreError) -> (File, Int) {
     let (table, runs) = SegmentRuns.table(of: parts.map(\.range))
     var buffer =
@@ -90,9 +108,11 @@ extension RecordStore {
     }
     var written: UInt64 = 0
     func flush() throws(StoreError) {
-      guard check() else { throw .cancelled }
+      guard check(written) else { throw .cancelled }
       try StoreError.translating(try copy.write(buffer, at: written))
-      written += UInt64(buffer.count)
+      let end = written + UInt64(buffer.count)
+      copy.startWriteback(written..<end)
+      written = end
       buffer.removeAll(keepingCapacity: true)
     }
     for part in parts {

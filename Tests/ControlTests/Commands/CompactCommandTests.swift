@@ -392,7 +392,8 @@ struct CompactCommandTests {
     let bytes = try #require(Self.number(trial.reply, "freedBytes"))
     #expect(bytes > 50_000)
     let freed = try #require(Self.number(try space.run("compact").reply, "freedBytes"))
-    #expect(freed > 50_000 && freed <= bytes, "\(freed) of \(bytes)")
+    // A segment that is rewritten frees parts of blocks, too.
+    #expect(freed >= bytes, "\(freed) of \(bytes)")
     let after = try space.run("compact --dry-run").text
     #expect(after == "nothing to forget with keep=all:1d", "\(after)")
   }

@@ -25,11 +25,11 @@ private struct Rests {
   }
 }
 
-/// Destroys the bytes of records that are gone (S12): whole blocks of the disk become holes, and a segment in which
-/// many others are left is rewritten (S15).
+/// Destroys the bytes of records that are gone (S12): a segment in which they are many is rewritten (S15), in others
+/// whole blocks of the disk become holes.
 ///
 /// No place changes, and a hole that is made twice is the same hole. So a run that was interrupted is repeated as a
-/// whole, and holes need no sync. They come first, because rewriting a segment needs space.
+/// whole, and holes need no sync. On a disk with little room they come first, because rewriting a segment needs space.
 extension Store {
   func free(_ control: ForgetControl = ForgetControl()) throws(StoreError) -> FreedSpace {
     var freed = FreedSpace()
@@ -44,16 +44,18 @@ extension Store {
     var done: UInt64 = 0
     var rests = Rests(factor: control.restFactor)
     for (segment, gone) in all {
+      func goesOn(_ offset: UInt64) -> Bool {
+        rests.rest()
+        control.progress(.freeing, done + min(offset, gone.length), total)
+        return !control.isCancelled()
+      }
       do throws(StoreError) {
-        let more = try records.free(gone, in: segment) { offset in
-          rests.rest()
-          control.progress(.freeing, done + offset, total)
-          return !control.isCancelled()
-        }
+        freed.bytes += try records.rewriteIfFaster(segment, without: gone, goesOn)
+        let more = try records.free(gone, in: segment, goesOn)
         if more.isCancelled { throw .cancelled }
         freed.lacksHoles = freed.lacksHoles || more.lacksHoles
         freed.bytes += more.bytes
-        freed.bytes += try records.rewrite(segment, without: gone) { !control.isCancelled() }
+        freed.bytes += try records.rewrite(segment, without: gone, goesOn)
       } catch {
         // Damage is reported by what reads the segment's other records.
         guard error.isDamage else { throw error }
@@ -76,8 +78,8 @@ extension Store {
     for segment in segments {
       guard let gone = try records.gone?.ranges(in: segment) else { continue }
       do throws(StoreError) {
-        _ = try records.files.file(segment)
-        bytes += try StoreError.translating(try gone.unfreed(in: records.files.path(segment)))
+        let held = try records.files.file(segment).held(of: gone)
+        bytes += try StoreError.translating(try held.unfreed(in: records.files.path(segment)))
       } catch {
         guard error.isDamage else { throw error }
       }

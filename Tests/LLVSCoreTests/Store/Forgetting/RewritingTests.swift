@@ -95,6 +95,29 @@ struct RewritingTests {
     try Self.check(reader, ids)
   }
 
+  @Test(
+    "large forgotten values go with their segment if it is short, else they become holes",
+    arguments: [false, true])
+  func large(isLong: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("s")
+    let store = try Store.open(path: path, create: true)
+    var last: Version.ID?
+    var random = SeededRandom(seed: 9)
+    for _ in 0..<10 {
+      for size in [100_000, isLong ? 400_000 : 100_000] {
+        last = try store.makeVersion(
+          basedOnPredecessor: last,
+          storing: [.insert(Value(id: Value.ID("large"), data: random.bytes(size)))]
+        ).id
+      }
+    }
+    let report = try Self.forgetHalf(store)
+    #expect(report.freedBytes >= 950_000)
+    #expect(try Self.isRewritten(path) != isLong)
+    #expect(try store.verify().isSound)
+  }
+
   @Test("a rewritten segment is rewritten again, and its large values become holes")
   func again() throws {
     let directory = try TemporaryDirectory()
