@@ -126,7 +126,7 @@ extension ControlService {
   func waitingMerge() throws -> WaitingMerge? {
     let wait = MergeWait(try store.state().settings[MergeWait.setting])
     guard let end = wait.end, let head = try headRecord() else { return nil }
-    let heads = try otherHeads(beside: head)
+    let heads = try self.heads(otherThan: head)
     guard !heads.isEmpty else { return nil }
     let names = try heads.prefix(16).compactMap { try store.version($0.number)?.name }
     return WaitingMerge(heads: names, wait: wait, end: end)

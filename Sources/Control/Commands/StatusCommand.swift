@@ -171,11 +171,11 @@ extension ControlService {
 
   private func countHeads(beside head: VersionRecord) throws -> (all: Int, others: Int) {
     let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(head.line))
-    return (heads.count, try otherHeads(beside: head).count)
+    return (heads.count, try self.heads(otherThan: head).count)
   }
 
   /// Returns the heads of a version's line that are to be merged with the version.
-  func otherHeads(beside head: VersionRecord) throws -> [HistoryNode] {
+  func heads(otherThan head: VersionRecord) throws -> [HistoryNode] {
     let own = try store.graph.node(head.number)
     return try store.graph.uncontainedHeads(ofLine: Self.branch(head.line)).filter {
       try $0.number != own.number && !store.graph.isContained($0, in: own)
