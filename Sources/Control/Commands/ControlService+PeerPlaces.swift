@@ -62,6 +62,10 @@ extension ControlService {
         try body(ready, served, &outcome)
         served += ready
       }
+      if !open.isEmpty {
+        let names = open.map(\.name).joined(separator: ", ")
+        session.context.progress(CommandProgress("waiting for \(names)", done: 0, total: 0))
+      }
       met = answered(within: nil) ?? [:]
     }
   }
@@ -176,7 +180,7 @@ extension ControlService {
     ControlError(
       .unrelated,
       "the folder belongs to another store, and nothing was exchanged; "
-        + "\"merge \(id.rawValue) unrelated\" joins both histories")
+        + "\"llvs merge \(id.rawValue) unrelated\" joins both histories")
   }
 }
 

@@ -135,14 +135,17 @@ extension ControlExchangeTests {
     try space.service.setPeer("prompt", address: Array("\(form)+\(folder)".utf8))
     try space.write("a", "one")
     let text = Monitor<String?>(nil)
+    let seen = Monitor<Set<String>>([])
+    let context = CommandContext(progress: { now in seen.withLock { _ = $0.insert(now.what) } })
     WorkerPool(name: "sync").run {
-      let told = (try? space.run("sync").text) ?? "failed"
+      let told = (try? space.service.run(SyncCommand(), context: context).text) ?? "failed"
       text.withLock { $0 = told }
       text.broadcast()
     }
     let sent = folder + (form == "plain" ? "/versions" : "/bundles")
     #expect(try eventually(seconds: 30) { try FileSystem.exists(sent) })
     #expect(text.withLock { $0 } == nil)
+    #expect(try eventually(seconds: 30) { seen.withLock { $0.contains("waiting for late") } })
     gate.withLock { $0 = true }
     gate.broadcast()
     return try #require(text.wait(nanoseconds: 30_000_000_000) { $0 })
