@@ -123,6 +123,7 @@ extension Verb {
         .notFound, "\(address) holds no version of the unnamed branch to begin with")
     }
     let count = Int(clamping: record.map.count)
+    let forgotten = try store.forgottenVersions().count
     let newest = try store.versionsNewestFirst(before: nil, limit: 1).first?.name
     let all = versions + unreadable
     lacks = lacks.map { lacks in
@@ -136,12 +137,15 @@ extension Verb {
     let text =
       "\(store.path) holds \(unreadable > 0 ? "\(versions) of " : "")\(PrintableText.count(all, "version")) "
       + "of \(address); now at \(record.name), with \(PrintableText.entries(count))"
+      + (forgotten > 0
+        ? "\n\(PrintableText.count(forgotten, "version")) came without bytes, which are forgotten there" : "")
       + notes.map { "\n\($0)" }.joined()
     return Told(
       text: text,
       fields: [
         "store": store.path, "peer": name, "address": address, "versions": versions,
-        "head": record.name, "entries": count, "unreadable": unreadable, "newest": newest,
+        "head": record.name, "entries": count, "forgottenVersions": forgotten,
+        "unreadable": unreadable, "newest": newest,
         "notes": notes,
       ], lacks: lacks)
   }

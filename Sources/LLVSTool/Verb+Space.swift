@@ -86,8 +86,10 @@ extension Verb {
     var lines: [String] = []
     if report.forgotten.versions > 0 {
       let versions = PrintableText.count(report.forgotten.versions, "version")
+      // A version that came without its bytes never had any here.
+      let bytes = report.forgotten.bytes
       lines.append(
-        "\(versions) forgotten, which had \(ByteCount.text(report.forgotten.bytes)) on disk")
+        "\(versions) forgotten" + (bytes > 0 ? ", which had \(ByteCount.text(bytes)) on disk" : ""))
     }
     if let bytes = forgettable, bytes > 0 {
       lines.append("\"llvs compact\" would free \(ByteCount.text(bytes))")

@@ -309,7 +309,7 @@ extension ControlService {
       throw ControlError(
         .unrelated,
         "\(other.id.rawValue) has no common ancestor with the tree; "
-          + "\"merge \(other.id.rawValue) unrelated\" merges it all the same")
+          + "\"llvs merge \(other.id.rawValue) unrelated\" merges it all the same")
     }
     return merged(outcome, &summary, from: before)
   }

@@ -38,7 +38,7 @@ export async function spaceView() {
     h("h2", { tabindex: "-1" }, "Space"),
     h("p", null, `${size(report.bytes)} on disk for ${count(report.versions, "version")}, whose files are `
       + `${size(report.contentBytes)} whole: each content once, before compression and sharing. `,
-    hasGone ? `${count(report.forgottenVersions, "version")} forgotten, which had ${size(report.forgottenBytes)} on disk.` : null),
+    hasGone ? `${count(report.forgottenVersions, "version")} forgotten${report.forgottenBytes ? `, which had ${size(report.forgottenBytes)} on disk` : ""}.` : null),
     table("On disk", ["bytes"], report.parts.map((part) => (
       { name: part.meaning, parts: [[part.bytes, "kept"]], texts: [size(part.bytes)] }))),
     table(`Files whole: in all versions, ${hasGone ? "forgotten of these, " : ""}and in head`,

@@ -64,6 +64,7 @@ export class SyncView {
       show(this.status,
         h("p", null, text ? `In no version yet: ${text}.` : "Everything is in a version.",
           status.toMerge ? ` ${count(status.toMerge, "other head")} to merge.` : ""),
+        status.mergeWait ? h("p", { class: "hint" }, `Waiting: ${status.mergeWait.text}.`) : null,
         h("ul", { class: "changes" }, paths.slice(0, mostPaths).map((line) => h("li", null,
           h("span", { class: `change change-${words[line[0]]}` }, words[line[0]]), line.slice(2)))),
         paths.length > mostPaths ? h("p", { class: "hint" }, `And ${paths.length - mostPaths} more.`) : null,
