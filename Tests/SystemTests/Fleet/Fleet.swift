@@ -31,7 +31,8 @@ final class Fleet {
   private var marks = 0
   /// What commits have taken, and where it was first.
   private var taken: [String: String] = [:]
-  private let peers = ["folder", "second", "bundles"]
+  /// The peers of each member.
+  private let peers: [[String]]
   /// True if all members but the first forget old versions.
   private let forgets: Bool
   /// The number of versions that members forgot.
@@ -44,18 +45,25 @@ final class Fleet {
     return Array(0..<(environment[variable].flatMap { UInt64($0) } ?? 3))
   }
 
-  init(seed: UInt64, members count: Int, forgetting: Bool = false) throws {
+  /// Creates members that have peers in common; in pairs, each peer is that of a member and the next one.
+  init(seed: UInt64, members count: Int, forgetting: Bool = false, inPairs: Bool = false) throws {
     self.seed = seed
     forgets = forgetting
+    peers = (0..<count).map { number in
+      inPairs
+        ? ["pair\(number)", "pair\((number + count - 1) % count)"]
+        : ["folder", "second", "bundles"]
+    }
     random = SeededRandom(seed: seed)
     directory = try TemporaryDirectory()
-    for peer in peers { try FileSystem.makeDirectory(directory.file(peer)) }
+    for peer in Set(peers.joined()) { try FileSystem.makeDirectory(directory.file(peer)) }
     for number in 0..<count {
       let member = try FleetMember(directory.path, number: number)
       members.append(member)
       try member.run("set settle=1h")
-      for peer in peers {
-        let address = (peer == "bundles" ? "bundle+" : "plain+") + directory.file(peer)
+      for peer in peers[number] {
+        let isBundle = ["bundles", "pair0", "pair2"].contains(peer)
+        let address = (isBundle ? "bundle+" : "plain+") + directory.file(peer)
         try member.service.setPeer(peer, address: Array(address.utf8))
       }
     }
@@ -119,7 +127,7 @@ final class Fleet {
     case 83..<85: try command(member, "merge")
     case 85..<87: try syncWithStore(index)
     default:
-      let peer = peers.randomElement(using: &random) ?? ""
+      let peer = peers[index].randomElement(using: &random) ?? ""
       let verb =
         chance(80) ? "sync" : ["send", "retrieve", "exchange"].randomElement(using: &random) ?? ""
       try command(member, "\(verb) \(peer)")

@@ -11,14 +11,15 @@ import Testing
 struct FleetTests {
   @Test(
     "whatever is edited, exchanged, merged and killed: trees are their heads, and nothing is lost",
-    arguments: Fleet.seeds("LLVS_TEST_FLEET"))
-  func live(seed: UInt64) throws {
-    let fleet = try Fleet(seed: seed, members: 3 + Int(seed % 3))
+    arguments: Fleet.seeds("LLVS_TEST_FLEET"), [false, true])
+  func live(seed: UInt64, inPairs: Bool) throws {
+    let fleet = try Fleet(seed: seed, members: 3 + Int(seed % 3), inPairs: inPairs)
     do {
       for _ in 0..<120 { try fleet.step() }
       try fleet.end()
     } catch {
-      Issue.record("seed \(seed): \(error)\n\(fleet.log.joined(separator: "\n"))")
+      let how = inPairs ? ", in pairs" : ""
+      Issue.record("seed \(seed)\(how): \(error)\n\(fleet.log.joined(separator: "\n"))")
     }
   }
 
