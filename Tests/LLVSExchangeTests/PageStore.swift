@@ -122,7 +122,7 @@ struct PageStore {
     case 3:
       // A patch of a chunk or of a value's node has several bases.
       let count = kind == 3 ? 1 : try payload.count(1)
-      guard (1...4).contains(count) else { throw PageBytes.Wrong("a number of bases") }
+      guard (1...32).contains(count) else { throw PageBytes.Wrong("a number of bases") }
       let places = try (0..<count).map { _ in try Place(&payload) }
       let base = try places.flatMap { try record(at: $0, kind) }
       raw = Compression().undelta(try payload.rest()[...], from: base, length: rawLength)

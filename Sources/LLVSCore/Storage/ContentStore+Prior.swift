@@ -1,6 +1,9 @@
 /// The parts of an older value that a new one may be stored against.
 extension ContentStore {
-  /// Returns the places of a value's chunks in a range of its bytes, at most one more than a patch has bases.
+  /// The most older parts that a new one is compared with.
+  private static let mostPriors = 5
+
+  /// Returns the places of a value's chunks in a range of its bytes, the first few.
   func chunks(of value: StoredContent, in range: Range<UInt64>) -> [Location] {
     if case .chunk(let location) = value.content { return [location] }
     return parts(of: value, level: -1, in: range)
@@ -29,7 +32,7 @@ extension ContentStore {
     guard range.upperBound > start, range.lowerBound < start + node.length else { return }
     var index = node.index(of: max(range.lowerBound, start) - start)
     while index < node.items.count, start + node.starts[index] < range.upperBound,
-      places.count <= SegmentFormat.mostBases
+      places.count < Self.mostPriors
     {
       let item = node.items[index]
       if let location = item.location, Int(node.level) == level + 1 {

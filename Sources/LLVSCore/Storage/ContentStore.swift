@@ -283,8 +283,7 @@ package final class ContentStore: Sendable {
     after places: [Location], in transaction: any ChunkTransaction
   ) throws(StoreError) -> Location {
     if let repaired = repaired(.chunk, bytes, digest) { return repaired }
-    let location = try records.append(
-      .chunk, bytes, packed: records.patch(.chunk, bytes, after: places) ?? packed)
+    let location = try records.append(.chunk, bytes, packed: packed, after: places)
     if bytes.count >= ContentStore.sharedFrom { transaction.remember(chunk: digest, at: location) }
     return location
   }

@@ -1,15 +1,22 @@
 /// Chunks and nodes of values that are written as patches: the difference from older records, their bases.
 ///
 /// A page that changes in a database changes a chunk of 64 KiB, and most of the chunk is in the value that was at the
-/// key before. The bases of a patch are whole records, so reading a patch reads at most five. S8 holds for each base.
+/// key before. The bases of a patch are whole records, so reading a patch reads at most 33. S8 holds for each base.
+///
+/// Bytes of a chunk that are in no base and that do not compress would be in every later patch of the chunk, too. They
+/// become a whole record of their own, a *piece*, which is one more base. So a page is stored once.
 extension RecordStore {
   /// The greatest length of all bases of a patch together, in bytes.
   private static let longestBases = 1 << 20
   /// Shorter chunks are written whole, because little would be saved.
   private static let shortestChunk = 4096
   private static let shortestNode = 512
-  /// The length of the whole record divided by this is the limit of a patch.
+  /// The length of the whole record divided by this is the limit of a patch, and of a piece.
   private static let mostOfWhole = 4
+  /// New bytes of a patch that take less room stay in it.
+  private static let shortestPiece = 1024
+  /// About what a frame needs for a run of bytes that is in a base.
+  private static let bytesPerRun = 16
 
   /// False if a record is too long to be a patch of a chunk of this length.
   static func mayBePatch(_ place: Location, ofChunk length: UInt64) -> Bool {
@@ -18,17 +25,76 @@ extension RecordStore {
         / UInt64(mostOfWhole)
   }
 
-  /// Returns a record as a patch of the whole records behind some older ones; nil if it is not much shorter than the
-  /// whole record, or the older ones cannot be read.
-  func patch(
-    _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, after priors: [Location]
-  ) -> PackedRecord? {
+  /// Appends a record: as a patch of the whole records behind some older ones, after the piece that it needs, or
+  /// whole, if that is not much longer or the older ones cannot be read.
+  func append(
+    _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, packed: PackedRecord? = nil,
+    after priors: [Location]
+  ) throws(StoreError) -> Location {
     guard bytes.count >= (kind == .chunk ? Self.shortestChunk : Self.shortestNode),
-      !priors.isEmpty
+      !priors.isEmpty,
+      // The caller that reads an older record gets the error.
+      let places = try? wholes(behind: priors, kind)
+    else { return try append(kind, bytes, packed: packed) }
+    let patch = patch(kind, bytes, from: places)
+    let most = SegmentFormat.baseLength * places.count + Self.shortestPiece
+    if kind == .chunk, patch.map({ $0.payload?.count ?? 0 > most }) ?? true,
+      let (piece, used) = piece(of: bytes, from: places, insteadOf: patch)
+    {
+      let place = try piece.withPiece { (raw) throws(StoreError) in try append(.chunk, raw) }
+      patchBases.insert(place, piece, cost: piece.count + 64)
+      if let patch = self.patch(kind, bytes, from: used + [place]) {
+        return try append(kind, bytes, packed: patch)
+      }
+    }
+    return try append(kind, bytes, packed: patch ?? packed)
+  }
+
+  /// Returns the bytes of a chunk that are in none of some bases, one run after the other, and the bases that have
+  /// others of its bytes; nil if they are many, or take more room than a patch that has them.
+  private func piece(
+    of bytes: UnsafeRawBufferPointer, from places: [Location], insteadOf patch: PackedRecord?
+  ) -> (bytes: [UInt8], used: [Location])? {
+    var (used, unused) = (places, true)
+    var new: NewRuns?
+    // A base that is left out may change what is found in the others.
+    while unused {
+      new = runs(of: bytes, after: used)
+      guard let new else { return nil }
+      var start = 0
+      let before = used
+      used = []
+      for place in before {
+        let end = start + (patchBases.value(place)?.count ?? 0)
+        if new.matched.contains(where: { $0.overlaps(start..<end) }) { used.append(place) }
+        start = end
+      }
+      unused = used.count < before.count
+    }
+    guard let new, new.length > 0, (1..<SegmentFormat.mostBases).contains(used.count),
+      new.runs.count * Self.bytesPerRun < bytes.count / (2 * Self.mostOfWhole)
     else { return nil }
-    // The caller that reads an older record gets the error.
-    guard let places = try? wholes(behind: priors, kind) else { return nil }
-    return patch(kind, bytes, from: places)
+    let piece = new.bytes(of: bytes)
+    if let length = patch?.payload?.count {
+      let room =
+        piece.withUnsafeBytes { packed(.chunk, $0).payload?.count ?? piece.count }
+        + new.runs.count * Self.bytesPerRun
+      guard room <= length + length / 4 else { return nil }
+    }
+    return (piece, used)
+  }
+
+  private func runs(of bytes: UnsafeRawBufferPointer, after places: [Location]) -> NewRuns? {
+    guard let base = try? self.bytes(ofBases: places, .chunk) else { return nil }
+    return NewRuns(of: bytes, after: base, atMost: bytes.count / Self.mostOfWhole)
+  }
+
+  /// Writes the piece of a patch over its damaged record: the same runs are found as when it was made.
+  func repairPiece(ofPatch places: [Location], of bytes: UnsafeRawBufferPointer) {
+    guard let place = places.last, places.count > 1,
+      let piece = runs(of: bytes, after: places.dropLast())?.bytes(of: bytes), !piece.isEmpty
+    else { return }
+    _ = piece.withUnsafeBytes { repair(.chunk, $0, at: place) }
   }
 
   /// Returns a record as a patch of these bases.
@@ -59,7 +125,7 @@ extension RecordStore {
     behind priors: [Location], _ kind: RecordKind
   ) throws(StoreError) -> [Location] {
     var places: [Location] = []
-    for prior in priors where places.count <= SegmentFormat.mostBases {
+    for prior in priors {
       var found = [prior]
       if patchBases.value(prior) == nil {
         let (header, payload) = try readPacked(at: prior)

@@ -23,6 +23,7 @@ extension RecordStore {
       if left.count != fields.count + payload.count {
         let rest = Array(left.dropFirst(fields.count))
         let places = try bases(of: location, kind, rest).places
+        if kind == .chunk { repairPiece(ofPatch: places, of: bytes) }
         guard let patch = patch(kind, bytes, from: places), let made = patch.payload else {
           return false
         }

@@ -37,15 +37,18 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
 /// | 3 | nodes of values that record how many bytes below them are zeros |
 /// | 4 | patches: the payload of a chunk's or a value node's difference begins with a count(u8) of 1 to 4 and as many locations |
 /// | 5 | rewritten without forgotten records: the header has a number of runs and is followed by their table (``SegmentRuns``) |
+/// | 6 | patches with up to 32 bases |
+/// | 7 | as 6, rewritten |
 ///
 /// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so a length is used
 /// only after it was checked together with the bytes.
 enum SegmentFormat {
   /// The format of new segments.
-  static let version: UInt8 = 4
+  static let version: UInt8 = 6
   static let magic = Array("LLVSSEG".utf8)
   /// The format of rewritten segments.
-  static let rewritten: UInt8 = 5
+  static let rewritten: UInt8 = 7
+  private static let allRewritten: Set<UInt8> = [5, rewritten]
   static let headerSize = 40
   static let recordHeaderSize = 20
   /// Flag: the payload is one zstd frame of `raw length` bytes.
@@ -55,7 +58,7 @@ enum SegmentFormat {
   static let isDelta: UInt8 = 2
   static let baseLength = 16
   /// The most bases of a patch.
-  static let mostBases = 4
+  static let mostBases = 32
 
   static func name(of segment: UInt32) -> String {
     let digits = String(segment)
@@ -91,7 +94,7 @@ enum SegmentFormat {
       throw .fromTheFuture("\(path) has format \(bytes[7]), this program knows up to \(rewritten)")
     }
     let runs = bytes[12..<16].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    let isRewritten = bytes[7] == rewritten
+    let isRewritten = allRewritten.contains(bytes[7])
     let own = header(
       number: number, store: store, version: bytes[7], runs: isRewritten ? runs : 0)
     guard bytes[7] > 0, bytes == own else {

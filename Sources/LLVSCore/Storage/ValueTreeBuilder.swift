@@ -40,8 +40,7 @@ struct ValueTreeBuilder {
     let range = (length - node.length)..<length
     let places = prior.map { store.nodes(of: $0, level: level, in: range) } ?? []
     let location = try node.encoded().withPiece { (bytes) throws(StoreError) in
-      try store.records.append(
-        .valueNode, bytes, packed: store.records.patch(.valueNode, bytes, after: places))
+      try store.records.append(.valueNode, bytes, after: places)
     }
     return Item(
       kind: .node, length: node.length, digest: node.digest, location: location,

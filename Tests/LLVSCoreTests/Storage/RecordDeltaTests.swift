@@ -138,7 +138,7 @@ struct RecordDeltaTests {
     }
   }
 
-  @Test("a segment of formats 1 to 3 is read, of format 6 refused by name")
+  @Test("a segment of formats 1 to 4 is read, of format 8 refused by name")
   func formats() throws {
     let value = Value(id: key(1), data: [1, 2, 3])
     let id: Version.ID
@@ -148,23 +148,23 @@ struct RecordDeltaTests {
     }
     let file = try File(segment, .readWrite)
     let header = try file.read(SegmentFormat.headerSize, at: 0)
-    #expect(header[7] == 4)
+    #expect(header[7] == SegmentFormat.version)
     func become(_ format: UInt8) throws {
       let other = SegmentFormat.header(
         number: 1, store: Array(header[16..<32]), version: format)
       try file.write(other, at: 0)
     }
-    for format: UInt8 in [1, 2, 3] {
+    for format: UInt8 in [1, 2, 3, 4] {
       try become(format)
       let store = try Store.open(path: directory.file("s"))
       #expect(try store.value(id: key(1), at: id)?.data == value.data)
     }
-    try become(6)
+    try become(8)
     #expect {
       _ = try Store.open(path: directory.file("s")).value(id: key(1), at: id)
     } throws: { error in
       guard case StoreError.fromTheFuture(let reason) = error else { return false }
-      return reason.contains("format 6")
+      return reason.contains("format 8")
     }
     try become(0)
     #expect {

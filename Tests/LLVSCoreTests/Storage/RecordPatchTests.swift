@@ -66,6 +66,22 @@ struct RecordPatchTests {
     #expect(try store.verify().isSound)
   }
 
+  @Test("pages that do not compress are stored once each, however often their chunk changes")
+  func pages() throws {
+    var random = SeededRandom(seed: 6)
+    let (ids, texts) = try make(pages: 16, versions: 60, changed: 1, from: &random)
+    let found = try records()
+    #expect(found.filter { $0.header.kind == .chunk && $0.location.length > 60_000 }.count == 1)
+    #expect(found.contains { $0.bases.count > 8 })
+    let taken = found.reduce(0) { $0 + Int($1.location.length) } - texts[0].count
+    #expect(taken < 60 * 4096 * 5 / 4, "\(taken) bytes for \(60 * 4096)")
+    let store = try Store.open(path: path)
+    for (id, text) in zip(ids, texts) {
+      #expect(try store.value(id: key, at: id)?.data == text)
+    }
+    #expect(try store.verify().isSound)
+  }
+
   /// The bytes of a file whose base a program opened long ago.
   private struct OpenFile: ContentSource {
     let bytes: BytesSource
@@ -140,7 +156,10 @@ struct RecordPatchTests {
     var random = SeededRandom(seed: 7)
     let (ids, texts) = try make(pages: 16, versions: 1, changed: 1, from: &random)
     let patch = try #require(try records().first { !$0.bases.isEmpty })
-    for (place, isBase) in [(patch.location, false), (patch.bases[0], true)] {
+    // The last base is the piece with the changed page.
+    #expect(patch.bases.count == 2)
+    let places = [(patch.location, false), (patch.bases[1], false), (patch.bases[0], true)]
+    for (place, isBase) in places {
       let segment = "\(path)/segments/\(SegmentFormat.name(of: place.segment))"
       let file = try File(segment, .readWrite)
       let offset = place.offset + UInt64(place.length) - 9
@@ -149,10 +168,11 @@ struct RecordPatchTests {
       do {
         let store = try Store.open(path: path)
         let damage = try store.verify().damage
-        #expect(damage.contains { $0.contains("rests on another") } == isBase, "\(damage)")
+        let isRestedOn = place != patch.location
+        #expect(damage.contains { $0.contains("rests on another") } == isRestedOn, "\(damage)")
         #expect(throws: StoreError.self) { try store.value(id: key, at: ids[1]) }
         // The bytes come again, as from another store.
-        let again = Value(id: Value.ID("again\(isBase)"), data: texts[isBase ? 0 : 1])
+        let again = Value(id: Value.ID("again\(place.offset)"), data: texts[isBase ? 0 : 1])
         try store.makeVersion(basedOnPredecessor: ids[1], inserting: [again])
       }
       #expect(try file.read(1, at: offset) == old)
@@ -181,7 +201,7 @@ struct RecordPatchTests {
             rawLength: patch.header.rawLength), raw)
       }
     }
-    let copy = try append(1, on: [base])
+    let copy = try append(UInt8(patch.bases.count), on: patch.bases)
     #expect(
       try store.records.read(.chunk, at: copy) == store.records.read(.chunk, at: patch.location))
     let later = Location(
@@ -189,7 +209,7 @@ struct RecordPatchTests {
     let node = try #require(try records().first { $0.header.kind == .mapNode }).location
     for (count, bases) in [
       (1, [patch.location]), (1, [copy]), (1, [later]), (1, [node]), (0, []), (2, [base]),
-      (5, [base, base, base, base, base]), (255, [base]),
+      (33, [Location](repeating: base, count: 33)), (255, [base]),
     ] as [(UInt8, [Location])] {
       let place = try append(count, on: bases)
       #expect(throws: StoreError.self) { try store.records.read(.chunk, at: place) }
