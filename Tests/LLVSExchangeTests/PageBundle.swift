@@ -61,13 +61,13 @@ struct PageBundle {
     else { throw PageBytes.Wrong("the name of a bundle") }
     var bytes = PageBytes(Array(file.dropLast(48)))
     try bytes.expect("LLVSBDL")
-    guard try bytes.number(1) == 3, try bytes.number(4) == 0 else {
+    guard try bytes.number(1) == 4, try bytes.number(4) == 0 else {
       throw PageBytes.Wrong("the head of a bundle")
     }
     var tail = PageBytes(Array(file.suffix(48)))
     let (stands, unpacked) = try (tail.count(4), tail.count(4))
     let hash = try tail.take(32)
-    try tail.expect("LLVSBDP3")
+    try tail.expect("LLVSBDP4")
     let standing = Array(file.dropLast(48).suffix(stands))
     guard Digest.of(standing).bytes == hash else { throw PageBytes.Wrong("the directory's hash") }
     var directory = PageBytes(try Self.unpacked(standing, unpacked))

@@ -10,7 +10,7 @@ import LLVSCore
 enum BundleFormat {
   static let folder = "bundles"
   static let magic = Array("LLVSBDL".utf8)
-  static let number: UInt8 = 3
+  static let number: UInt8 = 4
   /// The flag in the head of a bundle whose frames are encrypted.
   static let sealedFlag: UInt32 = 1
 
@@ -21,7 +21,7 @@ enum BundleFormat {
   }
 
   static let headLength: UInt64 = 12
-  /// The formats that are read. Bundles of format 2 have no patches, and are the same otherwise.
+  /// The formats that are read. Patches have up to four bases in format 3, and bundles of format 2 have no patches.
   static let known = 2...number
 
   static func tailMagic(isSealed: Bool, format: UInt8 = number) -> [UInt8] {
@@ -53,7 +53,7 @@ enum BundleFormat {
   /// The flag of an item's kind in the table, if the item is a patch.
   static let patchFlag: UInt8 = 0x80
   /// The most chunks that a patch is based on, and their greatest length together in bytes.
-  static let mostBases = 4
+  static let mostBases = 32
   static let longestBases = 1 << 20
   /// Shorter chunks are written whole, because little would be saved.
   static let shortestPatched = 4096

@@ -217,13 +217,21 @@ final class BundleSender {
 
   private func isGoing(_ holder: ItemHolder) -> Bool { going.contains(holder.name) }
 
-  /// Adds an item to a bundle, as a patch if it may be one and all its bases stay.
+  /// Adds an item to a bundle, as a patch if it may be one. Bases that no bundle has whole go along if they are
+  /// shorter than the whole item would be.
   func add(
     _ held: HeldItem, _ piece: BundlePiece, to bundle: OutgoingBundle
   ) throws(StoreError) -> Int {
     var bases = held.isPatch ? piece.bases : []
-    for base in piece.bases where !bases.isEmpty {
-      if try !stays(base, with: bundle) { bases = [] }
+    var missing: [BundleBase] = []
+    for base in bases where try !stays(base, with: bundle) { missing.append(base) }
+    let isHeld = missing.contains { bundle.writer.number(of: BundleItem(.chunk, $0.digest)) != nil }
+    if isHeld || missing.reduce(0, { $0 + $1.bytes.count }) > piece.bytes.count / 2 {
+      bases = []
+    } else {
+      for base in missing {
+        try bundle.writer.add(BundleItem(.chunk, base.digest), base.bytes)
+      }
     }
     return try bundle.writer.add(held.item, piece.bytes, after: bases)
   }

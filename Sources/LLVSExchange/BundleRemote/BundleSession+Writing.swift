@@ -16,6 +16,9 @@ extension BundleSession {
   var combining: CombiningRules {
     var rules =
       options.combining ?? CombiningRules(goal: CombiningRules.goal(of: listing.total))
+    if options.combining == nil, options.removal == .directory {
+      rules.runLength = CombiningRules.runInDirectory
+    }
     rules.goal = min(rules.goal, largestBundle ?? .max)
     return rules
   }

@@ -2,6 +2,9 @@
 struct CombiningRules: Hashable, Sendable {
   /// This many bundles of similar size become one, together with all smaller ones.
   var runLength = 16
+  /// Their number in a directory. Replaced bundles stay there for thirty days, so combining makes no list shorter
+  /// until then, and until then all bytes are there twice.
+  static let runInDirectory = 256
   /// A bundle of this many bytes is full.
   var goal: UInt64 = 32 << 20
   /// The length at which a bundle is full, at a remote whose bundles have `total` bytes.

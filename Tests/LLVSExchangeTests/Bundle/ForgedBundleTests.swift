@@ -93,7 +93,7 @@ struct ForgedBundleTests {
     let cases: [([UInt8], String)] = [
       ([], "short"), (Array(bytes.prefix(27)), "short"),
       ([UInt8](repeating: 0, count: 100), "no bundle"),
-      (ending("LLVSBDP4", format: 4), "newer"), (ending("LLVSBDLE", format: 1), "end"),
+      (ending("LLVSBDP5", format: 5), "newer"), (ending("LLVSBDLE", format: 1), "end"),
       (Array(bytes.dropLast()) + [0], "end"), (start + huge, "end"), (damaged, "damaged"),
       (withItem(of: 11) { $0.content[0].unpacked = 2_000_000 }.bytes, "frames"),
       (withItem(of: 11) { $0.content = [] }.bytes, "frames"),
