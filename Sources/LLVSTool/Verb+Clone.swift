@@ -138,7 +138,8 @@ extension Verb {
       "\(store.path) holds \(unreadable > 0 ? "\(versions) of " : "")\(PrintableText.count(all, "version")) "
       + "of \(address); now at \(record.name), with \(PrintableText.entries(count))"
       + (forgotten > 0
-        ? "\n\(PrintableText.count(forgotten, "version")) came without bytes, which are forgotten there" : "")
+        ? "\n\(PrintableText.count(forgotten, "version")) came without bytes, which are forgotten there"
+        : "")
       + notes.map { "\n\($0)" }.joined()
     return Told(
       text: text,
