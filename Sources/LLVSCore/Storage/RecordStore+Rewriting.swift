@@ -11,7 +11,7 @@ extension RecordStore {
   /// The least part of a segment's blocks that is unused, as a divisor.
   private static let wasteShare: UInt64 = 5
   private static let copySize = 1 << 20
-  /// A file system makes a hole in about the time in which it writes so many bytes.
+  /// Writing this number of bytes takes about as long as making a hole.
   private static let bytesPerHole: UInt64 = 256 << 10
 
   /// What a segment has apart from ranges that are gone.
