@@ -145,7 +145,7 @@ extension ControlExchangeTests {
     let sent = folder + (form == "plain" ? "/versions" : "/bundles")
     #expect(try eventually(seconds: 30) { try FileSystem.exists(sent) })
     #expect(text.withLock { $0 } == nil)
-    #expect(try eventually(seconds: 30) { seen.withLock { $0.contains("waiting for late") } })
+    #expect(eventually(seconds: 30) { seen.withLock { $0.contains("waiting for late") } })
     gate.withLock { $0 = true }
     gate.broadcast()
     return try #require(text.wait(nanoseconds: 30_000_000_000) { $0 })
