@@ -146,7 +146,7 @@ extension ControlService {
         "head", "none yet",
         ["head": ReplyValue.null, "line": VersionRecord.unnamedLine, "heads": 0, "toMerge": 0])
     }
-    let (heads, others) = try countHeads(beside: head)
+    let (heads, others) = try countHeads(of: head)
     var note = PrintableText.count(heads, "head")
     if others > 0 { note += ", \(others) to merge" }
     let line =
@@ -169,7 +169,7 @@ extension ControlService {
       }, ["daysAhead": ahead])
   }
 
-  private func countHeads(beside head: VersionRecord) throws -> (all: Int, others: Int) {
+  private func countHeads(of head: VersionRecord) throws -> (all: Int, others: Int) {
     let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(head.line))
     return (heads.count, try self.heads(otherThan: head).count)
   }
@@ -186,7 +186,7 @@ extension ControlService {
     guard let head = try headRecord() else {
       return try store.graph.uncontainedHeads(ofLine: nil).count
     }
-    return try countHeads(beside: head).others
+    return try countHeads(of: head).others
   }
 
   private func describePending(_ status: inout StoreStatus) {

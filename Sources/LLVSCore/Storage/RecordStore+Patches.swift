@@ -38,23 +38,30 @@ extension RecordStore {
     else { return try append(kind, bytes, packed: packed) }
     let patch = patch(kind, bytes, from: places)
     let most = SegmentFormat.baseLength * places.count + Self.shortestPiece
-    if kind == .chunk, patch.map({ $0.payload?.count ?? 0 > most }) ?? true,
-      let (piece, used) = piece(of: bytes, from: places, insteadOf: patch)
+    if kind == .chunk, patch.map({ $0.header.payloadLength > most }) ?? true,
+      let (piece, packed, used) = piece(of: bytes, from: places, insteadOf: patch),
+      let base = try? self.bytes(ofBases: used, .chunk),
+      base.count + piece.count <= Self.longestBases,
+      // A piece without a patch would be in no value.
+      let payload = payload(
+        bytes, from: base + piece, count: used.count + 1,
+        stored: used.reduce(0) { $0 + Int($1.length) } + packed.header.payloadLength)
     {
-      let place = try piece.withPiece { (raw) throws(StoreError) in try append(.chunk, raw) }
-      patchBases.insert(place, piece, cost: piece.count + 64)
-      if let patch = self.patch(kind, bytes, from: used + [place]) {
-        return try append(kind, bytes, packed: patch)
+      let place = try piece.withPiece { (raw) throws(StoreError) in
+        try append(.chunk, raw, packed: packed)
       }
+      patchBases.insert(place, piece, cost: piece.count + 64)
+      let patch = Self.patch(.chunk, payload, from: used + [place], rawLength: bytes.count)
+      return try append(kind, bytes, packed: patch)
     }
     return try append(kind, bytes, packed: patch ?? packed)
   }
 
-  /// Returns the bytes of a chunk that are in none of some bases, one run after the other, and the bases that have
-  /// others of its bytes; nil if they are many, or take more room than a patch that has them.
+  /// Returns the bytes of a chunk that are in none of some bases, one run after the other, also as a record, and the
+  /// bases that have others of its bytes; nil if they are many, or take more room than a patch that has them.
   private func piece(
     of bytes: UnsafeRawBufferPointer, from places: [Location], insteadOf patch: PackedRecord?
-  ) -> (bytes: [UInt8], used: [Location])? {
+  ) -> (bytes: [UInt8], packed: PackedRecord, used: [Location])? {
     var (used, unused) = (places, true)
     var new: NewRuns?
     // A base that is left out may change what is found in the others.
@@ -75,13 +82,12 @@ extension RecordStore {
       new.runs.count * Self.bytesPerRun < bytes.count / (2 * Self.mostOfWhole)
     else { return nil }
     let piece = new.bytes(of: bytes)
-    if let length = patch?.payload?.count {
-      let room =
-        piece.withUnsafeBytes { packed(.chunk, $0).payload?.count ?? piece.count }
-        + new.runs.count * Self.bytesPerRun
-      guard room <= length + length / 4 else { return nil }
+    let packed = piece.withUnsafeBytes { self.packed(.chunk, $0) }
+    if let patch {
+      let room = packed.header.payloadLength + new.runs.count * Self.bytesPerRun
+      guard room <= patch.header.payloadLength + patch.header.payloadLength / 4 else { return nil }
     }
-    return (piece, used)
+    return (piece, packed, used)
   }
 
   private func runs(of bytes: UnsafeRawBufferPointer, after places: [Location]) -> NewRuns? {
@@ -101,23 +107,40 @@ extension RecordStore {
   func patch(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, from places: [Location]
   ) -> PackedRecord? {
-    guard places.count <= SegmentFormat.mostBases, let base = try? self.bytes(ofBases: places, kind)
+    guard places.count <= SegmentFormat.mostBases,
+      let base = try? self.bytes(ofBases: places, kind),
+      let payload = payload(
+        bytes, from: base, count: places.count,
+        stored: places.reduce(0) { $0 + Int($1.length) })
     else { return nil }
+    return Self.patch(kind, payload, from: places, rawLength: bytes.count)
+  }
+
+  /// Returns the payload of a patch of `count` bases with room for their places; nil if it is not much shorter than the
+  /// whole record. `stored` is the length of the bases' records.
+  private func payload(
+    _ bytes: UnsafeRawBufferPointer, from base: [UInt8], count: Int, stored: Int
+  ) -> [UInt8]? {
+    let head = [UInt8](repeating: 0, count: 1 + count * SegmentFormat.baseLength)
+    // The bases tell how well such bytes are compressed.
+    let whole = min(bytes.count, stored * bytes.count / max(1, base.count))
+    return compression.delta(
+      bytes, from: base, capacity: whole / Self.mostOfWhole - head.count, after: head)
+  }
+
+  private static func patch(
+    _ kind: RecordKind, _ payload: [UInt8], from places: [Location], rawLength: Int
+  ) -> PackedRecord {
     var head = [UInt8(places.count)]
     for place in places { head.append(place) }
-    // The bases tell how well such bytes are compressed.
-    let stored = places.reduce(0) { $0 + Int($1.length) }
-    let whole = min(bytes.count, stored * bytes.count / max(1, base.count))
-    let payload = compression.delta(
-      bytes, from: base, capacity: whole / Self.mostOfWhole - head.count, after: head)
-    return payload.map { payload in
-      PackedRecord(
-        header: payload.withUnsafeBytes {
-          RecordHeader(
-            kind: kind, flags: SegmentFormat.isCompressed | SegmentFormat.isDelta, payload: $0,
-            rawLength: bytes.count)
-        }, payload: payload)
+    var payload = payload
+    payload.replaceSubrange(..<head.count, with: head)
+    let header = payload.withUnsafeBytes {
+      RecordHeader(
+        kind: kind, flags: SegmentFormat.isCompressed | SegmentFormat.isDelta, payload: $0,
+        rawLength: rawLength)
     }
+    return PackedRecord(header: header, payload: payload)
   }
 
   /// Returns the places of whole records: the given ones, and for patches their bases.
